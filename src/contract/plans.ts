@@ -1,0 +1,16 @@
+/** What a key may send; windows of the service's own clock (specification, Limits). */
+export interface PlanLimits {
+  /** Requests in one minute; a positive integer. */
+  requestsPerMinute: number;
+  /** Requests in one day; a positive integer. Left out: no limit per day. */
+  requestsPerDay?: number;
+}
+
+/** The plans whose limits the specification shows (specification, Limits). Enterprise is custom: give its limits. */
+export const PLANS = {
+  free: { requestsPerMinute: 60, requestsPerDay: 1_000 },
+  pro: { requestsPerMinute: 300, requestsPerDay: 10_000 },
+  business: { requestsPerMinute: 1_000, requestsPerDay: 100_000 },
+} as const satisfies Record<string, Required<PlanLimits>>;
+
+export type PlanName = keyof typeof PLANS;

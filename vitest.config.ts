@@ -1,0 +1,32 @@
+import { defineConfig } from 'vitest/config';
+
+const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
+
+export default defineConfig({
+  resolve: {
+    alias: [
+      { find: /^petstore-inventory$/, replacement: source('index.ts') },
+      { find: /^petstore-inventory\/(sandbox|node)$/, replacement: source('$1/index.ts') },
+    ],
+  },
+  test: {
+    reporters: ['default', 'json'],
+    outputFile: { json: 'coverage/results.json' },
+    testTimeout: 20_000,
+    coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.d.ts'], thresholds: { lines: 95 } },
+    projects: [
+      {
+        extends: true,
+        test: { name: 'unit', include: ['test/**/*.test.ts'], exclude: ['test/runtimes/**', 'test/consumers/**', 'test/bench/**'] },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'types',
+          include: [],
+          typecheck: { enabled: true, only: true, include: ['test/**/*.test-d.ts'], tsconfig: './tsconfig.json' },
+        },
+      },
+    ],
+  },
+});
