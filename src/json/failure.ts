@@ -1,0 +1,40 @@
+/** What is wrong at one place of a document. */
+export interface Problem {
+  /** `[3].quantity` in a list, `quantity` in a single item, `[3]` for a row as a whole, empty for the document. */
+  path: string;
+  /** A predicate without its subject, such as `must be an integer, not a string`; quotes no text of the document but numbers. */
+  message: string;
+}
+
+/**
+ * Why a document is refused: not JSON (RFC 8259), not UTF-8, not what the contract promises, or an item beyond {@link MAX_ITEM_BYTES}.
+ */
+export type FailureReason = 'invalid-json' | 'invalid-utf8' | 'schema' | 'too-large';
+
+export interface ReadFailure {
+  ok: false;
+  reason: FailureReason;
+  /** At least one, at most {@link MAX_PROBLEMS}, in the order of the document. */
+  problems: Problem[];
+}
+
+/** Longest text of one item, in bytes of UTF-8 without the white space around it. */
+export const MAX_ITEM_BYTES = 1_048_576;
+
+/** A list of 100,000 bad rows must not become a message of megabytes. */
+export const MAX_PROBLEMS = 10;
+
+/** A failure with one problem. */
+export function failureAt(path: string, reason: FailureReason, message: string): ReadFailure {
+  return { ok: false, reason, problems: [{ path, message }] };
+}
+
+/** The failure of an item that is longer than {@link MAX_ITEM_BYTES}. */
+export function itemTooLarge(path: string): ReadFailure {
+  return failureAt(path, 'too-large', `is longer than ${MAX_ITEM_BYTES} bytes`);
+}
+
+/** The failure of a text that is no JSON; a parser's own message would quote the text. */
+export function notJson(path: string): ReadFailure {
+  return failureAt(path, 'invalid-json', 'is not valid JSON');
+}
