@@ -1,0 +1,139 @@
+import { startTimer } from './clock/timer.ts';
+import type { PetId } from './contract/models.ts';
+import { type FailureDetails, type OperationName, type PetStoreError, TimeoutError, type UpdateOutcome } from './errors.ts';
+import type { CallEvent, ClientEvents, Emitter } from './events.ts';
+import type { CallOptions } from './options/call-options.ts';
+
+/** How far a request of a call may have got. */
+type Progress = 'not-sent' | 'in-doubt' | 'rejected';
+
+const VERBS = { listInventory: 'list the inventory', streamInventory: 'read the inventory', updateInventory: 'update pet' } as const;
+
+/** What a call is made of. */
+export interface CallStart {
+  id: number;
+  operation: OperationName;
+  petId: PetId | undefined;
+  options: CallOptions;
+  emitter: Emitter;
+}
+
+/** One call of a caller, from its start until it settles: the record that every step of the pipeline reads. */
+export class Call {
+  readonly startedAtMs = Date.now();
+  /** Requests that were sent so far. */
+  attempts = 0;
+  /** Milliseconds spent waiting for quota, order and backoff. */
+  waitedMs = 0;
+  /** The failure of the latest attempt, while another one is due. */
+  lastFailure: PetStoreError | undefined;
+  /** A low call is raised when a normal update of its pet waits behind it. */
+  priority: 'normal' | 'low';
+  /** Where this call waits for its slot: told when its priority rises. */
+  onRaise: (() => void) | undefined;
+  readonly #controller = new AbortController();
+  // Only gets worse: once a request may have arrived, no later answer takes the doubt away.
+  #progress: Progress = 'not-sent';
+  // What it was before the attempt that is under way.
+  #before: Progress = 'not-sent';
+  readonly #stops: (() => void)[] = [];
+  readonly #emitter: Emitter;
+
+  readonly id: number;
+  readonly operation: OperationName;
+  readonly petId: PetId | undefined;
+  readonly options: CallOptions;
+
+  constructor({ id, operation, petId, options, emitter }: CallStart) {
+    this.id = id;
+    this.operation = operation;
+    this.petId = petId;
+    this.options = options;
+    this.#emitter = emitter;
+    this.priority = options.priority;
+    this.#endOnAbort(options.signal);
+    if (options.totalTimeoutMs !== undefined) this.#endAfter(options.totalTimeoutMs);
+  }
+
+  /** Aborts with the caller's reason, or with what ended the call in its place. */
+  get signal(): AbortSignal {
+    return this.#controller.signal;
+  }
+
+  /** `update pet 42`: what the caller wanted, for messages. */
+  get purpose(): string {
+    return this.petId === undefined ? VERBS[this.operation] : `${VERBS[this.operation]} ${this.petId}`;
+  }
+
+  get outcome(): UpdateOutcome {
+    return this.#progress === 'in-doubt' ? 'unknown' : this.#progress;
+  }
+
+  /** Ends the call, wherever it is. */
+  abort(reason: unknown): void {
+    this.#controller.abort(reason);
+  }
+
+  raise(): void {
+    if (this.priority === 'normal') return;
+    this.priority = 'normal';
+    this.onRaise?.();
+  }
+
+  /** A request leaves: from now on the change may be applied. */
+  sent(): void {
+    this.attempts++;
+    this.#before = this.#progress;
+    this.#progress = 'in-doubt';
+  }
+
+  /** The attempt ended and surely changed nothing. */
+  refused(by: 'service' | 'connection'): void {
+    if (this.#before === 'in-doubt') return;
+    this.#progress = by === 'service' ? 'rejected' : this.#before;
+  }
+
+  /** What a failure tells of this call. */
+  details(): FailureDetails {
+    const update = this.operation === 'updateInventory';
+    return {
+      operation: this.operation,
+      petId: this.petId,
+      attempts: this.attempts,
+      ...(update ? { outcome: this.outcome } : {}),
+    };
+  }
+
+  #event(): CallEvent {
+    const event = { callId: this.id, operation: this.operation, attempt: this.attempts };
+    return this.petId === undefined ? event : { ...event, petId: this.petId };
+  }
+
+  /** Tells an event of this call; it is only made where somebody listens. */
+  tell<Name extends keyof ClientEvents>(name: Name, make: (event: CallEvent) => ClientEvents[Name]): void {
+    if (this.#emitter.isHeard) this.#emitter.emit(name, make(this.#event()));
+  }
+
+  /** Stops what the call started: its timer and its listener. */
+  end(): void {
+    for (const stop of this.#stops.splice(0)) stop();
+  }
+
+  #endOnAbort(signal: AbortSignal | undefined): void {
+    if (!signal) return;
+    if (signal.aborted) return this.abort(signal.reason);
+    const onAbort = () => this.abort(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    this.#stops.push(() => signal.removeEventListener('abort', onAbort));
+  }
+
+  #endAfter(totalTimeoutMs: number): void {
+    const onEnd = () => this.abort(this.#outOfTime(totalTimeoutMs));
+    this.#stops.push(startTimer(totalTimeoutMs, onEnd));
+  }
+
+  #outOfTime(totalTimeoutMs: number): TimeoutError {
+    const message = `Cannot ${this.purpose}: the call was not done within its \`totalTimeoutMs\` of ${totalTimeoutMs} ms`;
+    return new TimeoutError(message, this.details());
+  }
+}

@@ -1,0 +1,101 @@
+import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
+import { type ClientEvents, Emitter } from './events.ts';
+import { listInventory } from './operations/list-inventory.ts';
+import type { Operation } from './operations/operation.ts';
+import { updateInventory } from './operations/update-inventory.ts';
+import { type RequestOptions, resolveCallOptions } from './options/call-options.ts';
+import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
+import { InOrder } from './order/in-order.ts';
+import { Pipeline, type Reply } from './pipeline.ts';
+import type { Gate } from './quota/gate.ts';
+import { gateOf } from './quota/gates.ts';
+import type { Quota } from './quota/ledger.ts';
+import { Redactor } from './redactor.ts';
+import { createCredentials } from './transport/credentials.ts';
+import { createHttp } from './transport/http.ts';
+import { Transport } from './transport/transport.ts';
+
+/** A promise of the data that can also give the whole reply; it is one request in all. */
+export interface ReplyPromise<T> extends Promise<T> {
+  /** Resolves with the data, the status, the headers and what the call took. */
+  withResponse(): Promise<Reply<T>>;
+}
+
+/**
+ * The client of the pet store's inventory.
+ *
+ * @example
+ * const petstore = new PetStoreClient({ apiKey, baseUrl, plan: 'pro' });
+ * const items = await petstore.listInventory();
+ * const item = await petstore.updateInventory(42, { quantity: 12 });
+ */
+export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDisposable {
+  readonly #options: ResolvedOptions<Ids>;
+  readonly #emitter: Emitter;
+  readonly #gate: Gate;
+  readonly #pipeline: Pipeline;
+
+  /** @throws ConfigurationError that names the option, the rule and the value */
+  constructor(options: PetStoreClientOptions<Ids> = {}) {
+    const { apiKey, baseUrl, plan, concurrency, share, fetch, logger } = resolveOptions(options);
+    this.#options = resolveOptions(options);
+    const redactor = new Redactor();
+    const credentials = createCredentials(apiKey, redactor);
+    this.#emitter = new Emitter(logger);
+    this.#gate = gateOf(baseUrl, apiKey, { plan, concurrency, share }, (message) => this.#emitter.warn(message));
+    const transport = new Transport({ http: createHttp(baseUrl, fetch), baseUrl, credentials, redactor });
+    this.#pipeline = new Pipeline({ order: new InOrder(), gate: this.#gate, transport, emitter: this.#emitter });
+  }
+
+  /**
+   * Reads the current stock of all pets (specification, listInventory).
+   * @throws PetStoreError, or the signal's reason
+   */
+  listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<Ids>[]> {
+    return this.#send(() => listInventory(this.#options.int64, this.#options.maxResponseBytes), options);
+  }
+
+  /**
+   * Sets the stock of one pet (specification, updateInventory). Updates of one pet are sent in the order of their calls.
+   * @experimental The service may still change the shape of this request.
+   * @throws InvalidArgumentError before anything is sent; PetStoreError with `outcome`, or the signal's reason
+   */
+  updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<Ids>> {
+    return this.#send(() => updateInventory(petId, update, this.#options.int64), options);
+  }
+
+  /** What is known of the key's quota now. */
+  get quota(): Quota {
+    return this.#gate.ledger.snapshot(Date.now());
+  }
+
+  /** Calls `listener` at every event of this name. Gives a function that ends this. What a listener throws harms no call. */
+  on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void {
+    return this.#emitter.on(name, listener);
+  }
+
+  /** Ends what the client started: calls that are under way, and later ones, reject with an AbortError. */
+  close(): void {
+    this.#pipeline.close(new DOMException('The client was closed', 'AbortError'));
+  }
+
+  async [Symbol.asyncDispose](): Promise<void> {
+    this.close();
+  }
+
+  #send<T>(makeOperation: () => Operation<T>, options: RequestOptions | undefined): ReplyPromise<T> {
+    const start = async () => this.#pipeline.send(makeOperation(), resolveCallOptions(options, this.#options.call));
+    return withResponse(start());
+  }
+}
+
+function withResponse<T>(reply: Promise<Reply<T>>): ReplyPromise<T> {
+  const data = reply.then((answer) => answer.data);
+  return Object.assign(data, {
+    withResponse: () => {
+      // Whoever takes the whole reply is told of its failure there.
+      data.catch(() => {});
+      return reply;
+    },
+  });
+}

@@ -1,0 +1,10 @@
+/** Settles like `work`, but rejects with the signal's reason as soon as it aborts; what `work` does then goes unheard. */
+export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) reject(signal.reason);
+    const onAbort = () => reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    const stop = () => signal.removeEventListener('abort', onAbort);
+    work.then(resolve, reject).then(stop, stop);
+  });
+}

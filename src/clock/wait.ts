@@ -1,0 +1,17 @@
+import { startTimer } from './timer.ts';
+
+/** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts, leaving neither timer nor listener. */
+export function wait(ms: number, signal: AbortSignal): Promise<void> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const onAbort = () => {
+      stop();
+      reject(signal.reason);
+    };
+    const stop = startTimer(ms, () => {
+      signal.removeEventListener('abort', onAbort);
+      resolve();
+    });
+    signal.addEventListener('abort', onAbort, { once: true });
+  });
+}

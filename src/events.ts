@@ -1,0 +1,116 @@
+import type { PetId } from './contract/models.ts';
+import type { OperationName, PetStoreError, RateLimit, UpdateOutcome } from './errors.ts';
+
+/** What every event tells: which call it is about. */
+export interface CallEvent {
+  /** Counts the calls of one client, from 1. */
+  callId: number;
+  operation: OperationName;
+  petId?: PetId;
+  /** The attempt that is under way, from 1; 0 before the first. */
+  attempt: number;
+}
+
+/** Why a call waits: for a window's turn, behind a 429, behind an outage, for requests in flight, or for an earlier update of its pet. */
+export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'order';
+
+/** The events of a client and what their listeners get. */
+export interface ClientEvents {
+  /** A request leaves. */
+  request: CallEvent & { method: string; path: string };
+  /** The headers of an answer came, `ms` after the request left. */
+  response: CallEvent & { status: number; ms: number; rateLimit?: RateLimit };
+  /** An attempt failed and will be made again, `delayMs` from now at the earliest. */
+  retry: CallEvent & { delayMs: number; error: PetStoreError };
+  /** A call begins to wait, for about `ms` milliseconds. */
+  wait: CallEvent & { reason: WaitReason; ms: number };
+  /** The gate of this key closed, `until` then at least, or opened again. */
+  gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
+  /** A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. */
+  settled: CallEvent & { outcome: 'succeeded' | UpdateOutcome; ms: number; error?: unknown };
+  /** The service sent a status that its specification does not name. */
+  unknownStatus: CallEvent & { status: string };
+}
+
+/** Takes what is to be told, console-like. */
+export interface Logger {
+  debug(message: string): void;
+  info(message: string): void;
+  warn(message: string): void;
+  error(message: string): void;
+}
+
+type Listener<Name extends keyof ClientEvents> = (event: ClientEvents[Name]) => void;
+type Listeners = { [Name in keyof ClientEvents]: Set<Listener<Name>> };
+
+/** Tells listeners and the logger what happens. What they throw harms no call. */
+export class Emitter {
+  readonly #listeners: Listeners = {
+    request: new Set(),
+    response: new Set(),
+    retry: new Set(),
+    wait: new Set(),
+    gate: new Set(),
+    settled: new Set(),
+    unknownStatus: new Set(),
+  };
+  readonly #logger: Logger | undefined;
+  #heard = 0;
+
+  constructor(logger?: Logger) {
+    this.#logger = logger;
+  }
+
+  /** False where nobody would hear an event, so that it need not be made. */
+  get isHeard(): boolean {
+    return this.#heard > 0 || this.#logger !== undefined;
+  }
+
+  on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
+    // A wrapper of its own, so that one function subscribed twice is told twice and unsubscribed once.
+    const own: Listener<Name> = (event) => listener(event);
+    this.#listeners[name].add(own);
+    this.#heard++;
+    return () => {
+      if (this.#listeners[name].delete(own)) this.#heard--;
+    };
+  }
+
+  emit<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void {
+    for (const listener of [...this.#listeners[name]]) unharmed(() => listener(event));
+    this.#log(name, event);
+  }
+
+  warn(message: string): void {
+    unharmed(() => this.#logger?.warn(`petstore-inventory: ${message}`));
+  }
+
+  #log(name: keyof ClientEvents, event: CallEvent): void {
+    const logger = this.#logger;
+    if (!logger) return;
+    const level = name === 'retry' || name === 'unknownStatus' ? 'warn' : name === 'gate' ? 'info' : 'debug';
+    unharmed(() => logger[level](`petstore-inventory: ${name} ${describe(event)}`));
+  }
+}
+
+function describe(event: object): string {
+  return Object.entries(event)
+    .filter(([, value]) => value !== undefined)
+    .map(([key, value]) => `${key}=${describeValue(value)}`)
+    .join(' ');
+}
+
+function describeValue(value: unknown): string {
+  if (value instanceof Error) return JSON.stringify(value.message);
+  if (value instanceof Date) return value.toISOString();
+  return typeof value === 'object' ? JSON.stringify(value) : String(value);
+}
+
+function unharmed(tell: () => unknown): void {
+  try {
+    const told = tell();
+    if (told instanceof Promise) told.catch(() => {});
+  } catch {
+    // A listener's or a logger's fault is its owner's; the call goes on.
+  }
+}

@@ -1,0 +1,48 @@
+import type { Call } from '../call.ts';
+import type { PetId } from '../contract/models.ts';
+import { type FailureDetails, InvalidResponseError, type InvalidResponseReason, type OperationName, type Problem } from '../errors.ts';
+import type { AttemptRequest, OpenAnswer } from '../transport/transport.ts';
+
+/** What to ask the service, and what its answer means. */
+export interface Operation<T> {
+  name: OperationName;
+  /** The pet that it changes; updates of one pet keep their order. */
+  petId?: PetId;
+  request: AttemptRequest;
+  /** Reads the body of a 2xx answer. Rejects with an InvalidResponseError where it is not what the specification promises. */
+  read(answer: OpenAnswer, call: Call): Promise<T>;
+}
+
+interface Fault {
+  reason: InvalidResponseReason;
+  problems: readonly Problem[];
+}
+
+/** The error of an answer that does not match: the first problem is in the message, the others in `problems`. */
+export function invalidResponse(call: Call, { status }: OpenAnswer, { reason, problems }: Fault): InvalidResponseError {
+  const details: FailureDetails = { ...call.details(), status, code: 'invalid_response' };
+  const message = `Cannot ${call.purpose}: the service answered ${status} with a body that ${describe(problems)}`;
+  return new InvalidResponseError(message, { ...details, reason, problems });
+}
+
+function describe([first, ...others]: readonly Problem[]): string {
+  if (!first) return 'does not match the specification';
+  const where = first.path === '' ? first.message : `does not match: ${first.path} ${first.message}`;
+  return others.length === 0 ? where : `${where} (and ${others.length} more)`;
+}
+
+const BODY_DECODER = new TextDecoder('utf-8', { fatal: true });
+
+/** Decodes a whole body; undefined where it is not UTF-8 (RFC 8259 section 8.1). */
+export function decode(bytes: Uint8Array): string | undefined {
+  try {
+    return BODY_DECODER.decode(bytes);
+  } catch {
+    return undefined;
+  }
+}
+
+/** The announcement of statuses that the specification does not name: once per call and status. */
+export function announceUnknownStatuses(call: Call, statuses: ReadonlySet<string>): void {
+  for (const status of statuses) call.tell('unknownStatus', (event) => ({ ...event, status }));
+}

@@ -1,0 +1,74 @@
+import type { Call } from '../call.ts';
+import { INVENTORY_PATH } from '../contract/http.ts';
+import { type Int64, type InventoryItem, isPetStatus, PetId } from '../contract/models.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import { MAX_ITEM_BYTES } from '../json/failure.ts';
+import { parseItem } from '../json/parse-item.ts';
+import { showValue } from '../options/rules.ts';
+import { readUpTo } from '../transport/body.ts';
+import type { OpenAnswer } from '../transport/transport.ts';
+import { announceUnknownStatuses, decode, invalidResponse, type Operation } from './operation.ts';
+
+/**
+ * Sets the stock of one pet (specification, updateInventory).
+ * The request's shape is experimental: should it change, it changes here.
+ * @throws InvalidArgumentError for a petId that is no int64 and for a quantity that is no safe integer
+ */
+export function updateInventory<Ids extends Int64>(petId: unknown, update: unknown, int64: Ids): Operation<InventoryItem<Ids>> {
+  const pet = checkPetId(petId);
+  const quantity = checkQuantity(update, pet);
+  return {
+    name: 'updateInventory',
+    petId: pet,
+    request: { method: 'PATCH', path: `${INVENTORY_PATH}/${pet}`, body: `{"quantity":${quantity}}` },
+    read: (answer, call) => readItem(answer, call, { pet, int64 }),
+  };
+}
+
+function checkPetId(petId: unknown): PetId {
+  const known = PetId.safeParse(petId);
+  // -0 has no digits of its own in a path.
+  if (known.success) return known.data === 0 ? 0 : known.data;
+  const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
+  throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...NOTHING_SENT });
+}
+
+function checkQuantity(update: unknown, petId: PetId): number {
+  const quantity: unknown = typeof update === 'object' && update !== null ? Reflect.get(update, 'quantity') : undefined;
+  if (typeof quantity === 'number' && Number.isSafeInteger(quantity)) return quantity === 0 ? 0 : quantity;
+  const shown = typeof update === 'object' && update !== null ? showValue(quantity) : `${showValue(update)} in place of { quantity }`;
+  throw new InvalidArgumentError(`Cannot use ${shown} as \`quantity\`: it must be an integer up to 2^53-1`, {
+    argument: 'quantity',
+    petId,
+    ...NOTHING_SENT,
+  });
+}
+
+const NOTHING_SENT = { operation: 'updateInventory', outcome: 'not-sent' } as const;
+
+async function readItem<Ids extends Int64>(
+  answer: OpenAnswer,
+  call: Call,
+  { pet, int64 }: { pet: PetId; int64: Ids },
+): Promise<InventoryItem<Ids>> {
+  const { bytes, isComplete } = await readUpTo(answer, MAX_ITEM_BYTES);
+  if (!isComplete)
+    throw invalidResponse(call, answer, {
+      reason: 'too-large',
+      problems: [{ path: '', message: `is longer than ${MAX_ITEM_BYTES} bytes` }],
+    });
+  const text = decode(bytes);
+  if (text === undefined)
+    throw invalidResponse(call, answer, { reason: 'invalid-utf8', problems: [{ path: '', message: 'is not UTF-8' }] });
+  const result = parseItem(text, int64);
+  if (!result.ok) throw invalidResponse(call, answer, result);
+  const { item } = result;
+  if (BigInt(item.petId) !== BigInt(pet)) {
+    throw invalidResponse(call, answer, {
+      reason: 'mismatch',
+      problems: [{ path: 'petId', message: `must be ${pet}, not ${item.petId}` }],
+    });
+  }
+  if (!isPetStatus(item.status)) announceUnknownStatuses(call, new Set([item.status]));
+  return item;
+}

@@ -1,0 +1,71 @@
+import { VERSION_SEGMENT } from '../contract/http.ts';
+import { ConfigurationError } from '../errors.ts';
+import { readVariable } from './environment.ts';
+import { badOption, showValue } from './rules.ts';
+
+export type Environment = 'production' | 'staging';
+
+/** One address (production's, or simply the address), or one for each environment. */
+export type BaseUrl = string | URL | { production?: string | URL | undefined; staging?: string | URL | undefined };
+
+const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_BASE_URL' } as const;
+
+/**
+ * Finds the address of an environment, checks it, and gives it without a trailing slash.
+ * Staging takes the staging address and nothing else, so that it never reaches production by accident.
+ */
+export function resolveBaseUrl(baseUrl: unknown, environment: Environment): string {
+  const address = isSingle(baseUrl) ? singleAddress(baseUrl, environment) : addressOf(baseUrl, environment);
+  if (address !== undefined) return checkAddress(address);
+  const missing = environment === 'staging' ? '`baseUrl.staging`' : '`baseUrl`';
+  const message = `Cannot make a client without the ${environment} address: give ${missing} or set ${VARIABLES[environment]}`;
+  throw new ConfigurationError(message, { option: 'baseUrl' });
+}
+
+function isSingle(baseUrl: unknown): baseUrl is string | URL {
+  return typeof baseUrl === 'string' || baseUrl instanceof URL;
+}
+
+function singleAddress(baseUrl: string | URL, environment: Environment): string | URL {
+  if (environment === 'production') return baseUrl;
+  const message = `Cannot use ${showAddress(baseUrl)} as \`baseUrl\` with the environment "staging": a single address is production's; it must be { staging: … }, or left out with ${VARIABLES.staging} set`;
+  throw new ConfigurationError(message, { option: 'baseUrl' });
+}
+
+function addressOf(baseUrl: unknown, environment: Environment): unknown {
+  if (baseUrl === undefined) return readVariable(VARIABLES[environment]);
+  if (typeof baseUrl !== 'object' || baseUrl === null || Array.isArray(baseUrl)) {
+    throw badOption('baseUrl', 'an address or { production, staging }', { shown: baseUrl });
+  }
+  return Reflect.get(baseUrl, environment) ?? readVariable(VARIABLES[environment]);
+}
+
+function checkAddress(address: unknown): string {
+  if (!isSingle(address)) throw badOption('baseUrl', 'an absolute http(s) address', { shown: address });
+  const shown = showAddress(address);
+  const url = URL.parse(String(address));
+  const fault = url ? findFault(url) : 'an absolute http(s) address';
+  if (!url || fault) throw new ConfigurationError(`Cannot use ${shown} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
+  return `${url.origin}${url.pathname.replace(/\/$/, '')}`;
+}
+
+/** Gives the rule that an address breaks, if any. */
+function findFault(url: URL): string | undefined {
+  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'an absolute http(s) address';
+  if (url.username || url.password) return 'free of credentials';
+  if (/[?#]/.test(url.href)) return 'free of a query and a fragment';
+  if (url.pathname.replace(/\/$/, '').split('/').at(-1) !== VERSION_SEGMENT) return `an address whose path ends in /${VERSION_SEGMENT}`;
+  if (url.protocol === 'http:' && !isLoopback(url.hostname)) return 'https, since plain http would show the key to the network';
+  return undefined;
+}
+
+/** Loopback by the parsed host: localhost and its subdomains (RFC 6761 section 6.3), 127.0.0.0/8, [::1]. */
+function isLoopback(host: string): boolean {
+  return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
+}
+
+/** An address fit to be shown: neither credentials nor query nor fragment. */
+function showAddress(address: string | URL): string {
+  const plain = String(address).replace(/[?#].*$/s, '');
+  return showValue(plain.replace(/^([^/]*\/\/)?.*@/s, '$1'));
+}

@@ -1,0 +1,97 @@
+import { badOption, numberOption, wordOption } from './rules.ts';
+
+/** Options of one call; what is left out is as the client has it. */
+export interface RequestOptions {
+  /** Ends the call within milliseconds, wherever it is; it then rejects with `signal.reason`. */
+  signal?: AbortSignal | undefined;
+  /** As the client's `attemptTimeoutMs`. */
+  attemptTimeoutMs?: number | undefined;
+  /** As the client's `totalTimeoutMs`. */
+  totalTimeoutMs?: number | undefined;
+  /** As the client's `maxRetries`. */
+  maxRetries?: number | undefined;
+  /** As the client's `maxWaitMs`. */
+  maxWaitMs?: number | undefined;
+  /**
+   * Low calls let every waiting normal call pass.
+   * @default 'normal'
+   */
+  priority?: 'normal' | 'low' | undefined;
+  /** Extra headers of this call's requests; they win over the client's. */
+  headers?: Record<string, string> | undefined;
+}
+
+/** The options of one call, complete. */
+export interface CallOptions {
+  signal: AbortSignal | undefined;
+  attemptTimeoutMs: number;
+  totalTimeoutMs: number | undefined;
+  maxRetries: number;
+  maxWaitMs: number;
+  priority: 'normal' | 'low';
+  headers: Record<string, string>;
+}
+
+export const CALL_DEFAULTS: CallOptions = {
+  signal: undefined,
+  attemptTimeoutMs: 30_000,
+  totalTimeoutMs: undefined,
+  maxRetries: 5,
+  maxWaitMs: 120_000,
+  priority: 'normal',
+  headers: {},
+};
+
+/** Checks what the caller gave and fills in the rest from `defaults`. @throws ConfigurationError that names the option. */
+export function resolveCallOptions(given: RequestOptions | undefined, defaults: CallOptions): CallOptions {
+  if (given === undefined) return defaults;
+  if (typeof given !== 'object' || given === null) throw badOption('options', 'an object', { shown: given });
+  return {
+    signal: signalOption(given.signal) ?? defaults.signal,
+    attemptTimeoutMs: numberOption('attemptTimeoutMs', given.attemptTimeoutMs, defaults.attemptTimeoutMs, { min: 0, above: true }),
+    totalTimeoutMs: numberOption('totalTimeoutMs', given.totalTimeoutMs, defaults.totalTimeoutMs, { min: 0, above: true }),
+    maxRetries: numberOption('maxRetries', given.maxRetries, defaults.maxRetries, { min: 0, integer: true }),
+    maxWaitMs: numberOption('maxWaitMs', given.maxWaitMs, defaults.maxWaitMs, { min: 0 }),
+    priority: wordOption('priority', given.priority, defaults.priority, ['normal', 'low']),
+    headers: given.headers === undefined ? defaults.headers : { ...defaults.headers, ...headersOption(given.headers) },
+  };
+}
+
+function signalOption(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined) return undefined;
+  if (signal instanceof AbortSignal) return signal;
+  throw badOption('signal', 'an AbortSignal', { shown: signal });
+}
+
+/** Headers that are ours or the connection's: setting them could show the key elsewhere or break a message in two. */
+const RESERVED = new Set([
+  'authorization',
+  'proxy-authorization',
+  'content-type',
+  'content-length',
+  'transfer-encoding',
+  'connection',
+  'keep-alive',
+  'upgrade',
+  'expect',
+  'host',
+  'te',
+  'trailer',
+]);
+
+/** Gives extra headers with names in lower case (RFC 9110 section 5). */
+export function headersOption(headers: unknown): Record<string, string> {
+  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
+    throw badOption('headers', 'an object of strings', { shown: headers });
+  const entries: [string, unknown][] = headers instanceof Headers ? [...headers] : Object.entries(headers);
+  return Object.fromEntries(entries.map(([name, value]) => checkHeader(name.toLowerCase(), value)));
+}
+
+function checkHeader(name: string, value: unknown): [string, string] {
+  if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
+    throw badOption('headers', 'an object whose names are header names (RFC 9110 section 5.1)', { shown: name });
+  if (RESERVED.has(name)) throw badOption('headers', `free of "${name}", which the client sets itself`, { shown: name });
+  if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
+    throw badOption('headers', `an object of strings without control characters, which "${name}" is not`);
+  return [name, value];
+}

@@ -1,0 +1,195 @@
+import type { Int64 } from '../contract/models.ts';
+import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
+import { ConfigurationError } from '../errors.ts';
+import type { Logger } from '../events.ts';
+import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
+import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
+import { isBrowser, readVariable } from './environment.ts';
+import { badOption, hasMethods, numberOption, wordOption } from './rules.ts';
+
+/** Gives the key when an attempt is about to be sent. */
+export type ApiKeySource = () => string | Promise<string>;
+
+/** Options of a client. An option wins over its variable; an empty variable counts as unset. */
+export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
+  /** The bearer key, or a function that gives it. Required here or as `PETSTORE_API_KEY`. */
+  apiKey?: string | ApiKeySource | undefined;
+  /**
+   * Which environment to reach; also `PETSTORE_ENVIRONMENT`. Staging takes the staging address and nothing else.
+   * @default 'production'
+   */
+  environment?: Environment | undefined;
+  /** The address, ending in `/v1`. Required here or as `PETSTORE_BASE_URL` and `PETSTORE_STAGING_BASE_URL`. */
+  baseUrl?: BaseUrl | undefined;
+  /**
+   * The plan of the key: the ceiling that no header raises; also `PETSTORE_PLAN`.
+   * @default learned from the headers, free until then
+   */
+  plan?: PlanName | 'unlimited' | PlanLimits | undefined;
+  /**
+   * How ids come out. A `number` cannot hold an id beyond 2^53; `'bigint'` is exact for all.
+   * @default 'number'
+   */
+  int64?: Ids | undefined;
+  /**
+   * Retries after the first attempt, one count for every kind of failure; waiting is no attempt.
+   * @default 5
+   */
+  maxRetries?: number | undefined;
+  /**
+   * Milliseconds for one attempt: connection, headers and the first 4 MiB of body; again for every further 4 MiB.
+   * @default 30000
+   */
+  attemptTimeoutMs?: number | undefined;
+  /**
+   * Milliseconds for a whole call, waiting included.
+   * @default none
+   */
+  totalTimeoutMs?: number | undefined;
+  /**
+   * Milliseconds that a call waits at most until the gate opens again; a longer wait rejects at once. The length of the line does not count.
+   * @default 120000
+   */
+  maxWaitMs?: number | undefined;
+  /**
+   * Most requests in flight; fewer when little quota is left.
+   * @default 64
+   */
+  concurrency?: number | undefined;
+  /**
+   * The part of the key's quota that this client may use, above 0 and at most 1.
+   * @default 1
+   */
+  share?: number | undefined;
+  /**
+   * Most decoded bytes that `listInventory` accepts. A stream has no total.
+   * @default 268435456
+   */
+  maxResponseBytes?: number | undefined;
+  /**
+   * A fetch implementation. It sees the key.
+   * @default globalThis.fetch
+   */
+  fetch?: typeof globalThis.fetch | undefined;
+  /** Extra headers of every request; `Authorization` cannot be set here. */
+  headers?: Record<string, string> | undefined;
+  /**
+   * Takes what the client tells, console-like; also `PETSTORE_LOG`, a level from `debug` to `error`, for the console.
+   * @default none
+   */
+  logger?: Logger | undefined;
+  /** Allows a client in a browser, where every visitor can read the key. */
+  dangerouslyAllowBrowser?: boolean | undefined;
+}
+
+/** The options of a client, complete and checked. */
+export interface ResolvedOptions<Ids extends Int64> {
+  apiKey: string | ApiKeySource;
+  baseUrl: string;
+  /** Undefined: to be learned from the headers. */
+  plan: PlanLimits | 'unlimited' | undefined;
+  int64: Ids | 'number';
+  concurrency: number;
+  share: number;
+  maxResponseBytes: number;
+  fetch: typeof globalThis.fetch | undefined;
+  logger: Logger | undefined;
+  call: CallOptions;
+}
+
+/** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key. */
+export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>): ResolvedOptions<Ids> {
+  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object', { shown: options });
+  if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
+  const { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers } = options;
+  const environment = options.environment ?? readVariable('PETSTORE_ENVIRONMENT');
+  return {
+    apiKey: resolveApiKey(options.apiKey ?? readVariable('PETSTORE_API_KEY')),
+    baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging'])),
+    plan: resolvePlan(options.plan ?? readVariable('PETSTORE_PLAN')),
+    int64: resolveInt64(options.int64),
+    concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),
+    share: numberOption('share', options.share, 1, { min: 0, above: true, max: 1 }),
+    maxResponseBytes: numberOption('maxResponseBytes', options.maxResponseBytes, 268_435_456, { min: 1, integer: true }),
+    fetch: resolveFetch(options.fetch),
+    logger: resolveLogger(options.logger),
+    call: resolveCallOptions({ attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers }, CALL_DEFAULTS),
+  };
+}
+
+function publicKey(): ConfigurationError {
+  const message =
+    'Cannot make a client in a browser: every visitor could read the key; call the service from your server, or set `dangerouslyAllowBrowser: true` where the key may be public';
+  return new ConfigurationError(message, { option: 'dangerouslyAllowBrowser' });
+}
+
+const KEY_RULE = 'visible ASCII characters only, without white space and without "Bearer" before them (RFC 6750 section 2.1)';
+
+function resolveApiKey(apiKey: unknown): string | ApiKeySource {
+  if (isSource(apiKey)) return apiKey;
+  if (apiKey !== undefined) return checkApiKey(apiKey);
+  throw new ConfigurationError('Cannot make a client without a key: give `apiKey` or set PETSTORE_API_KEY', { option: 'apiKey' });
+}
+
+function isSource(apiKey: unknown): apiKey is ApiKeySource {
+  return typeof apiKey === 'function';
+}
+
+/** Gives a key that can stand in an Authorization header. @throws ConfigurationError that does not show it. */
+export function checkApiKey(apiKey: unknown): string {
+  if (typeof apiKey !== 'string') throw badOption('apiKey', 'a string or a function that gives one');
+  if (apiKey === '')
+    throw new ConfigurationError('Cannot use an empty key as `apiKey`: is the variable that it comes from set?', { option: 'apiKey' });
+  if (!/^[\x21-\x7e]+$/.test(apiKey)) throw badOption('apiKey', KEY_RULE);
+  return apiKey;
+}
+
+function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
+  if (plan === undefined || plan === 'unlimited') return plan;
+  const named = typeof plan === 'string' ? Object.entries(PLANS).find(([name]) => name === plan) : undefined;
+  if (named) return named[1];
+  if (typeof plan === 'object' && plan !== null && !Array.isArray(plan)) return resolveLimits(plan);
+  throw badOption('plan', '"free", "pro", "business", "unlimited" or { requestsPerMinute, requestsPerDay }', { shown: plan });
+}
+
+function resolveLimits(limits: object): PlanLimits {
+  const rule = { min: 1, integer: true };
+  const requestsPerMinute = numberOption('plan.requestsPerMinute', Reflect.get(limits, 'requestsPerMinute'), undefined, rule);
+  const requestsPerDay = numberOption('plan.requestsPerDay', Reflect.get(limits, 'requestsPerDay'), undefined, rule);
+  if (requestsPerMinute === undefined) throw badOption('plan.requestsPerMinute', 'an integer of at least 1', { shown: undefined });
+  return requestsPerDay === undefined ? { requestsPerMinute } : { requestsPerMinute, requestsPerDay };
+}
+
+function resolveInt64<Ids extends Int64>(int64: Ids | undefined): Ids | 'number' {
+  if (int64 === undefined || int64 === 'number' || int64 === 'bigint') return int64 ?? 'number';
+  throw badOption('int64', '"number" or "bigint"', { shown: int64 });
+}
+
+function resolveFetch(fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch | undefined {
+  if (fetch === undefined || typeof fetch === 'function') return fetch;
+  throw badOption('fetch', 'a function', { shown: fetch });
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+function resolveLogger(logger: Logger | undefined): Logger | undefined {
+  if (logger !== undefined) {
+    if (hasMethods(logger, LEVELS)) return logger;
+    throw badOption('logger', 'an object with the functions debug, info, warn and error', { shown: logger });
+  }
+  const level = readVariable('PETSTORE_LOG');
+  return level === undefined || level === 'off' ? undefined : consoleFrom(level);
+}
+
+/** The console, quiet below a level. */
+function consoleFrom(level: string): Logger {
+  const from = LEVELS.map(String).indexOf(level);
+  if (from < 0) throw badOption('PETSTORE_LOG', '"debug", "info", "warn", "error" or "off"', { shown: level });
+  const at = (index: number, write: (message: string) => void) => (index >= from ? write : () => {});
+  return {
+    debug: at(0, (message) => console.debug(message)),
+    info: at(1, (message) => console.info(message)),
+    warn: at(2, (message) => console.warn(message)),
+    error: at(3, (message) => console.error(message)),
+  };
+}

@@ -1,0 +1,62 @@
+import { ConfigurationError } from '../errors.ts';
+
+const SHOWN_VALUE = 80;
+
+/** The error of a bad option (`plan.requestsPerDay` is one of `plan`): what cannot be used, and the rule. The value of a secret is not shown. */
+export function badOption(option: string, rule: string, value?: { shown: unknown }): ConfigurationError {
+  const what = value === undefined ? 'this value' : showValue(value.shown);
+  return new ConfigurationError(`Cannot use ${what} as \`${option}\`: it must be ${rule}`, { option: option.replace(/\..*/, '') });
+}
+
+/** A value as a reader would write it, on one line and not too long. */
+export function showValue(value: unknown): string {
+  const text = typeof value === 'string' ? JSON.stringify(value) : describe(value);
+  return text.length > SHOWN_VALUE ? `${text.slice(0, SHOWN_VALUE)}…` : text;
+}
+
+function describe(value: unknown): string {
+  if (typeof value === 'bigint') return `${value}n`;
+  if (Array.isArray(value)) return 'an array';
+  if (typeof value === 'object' && value !== null) return 'an object';
+  if (typeof value === 'function') return 'a function';
+  return String(value);
+}
+
+export interface NumberRule {
+  min: number;
+  /** The smallest value itself is not allowed. */
+  above?: boolean;
+  max?: number;
+  integer?: boolean;
+}
+
+/** Gives the value of a number option, or its default where it is left out. */
+export function numberOption<Default>(option: string, value: unknown, fallback: Default, rule: NumberRule): number | Default {
+  if (value === undefined) return fallback;
+  if (typeof value === 'number' && follows(value, rule)) return value;
+  throw badOption(option, describeRule(rule), { shown: value });
+}
+
+function follows(value: number, { min, above = false, max = Number.MAX_SAFE_INTEGER, integer = false }: NumberRule): boolean {
+  if (!Number.isFinite(value) || value > max) return false;
+  return (above ? value > min : value >= min) && (!integer || Number.isSafeInteger(value));
+}
+
+function describeRule({ min, above = false, max, integer = false }: NumberRule): string {
+  const kind = integer ? 'an integer' : 'a number';
+  const from = above ? `above ${min}` : `of at least ${min}`;
+  return max === undefined ? `${kind} ${from}` : `${kind} ${from} and at most ${max}`;
+}
+
+/** Gives the value of an option that is one of a few words, or its default where it is left out. */
+export function wordOption<Word extends string>(option: string, value: unknown, fallback: Word, words: readonly Word[]): Word {
+  if (value === undefined) return fallback;
+  const word = words.find((known) => known === value);
+  if (word === undefined) throw badOption(option, words.map((known) => `"${known}"`).join(' or '), { shown: value });
+  return word;
+}
+
+/** Tells whether an object has functions of all these names. */
+export function hasMethods(value: unknown, names: readonly string[]): boolean {
+  return typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function');
+}

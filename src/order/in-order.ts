@@ -1,0 +1,74 @@
+import type { Call } from '../call.ts';
+
+/** Sends the updates of one pet one after the other, in the order in which they were called; other calls pass. */
+export class InOrder {
+  /** The updates of each pet that are not settled, in the order of their calls; the first one is under way. */
+  readonly #lines = new Map<string, Turn[]>();
+
+  /** Runs `work` when every earlier update of the call's pet has settled. Rejects with the reason of an abort. */
+  async run<T>(call: Call, work: () => Promise<T>): Promise<T> {
+    if (call.petId === undefined) return work();
+    const pet = String(call.petId);
+    const turn = this.#join(pet, call);
+    try {
+      if (turn.isWaiting) await this.#untilTurn(turn);
+      return await work();
+    } finally {
+      this.#leave(pet, turn);
+    }
+  }
+
+  #join(pet: string, call: Call): Turn {
+    const line = this.#lines.get(pet) ?? [];
+    const turn = new Turn(call, line.length > 0);
+    line.push(turn);
+    this.#lines.set(pet, line);
+    // A low update must not hold up the normal one behind it.
+    if (call.priority === 'normal') for (const earlier of line) earlier.call.raise();
+    return turn;
+  }
+
+  async #untilTurn(turn: Turn): Promise<void> {
+    const startedAtMs = Date.now();
+    turn.call.tell('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
+    await turn.comes();
+    turn.call.waitedMs += Date.now() - startedAtMs;
+  }
+
+  /** Whoever leaves first, by abort or at the end, lets nobody overtake: the turn goes to the first that is left. */
+  #leave(pet: string, turn: Turn): void {
+    const line = this.#lines.get(pet) ?? [];
+    line.splice(line.indexOf(turn), 1);
+    const [first] = line;
+    if (first) first.begin();
+    else this.#lines.delete(pet);
+  }
+}
+
+/** One update's place in the line of its pet. */
+class Turn {
+  #resolve: (() => void) | undefined;
+
+  constructor(
+    readonly call: Call,
+    public isWaiting: boolean,
+  ) {}
+
+  comes(): Promise<void> {
+    const { signal } = this.call;
+    return new Promise((resolve, reject) => {
+      if (signal.aborted) return reject(signal.reason);
+      const onAbort = () => reject(signal.reason);
+      signal.addEventListener('abort', onAbort, { once: true });
+      this.#resolve = () => {
+        signal.removeEventListener('abort', onAbort);
+        resolve();
+      };
+    });
+  }
+
+  begin(): void {
+    this.isWaiting = false;
+    this.#resolve?.();
+  }
+}

@@ -1,0 +1,90 @@
+import { Call } from './call.ts';
+import type { RateLimit } from './errors.ts';
+import type { Emitter } from './events.ts';
+import type { Operation } from './operations/operation.ts';
+import type { CallOptions } from './options/call-options.ts';
+import type { InOrder } from './order/in-order.ts';
+import type { Gate } from './quota/gate.ts';
+import { retry } from './retry/retry.ts';
+import { publicRateLimit } from './transport/status-failure.ts';
+import type { Transport } from './transport/transport.ts';
+
+/** What the service answered, and what it took. */
+export interface Reply<T> {
+  data: T;
+  status: number;
+  headers: Headers;
+  /** What X-RateLimit-* said; undefined where the answer had none that make sense. */
+  rateLimit?: RateLimit;
+  /** Requests that were sent. */
+  attempts: number;
+  /** Milliseconds spent waiting for quota, order and backoff. */
+  waitedMs: number;
+}
+
+interface Steps {
+  order: InOrder;
+  gate: Gate;
+  transport: Transport;
+  emitter: Emitter;
+}
+
+/** Leads every call through its steps: in order, with retries, each attempt through the gate, then onto the wire. */
+export class Pipeline {
+  readonly #steps: Steps;
+  readonly #calls = new Set<Call>();
+  #lastId = 0;
+  #closedBy: unknown;
+
+  constructor(steps: Steps) {
+    this.#steps = steps;
+  }
+
+  /** Makes a call. Rejects with a PetStoreError, or with the reason of an abort. */
+  async send<T>(operation: Operation<T>, options: CallOptions): Promise<Reply<T>> {
+    const call = this.#begin(operation, options);
+    try {
+      call.signal.throwIfAborted();
+      const reply = await this.#steps.order.run(call, () => retry(call, () => this.#attempt(call, operation)));
+      this.#settle(call, undefined);
+      return reply;
+    } catch (failure) {
+      const reason: unknown = call.signal.aborted ? call.signal.reason : failure;
+      this.#settle(call, { error: reason });
+      throw reason;
+    }
+  }
+
+  /** Ends every call that is under way, and every later one, with `reason`. */
+  close(reason: unknown): void {
+    this.#closedBy ??= reason;
+    for (const call of this.#calls) call.abort(reason);
+  }
+
+  async #attempt<T>(call: Call, operation: Operation<T>): Promise<Reply<T>> {
+    const ticket = await this.#steps.gate.enter(call);
+    const answer = await this.#steps.transport.open(call, operation.request, ticket);
+    try {
+      const data = await operation.read(answer, call);
+      const rateLimit = publicRateLimit(answer.answer);
+      const { status, headers } = answer;
+      return { data, status, headers, ...(rateLimit ? { rateLimit } : {}), attempts: call.attempts, waitedMs: call.waitedMs };
+    } finally {
+      answer.close();
+    }
+  }
+
+  #begin<T>({ name, petId }: Operation<T>, options: CallOptions): Call {
+    const call = new Call({ id: ++this.#lastId, operation: name, petId, options, emitter: this.#steps.emitter });
+    this.#calls.add(call);
+    if (this.#closedBy !== undefined) call.abort(this.#closedBy);
+    return call;
+  }
+
+  #settle(call: Call, failed: { error: unknown } | undefined): void {
+    call.end();
+    this.#calls.delete(call);
+    const ms = Date.now() - call.startedAtMs;
+    call.tell('settled', (event) => ({ ...event, outcome: failed ? call.outcome : 'succeeded', ms, ...failed }));
+  }
+}

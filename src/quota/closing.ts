@@ -1,0 +1,42 @@
+const BACKOFF_MS = 500;
+/** Where the service does not say how long to wait. */
+const UNTOLD_BACKOFF_MS = 1000;
+const LONGEST_BACKOFF_MS = 60_000;
+/** At most so much is added at random, and never more than this part of the wait. */
+const MOST_JITTER_MS = 250;
+const JITTER = 0.05;
+
+/** Until when the service closed a key, and how often in a row. Pure: the time is a parameter. */
+export class Closing {
+  readonly #random: () => number;
+  // Only moves forward: two 429s may arrive in either order, and the later reopening counts.
+  #untilMs = Number.NEGATIVE_INFINITY;
+  #strikes = 0;
+
+  constructor(random: () => number) {
+    this.#random = random;
+  }
+
+  get untilMs(): number {
+    return this.#untilMs;
+  }
+
+  /** Counts a 429 in a row: one that answers a request sent since the key was open again. */
+  strike(sentAtMs: number): void {
+    if (this.#strikes === 0 || sentAtMs >= this.#untilMs) this.#strikes++;
+  }
+
+  forgive(sentAtMs: number): void {
+    if (sentAtMs >= this.#untilMs) this.#strikes = 0;
+  }
+
+  /** Closes until the latest of what Retry-After says, or else the Reset of an empty window, and the backoff of the strikes. */
+  close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number): void {
+    const toldMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
+    const firstMs = toldMs === undefined ? UNTOLD_BACKOFF_MS : BACKOFF_MS;
+    const backoffMs = Math.min(LONGEST_BACKOFF_MS, firstMs * 2 ** (Math.max(1, this.#strikes) - 1));
+    const waitMs = Math.max(toldMs ?? 0, backoffMs);
+    const jitterMs = this.#random() * Math.min(MOST_JITTER_MS, JITTER * waitMs);
+    this.#untilMs = Math.max(this.#untilMs, nowMs + waitMs + jitterMs);
+  }
+}

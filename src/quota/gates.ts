@@ -1,0 +1,32 @@
+import type { ApiKeySource } from '../options/client-options.ts';
+import { Gate } from './gate.ts';
+import type { LedgerSettings } from './ledger.ts';
+
+/** A gate that nobody used for so long knows nothing that still counts. */
+const FORGOTTEN_AFTER_MS = 25 * 3_600_000;
+
+interface Kept {
+  gate: Gate;
+  usedAtMs: number;
+}
+
+/** One gate for each address and key in this copy of the package. It outlives its clients: a closed key stays closed for the next one. */
+const gates = new Map<string, Map<string | ApiKeySource, Kept>>();
+
+/** Gives the gate of an address and key. Where it is there already, the stricter settings count, and `warn` is told what differs. */
+export function gateOf(address: string, apiKey: string | ApiKeySource, settings: LedgerSettings, warn: (message: string) => void): Gate {
+  const nowMs = Date.now();
+  const ofAddress = gates.get(address) ?? new Map<string | ApiKeySource, Kept>();
+  forget(ofAddress, nowMs);
+  const known = ofAddress.get(apiKey);
+  if (known) known.gate.tighten(settings, warn);
+  const kept = { gate: known?.gate ?? new Gate(settings), usedAtMs: nowMs };
+  gates.set(address, ofAddress.set(apiKey, kept));
+  return kept.gate;
+}
+
+function forget(ofAddress: Map<string | ApiKeySource, Kept>, nowMs: number): void {
+  for (const [apiKey, { gate, usedAtMs }] of ofAddress) {
+    if (gate.isIdle && nowMs - Math.max(usedAtMs, gate.lastSentAtMs) > FORGOTTEN_AFTER_MS) ofAddress.delete(apiKey);
+  }
+}

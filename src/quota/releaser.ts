@@ -1,0 +1,46 @@
+import type Bottleneck from 'bottleneck';
+import Light from 'bottleneck/light.js';
+
+/**
+ * Lets waiting calls go, in batches, through a limiter sized to the plan: a second count, independent of the ledger, so that no fault in it
+ * can send more than the plan. One batch is in the air at a time.
+ */
+export class Releaser {
+  readonly #limiter: Bottleneck;
+  readonly #release: (most: number) => void;
+  #isBusy = false;
+  // What the limiter still lets through; it tells it only asynchronously.
+  #reservoir: number;
+
+  /** @param limit requests in a window; infinite where the plan sets none */
+  constructor(limit: number, release: (most: number) => void) {
+    this.#release = release;
+    this.#reservoir = limit;
+    this.#limiter = new Light({ reservoir: Number.isFinite(limit) ? limit : null });
+  }
+
+  get isBusy(): boolean {
+    return this.#isBusy;
+  }
+
+  /** Brings the limiter to what the window leaves. */
+  refill(left: number): void {
+    if (!Number.isFinite(this.#reservoir) || left === this.#reservoir) return;
+    void this.#limiter.incrementReservoir(left - this.#reservoir);
+    this.#reservoir = left;
+  }
+
+  /** Lets up to `most` waiting calls go as soon as the limiter has taken the batch. */
+  schedule(most: number, onDone: () => void): void {
+    const weight = Math.min(most, this.#reservoir);
+    if (this.#isBusy || weight < 1) return;
+    this.#isBusy = true;
+    this.#reservoir -= weight;
+    const job = async () => this.#release(weight);
+    const done = () => {
+      this.#isBusy = false;
+      onDone();
+    };
+    this.#limiter.schedule({ weight: Number.isFinite(weight) ? weight : 1 }, job).then(done, done);
+  }
+}

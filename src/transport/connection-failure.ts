@@ -1,0 +1,28 @@
+import type { Call } from '../call.ts';
+import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
+import type { Redactor } from '../redactor.ts';
+import { AttemptTimedOut } from './exchange.ts';
+import { causesOf, codeOf, safeCause } from './safe-cause.ts';
+
+/** Failures before a request can have left: the change was surely not applied. The last ones are those of Bun and of TLS. */
+const NEVER_CONNECTED =
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|CERT_\w+|\w+_CERT|\w+_CERT_\w+|ERR_TLS_\w+|ERR_SSL_\w+)$/;
+
+/** The error of an attempt whose answer never came, or came broken. */
+export function connectionFailure(thrown: unknown, call: Call, redactor: Redactor): PetStoreError {
+  if (thrown instanceof AttemptTimedOut) return timedOut(call);
+  const chain = causesOf(thrown);
+  const code = chain.map(codeOf).findLast((known) => known !== undefined);
+  if (code !== undefined && NEVER_CONNECTED.test(code)) call.refused('connection');
+  const why = code === undefined ? 'the connection failed' : `the connection failed with ${redactor.clean(code, 100)}`;
+  return new ConnectionError(`Cannot ${call.purpose}: ${why}`, {
+    ...call.details(),
+    code: code === undefined ? undefined : redactor.clean(code, 100),
+    cause: safeCause(thrown, redactor),
+  });
+}
+
+function timedOut(call: Call): TimeoutError {
+  const limit = `its \`attemptTimeoutMs\` of ${call.options.attemptTimeoutMs} ms`;
+  return new TimeoutError(`Cannot ${call.purpose}: attempt ${call.attempts} had no complete answer within ${limit}`, call.details());
+}

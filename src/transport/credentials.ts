@@ -1,0 +1,29 @@
+import { ConfigurationError } from '../errors.ts';
+import { type ApiKeySource, checkApiKey } from '../options/client-options.ts';
+import type { Redactor } from '../redactor.ts';
+import { safeCause } from './safe-cause.ts';
+
+/** Gives the key of the next request; checked, and known to the redactor before anything can show it. */
+export type Credentials = () => string | Promise<string>;
+
+export function createCredentials(apiKey: string | ApiKeySource, redactor: Redactor): Credentials {
+  if (typeof apiKey === 'string') {
+    redactor.learn(apiKey);
+    return () => apiKey;
+  }
+  return async () => {
+    const key = checkApiKey(await askFor(apiKey, redactor));
+    redactor.learn(key);
+    return key;
+  };
+}
+
+/** What the caller's function throws may hold secrets, so only its message is told, as the cause. */
+async function askFor(source: ApiKeySource, redactor: Redactor): Promise<unknown> {
+  try {
+    return await source();
+  } catch (thrown) {
+    const cause = safeCause(thrown, redactor);
+    throw new ConfigurationError('Cannot send the request: the `apiKey` function failed to give a key', { option: 'apiKey', cause });
+  }
+}

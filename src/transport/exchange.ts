@@ -1,0 +1,89 @@
+import type { Call } from '../call.ts';
+import { startTimer } from '../clock/timer.ts';
+import type { Http, WireRequest } from './http.ts';
+
+/** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
+const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
+
+/** Why an attempt ended before its answer was complete. */
+export class AttemptTimedOut extends Error {}
+
+/**
+ * One request on the wire, from its sending until its body is read or dropped. One signal covers headers and body:
+ * the call's end, or the time limit of the attempt, stops whatever is under way, also where a fetch ignores its signal.
+ */
+export class Exchange {
+  readonly #call: Call;
+  readonly #controller = new AbortController();
+  readonly #onCallEnd = () => this.#stop(this.#call.signal.reason);
+  #stopTimer = () => {};
+  #bytesLeft = BYTES_PER_TIME_LIMIT;
+  #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
+  #fail: ((reason: unknown) => void) | undefined;
+  #isOver = false;
+
+  constructor(call: Call) {
+    this.#call = call;
+    call.signal.addEventListener('abort', this.#onCallEnd, { once: true });
+    this.#restartTimer();
+  }
+
+  /** Sends the request; resolves with the answer when its headers are in. */
+  async send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Response> {
+    const sending = http({ ...request, signal: this.#controller.signal });
+    // A fetch that ignores its signal may answer when nobody waits any more.
+    sending.then((late) => this.#dropLate(late)).catch(() => {});
+    const response = await this.#unlessStopped(sending);
+    this.#reader = response.body?.getReader();
+    return response;
+  }
+
+  /** Gives the next bytes of the body, undefined at its end. */
+  async next(): Promise<Uint8Array | undefined> {
+    if (!this.#reader) return undefined;
+    const { value } = await this.#unlessStopped(this.#reader.read());
+    this.#bytesLeft -= value?.byteLength ?? 0;
+    if (this.#bytesLeft <= 0) this.#restartTimer();
+    return value;
+  }
+
+  /** Gives the next bytes like `next`, with a time limit for each chunk that stands still while the consumer holds us up. */
+  async nextWhenAsked(): Promise<Uint8Array | undefined> {
+    this.#restartTimer();
+    const chunk = await this.next();
+    this.#stopTimer();
+    return chunk;
+  }
+
+  /** Ends the exchange; a body that is not read to its end drops the connection. */
+  close(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#stopTimer();
+    this.#call.signal.removeEventListener('abort', this.#onCallEnd);
+    this.#reader?.cancel().catch(() => {});
+  }
+
+  #dropLate(response: Response): void {
+    if (this.#isOver) response.body?.cancel().catch(() => {});
+  }
+
+  #restartTimer(): void {
+    this.#stopTimer();
+    this.#bytesLeft = BYTES_PER_TIME_LIMIT;
+    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(new AttemptTimedOut()));
+  }
+
+  #stop(reason: unknown): void {
+    this.#controller.abort(reason);
+    this.#fail?.(reason);
+  }
+
+  #unlessStopped<T>(work: Promise<T>): Promise<T> {
+    return new Promise((resolve, reject) => {
+      this.#fail = reject;
+      if (this.#controller.signal.aborted) reject(this.#controller.signal.reason);
+      work.then(resolve, reject);
+    });
+  }
+}

@@ -1,0 +1,24 @@
+import ky from 'ky';
+
+/** One request as it goes onto the wire, below the service's address. */
+export interface WireRequest {
+  method: 'GET' | 'PATCH';
+  path: string;
+  headers: Record<string, string>;
+  body: string | undefined;
+  signal: AbortSignal;
+}
+
+/** Sends one request and gives the answer as soon as its headers are in. */
+export type Http = (request: WireRequest) => Promise<Response>;
+
+/** @param fetch undefined: `globalThis.fetch`, looked up at every request, so that what replaces it later is used. */
+export function createHttp(baseUrl: string, fetch: typeof globalThis.fetch | undefined): Http {
+  const http = ky.create({ prefix: baseUrl, retry: 0, throwHttpErrors: false, timeout: false });
+  return ({ method, path, headers, body, signal }) => {
+    // fetch(Request with a body) goes through a TransformStream, at 1.6 times the cost of a url with a string.
+    const init: RequestInit = { method, headers, signal, redirect: 'manual', ...(body === undefined ? {} : { body }) };
+    const send = (request: Request | string | URL) => (fetch ?? globalThis.fetch)(request instanceof Request ? request.url : request, init);
+    return http(path, { method, fetch: send });
+  };
+}

@@ -1,0 +1,88 @@
+import type { Call } from '../call.ts';
+import type { Answer } from '../contract/limits.ts';
+import {
+  AuthenticationError,
+  BadRequestError,
+  type FailureDetails,
+  NotFoundError,
+  type PetStoreError,
+  type RateLimit,
+  RateLimitError,
+  ServerError,
+  UnexpectedStatusError,
+} from '../errors.ts';
+import type { Redactor } from '../redactor.ts';
+import { type ErrorText, readErrorText } from './error-text.ts';
+
+/** What is known of an answer outside 2xx. */
+export interface FailedAnswer {
+  answer: Answer;
+  /** What could be read of its body. */
+  bodyText: string;
+  location: string | null;
+  /** The address that was asked, to which a location may be relative. */
+  address: string;
+  /** When the gate opens again, if this answer closed it; milliseconds on our clock. */
+  reopensAtMs: number | undefined;
+}
+
+/** The error of an answer outside 2xx: the class by the status line, code and message by the Error body (specification, Errors). */
+export function statusFailure(failed: FailedAnswer, call: Call, redactor: Redactor): PetStoreError {
+  const { answer } = failed;
+  const text = readErrorText(failed.bodyText, redactor);
+  if (isRefusal(answer.status)) call.refused('service');
+  const details: FailureDetails = {
+    ...call.details(),
+    status: answer.status,
+    code: text.code ?? `http_${answer.status}`,
+    retryAt: retryAt(failed),
+    retryAfterMs: answer.retryAfterMs,
+    rateLimit: publicRateLimit(answer),
+    bodyText: text.bodyText,
+  };
+  return classify(`Cannot ${call.purpose}: ${sentence(answer.status, text)}`, details, failed, redactor);
+}
+
+function classify(message: string, details: FailureDetails, failed: FailedAnswer, redactor: Redactor): PetStoreError {
+  const { status } = failed.answer;
+  if (status === 400) return new BadRequestError(message, details);
+  if (status === 401) return new AuthenticationError(message, details);
+  if (status === 404) return new NotFoundError(message, details);
+  if (status === 429) return new RateLimitError(withInstant(message, details.retryAt), details);
+  if (status >= 500) return new ServerError(message, details);
+  const location = readLocation(failed, redactor);
+  const redirect = location === undefined ? message : `${message}; the redirect to ${location} is not followed`;
+  return new UnexpectedStatusError(redirect, { ...details, location });
+}
+
+/** A status that settles the matter: 5xx do not tell whether the change was applied, except that the method or version is not served. */
+function isRefusal(status: number): boolean {
+  return status < 500 || status === 501 || status === 505;
+}
+
+function sentence(status: number, { code, message }: ErrorText): string {
+  // Browsers hide a redirect's status (fetch standard, opaque-redirect filtered response).
+  const answered = status === 0 ? 'the service answered with a redirect' : `the service answered ${status}`;
+  if (code === undefined && message === undefined) return `${answered} without an Error body`;
+  return [code === undefined ? answered : `${answered} ${code}`, message].filter((part) => part !== undefined).join(': ');
+}
+
+function withInstant(message: string, instant: Date | undefined): string {
+  return instant === undefined ? message : `${message} (nothing may be sent until ${instant.toISOString()})`;
+}
+
+function retryAt({ answer, reopensAtMs }: FailedAnswer): Date | undefined {
+  const asked = answer.retryAfterMs === undefined ? undefined : answer.receivedAtMs + answer.retryAfterMs;
+  const instant = Math.max(asked ?? 0, reopensAtMs ?? 0);
+  return instant === 0 ? undefined : new Date(instant);
+}
+
+export function publicRateLimit({ rateLimit }: Answer): RateLimit | undefined {
+  return rateLimit && { limit: rateLimit.limit, remaining: rateLimit.remaining, resetAt: new Date(rateLimit.resetAtMs) };
+}
+
+/** Where a redirect points, without what may be secret in it. */
+function readLocation({ location, address }: FailedAnswer, redactor: Redactor): string | undefined {
+  const url = location === null ? null : URL.parse(location, address);
+  return url ? redactor.clean(`${url.protocol}//${url.host}${url.pathname}`) : undefined;
+}

@@ -1,0 +1,180 @@
+import type { Call } from '../call.ts';
+import { untilAborted } from '../clock/until-aborted.ts';
+import { API_VERSION } from '../contract/http.ts';
+import { type Answer, readAnswer } from '../contract/limits.ts';
+import { PetStoreError } from '../errors.ts';
+import { isBrowser } from '../options/environment.ts';
+import type { Redactor } from '../redactor.ts';
+import { type Body, readUpTo } from './body.ts';
+import { connectionFailure } from './connection-failure.ts';
+import type { Credentials } from './credentials.ts';
+import { Exchange } from './exchange.ts';
+import type { Http } from './http.ts';
+import { statusFailure } from './status-failure.ts';
+
+const MAX_ERROR_BYTES = 65_536;
+/** Names the client where a runtime allows it; browsers send their own. */
+const USER_AGENT = `petstore-inventory/0.1.0 (api ${API_VERSION})`;
+
+/** What an operation asks for. */
+export interface AttemptRequest {
+  method: 'GET' | 'PATCH';
+  /** Below the service's address. */
+  path: string;
+  body?: string;
+}
+
+/** Who is told how an attempt went, at once: the quota of its key. */
+export interface AttemptObserver {
+  /** The headers are in. Gives when the gate opens again if they closed it, in milliseconds on our clock. */
+  heard(answer: Answer): number | undefined;
+  /** No answer came: for a failure, or (undefined) because the call was aborted. */
+  lost(failure: PetStoreError | undefined): void;
+  /** Nothing was sent. */
+  unused(): void;
+  /** The attempt is over. */
+  left(): void;
+}
+
+/** A 2xx answer whose body is still to be read. */
+export interface OpenAnswer extends Body {
+  status: number;
+  headers: Headers;
+  answer: Answer;
+  /** As `next`, for consumers that may hold the body up. */
+  nextWhenAsked: Body['next'];
+  /** To be called when the body was read, or is not wanted any more. */
+  close(): void;
+}
+
+export interface TransportOptions {
+  http: Http;
+  baseUrl: string;
+  credentials: Credentials;
+  redactor: Redactor;
+}
+
+/** Makes one attempt: one request with the key, its answer's headers read once, every failure a PetStoreError. */
+export class Transport {
+  readonly #options: TransportOptions;
+
+  constructor(options: TransportOptions) {
+    this.#options = options;
+  }
+
+  /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
+  async open(call: Call, request: AttemptRequest, observer: AttemptObserver): Promise<OpenAnswer> {
+    const key = await this.#readKey(call, observer);
+    const exchange = new Exchange(call);
+    const close = () => {
+      exchange.close();
+      observer.left();
+    };
+    try {
+      const response = await this.#send(call, exchange, { request, observer, key });
+      const answer = readAnswer(response.status, response.headers, Date.now());
+      const reopensAtMs = observer.heard(answer);
+      if (response.ok) return this.#opened(call, exchange, { response, answer, close });
+      throw await this.#failed(call, exchange, { response, answer, reopensAtMs, path: request.path });
+    } catch (error) {
+      close();
+      throw error;
+    }
+  }
+
+  async #readKey(call: Call, observer: AttemptObserver): Promise<string> {
+    try {
+      const key = this.#options.credentials();
+      return typeof key === 'string' ? key : await untilAborted(key, call.signal);
+    } catch (error) {
+      observer.unused();
+      throw error;
+    }
+  }
+
+  async #send(call: Call, exchange: Exchange, { request, observer, key }: Sending): Promise<Response> {
+    const { method, path, body } = request;
+    const startedAtMs = Date.now();
+    call.sent();
+    call.tell('request', (event) => ({ ...event, method, path: `/${path}` }));
+    try {
+      const response = await exchange.send(this.#options.http, { method, path, body, headers: this.#headers(call, key, body) });
+      call.tell('response', (event) => ({ ...event, status: response.status, ms: Date.now() - startedAtMs }));
+      return response;
+    } catch (thrown) {
+      const failure = this.#broken(thrown, call);
+      observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
+      throw failure;
+    }
+  }
+
+  #headers(call: Call, key: string, body: string | undefined): Record<string, string> {
+    return {
+      ...(isBrowser() ? {} : { 'user-agent': USER_AGENT }),
+      accept: 'application/json',
+      ...call.options.headers,
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+      authorization: `Bearer ${key}`,
+    };
+  }
+
+  #opened(call: Call, exchange: Exchange, { response, answer, close }: Opened): OpenAnswer {
+    const reading = (next: () => Promise<Uint8Array | undefined>) => async () => {
+      try {
+        return await next();
+      } catch (thrown) {
+        throw this.#broken(thrown, call);
+      }
+    };
+    return {
+      status: response.status,
+      headers: response.headers,
+      answer,
+      next: reading(() => exchange.next()),
+      nextWhenAsked: reading(() => exchange.nextWhenAsked()),
+      close,
+    };
+  }
+
+  async #failed(call: Call, exchange: Exchange, { response, answer, reopensAtMs, path }: Failed): Promise<PetStoreError> {
+    const bodyText = await readErrorBody(exchange);
+    if (call.signal.aborted) call.signal.throwIfAborted();
+    const { baseUrl, redactor } = this.#options;
+    const location = response.headers.get('location');
+    return statusFailure({ answer, bodyText, location, address: `${baseUrl}/${path}`, reopensAtMs }, call, redactor);
+  }
+
+  /** What ended the call is thrown as it is; everything else becomes a failure of the connection. */
+  #broken(thrown: unknown, call: Call): unknown {
+    return call.signal.aborted ? call.signal.reason : connectionFailure(thrown, call, this.#options.redactor);
+  }
+}
+
+interface Sending {
+  request: AttemptRequest;
+  observer: AttemptObserver;
+  key: string;
+}
+
+interface Opened {
+  response: Response;
+  answer: Answer;
+  close: () => void;
+}
+
+interface Failed {
+  response: Response;
+  answer: Answer;
+  reopensAtMs: number | undefined;
+  path: string;
+}
+
+/** The status line stands, whatever becomes of the body: what cannot be read is left out. */
+async function readErrorBody(exchange: Exchange): Promise<string> {
+  try {
+    const { bytes } = await readUpTo(exchange, MAX_ERROR_BYTES);
+    return new TextDecoder().decode(bytes);
+  } catch {
+    return '';
+  }
+}
