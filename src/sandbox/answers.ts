@@ -1,0 +1,45 @@
+import type { ErrorBody } from '../contract/models.ts';
+import type { SandboxRequest } from './ledger.ts';
+
+/** Codes of the sandbox's own: the specification does not show the service's. */
+export type ErrorCode =
+  | 'missing_key'
+  | 'invalid_key'
+  | 'key_banned'
+  | 'invalid_body'
+  | 'invalid_pet_id'
+  | 'pet_missing'
+  | 'not_found'
+  | 'method_not_allowed'
+  | 'body_too_large'
+  | 'rate_limited'
+  | 'not_shown'
+  | 'domain_not_served'
+  | 'internal'
+  | 'fault';
+
+interface Refusal {
+  status: number;
+  code: ErrorCode;
+  message: string;
+}
+
+/** The answers that carry no content (RFC 9110): a Response refuses a body with them. */
+const BODILESS = new Set([204, 205, 304]);
+
+/** An answer with a JSON body that is written already. */
+export function jsonAnswer(status: number, text: string): Response {
+  return new Response(BODILESS.has(status) ? null : text, { status, headers: { 'content-type': 'application/json' } });
+}
+
+/** An answer with an Error body (specification, Error). */
+export function errorAnswer({ status, code, message }: Refusal): Response {
+  const body: ErrorBody = { code, message, status };
+  return jsonAnswer(status, JSON.stringify(body));
+}
+
+/** Refuses a request and notes with which code. */
+export function refuse(request: SandboxRequest, refusal: Refusal): Response {
+  request.code = refusal.code;
+  return errorAnswer(refusal);
+}

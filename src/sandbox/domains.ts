@@ -1,0 +1,70 @@
+import { SandboxError, show } from './sandbox-error.ts';
+
+/** Sends requests for one domain to another (specification, What the service does, step 6). */
+export interface DomainRedirect {
+  from: string;
+  /** A domain, or an address with a scheme. */
+  to: string;
+  /** @default 301 */
+  status?: number;
+}
+
+const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
+
+/**
+ * The custom domains of the sandbox's project: several may be attached, and removing one stops it at once.
+ *
+ * DNS records, verification and certificates are not played: a domain that is added is served.
+ */
+export class Domains {
+  readonly #served = new Map<string, Required<DomainRedirect> | undefined>();
+
+  constructor(entries: readonly (string | DomainRedirect)[]) {
+    for (const entry of entries) this.add(entry);
+  }
+
+  /** Attaches a domain, or a redirect from one. */
+  add(entry: string | DomainRedirect): void {
+    const { from, ...redirect } = typeof entry === 'string' ? { from: entry } : entry;
+    const domain = checkDomain(from);
+    if (!('to' in redirect)) {
+      this.#served.set(domain, undefined);
+      return;
+    }
+    const { to, status = 301 } = redirect;
+    if (!REDIRECT_STATUSES.includes(status)) {
+      throw new SandboxError(`Cannot redirect ${show(from)} with ${status}: the status must be one of ${REDIRECT_STATUSES.join(', ')}`);
+    }
+    this.#served.set(domain, { from: domain, to: to.includes('://') ? to : checkDomain(to), status });
+  }
+
+  /** Stops serving a domain at once; tells whether it was served. */
+  remove(domain: string): boolean {
+    return this.#served.delete(domain.toLowerCase());
+  }
+
+  /** All domains, redirects included. */
+  list(): string[] {
+    return [...this.#served.keys()];
+  }
+
+  /** Tells whether a host is served. */
+  has(hostname: string): boolean {
+    return this.#served.has(hostname);
+  }
+
+  /** Where a request for this address is sent instead, if its domain redirects. */
+  redirectOf(address: string): { location: string; status: number } | undefined {
+    if (this.#served.size === 0) return undefined;
+    const { hostname, protocol, pathname, search } = new URL(address);
+    const redirect = this.#served.get(hostname);
+    if (redirect === undefined) return undefined;
+    const origin = redirect.to.includes('://') ? redirect.to.replace(/\/+$/, '') : `${protocol}//${redirect.to}`;
+    return { location: `${origin}${pathname}${search}`, status: redirect.status };
+  }
+}
+
+function checkDomain(domain: string): string {
+  if (/^[a-z0-9-]+(\.[a-z0-9-]+)*$/i.test(domain)) return domain.toLowerCase();
+  throw new SandboxError(`Cannot serve the domain ${show(domain)}: it must be a host name such as "stock.example.com"`);
+}

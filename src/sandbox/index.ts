@@ -1,0 +1,16 @@
+/**
+ * The whole service as a function: for a first look without a key, for tests, for watching what a client does to its quota.
+ * @module
+ */
+export type { SandboxClock, TimeSource } from './clock.ts';
+export type { DomainRedirect, Domains } from './domains.ts';
+export type { Failure, Fault, Faults } from './faults.ts';
+export type { Inventory } from './inventory.ts';
+export type { Latency } from './latency.ts';
+export type { SandboxReport, SandboxRequest } from './ledger.ts';
+export type { Ban, RetryAfterForm, ToldWindow } from './meter.ts';
+export type { SandboxOptions } from './options.ts';
+export { createSandbox, type Sandbox } from './sandbox.ts';
+export { SandboxError } from './sandbox-error.ts';
+export type { StockEntry, StockItem } from './stock.ts';
+export type { Policy } from './windows.ts';

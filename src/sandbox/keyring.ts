@@ -1,0 +1,71 @@
+import type { PlanLimits } from '../contract/plans.ts';
+import { Meter, type MeterRules } from './meter.ts';
+import { SandboxError, show } from './sandbox-error.ts';
+
+/** A key that the sandbox knows. */
+export interface KnownKey {
+  readonly key: string;
+  readonly plan: string;
+}
+
+/** The keys of a sandbox and what each may send; counted per environment and key, so no key sees another's numbers. */
+export class Keyring {
+  readonly #plans: ReadonlyMap<string, PlanLimits>;
+  readonly #rules: MeterRules;
+  readonly #known = new Map<string, KnownKey>();
+  readonly #meters = new Map<string, Meter>();
+  #issued = 0;
+
+  constructor(plans: ReadonlyMap<string, PlanLimits>, rules: MeterRules) {
+    this.#plans = plans;
+    this.#rules = rules;
+  }
+
+  /** Makes a key valid; without one of your own, a new one is made up. */
+  add(plan: string, key: string = this.#inventKey(plan)): string {
+    if (!this.#plans.has(plan)) {
+      throw new SandboxError(`Cannot add a key for the plan ${show(plan)}: the plans are ${[...this.#plans.keys()].map(show).join(', ')}`);
+    }
+    if (!/^[!-~]+$/.test(key)) throw new SandboxError(`Cannot add ${show(key)} as a key: it must be visible ASCII without spaces`);
+    if (this.#known.has(key)) throw new SandboxError(`Cannot add ${show(key)} as a key: the sandbox has it already`);
+    this.#known.set(key, { key, plan });
+    return key;
+  }
+
+  /** Makes a key invalid at once; tells whether there was one. Added again, it starts with a full quota. */
+  revoke(key: string): boolean {
+    for (const address of [...this.#meters.keys()]) {
+      if (address.endsWith(` ${key}`)) this.#meters.delete(address);
+    }
+    return this.#known.delete(key);
+  }
+
+  /** Finds the key of an `Authorization: Bearer` header (specification, Authentication; RFC 6750 section 2.1). */
+  identify(authorization: string | undefined): KnownKey | undefined {
+    const token = /^bearer +([!-~]+) *$/i.exec(authorization ?? '')?.[1];
+    return token === undefined ? undefined : this.#known.get(token);
+  }
+
+  /** The count of a key on an environment. */
+  meter(environment: string, { key, plan }: KnownKey): Meter {
+    const address = `${environment} ${key}`;
+    const meter = this.#meters.get(address) ?? this.meterOf(plan);
+    this.#meters.set(address, meter);
+    return meter;
+  }
+
+  /** A fresh count for a plan, for what has no key. */
+  meterOf(plan: string): Meter {
+    return new Meter(this.#plans.get(plan) ?? { requestsPerMinute: 1 }, this.#rules);
+  }
+
+  /** All valid keys, in the order in which they were added. */
+  list(): KnownKey[] {
+    return [...this.#known.values()];
+  }
+
+  #inventKey(plan: string): string {
+    this.#issued += 1;
+    return `psk_sandbox_${plan.replace(/[^!-~]/g, '_')}_extra_${this.#issued}`;
+  }
+}

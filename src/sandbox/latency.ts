@@ -1,0 +1,24 @@
+import type { Random } from './random.ts';
+
+/**
+ * How long a request takes, in milliseconds: the same for all, evenly between two ends, log-normal with a median and a 99th
+ * percentile (most requests quick, a few slow), or whatever a function says.
+ */
+export type Latency = number | { fromMs: number; toMs: number } | { medianMs: number; p99Ms: number } | (() => number);
+
+/** 99 % of a standard normal distribution lie below this. */
+const NORMAL_P99 = 2.3263;
+
+/** Draws the latency of one request. */
+export function drawLatency(latency: Latency, random: Random): number {
+  if (typeof latency === 'number') return latency;
+  if (typeof latency === 'function') return latency();
+  if ('fromMs' in latency) return latency.fromMs + random() * (latency.toMs - latency.fromMs);
+  const spread = Math.log(latency.p99Ms / latency.medianMs) / NORMAL_P99;
+  return latency.medianMs * Math.exp(spread * drawNormal(random));
+}
+
+/** Box and Muller's way from two even numbers to a normal one. */
+function drawNormal(random: Random): number {
+  return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
+}

@@ -1,0 +1,58 @@
+import type { Failure } from './faults.ts';
+import type { Exchange } from './service.ts';
+
+/** Makes the error with which a fetch of Node rejects when there is no answer: the code is on its cause. */
+export function networkError(code: string, detail: string): TypeError {
+  return new TypeError('fetch failed', { cause: Object.assign(new Error(detail), { code }) });
+}
+
+/** Hands over an answer as a fetch would, broken in the way the exchange says. */
+export function deliver({ response, failure }: Exchange, signal: AbortSignal): Promise<Response> {
+  if (failure === 'reset' || failure === 'lost') return Promise.reject(networkError('ECONNRESET', 'read ECONNRESET'));
+  if (failure === 'stall') return new Promise(() => {});
+  if (response.body === null) return Promise.resolve(response);
+  return Promise.resolve(new Response(carry(response.body, { signal, failure }), response));
+}
+
+/** Passes a body on until the signal aborts, as the body of a real fetch does, or until it breaks. */
+function carry(
+  body: ReadableStream<Uint8Array<ArrayBuffer>>,
+  { signal, failure }: { signal: AbortSignal; failure: Failure | undefined },
+): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const reader = body.getReader();
+  let stopListening = () => {};
+  let isBroken = false;
+  return new ReadableStream(
+    {
+      start(controller) {
+        const abort = () => {
+          controller.error(signal.reason);
+          reader.cancel(signal.reason).catch(() => {});
+        };
+        signal.addEventListener('abort', abort, { once: true });
+        stopListening = () => signal.removeEventListener('abort', abort);
+      },
+      async pull(controller) {
+        if (isBroken) return breakBody(controller, failure);
+        const piece = await reader.read();
+        if (signal.aborted) return;
+        isBroken = failure !== undefined;
+        if (!piece.done) return controller.enqueue(isBroken ? piece.value.slice(0, piece.value.byteLength / 2) : piece.value);
+        stopListening();
+        controller.close();
+      },
+      cancel(reason) {
+        stopListening();
+        return reader.cancel(reason);
+      },
+    },
+    { highWaterMark: 0 },
+  );
+}
+
+/** After half of the first piece: nothing more, or the error with which a cut body ends. */
+async function breakBody(controller: ReadableStreamDefaultController, failure: Failure | undefined): Promise<void> {
+  if (failure === 'stall-body') await new Promise(() => {});
+  const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
+  controller.error(new TypeError('terminated', { cause }));
+}

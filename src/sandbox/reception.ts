@@ -1,0 +1,147 @@
+import type { Context, MiddlewareHandler } from 'hono';
+import { RATE_LIMIT_HEADERS, RETRY_AFTER_HEADER } from '../contract/http.ts';
+import { jsonAnswer, refuse } from './answers.ts';
+import type { SandboxClock } from './clock.ts';
+import { type Failure, type Faults, type Mishap, nameMishap } from './faults.ts';
+import type { Keyring, KnownKey } from './keyring.ts';
+import { drawLatency, type Latency } from './latency.ts';
+import type { Ledger, SandboxRequest } from './ledger.ts';
+import type { RetryAfterForm, ToldLimit, Verdict } from './meter.ts';
+import type { Random } from './random.ts';
+import { parsePetId } from './stock.ts';
+
+/** What travels through the app with a request. */
+export interface ServiceEnv {
+  Bindings: { breakOff: (failure: Failure) => void };
+  Variables: { request: SandboxRequest };
+}
+
+/** What all requests of a sandbox have in common. */
+export interface Desk {
+  readonly clock: SandboxClock;
+  readonly keyring: Keyring;
+  readonly ledger: Ledger;
+  readonly faults: Faults;
+  readonly latency: Latency;
+  readonly random: Random;
+  readonly retryAfter: RetryAfterForm;
+  readonly rateLimitBody: 'error' | 'empty';
+}
+
+/** Where a request came in. */
+export interface Entrance {
+  readonly environment: SandboxRequest['environment'];
+  readonly basePath: string;
+}
+
+interface Visit {
+  readonly nowMs: number;
+  readonly request: SandboxRequest;
+  readonly verdict: Verdict | undefined;
+  readonly told: ToldLimit;
+  readonly mishap: Mishap | undefined;
+}
+
+/** These break an exchange before anything is done. */
+const NOTHING_DONE: ReadonlySet<Failure | undefined> = new Set(['reset', 'stall']);
+
+/** Receives every request of an environment: notes it, counts it, refuses it or lets it pass, and spoils the answer if told so. */
+export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<ServiceEnv> {
+  return async (context, next) => {
+    const latencyMs = drawLatency(desk.latency, desk.random);
+    await desk.clock.sleep(latencyMs / 2);
+    const visit = arrive(context, { entrance, desk });
+    context.set('request', visit.request);
+    const early = answerEarly(context, { visit, desk });
+    if (early === undefined) await next();
+    else context.res = early;
+    finish(context, { visit, desk });
+    await desk.clock.sleep(latencyMs / 2 + (visit.mishap?.delayMs ?? 0), context.req.raw.signal);
+  };
+}
+
+function arrive(context: Context<ServiceEnv>, { entrance, desk }: { entrance: Entrance; desk: Desk }): Visit {
+  const nowMs = desk.clock.now();
+  const known = desk.keyring.identify(context.req.header('authorization'));
+  const meter = known === undefined ? desk.keyring.meterOf('free') : desk.keyring.meter(entrance.environment, known);
+  const verdict = known && meter.judge(nowMs);
+  const request = desk.ledger.open({
+    atMs: nowMs,
+    method: context.req.method,
+    environment: entrance.environment,
+    ...placeOf(context.req.path.slice(entrance.basePath.length)),
+    ...holderOf(known),
+    duringPenalty: verdict?.duringPenalty ?? false,
+  });
+  if (verdict?.beginsBan) desk.ledger.noteBan();
+  const mishap = desk.faults.draw(request);
+  request.fault = mishap && nameMishap(mishap);
+  return { nowMs, request, verdict, told: meter.told(nowMs), mishap };
+}
+
+function placeOf(path: string): Pick<SandboxRequest, 'path' | 'petId'> {
+  const digits = /^\/inventory\/([^/]+)$/.exec(path)?.[1];
+  return { path, petId: digits === undefined ? undefined : parsePetId(digits) };
+}
+
+function holderOf(known: KnownKey | undefined): Pick<SandboxRequest, 'key' | 'plan'> {
+  return { key: known?.key, plan: known?.plan };
+}
+
+function answerEarly(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): Response | undefined {
+  const { mishap, verdict, request } = visit;
+  if (mishap?.status !== undefined) return faultAnswer(request, { ...mishap, status: mishap.status });
+  if (NOTHING_DONE.has(mishap?.fail)) return new Response(null);
+  if (verdict === undefined) return unauthorized(request, context.req.header('authorization') !== undefined);
+  if (verdict.kind === 'banned') return banned(request, verdict.untilMs);
+  return verdict.kind === 'limited' ? rateLimited({ visit, desk, untilMs: verdict.untilMs }) : undefined;
+}
+
+function faultAnswer(request: SandboxRequest, { body, status }: { body?: string; status: number }): Response {
+  if (body !== undefined || status < 400) return jsonAnswer(status, body ?? '');
+  const answer = refuse(request, { status, code: 'fault', message: `The sandbox was told to answer ${status}` });
+  if (status === 429) answer.headers.set(RETRY_AFTER_HEADER, '1');
+  return answer;
+}
+
+function unauthorized(request: SandboxRequest, hasKey: boolean): Response {
+  const answer = hasKey
+    ? refuse(request, { status: 401, code: 'invalid_key', message: 'The API key is not valid' })
+    : refuse(request, { status: 401, code: 'missing_key', message: 'The API key is missing: send it as a bearer token' });
+  answer.headers.set('www-authenticate', 'Bearer');
+  return answer;
+}
+
+function banned(request: SandboxRequest, untilMs: number): Response {
+  const until = new Date(untilMs).toUTCString();
+  return refuse(request, { status: 401, code: 'key_banned', message: `The API key is banned until ${until}: it kept asking after a 429` });
+}
+
+function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; untilMs: number }): Response {
+  const message = 'The rate limit is exceeded';
+  const refusal = refuse(visit.request, { status: 429, code: 'rate_limited', message });
+  const answer = desk.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
+  if (desk.retryAfter === 'seconds') answer.headers.set(RETRY_AFTER_HEADER, String(Math.ceil((untilMs - visit.nowMs) / 1_000)));
+  if (desk.retryAfter === 'date') answer.headers.set(RETRY_AFTER_HEADER, new Date(untilMs).toUTCString());
+  return answer;
+}
+
+function finish(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): void {
+  const { request, mishap } = visit;
+  if (mishap?.fail === 'malformed') context.res = jsonAnswer(context.res.status, '{"petId":');
+  writeHeaders(context.res.headers, visit);
+  if (mishap?.fail !== undefined && mishap.fail !== 'malformed') context.env.breakOff(mishap.fail);
+  desk.ledger.settle(request, NOTHING_DONE.has(mishap?.fail) ? undefined : context.res.status);
+}
+
+/** Every answer tells the limit and the service's time (specification, Limits; RFC 9110 section 6.6.1). */
+function writeHeaders(headers: Headers, { told, nowMs, mishap }: Visit): void {
+  headers.set(RATE_LIMIT_HEADERS.limit, String(told.limit));
+  headers.set(RATE_LIMIT_HEADERS.remaining, String(told.remaining));
+  headers.set(RATE_LIMIT_HEADERS.reset, String(Math.ceil(told.resetAtMs / 1_000)));
+  headers.set('date', new Date(nowMs).toUTCString());
+  for (const [name, value] of Object.entries(mishap?.headers ?? {})) {
+    if (value === null) headers.delete(name);
+    else headers.set(name, value);
+  }
+}

@@ -1,0 +1,76 @@
+import { type Context, Hono } from 'hono';
+import { INVENTORY_PATH } from '../contract/http.ts';
+import { InventoryUpdate } from '../contract/models.ts';
+import { jsonAnswer, refuse } from './answers.ts';
+import { readBodyText } from './body-text.ts';
+import { bodyOf, itemText, listPieces } from './item-text.ts';
+import type { Ledger, SandboxRequest } from './ledger.ts';
+import type { ServiceEnv } from './reception.ts';
+import { parsePetId, type Stock } from './stock.ts';
+
+const MAX_BODY_BYTES = 65_536;
+
+/** A list up to this length is written in one go, which tells its Content-Length; a longer one is streamed. */
+const MAX_ITEMS_AT_ONCE = 1_000;
+
+interface Shelf {
+  readonly stock: Stock;
+  readonly ledger: Ledger;
+}
+
+/** The operations of one environment (specification, Endpoints), and what is said to everything else. */
+export function createRoutes(shelf: Shelf): Hono<ServiceEnv> {
+  const routes = new Hono<ServiceEnv>();
+  routes.get(`/${INVENTORY_PATH}`, () => listInventory(shelf.stock));
+  routes.patch(`/${INVENTORY_PATH}/:petId`, (context) => updateInventory(context, shelf));
+  routes.get('/pets/:petId', (context) => notShown(context.var.request, 'GET /pets/{petId} is deprecated, and its record is not shown'));
+  routes.get('/store/orders', (context) => notShown(context.var.request, 'The record of GET /store/orders is not shown'));
+  routes.all(`/${INVENTORY_PATH}`, (context) => methodNotAllowed(context.var.request, 'GET'));
+  routes.all(`/${INVENTORY_PATH}/:petId`, (context) => methodNotAllowed(context.var.request, 'PATCH'));
+  routes.all('*', (context) => refuse(context.var.request, { status: 404, code: 'not_found', message: 'There is no such path' }));
+  return routes;
+}
+
+function listInventory(stock: Stock): Response {
+  const pieces = listPieces(stock.values());
+  if (stock.size <= MAX_ITEMS_AT_ONCE) return jsonAnswer(200, [...pieces].join(''));
+  return new Response(bodyOf(pieces), { headers: { 'content-type': 'application/json' } });
+}
+
+async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>, { stock, ledger }: Shelf): Promise<Response> {
+  const { request } = context.var;
+  const petId = parsePetId(context.req.param('petId'));
+  if (petId === undefined) return refuse(request, { status: 400, code: 'invalid_pet_id', message: 'petId must be the digits of an int64' });
+  const text = await readBodyText(context.req.raw, MAX_BODY_BYTES);
+  if (text === undefined) return refuse(request, { status: 413, code: 'body_too_large', message: 'The body may have 64 KiB' });
+  const quantity = parseQuantity(text);
+  if (quantity === undefined) {
+    return refuse(request, { status: 400, code: 'invalid_body', message: 'The body must be JSON with a whole number as quantity' });
+  }
+  request.quantity = quantity;
+  const item = stock.get(petId);
+  if (item === undefined) return refuse(request, { status: 404, code: 'pet_missing', message: `There is no pet ${petId}` });
+  const updated = { ...item, quantity };
+  stock.set(updated);
+  ledger.noteUpdate(petId);
+  return jsonAnswer(200, itemText(updated));
+}
+
+function parseQuantity(text: string): number | undefined {
+  try {
+    return InventoryUpdate.safeParse(JSON.parse(text)).data?.quantity;
+  } catch {
+    return undefined;
+  }
+}
+
+/** The specification names these endpoints without showing them, so there is nothing true to answer. */
+function notShown(request: SandboxRequest, what: string): Response {
+  return refuse(request, { status: 501, code: 'not_shown', message: `${what} in the specification, so the sandbox cannot play it` });
+}
+
+function methodNotAllowed(request: SandboxRequest, allowed: string): Response {
+  const answer = refuse(request, { status: 405, code: 'method_not_allowed', message: `Only ${allowed} is allowed here` });
+  answer.headers.set('allow', allowed);
+  return answer;
+}

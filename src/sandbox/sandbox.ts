@@ -1,0 +1,149 @@
+import { API_VERSION, VERSION_SEGMENT } from '../contract/http.ts';
+import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
+import { SandboxClock } from './clock.ts';
+import { Domains } from './domains.ts';
+import { Faults } from './faults.ts';
+import { createFetch } from './fetch.ts';
+import { Inventory } from './inventory.ts';
+import { Keyring } from './keyring.ts';
+import { Ledger, type SandboxReport, type SandboxRequest } from './ledger.ts';
+import type { MeterRules } from './meter.ts';
+import { checkSandboxOptions, type SandboxOptions } from './options.ts';
+import { createRandom } from './random.ts';
+import { createService, type Service } from './service.ts';
+import { inventPets, MemoryStock, type Stock, toStockItem } from './stock.ts';
+
+const DEFAULT_PETS = 12;
+const DEFAULT_BAN = { after: 10, forMs: 600_000 };
+
+/** The service itself, to try: it answers, counts, refuses and fails as the specification says or as it was told. */
+export interface Sandbox<Plans extends string = never> {
+  /** Reaches this sandbox and nothing else; give it to a client as its `fetch`. */
+  readonly fetch: typeof globalThis.fetch;
+  /** The address of production; every sandbox has its own. */
+  readonly baseUrl: string;
+  /** The version of the interface description that it plays (specification, Versioning). */
+  readonly version: string;
+  /** One key for every plan. */
+  readonly keys: Readonly<Record<PlanName | Plans, string>>;
+  /** The stock of production. */
+  readonly inventory: Inventory;
+  /** Staging: the same keys, its own address, stock and counts. */
+  readonly staging: { readonly baseUrl: string; readonly inventory: Inventory };
+  /** The latest requests as the sandbox saw them, oldest first; it grows while you hold it. */
+  readonly requests: readonly Readonly<SandboxRequest>[];
+  readonly clock: SandboxClock;
+  readonly faults: Faults;
+  readonly domains: Domains;
+  /** The counts of all requests, as a copy. */
+  report(): SandboxReport;
+  /** Forgets requests and counts of the report; stock and quotas stay. */
+  clear(): void;
+  /** Makes a key for a plan valid, a new one unless you give it, and returns it. */
+  addKey(plan: PlanName | Plans, key?: string): string;
+  /** Makes a key invalid at once; tells whether it was valid. */
+  revokeKey(key: string): boolean;
+}
+
+/** A sandbox with the parts that a server needs. */
+export interface SandboxParts {
+  readonly sandbox: Sandbox<string>;
+  readonly service: Service;
+  readonly keyring: Keyring;
+  readonly ledger: Ledger;
+  readonly stock: Stock;
+}
+
+let sandboxCount = 0;
+
+/**
+ * Makes a sandbox: the whole service as a function, without a socket, in any runtime.
+ *
+ * @throws {SandboxError} for an option that it cannot use.
+ * @example
+ * const sandbox = createSandbox({ pets: 3 });
+ * const answer = await sandbox.fetch(`${sandbox.baseUrl}/inventory`, { headers: { authorization: `Bearer ${sandbox.keys.free}` } });
+ */
+export function createSandbox<Plans extends string = never>(options?: SandboxOptions<Plans>): Sandbox<Plans>;
+export function createSandbox(options: SandboxOptions = {}): Sandbox<string> {
+  return assembleSandbox(options).sandbox;
+}
+
+/** Makes a sandbox over a stock that may live elsewhere; one that has pets already keeps them. */
+export function assembleSandbox(options: SandboxOptions, stock: Stock = new MemoryStock()): SandboxParts {
+  checkSandboxOptions(options);
+  sandboxCount += 1;
+  const host = `sandbox-${sandboxCount}.localhost`;
+  const plans = new Map<string, PlanLimits>(Object.entries({ ...PLANS, ...options.plans }));
+  const keyring = new Keyring(plans, meterRules(options));
+  const keys = issueKeys(keyring, { plans: [...plans.keys()], suffix: String(sandboxCount) });
+  for (const [key, plan] of Object.entries(options.keys ?? {})) keyring.add(plan, key);
+  const stagingStock = new MemoryStock();
+  fillStocks(options, { stock, stagingStock });
+  const clock = new SandboxClock(options.clock);
+  const ledger = new Ledger(options.history ?? 100_000);
+  const random = createRandom((options.seed ?? 1) + 1);
+  const faults = new Faults(options.faults ?? [], random);
+  const domains = new Domains(options.domains ?? []);
+  const service = createService({
+    environments: [
+      { environment: 'production', basePath: `/${VERSION_SEGMENT}`, stock },
+      { environment: 'staging', basePath: `/staging/${VERSION_SEGMENT}`, stock: stagingStock },
+    ],
+    domains,
+    clock,
+    keyring,
+    ledger,
+    faults,
+    random,
+    latency: options.latency ?? 0,
+    retryAfter: options.retryAfter ?? 'seconds',
+    rateLimitBody: options.rateLimitBody ?? 'error',
+  });
+  const sandbox: Sandbox<string> = {
+    fetch: createFetch({ service, owns: ({ host: asked, hostname }) => asked === host || domains.has(hostname) }),
+    baseUrl: `http://${host}/${VERSION_SEGMENT}`,
+    version: API_VERSION,
+    keys,
+    inventory: new Inventory(stock),
+    staging: { baseUrl: `http://${host}/staging/${VERSION_SEGMENT}`, inventory: new Inventory(stagingStock) },
+    requests: ledger.requests,
+    clock,
+    faults,
+    domains,
+    report: () => ledger.report(),
+    clear: () => ledger.clear(),
+    addKey: (plan, key) => keyring.add(plan, key),
+    revokeKey: (key) => keyring.revoke(key),
+  };
+  return { sandbox, service, keyring, ledger, stock };
+}
+
+function meterRules({ policy = 'fixed-clock', window = 60_000, ban = DEFAULT_BAN, ...told }: SandboxOptions): MeterRules {
+  const both = typeof policy === 'string' ? { minute: policy, day: policy === 'token-bucket' ? ('fixed-clock' as const) : policy } : policy;
+  return {
+    minutePolicy: both.minute,
+    dayPolicy: both.day,
+    minuteMs: window,
+    ban,
+    retryAfter: told.retryAfter ?? 'seconds',
+    limitHeaders: told.limitHeaders ?? 'minute',
+  };
+}
+
+function issueKeys(keyring: Keyring, { plans, suffix }: { plans: readonly string[]; suffix: string }): Record<string, string> {
+  const keyOf = (plan: string) => keyring.add(plan, `psk_sandbox_${plan.replace(/[^!-~]/g, '_')}_${suffix}`);
+  return Object.fromEntries(plans.map((plan) => [plan, keyOf(plan)]));
+}
+
+/** Staging gets the pets that you listed, or a handful of made-up ones: it is there to be told apart, not to be large. */
+function fillStocks(
+  { pets = DEFAULT_PETS, seed = 1 }: SandboxOptions,
+  { stock, stagingStock }: { stock: Stock; stagingStock: Stock },
+): void {
+  const listed = typeof pets === 'number' ? undefined : Array.from(pets, toStockItem);
+  const count = typeof pets === 'number' ? pets : 0;
+  for (const item of listed ?? inventPets(Math.min(count, DEFAULT_PETS), createRandom(seed + 2))) stagingStock.set({ ...item });
+  if (stock.size > 0) return;
+  for (const item of listed ?? inventPets(count, createRandom(seed))) stock.set(item);
+}

@@ -1,0 +1,51 @@
+import { Hono } from 'hono';
+import { errorAnswer } from './answers.ts';
+import type { Domains } from './domains.ts';
+import type { Failure } from './faults.ts';
+import { type Desk, type Entrance, receive, type ServiceEnv } from './reception.ts';
+import { createRoutes } from './routes.ts';
+import type { Stock } from './stock.ts';
+
+/** An answer, and how the exchange breaks if it does: breaking is up to whoever carries the answer. */
+export interface Exchange {
+  readonly response: Response;
+  readonly failure: Failure | undefined;
+}
+
+/** The service behind whatever carries its requests: a function call or a socket. */
+export interface Service {
+  answer(request: Request): Promise<Exchange>;
+}
+
+/** An environment with its stock (specification, What the service does). */
+export interface Environment extends Entrance {
+  readonly stock: Stock;
+}
+
+interface ServiceParts extends Desk {
+  readonly environments: readonly Environment[];
+  readonly domains: Domains;
+}
+
+/** Puts the service together: domains first, then one set of routes per environment. */
+export function createService({ environments, domains, ...desk }: ServiceParts): Service {
+  const app = new Hono<ServiceEnv>();
+  app.use('*', async (context, next) => {
+    const redirect = domains.redirectOf(context.req.url);
+    if (redirect === undefined) return next();
+    return new Response(null, { status: redirect.status, headers: { location: redirect.location } });
+  });
+  for (const environment of environments) {
+    app.use(`${environment.basePath}/*`, receive(environment, desk));
+    app.route(environment.basePath, createRoutes({ stock: environment.stock, ledger: desk.ledger }));
+  }
+  app.notFound(() => errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }));
+  app.onError(() => errorAnswer({ status: 500, code: 'internal', message: 'The sandbox could not answer' }));
+  return { answer: (request) => exchange(app, request) };
+}
+
+async function exchange(app: Hono<ServiceEnv>, request: Request): Promise<Exchange> {
+  const broken: Failure[] = [];
+  const response = await app.fetch(request, { breakOff: (failure) => broken.push(failure) });
+  return { response, failure: broken[0] };
+}

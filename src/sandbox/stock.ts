@@ -1,0 +1,76 @@
+import type { InventoryItem, PetStatus } from '../contract/models.ts';
+import type { Random } from './random.ts';
+import { SandboxError, show } from './sandbox-error.ts';
+
+/** An entry of the stock as it is kept: the id exact, as a bigint. */
+export type StockItem = InventoryItem<'bigint'>;
+
+/** An entry as you may write it; an id beyond 2^53 must be a bigint. */
+export interface StockEntry {
+  petId: number | bigint;
+  quantity: number;
+  /** @default 'available' */
+  status?: StockItem['status'];
+}
+
+/** Where a sandbox keeps its pets. */
+export interface Stock {
+  readonly size: number;
+  get(petId: bigint): StockItem | undefined;
+  set(item: StockItem): void;
+  delete(petId: bigint): boolean;
+  values(): IterableIterator<StockItem>;
+}
+
+/** The default: pets in this process's memory, in the order in which they came. */
+export class MemoryStock implements Stock {
+  readonly #items = new Map<bigint, StockItem>();
+
+  get size(): number {
+    return this.#items.size;
+  }
+
+  get(petId: bigint): StockItem | undefined {
+    return this.#items.get(petId);
+  }
+
+  set(item: StockItem): void {
+    this.#items.set(item.petId, item);
+  }
+
+  delete(petId: bigint): boolean {
+    return this.#items.delete(petId);
+  }
+
+  values(): IterableIterator<StockItem> {
+    return this.#items.values();
+  }
+}
+
+const STATUS_MIX: readonly PetStatus[] = ['available', 'available', 'available', 'available', 'pending', 'sold'];
+
+/** Makes up pets with the ids 1 to `count`, 0 to 99 of each, two thirds of them available. */
+export function* inventPets(count: number, random: Random): Generator<StockItem> {
+  for (let id = 1; id <= count; id += 1) {
+    const status = STATUS_MIX[Math.floor(random() * STATUS_MIX.length)] ?? 'available';
+    yield { petId: BigInt(id), quantity: Math.floor(random() * 100), status };
+  }
+}
+
+/** Reads an entry that you wrote. */
+export function toStockItem({ petId, quantity, status = 'available' }: StockEntry): StockItem {
+  if (typeof petId === 'number' && !Number.isSafeInteger(petId)) {
+    throw new SandboxError(`Cannot stock pet ${petId}: a number beyond 2^53 may be rounded already, write it as a bigint`);
+  }
+  const id = BigInt(petId);
+  if (BigInt.asIntN(64, id) !== id) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);
+  if (!Number.isSafeInteger(quantity)) throw new SandboxError(`Cannot stock pet ${petId}: ${show(quantity)} is no whole quantity`);
+  return { petId: id, quantity, status };
+}
+
+/** Reads a petId from a path: the digits of an int64, or undefined. */
+export function parsePetId(digits: string): bigint | undefined {
+  if (!/^-?\d{1,19}$/.test(digits)) return undefined;
+  const petId = BigInt(digits);
+  return BigInt.asIntN(64, petId) === petId ? petId : undefined;
+}

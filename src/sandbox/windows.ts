@@ -1,0 +1,160 @@
+/** The ways in which a service may count; the specification does not show the service's own. */
+export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket'] as const;
+
+/**
+ * How requests are counted against a limit.
+ *
+ * `fixed-clock`: windows aligned to the clock. `fixed-first`: a window begins with the first request after the last one ended.
+ * `sliding-log`: at most the limit within any stretch of a window's length. `token-bucket`: the limit refills evenly.
+ */
+export type Policy = (typeof POLICIES)[number];
+
+/** One limit of one key, counted in one of the four ways. Instants are milliseconds since 1970. */
+export interface Window {
+  readonly limit: number;
+  /** Requests that may still be sent now. */
+  remaining(nowMs: number): number;
+  /** What `X-RateLimit-Reset` tells: the window's turn, the oldest request leaving the log, or the bucket full again. */
+  resetAtMs(nowMs: number): number;
+  /** When the next request may be sent: now, if one is left. */
+  opensAtMs(nowMs: number): number;
+  /** Counts one request. */
+  take(nowMs: number): void;
+}
+
+interface WindowSize {
+  readonly limit: number;
+  readonly lengthMs: number;
+}
+
+/** Makes the window of a policy. */
+export function createWindow(policy: Policy, size: WindowSize): Window {
+  if (policy === 'sliding-log') return new SlidingLog(size);
+  if (policy === 'token-bucket') return new TokenBucket(size);
+  return new FixedWindow(size, policy === 'fixed-clock');
+}
+
+class FixedWindow implements Window {
+  readonly limit: number;
+  readonly #lengthMs: number;
+  readonly #aligned: boolean;
+  #startMs: number | undefined;
+  #used = 0;
+
+  constructor({ limit, lengthMs }: WindowSize, aligned: boolean) {
+    this.limit = limit;
+    this.#lengthMs = lengthMs;
+    this.#aligned = aligned;
+  }
+
+  remaining(nowMs: number): number {
+    this.#turn(nowMs);
+    return this.limit - this.#used;
+  }
+
+  resetAtMs(nowMs: number): number {
+    this.#turn(nowMs);
+    return (this.#startMs ?? nowMs) + this.#lengthMs;
+  }
+
+  opensAtMs(nowMs: number): number {
+    return this.remaining(nowMs) > 0 ? nowMs : this.resetAtMs(nowMs);
+  }
+
+  take(nowMs: number): void {
+    this.#turn(nowMs);
+    this.#startMs ??= nowMs;
+    this.#used += 1;
+  }
+
+  #turn(nowMs: number): void {
+    const startMs = this.#aligned ? Math.floor(nowMs / this.#lengthMs) * this.#lengthMs : this.#running(nowMs);
+    if (startMs === this.#startMs) return;
+    this.#startMs = startMs;
+    this.#used = 0;
+  }
+
+  #running(nowMs: number): number | undefined {
+    const startMs = this.#startMs;
+    return startMs !== undefined && nowMs >= startMs && nowMs < startMs + this.#lengthMs ? startMs : undefined;
+  }
+}
+
+class SlidingLog implements Window {
+  readonly limit: number;
+  readonly #lengthMs: number;
+  readonly #times: number[] = [];
+  // Times before this index have left the log; they are cut off in one go, since shifting one by one moves the whole array.
+  #first = 0;
+
+  constructor({ limit, lengthMs }: WindowSize) {
+    this.limit = limit;
+    this.#lengthMs = lengthMs;
+  }
+
+  remaining(nowMs: number): number {
+    this.#forget(nowMs - this.#lengthMs);
+    return this.limit - (this.#times.length - this.#first);
+  }
+
+  resetAtMs(nowMs: number): number {
+    this.#forget(nowMs - this.#lengthMs);
+    return (this.#times[this.#first] ?? nowMs) + this.#lengthMs;
+  }
+
+  opensAtMs(nowMs: number): number {
+    return this.remaining(nowMs) > 0 ? nowMs : this.resetAtMs(nowMs);
+  }
+
+  take(nowMs: number): void {
+    this.#times.push(nowMs);
+  }
+
+  #forget(untilMs: number): void {
+    while ((this.#times[this.#first] ?? Number.POSITIVE_INFINITY) <= untilMs) this.#first += 1;
+    if (this.#first <= 1_000 || this.#first * 2 < this.#times.length) return;
+    this.#times.splice(0, this.#first);
+    this.#first = 0;
+  }
+}
+
+/** Refilling adds up fractions; a token that lacks no more than this is whole. */
+const ROUNDING = 1e-6;
+
+class TokenBucket implements Window {
+  readonly limit: number;
+  readonly #perMs: number;
+  #level: number;
+  #levelAtMs: number | undefined;
+
+  constructor({ limit, lengthMs }: WindowSize) {
+    this.limit = limit;
+    this.#perMs = limit / lengthMs;
+    this.#level = limit;
+  }
+
+  remaining(nowMs: number): number {
+    this.#refill(nowMs);
+    return Math.floor(this.#level + ROUNDING);
+  }
+
+  resetAtMs(nowMs: number): number {
+    this.#refill(nowMs);
+    return nowMs + (this.limit - this.#level) / this.#perMs;
+  }
+
+  opensAtMs(nowMs: number): number {
+    return this.remaining(nowMs) > 0 ? nowMs : nowMs + (1 - this.#level) / this.#perMs;
+  }
+
+  take(nowMs: number): void {
+    this.#refill(nowMs);
+    this.#level -= 1;
+  }
+
+  #refill(nowMs: number): void {
+    const passedMs = Math.max(0, nowMs - (this.#levelAtMs ?? nowMs));
+    this.#level = Math.min(this.limit, this.#level + passedMs * this.#perMs);
+    this.#levelAtMs = nowMs;
+  }
+}
