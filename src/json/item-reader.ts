@@ -1,0 +1,126 @@
+import type { Int64, InventoryItem } from '../contract/models.ts';
+import { AnyItems } from './any-items.ts';
+import { BYTE, skipSpace } from './bytes.ts';
+import { type FailureReason, failureAt, type ReadFailure } from './failure.ts';
+import { PendingBytes } from './pending-bytes.ts';
+import { PlainItems } from './plain-items.ts';
+import type { Rows } from './read-rows.ts';
+
+/** The items that are complete so far, and what is wrong behind them; the failure stays the same from then on. */
+export type Batch<Ids extends Int64> = Rows<Ids>;
+
+/** What the next byte that is no white space must begin. */
+type Expected = 'document' | 'list' | 'item or end' | 'item' | 'comma or end' | 'nothing';
+
+const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
+const BEGINS_ANOTHER_VALUE = new Set(new TextEncoder().encode('{"-0123456789tfn'));
+
+/**
+ * Reads a list of items from bytes as they come, in the memory of one chunk and one item, whatever the length of the list.
+ *
+ * Takes what `JSON.parse` (RFC 8259) and the schema of an item take, ids exact, and nothing else; an item is given out as soon as
+ * its last byte is there. An item has at most {@link MAX_ITEM_BYTES}. The chunks are copied and may be cut anywhere.
+ *
+ * @example
+ * const reader = new ItemReader('number');
+ * const { items, failure } = reader.push(new TextEncoder().encode('[{"petId":1,"quantity":2,"status":"sold"}]'));
+ */
+export class ItemReader<Ids extends Int64> {
+  readonly #pending = new PendingBytes();
+  readonly #plainItems: PlainItems<Ids>;
+  readonly #anyItems: AnyItems<Ids>;
+  #expected: Expected = 'document';
+  /** The number of the next item. */
+  #row = 0;
+  #failure: ReadFailure | undefined;
+
+  /** `int64` says how ids come out. */
+  constructor(int64: Ids) {
+    this.#plainItems = new PlainItems(int64);
+    this.#anyItems = new AnyItems(int64);
+  }
+
+  /** The items that end within these bytes, which may be none. Never throws. */
+  push(bytes: Uint8Array): Batch<Ids> {
+    const items: InventoryItem<Ids>[] = [];
+    if (this.#failure === undefined) this.#pending.append(bytes);
+    this.#anyItems.beginSmall();
+    while (this.#failure === undefined && this.#step(items)) {}
+    return this.#batch(items);
+  }
+
+  /** Says that no bytes follow: a failure when the list is not closed. */
+  end(): Batch<Ids> {
+    if (this.#failure === undefined && this.#expected !== 'nothing') {
+      const isEmpty = this.#expected === 'document' || this.#expected === 'list';
+      this.#fail('invalid-json', isEmpty ? 'is empty' : `ends within the list, after ${this.#row} items`);
+    }
+    return this.#batch([]);
+  }
+
+  #batch(items: InventoryItem<Ids>[]): Batch<Ids> {
+    return this.#failure === undefined ? { items } : { items, failure: this.#failure };
+  }
+
+  /** One token or one item; `false` when it needs bytes that have not come, or failed. */
+  #step(items: InventoryItem<Ids>[]): boolean {
+    if (this.#expected === 'document') return this.#skipByteOrderMark();
+    const { view, at } = this.#pending;
+    this.#pending.at = skipSpace(view, at);
+    const byte = view[this.#pending.at];
+    if (byte === undefined) return false;
+    if (this.#expected === 'list') return this.#enter(byte);
+    if (this.#expected === 'nothing') return this.#fail('invalid-json', 'goes on behind the list');
+    if (byte === BYTE.closeList && this.#expected !== 'item') return this.#skip('nothing');
+    if (this.#expected !== 'comma or end') return this.#readItems(items);
+    return byte === BYTE.comma ? this.#skip('item') : this.#fail('invalid-json', `has no comma behind item ${this.#row - 1}`);
+  }
+
+  #skipByteOrderMark(): boolean {
+    const { view } = this.#pending;
+    const isMark = BYTE_ORDER_MARK.every((byte, index) => view.length <= index || view[index] === byte);
+    if (isMark && view.length < BYTE_ORDER_MARK.length) return false;
+    if (isMark) this.#pending.at = BYTE_ORDER_MARK.length;
+    this.#expected = 'list';
+    return true;
+  }
+
+  #enter(byte: number): boolean {
+    if (byte === BYTE.openList) return this.#skip('item or end');
+    return BEGINS_ANOTHER_VALUE.has(byte) ? this.#fail('schema', 'must be a list') : this.#fail('invalid-json', 'is not valid JSON');
+  }
+
+  #readItems(items: InventoryItem<Ids>[]): boolean {
+    const { view, at } = this.#pending;
+    const item = this.#anyItems.isWithinItem ? undefined : this.#plainItems.read(view, at);
+    if (item === undefined) return this.#readAnyItems(items);
+    items.push(item);
+    return this.#pass(1, this.#plainItems.end);
+  }
+
+  #readAnyItems(items: InventoryItem<Ids>[]): boolean {
+    const rows = this.#anyItems.read(this.#pending.view, this.#pending.at, this.#row);
+    if (rows === undefined) return false;
+    for (const item of rows.items) items.push(item);
+    this.#failure = rows.failure;
+    return this.#pass(rows.items.length, this.#anyItems.end);
+  }
+
+  #pass(count: number, end: number): true {
+    this.#row += count;
+    this.#pending.at = end;
+    this.#expected = 'comma or end';
+    return true;
+  }
+
+  #skip(expected: Expected): true {
+    this.#pending.at += 1;
+    this.#expected = expected;
+    return true;
+  }
+
+  #fail(reason: FailureReason, message: string): false {
+    this.#failure = failureAt('', reason, message);
+    return false;
+  }
+}
