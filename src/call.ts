@@ -25,6 +25,8 @@ export class Call {
   attempts = 0;
   /** Milliseconds spent waiting for quota, order and backoff. */
   waitedMs = 0;
+  /** Items of a stream that the caller got. */
+  delivered = 0;
   /** The failure of the latest attempt, while another one is due. */
   lastFailure: PetStoreError | undefined;
   /** A low call is raised when a normal update of its pet waits behind it. */
@@ -62,6 +64,7 @@ export class Call {
 
   /** `update pet 42`: what the caller wanted, for messages. */
   get purpose(): string {
+    if (this.delivered > 0) return `read the inventory further than its first ${this.delivered} items`;
     return this.petId === undefined ? VERBS[this.operation] : `${VERBS[this.operation]} ${this.petId}`;
   }
 

@@ -1,7 +1,9 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
 import { type ClientEvents, Emitter } from './events.ts';
+import { InventoryStream } from './inventory-stream.ts';
 import { listInventory } from './operations/list-inventory.ts';
 import type { Operation } from './operations/operation.ts';
+import { streamInventory } from './operations/stream-inventory.ts';
 import { updateInventory } from './operations/update-inventory.ts';
 import { type RequestOptions, resolveCallOptions } from './options/call-options.ts';
 import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
@@ -37,8 +39,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
 
   /** @throws ConfigurationError that names the option, the rule and the value */
   constructor(options: PetStoreClientOptions<Ids> = {}) {
-    const { apiKey, baseUrl, plan, concurrency, share, fetch, logger } = resolveOptions(options);
     this.#options = resolveOptions(options);
+    const { apiKey, baseUrl, plan, concurrency, share, fetch, logger } = this.#options;
     const redactor = new Redactor();
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger);
@@ -53,6 +55,17 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
    */
   listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<Ids>[]> {
     return this.#send(() => listInventory(this.#options.int64, this.#options.maxResponseBytes), options);
+  }
+
+  /**
+   * Reads the current stock of all pets as it comes, in flat memory, however many there are (specification, listInventory).
+   * One request, made when the first item is asked for; leaving the loop early closes the connection.
+   * @throws PetStoreError that tells how many items came before, or the signal's reason
+   */
+  streamInventory(options?: RequestOptions): InventoryStream<Ids> {
+    return new InventoryStream(async () =>
+      this.#pipeline.open(streamInventory(this.#options.int64), resolveCallOptions(options, this.#options.call)),
+    );
   }
 
   /**

@@ -8,6 +8,7 @@ export { ErrorBody, type Int64, InventoryItem, InventoryUpdate, isPetStatus, Pet
 export { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
 export * from './errors.ts';
 export type { CallEvent, ClientEvents, Logger, WaitReason } from './events.ts';
+export { InventoryStream } from './inventory-stream.ts';
 export type { BaseUrl, Environment } from './options/base-url.ts';
 export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';

@@ -1,7 +1,7 @@
 import { Call } from './call.ts';
 import type { RateLimit } from './errors.ts';
 import type { Emitter } from './events.ts';
-import type { Operation } from './operations/operation.ts';
+import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
 import type { InOrder } from './order/in-order.ts';
 import type { Gate } from './quota/gate.ts';
@@ -41,18 +41,19 @@ export class Pipeline {
   }
 
   /** Makes a call. Rejects with a PetStoreError, or with the reason of an abort. */
-  async send<T>(operation: Operation<T>, options: CallOptions): Promise<Reply<T>> {
+  send<T>(operation: Operation<T>, options: CallOptions): Promise<Reply<T>> {
     const call = this.#begin(operation, options);
-    try {
-      call.signal.throwIfAborted();
+    return this.#orSettle(call, async () => {
       const reply = await this.#steps.order.run(call, () => retry(call, () => this.#attempt(call, operation)));
       this.#settle(call, undefined);
       return reply;
-    } catch (failure) {
-      const reason: unknown = call.signal.aborted ? call.signal.reason : failure;
-      this.#settle(call, { error: reason });
-      throw reason;
-    }
+    });
+  }
+
+  /** Makes a call that lasts until what it gives is read to its end. Only its beginning is tried again. */
+  open<T>(operation: StreamOperation<T>, options: CallOptions): Promise<T> {
+    const call = this.#begin(operation, options);
+    return this.#orSettle(call, () => retry(call, () => this.#attemptToOpen(call, operation)));
   }
 
   /** Ends every call that is under way, and every later one, with `reason`. */
@@ -74,7 +75,29 @@ export class Pipeline {
     }
   }
 
-  #begin<T>({ name, petId }: Operation<T>, options: CallOptions): Call {
+  async #attemptToOpen<T>(call: Call, operation: StreamOperation<T>): Promise<T> {
+    const ticket = await this.#steps.gate.enter(call);
+    const answer = await this.#steps.transport.open(call, operation.request, ticket);
+    try {
+      return await operation.read(answer, call, (failed) => this.#settle(call, failed));
+    } catch (failure) {
+      answer.close();
+      throw failure;
+    }
+  }
+
+  async #orSettle<T>(call: Call, work: () => Promise<T>): Promise<T> {
+    try {
+      call.signal.throwIfAborted();
+      return await work();
+    } catch (failure) {
+      const error: unknown = call.signal.aborted ? call.signal.reason : failure;
+      this.#settle(call, { error });
+      throw error;
+    }
+  }
+
+  #begin({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: CallOptions): Call {
     const call = new Call({ id: ++this.#lastId, operation: name, petId, options, emitter: this.#steps.emitter });
     this.#calls.add(call);
     if (this.#closedBy !== undefined) call.abort(this.#closedBy);

@@ -1,10 +1,15 @@
 import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import { type Int64, type InventoryItem, isPetStatus } from '../contract/models.ts';
-import { parseItems } from '../json/parse-items.ts';
+import { failureAt } from '../json/failure.ts';
+import { ItemReader } from '../json/item-reader.ts';
+import { type ItemsResult, parseItems } from '../json/parse-items.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/transport.ts';
-import { announceUnknownStatuses, decode, invalidResponse, type Operation } from './operation.ts';
+import { announceUnknownStatuses, decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
+
+/** Up to here one text and one parse cost the least. */
+const SMALL_LIST_BYTES = 1_048_576;
 
 /** Reads the stock of all pets at once (specification, listInventory), at most `maxBytes` of it. */
 export function listInventory<Ids extends Int64>(int64: Ids, maxBytes: number): Operation<InventoryItem<Ids>[]> {
@@ -15,24 +20,46 @@ export function listInventory<Ids extends Int64>(int64: Ids, maxBytes: number): 
   };
 }
 
+interface Limits<Ids extends Int64> {
+  int64: Ids;
+  maxBytes: number;
+}
+
+/** Small lists are read as one text, large ones while they come: neither their bytes nor their text is ever held as a whole. */
 async function readItems<Ids extends Int64>(
   answer: OpenAnswer,
   call: Call,
-  { int64, maxBytes }: { int64: Ids; maxBytes: number },
+  { int64, maxBytes }: Limits<Ids>,
 ): Promise<InventoryItem<Ids>[]> {
-  const { bytes, isComplete } = await readUpTo(answer, maxBytes);
-  if (!isComplete)
-    throw invalidResponse(call, answer, {
-      reason: 'too-large',
-      problems: [{ path: '', message: `is longer than the \`maxResponseBytes\` of ${maxBytes}` }],
-    });
-  const text = decode(bytes);
-  if (text === undefined)
-    throw invalidResponse(call, answer, { reason: 'invalid-utf8', problems: [{ path: '', message: 'is not UTF-8' }] });
-  const result = parseItems(text, int64);
+  const begun = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
+  const result = begun.isComplete ? readSmall(begun.bytes, int64) : await readLarge(answer, begun.bytes, { int64, maxBytes });
   if (!result.ok) throw invalidResponse(call, answer, result);
   announceUnknownStatuses(call, unknownStatuses(result.items));
   return result.items;
+}
+
+function readSmall<Ids extends Int64>(bytes: Uint8Array, int64: Ids): ItemsResult<Ids> {
+  const text = decode(bytes);
+  return text === undefined ? NOT_UTF8 : parseItems(text, int64);
+}
+
+async function readLarge<Ids extends Int64>(
+  answer: OpenAnswer,
+  begun: Uint8Array,
+  { int64, maxBytes }: Limits<Ids>,
+): Promise<ItemsResult<Ids>> {
+  const reader = new ItemReader(int64);
+  const all: InventoryItem<Ids>[] = [];
+  let size = 0;
+  for (let chunk: Uint8Array | undefined = begun; chunk; chunk = await answer.next()) {
+    size += chunk.byteLength;
+    if (size > maxBytes) return failureAt('', 'too-large', `is longer than the \`maxResponseBytes\` of ${maxBytes}`);
+    const { items, failure } = reader.push(chunk);
+    if (failure) return failure;
+    for (const item of items) all.push(item);
+  }
+  const { failure } = reader.end();
+  return failure ?? { ok: true, items: all };
 }
 
 function unknownStatuses(items: readonly { status: string }[]): Set<string> {

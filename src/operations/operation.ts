@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import type { PetId } from '../contract/models.ts';
 import { type FailureDetails, InvalidResponseError, type InvalidResponseReason, type OperationName, type Problem } from '../errors.ts';
+import { failureAt } from '../json/failure.ts';
 import type { AttemptRequest, OpenAnswer } from '../transport/transport.ts';
 
 /** What to ask the service, and what its answer means. */
@@ -11,6 +12,11 @@ export interface Operation<T> {
   request: AttemptRequest;
   /** Reads the body of a 2xx answer. Rejects with an InvalidResponseError where it is not what the specification promises. */
   read(answer: OpenAnswer, call: Call): Promise<T>;
+}
+
+/** An operation whose answer is read while its items are used; `onEnd` is to be called when that is over. */
+export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'> {
+  read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<T>;
 }
 
 interface Fault {
@@ -30,6 +36,9 @@ function describe([first, ...others]: readonly Problem[]): string {
   const where = first.path === '' ? first.message : `does not match: ${first.path} ${first.message}`;
   return others.length === 0 ? where : `${where} (and ${others.length} more)`;
 }
+
+/** The fault of a body that is not UTF-8. */
+export const NOT_UTF8 = failureAt('', 'invalid-utf8', 'is not UTF-8');
 
 const BODY_DECODER = new TextDecoder('utf-8', { fatal: true });
 

@@ -2,12 +2,12 @@ import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import { type Int64, type InventoryItem, isPetStatus, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
-import { MAX_ITEM_BYTES } from '../json/failure.ts';
+import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
 import { parseItem } from '../json/parse-item.ts';
 import { showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/transport.ts';
-import { announceUnknownStatuses, decode, invalidResponse, type Operation } from './operation.ts';
+import { announceUnknownStatuses, decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
 
 /**
  * Sets the stock of one pet (specification, updateInventory).
@@ -52,14 +52,9 @@ async function readItem<Ids extends Int64>(
   { pet, int64 }: { pet: PetId; int64: Ids },
 ): Promise<InventoryItem<Ids>> {
   const { bytes, isComplete } = await readUpTo(answer, MAX_ITEM_BYTES);
-  if (!isComplete)
-    throw invalidResponse(call, answer, {
-      reason: 'too-large',
-      problems: [{ path: '', message: `is longer than ${MAX_ITEM_BYTES} bytes` }],
-    });
+  if (!isComplete) throw invalidResponse(call, answer, itemTooLarge(''));
   const text = decode(bytes);
-  if (text === undefined)
-    throw invalidResponse(call, answer, { reason: 'invalid-utf8', problems: [{ path: '', message: 'is not UTF-8' }] });
+  if (text === undefined) throw invalidResponse(call, answer, NOT_UTF8);
   const result = parseItem(text, int64);
   if (!result.ok) throw invalidResponse(call, answer, result);
   const { item } = result;

@@ -88,7 +88,7 @@ export interface ResolvedOptions<Ids extends Int64> {
   baseUrl: string;
   /** Undefined: to be learned from the headers. */
   plan: PlanLimits | 'unlimited' | undefined;
-  int64: Ids | 'number';
+  int64: Ids;
   concurrency: number;
   share: number;
   maxResponseBytes: number;
@@ -160,7 +160,8 @@ function resolveLimits(limits: object): PlanLimits {
   return requestsPerDay === undefined ? { requestsPerMinute } : { requestsPerMinute, requestsPerDay };
 }
 
-function resolveInt64<Ids extends Int64>(int64: Ids | undefined): Ids | 'number' {
+function resolveInt64<Ids extends Int64>(int64: Ids | undefined): Ids;
+function resolveInt64(int64: Int64 | undefined): Int64 {
   if (int64 === undefined || int64 === 'number' || int64 === 'bigint') return int64 ?? 'number';
   throw badOption('int64', '"number" or "bigint"', { shown: int64 });
 }

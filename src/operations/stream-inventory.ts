@@ -1,0 +1,93 @@
+import type { Call } from '../call.ts';
+import { INVENTORY_PATH } from '../contract/http.ts';
+import { type Int64, type InventoryItem, isPetStatus } from '../contract/models.ts';
+import { ItemReader } from '../json/item-reader.ts';
+import type { OpenAnswer } from '../transport/transport.ts';
+import { announceUnknownStatuses, invalidResponse, type StreamOperation } from './operation.ts';
+
+/** Reads the stock of all pets as it comes (specification, listInventory). */
+export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<ItemBatches<Ids>> {
+  return {
+    name: 'streamInventory',
+    request: { method: 'GET', path: INVENTORY_PATH },
+    read: async (answer, call, onEnd) => {
+      const batches = new ItemBatches(answer, call, { int64, onEnd });
+      await batches.begin();
+      return batches;
+    },
+  };
+}
+
+/** The items of one answer, batch by batch, read as they are asked for. */
+export class ItemBatches<Ids extends Int64> {
+  readonly #answer: OpenAnswer;
+  readonly #call: Call;
+  readonly #reader: ItemReader<Ids>;
+  readonly #onEnd: (failed?: { error: unknown }) => void;
+  readonly #knownStatuses = new Set<string>();
+  readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
+  #first: InventoryItem<Ids>[] | undefined;
+  #isOver = false;
+
+  constructor(answer: OpenAnswer, call: Call, { int64, onEnd }: { int64: Ids; onEnd: (failed?: { error: unknown }) => void }) {
+    this.#answer = answer;
+    this.#call = call;
+    this.#reader = new ItemReader(int64);
+    this.#onEnd = onEnd;
+  }
+
+  /** Reads the first batch, so that what fails before anything is given out can be tried again. */
+  async begin(): Promise<void> {
+    this.#first = await this.#read();
+    this.#call.signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  /** Gives the next items, at least one; undefined at the end. Rejects with a PetStoreError that tells how many came before. */
+  async next(): Promise<InventoryItem<Ids>[] | undefined> {
+    this.#call.signal.throwIfAborted();
+    if (this.#isOver) return undefined;
+    try {
+      const items = this.#first ?? (await this.#read());
+      this.#first = undefined;
+      if (items.length === 0) this.#end();
+      this.#call.delivered += items.length;
+      return items.length === 0 ? undefined : items;
+    } catch (error) {
+      this.#end({ error });
+      throw error;
+    }
+  }
+
+  /** Nothing more is wanted: drops the connection. */
+  close(): void {
+    this.#end();
+  }
+
+  /** Reads until there are items or the list ends. */
+  async #read(): Promise<InventoryItem<Ids>[]> {
+    for (;;) {
+      const chunk = await this.#answer.nextWhenAsked();
+      const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
+      this.#announce(items);
+      // What is good is given out before what is wrong is told; the reader tells it again.
+      if (items.length > 0) return items;
+      if (failure) throw invalidResponse(this.#call, this.#answer, failure);
+      if (chunk === undefined) return items;
+    }
+  }
+
+  #announce(items: readonly { status: string }[]): void {
+    const unknown = new Set<string>();
+    for (const { status } of items) if (!isPetStatus(status) && !this.#knownStatuses.has(status)) unknown.add(status);
+    for (const status of unknown) this.#knownStatuses.add(status);
+    if (unknown.size > 0) announceUnknownStatuses(this.#call, unknown);
+  }
+
+  #end(failed?: { error: unknown }): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#call.signal.removeEventListener('abort', this.#onAbort);
+    this.#answer.close();
+    this.#onEnd(failed);
+  }
+}
