@@ -1,0 +1,57 @@
+import { PLANS } from '../contract/plans.ts';
+import type { Quota, QuotaWindow } from './inventory-client.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+
+const FREE_QUOTA: Quota = {
+  minute: { limit: PLANS.free.requestsPerMinute },
+  day: {},
+};
+
+/** A window in full: what is left of it now, when it turns, and what each later one admits. */
+interface Windows {
+  left: number;
+  limit: number;
+  resetInMs: number;
+  lengthMs: number;
+}
+
+/**
+ * How long requests have to wait for quota, in milliseconds; what the service needs for its answers comes on top.
+ *
+ * Without a known quota the free plan's limit per minute is assumed.
+ */
+export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: number): number {
+  const closedMs = Math.max(0, (quota.closedUntil?.getTime() ?? nowMs) - nowMs);
+  const day = windows(quota.day, Number.POSITIVE_INFINITY, DAY_MS, nowMs);
+  const minute = windows(quota.minute, PLANS.free.requestsPerMinute, MINUTE_MS, nowMs);
+  if (requests <= day.left) return Math.max(closedMs, waitMs(requests, minute));
+  // The last day begins with a fresh minute.
+  const onLastDay = (requests - day.left) % day.limit || day.limit;
+  return waitMs(requests, day) + waitMs(onLastDay, { ...minute, left: minute.limit, resetInMs: MINUTE_MS });
+}
+
+/** Whether this many requests fit into what is left of the day; `undefined` where the day's quota is not known. */
+export function fitsToday(requests: number, quota: Quota | undefined): boolean | undefined {
+  const left = quota?.day.remaining;
+  return left === undefined ? undefined : requests <= left;
+}
+
+function windows({ limit, remaining, resetAt }: QuotaWindow, otherwise: number, lengthMs: number, nowMs: number): Windows {
+  const known = limit ?? otherwise;
+  const untilReset = resetAt === undefined ? lengthMs : resetAt.getTime() - nowMs;
+  // A reset that has passed gave the window back.
+  const hasTurned = untilReset <= 0;
+  return {
+    left: hasTurned ? known : (remaining ?? known),
+    limit: Math.max(1, known),
+    resetInMs: hasTurned ? lengthMs : untilReset,
+    lengthMs,
+  };
+}
+
+function waitMs(requests: number, { left, limit, resetInMs, lengthMs }: Windows): number {
+  if (requests <= left) return 0;
+  return resetInMs + (Math.ceil((requests - left) / limit) - 1) * lengthMs;
+}

@@ -1,0 +1,12 @@
+export type { StopReason } from './failure.ts';
+export type { InventoryClient, Quota, QuotaWindow, SyncCallOptions } from './inventory-client.ts';
+export { type Journal, JournalError } from './journal.ts';
+export { type PlanOptions, planSync, type SyncPlan } from './plan-sync.ts';
+export type { SyncProgress } from './progress.ts';
+export type { Wanted } from './read-wanted.ts';
+export type { SyncReport } from './report.ts';
+export type { FailedUpdate } from './stock-job.ts';
+export { syncInventory } from './sync-inventory.ts';
+export { SyncItemError } from './sync-item-error.ts';
+export type { ReviewedChange, SyncOptions } from './sync-options.ts';
+export type { WantedEntry } from './wanted-stock.ts';

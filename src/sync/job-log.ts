@@ -1,0 +1,41 @@
+import type { Journal } from './journal.ts';
+import { type JournalRecord, writeRecord } from './journal-record.ts';
+
+/** Lines that are handed over at once, so that no journal has to hold a job's worth of text. */
+const BATCH = 1000;
+
+/**
+ * Writes a job's records. Only promises have to be safe before the run goes on: what else is noted travels with the next
+ * promise, because a lost note leaves a doubtful update, and those are settled by the next list.
+ */
+export class JobLog {
+  readonly #journal: Journal | undefined;
+  #noted: string[] = [];
+
+  constructor(journal: Journal | undefined) {
+    this.#journal = journal;
+  }
+
+  note(record: JournalRecord): void {
+    if (this.#journal) this.#noted.push(writeRecord(record));
+  }
+
+  /** Resolves when the record, and all that was noted before, is safe. */
+  async promise(record: JournalRecord): Promise<void> {
+    this.note(record);
+    await this.flush();
+  }
+
+  async noteAll(records: Iterable<JournalRecord>): Promise<void> {
+    for (const record of records) {
+      this.note(record);
+      if (this.#noted.length >= BATCH) await this.flush();
+    }
+  }
+
+  async flush(): Promise<void> {
+    const lines = this.#noted;
+    this.#noted = [];
+    if (lines.length > 0) await this.#journal?.append(lines);
+  }
+}

@@ -1,0 +1,61 @@
+import * as z from 'zod/mini';
+import { PetId } from '../contract/models.ts';
+
+/** An id as JSON can hold it exactly: a number where a double is exact, else its digits. */
+const RecordedId = z.union([
+  PetId,
+  z.pipe(
+    z.string().check(z.regex(/^-?\d{1,19}$/)),
+    z.transform((digits) => BigInt(digits)),
+  ),
+]);
+
+const RecordedError = z.object({
+  name: z.string(),
+  kind: z.string(),
+  message: z.string(),
+  code: z.optional(z.string()),
+  status: z.optional(z.number()),
+  reason: z.optional(z.string()),
+});
+
+/** What a journal tells. `job` comes first and once, `run` begins every run, `end` closes a job that has nothing left to do. */
+const JournalRecord = z.discriminatedUnion('type', [
+  z.object({ type: z.literal('job'), version: z.literal(1), wanted: z.string(), pets: z.int() }),
+  z.object({ type: z.literal('run'), at: z.string() }),
+  /** The pet may stand at `to` from now on. */
+  z.object({ type: z.literal('intent'), petId: RecordedId, from: z.number(), to: z.number() }),
+  /** The service confirmed the intent. */
+  z.object({ type: z.literal('done'), petId: RecordedId }),
+  /** The intent did not take place, and nothing is in doubt. */
+  z.object({ type: z.literal('void'), petId: RecordedId }),
+  /** The pet's update is refused for good. */
+  z.object({ type: z.literal('failed'), petId: RecordedId, quantity: z.number(), error: RecordedError }),
+  /** The service's list lacks the pet; holds only for the run that wrote it. */
+  z.object({ type: z.literal('missing'), petId: RecordedId }),
+  z.object({ type: z.literal('end'), unchanged: z.int() }),
+]);
+
+export type JournalRecord = z.infer<typeof JournalRecord>;
+
+/** How a journal begins, and how every run does. */
+export const JOB_PREFIX = '{"type":"job","version":1,';
+export const RUN_PREFIX = '{"type":"run",';
+
+/** One line without its end. */
+export function writeRecord(record: JournalRecord): string {
+  return JSON.stringify(record, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
+}
+
+/** `undefined` for a line that is no record: torn, or foreign. */
+export function parseRecord(line: string): JournalRecord | undefined {
+  return JournalRecord.safeParse(parseJson(line)).data;
+}
+
+function parseJson(line: string): unknown {
+  try {
+    return JSON.parse(line);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,63 @@
+import type { PetId } from '../contract/models.ts';
+import { estimateMs, fitsToday } from './estimate.ts';
+import type { InventoryClient } from './inventory-client.ts';
+import { ProgressReporter } from './progress.ts';
+import { readList } from './read-list.ts';
+import { readWanted, type Wanted } from './read-wanted.ts';
+import { StockJob } from './stock-job.ts';
+
+/** What a synchronisation would do. */
+export interface SyncPlan {
+  /** The updates that change something, in the order of the wanted pets. */
+  changes: { petId: PetId; from: number; to: number }[];
+  /** Pets that stand at the wanted quantity already. */
+  unchanged: number;
+  /** Wanted pets that the service's list lacks. */
+  missing: PetId[];
+  /** Wanted entries beyond the first of their pet. */
+  duplicates: number;
+  /** Pets that the service lists more than once, so that their quantity is unclear; nothing would be sent for them. */
+  ambiguous: PetId[];
+  /** Requests that `syncInventory` would send, its own list included. */
+  requests: number;
+  /** How long these requests would have to wait for quota, in milliseconds. */
+  estimatedMs: number;
+  /** Whether today's quota suffices; left out where the client does not know it. */
+  fitsToday?: boolean;
+}
+
+export interface PlanOptions {
+  /** Rejects the plan with the signal's reason. */
+  signal?: AbortSignal | undefined;
+  /**
+   * The clock, in milliseconds since 1970.
+   * @default Date.now
+   */
+  now?: (() => number) | undefined;
+}
+
+/**
+ * Tells what `syncInventory` would do, for the price of one list.
+ *
+ * @throws InvalidArgumentError for a bad entry of `wanted`; nothing was sent.
+ * @throws PetStoreError when the list cannot be had.
+ */
+export async function planSync(client: InventoryClient, wanted: Wanted, { signal, now = Date.now }: PlanOptions = {}): Promise<SyncPlan> {
+  const job = new StockJob(await readWanted(wanted, signal));
+  signal?.throwIfAborted();
+  if (job.needsList) await readList(client, job, { signal, progress: new ProgressReporter(client, { now }) });
+  job.endList();
+
+  const requests = job.stock.size === 0 ? 0 : job.count('change') + 1;
+  const fits = fitsToday(requests, client.quota);
+  return {
+    changes: Array.from(job.changes(), ({ petId, from, to }) => ({ petId, from, to })),
+    unchanged: job.count('unchanged'),
+    missing: [...job.petsThatAre('missing')],
+    duplicates: job.stock.duplicates,
+    ambiguous: Array.from(job.failed.values(), ({ petId }) => petId),
+    requests,
+    estimatedMs: estimateMs(requests, client.quota, now()),
+    ...(fits !== undefined && { fitsToday: fits }),
+  };
+}

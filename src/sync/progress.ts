@@ -1,0 +1,121 @@
+import { estimateMs } from './estimate.ts';
+import type { InventoryClient, Quota } from './inventory-client.ts';
+import type { StockJob } from './stock-job.ts';
+
+/** How far a synchronisation is. */
+export interface SyncProgress {
+  phase: 'listing' | 'updating' | 'done';
+  /** Wanted pets, each counted once. */
+  wanted: number;
+  /** Wanted entries beyond the first of their pet. */
+  duplicates: number;
+  /** Items of the service's list that were read. */
+  listed: number;
+  /** Updates that the job takes: those done and those still to be sent. */
+  changes: number;
+  updated: number;
+  unchanged: number;
+  missing: number;
+  failed: number;
+  /** Calls of this run, the list included; what the client sends again is not counted. */
+  requests: number;
+  /** Nothing can be sent before this instant, as far as the client's quota tells. */
+  waitingUntil?: Date;
+  /** Time left, from the quota and from the pace so far; left out until the list has been read. */
+  etaMs?: number;
+}
+
+/** Items of the list between two reports. */
+const LISTED_STEP = 1000;
+
+/** Tells a listener how far a run is. */
+export class ProgressReporter {
+  readonly #listener: ((progress: SyncProgress) => void) | undefined;
+  readonly #client: InventoryClient;
+  readonly #now: () => number;
+  #job: StockJob | undefined;
+  #phase: SyncProgress['phase'] = 'listing';
+  #listed = 0;
+  #requests = 0;
+  /** When updates began, and how many pets were settled then. */
+  #start = { atMs: 0, settled: 0 };
+
+  constructor(client: InventoryClient, options: { onProgress?: ((progress: SyncProgress) => void) | undefined; now: () => number }) {
+    this.#client = client;
+    this.#listener = options.onProgress;
+    this.#now = options.now;
+  }
+
+  begin(job: StockJob): void {
+    this.#job = job;
+    this.#tell();
+  }
+
+  countRequest(): void {
+    this.#requests += 1;
+  }
+
+  countListed(): void {
+    this.#listed += 1;
+    if (this.#listed % LISTED_STEP === 0) this.#tell();
+  }
+
+  beginUpdates(job: StockJob): void {
+    this.#phase = 'updating';
+    this.#start = { atMs: this.#now(), settled: settled(job) };
+    this.#tell();
+  }
+
+  countUpdate(): void {
+    this.#tell();
+  }
+
+  end(): void {
+    this.#phase = 'done';
+    this.#tell();
+  }
+
+  #tell(): void {
+    if (!this.#job || !this.#listener) return;
+    try {
+      this.#listener(this.#progressOf(this.#job));
+    } catch {
+      // A listener's fault is its owner's; the run goes on.
+    }
+  }
+
+  #progressOf(job: StockJob): SyncProgress {
+    const nowMs = this.#now();
+    const quota = this.#client.quota;
+    const waitingUntil = closedUntil(quota, nowMs);
+    return {
+      phase: this.#phase,
+      wanted: job.stock.size,
+      duplicates: job.stock.duplicates,
+      listed: this.#listed,
+      changes: job.count('done') + job.count('change') + job.failed.size,
+      updated: job.count('done'),
+      unchanged: job.count('unchanged'),
+      missing: job.count('missing'),
+      failed: job.failed.size,
+      requests: this.#requests,
+      ...(waitingUntil && { waitingUntil }),
+      ...(this.#phase !== 'listing' && { etaMs: Math.max(estimateMs(job.count('change'), quota, nowMs), this.#paceMs(job, nowMs)) }),
+    };
+  }
+
+  /** What is left would take this long at the pace so far. */
+  #paceMs(job: StockJob, nowMs: number): number {
+    const sent = settled(job) - this.#start.settled;
+    return sent === 0 ? 0 : Math.round(((nowMs - this.#start.atMs) / sent) * job.count('change'));
+  }
+}
+
+function settled(job: StockJob): number {
+  return job.count('done') + job.failed.size;
+}
+
+function closedUntil(quota: Quota | undefined, nowMs: number): Date | undefined {
+  const ends = [quota?.closedUntil, ...[quota?.day, quota?.minute].map((window) => (window?.remaining === 0 ? window.resetAt : undefined))];
+  return ends.filter((end) => end !== undefined && end.getTime() > nowMs).sort((a, b) => Number(b) - Number(a))[0];
+}

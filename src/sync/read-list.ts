@@ -1,0 +1,22 @@
+import type { InventoryClient } from './inventory-client.ts';
+import type { ProgressReporter } from './progress.ts';
+import type { StockJob } from './stock-job.ts';
+
+/** Reads the service's list once into a job, in one request. @throws what the client throws; the job then knows as much as before. */
+export async function readList(
+  client: InventoryClient,
+  job: StockJob,
+  { signal, progress }: { signal: AbortSignal | undefined; progress: ProgressReporter },
+): Promise<void> {
+  progress.countRequest();
+  try {
+    for await (const { petId, quantity } of client.streamInventory({ priority: 'low', ...(signal && { signal }) })) {
+      signal?.throwIfAborted();
+      job.hear(petId, quantity);
+      progress.countListed();
+    }
+  } catch (error) {
+    job.forgetList();
+    throw error;
+  }
+}

@@ -1,0 +1,62 @@
+import { PetId } from '../contract/models.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import { untilAborted } from './until-aborted.ts';
+import { type WantedEntry, WantedStock } from './wanted-stock.ts';
+
+/** The wanted entries, as many as there are: a lazy source is asked for one entry at a time. */
+export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
+
+/**
+ * Reads every entry; an asynchronous source only until `signal` fires, since it may never end.
+ *
+ * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1.
+ */
+export async function readWanted(wanted: Wanted, signal: AbortSignal | undefined): Promise<WantedStock> {
+  const stock = new WantedStock();
+  let entryNumber = 0;
+  const take = (entry: unknown): void => addChecked(stock, entry, ++entryNumber);
+  if (Symbol.asyncIterator in wanted) for await (const entry of untilAborted(wanted, signal)) take(entry);
+  else for (const entry of wanted) take(entry);
+  return stock;
+}
+
+function addChecked(stock: WantedStock, entry: unknown, entryNumber: number): void {
+  const problem = isWantedEntry(entry) ? undefined : problemOf(entry);
+  if (problem !== undefined) throw badEntry(entryNumber, problem);
+  if (isWantedEntry(entry) && !Number.isSafeInteger(stock.add(entry)))
+    throw badEntry(entryNumber, 'the adjustments of its pet add up to more than ±(2^53−1)');
+}
+
+function badEntry(entryNumber: number, problem: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Cannot use entry ${entryNumber} of \`wanted\`: ${problem}`, { argument: 'wanted' });
+}
+
+function isWantedEntry(entry: unknown): entry is WantedEntry {
+  if (!isObject(entry) || !isPetId(entry.petId)) return false;
+  const { quantity, adjust } = entry;
+  return quantity === undefined ? Number.isSafeInteger(adjust) : adjust === undefined && Number.isSafeInteger(quantity);
+}
+
+function problemOf(entry: unknown): string {
+  if (!isObject(entry)) return `it must be an object with petId and quantity or adjust, not ${shown(entry)}`;
+  const { petId, quantity, adjust } = entry;
+  if (!isPetId(petId)) return `petId must be an int64, and a bigint beyond ±(2^53−1), not ${shown(petId)}`;
+  if (quantity === undefined && adjust === undefined) return 'it needs a quantity or an adjust';
+  if (quantity !== undefined && adjust !== undefined) return 'it has both a quantity and an adjust, so what is wanted is unclear';
+  const [name, value] = quantity === undefined ? ['adjust', adjust] : ['quantity', quantity];
+  return `${name} must be an integer within ±(2^53−1), not ${shown(value)}`;
+}
+
+// Most ids are numbers, and the schema takes twenty times as long to say so.
+function isPetId(petId: unknown): petId is PetId {
+  return Number.isSafeInteger(petId) || PetId.safeParse(petId).success;
+}
+
+function isObject(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null;
+}
+
+function shown(value: unknown): string {
+  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
+  return typeof value === 'object' && value !== null ? 'an object' : String(value);
+}

@@ -1,0 +1,182 @@
+import type { PetId } from '../contract/models.ts';
+import { SyncItemError } from './sync-item-error.ts';
+import type { WantedEntry, WantedStock } from './wanted-stock.ts';
+
+/** What is known of a pet. A pet is `open` until the list has told of it; `done` and `failed` are final. */
+const STATES = ['open', 'missing', 'unchanged', 'change', 'confirmed', 'conflict', 'duplicate', 'done', 'failed'] as const;
+type State = (typeof STATES)[number];
+
+/** An update that has to be sent: the pet stands at `from` and shall stand at `to`. */
+export interface Change {
+  petId: PetId;
+  row: number;
+  from: number;
+  to: number;
+}
+
+/** A pet whose update failed, and the quantity that it should have got. */
+export interface FailedUpdate {
+  petId: PetId;
+  quantity: number;
+  /** One of this package's errors, or a `SyncItemError`. */
+  error: Error;
+}
+
+/** How far each wanted pet is, told by a journal, by the service's list, and by the answers to updates. */
+export class StockJob {
+  readonly stock: WantedStock;
+  /** Rows without an entry here have not failed. */
+  readonly failed = new Map<number, FailedUpdate>();
+  readonly #states: Uint8Array;
+  readonly #from: Float64Array;
+  readonly #to: Float64Array;
+  /** Rows of promised updates without a known end: `from` and `to` hold what was promised. */
+  readonly #doubtful = new Set<number>();
+  readonly #standing = new Map<number, number>();
+  readonly #tally: Record<State, number>;
+
+  constructor(stock: WantedStock) {
+    this.stock = stock;
+    this.#states = new Uint8Array(stock.size);
+    this.#from = new Float64Array(stock.size);
+    this.#to = new Float64Array(stock.size);
+    this.#tally = { open: stock.size, missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, done: 0, failed: 0 };
+  }
+
+  /** How many pets are in a state. */
+  count(state: State): number {
+    return this.#tally[state];
+  }
+
+  /** Whether the service's list would tell anything new. */
+  get needsList(): boolean {
+    return this.count('open') > 0 || this.count('missing') > 0;
+  }
+
+  promise(row: number, from: number, to: number): void {
+    this.#from[row] = from;
+    this.#to[row] = to;
+    this.#doubtful.add(row);
+  }
+
+  /** The promise is void: nothing was changed, and the pet is planned anew. */
+  withdraw(row: number): void {
+    this.#doubtful.delete(row);
+  }
+
+  /** Whether an earlier run promised an update of which no end is known. */
+  isDoubtful(row: number): boolean {
+    return this.#doubtful.has(row);
+  }
+
+  finish(row: number): void {
+    this.#set(row, 'done');
+  }
+
+  fail(row: number, failed: FailedUpdate): void {
+    this.failed.set(row, failed);
+    this.#set(row, 'failed');
+  }
+
+  miss(row: number): void {
+    this.#set(row, 'missing');
+  }
+
+  /** Takes one item of the service's list. */
+  hear(petId: PetId, quantity: number): void {
+    const row = this.stock.rowOf(petId);
+    if (row === undefined) return;
+    const state = this.#state(row);
+    if (state === 'done' || state === 'failed') return;
+    if (state !== 'open' && state !== 'missing') this.#set(row, 'duplicate');
+    else if (this.#doubtful.has(row)) this.#resume(row, quantity);
+    else this.#plan(row, quantity);
+  }
+
+  /**
+   * The list is complete: what it did not name is missing, what it contradicts has failed. Gives the pets of doubtful updates
+   * that it has confirmed.
+   */
+  endList(): PetId[] {
+    const confirmed: PetId[] = [];
+    for (const [petId, row] of this.stock.pets()) {
+      const state = this.#state(row);
+      if (state === 'open') this.miss(row);
+      if (state === 'confirmed') {
+        this.finish(row);
+        confirmed.push(petId);
+      }
+      if (state === 'duplicate') this.fail(row, this.#failure(petId, row, duplicateError(petId)));
+      if (state === 'conflict') this.fail(row, this.#failure(petId, row, this.#conflictError(petId, row)));
+    }
+    return confirmed;
+  }
+
+  /** The list broke off: what it told may be half the truth. */
+  forgetList(): void {
+    for (const [, row] of this.stock.pets()) {
+      const state = this.#state(row);
+      if (state !== 'done' && state !== 'failed') this.#set(row, 'open');
+    }
+  }
+
+  /** What has to be sent, in the order of the wanted pets. */
+  *changes(): Generator<Change> {
+    for (const [petId, row] of this.stock.pets())
+      if (this.#state(row) === 'change') yield { petId, row, from: this.#from[row] ?? 0, to: this.#to[row] ?? 0 };
+  }
+
+  *petsThatAre(wanted: State): Generator<PetId> {
+    for (const [petId, row] of this.stock.pets()) if (this.#state(row) === wanted) yield petId;
+  }
+
+  /** What is still to be done, in a form that can be given to another synchronisation. */
+  *pending(): Generator<WantedEntry> {
+    for (const [petId, row] of this.stock.pets()) {
+      const state = this.#state(row);
+      const isResolved = state === 'change' || (state === 'open' && this.#doubtful.has(row));
+      if (isResolved) yield { petId, quantity: this.#to[row] ?? 0 };
+      else if (state === 'open') yield this.stock.entry(petId, row);
+    }
+  }
+
+  #plan(row: number, quantity: number): void {
+    this.#from[row] = quantity;
+    this.#to[row] = this.stock.target(row, quantity);
+    this.#set(row, this.#to[row] === quantity ? 'unchanged' : 'change');
+  }
+
+  // An adjustment may already be part of what the list says, so a promised update keeps the quantities of its promise.
+  #resume(row: number, quantity: number): void {
+    const isEither = quantity === this.#to[row] || quantity === this.#from[row];
+    if (!isEither) this.#standing.set(row, quantity);
+    this.#set(row, !isEither ? 'conflict' : quantity === this.#to[row] ? 'confirmed' : 'change');
+  }
+
+  #conflictError(petId: PetId, row: number): SyncItemError {
+    const promised = `neither at ${this.#from[row]}, where it was, nor at ${this.#to[row]}, where an interrupted run was setting it`;
+    return new SyncItemError(`Cannot update pet ${petId}: conflict: it stands at ${this.#standing.get(row)}, ${promised}`, {
+      reason: 'conflict',
+    });
+  }
+
+  #failure(petId: PetId, row: number, error: SyncItemError): FailedUpdate {
+    return { petId, quantity: this.#to[row] ?? 0, error };
+  }
+
+  #state(row: number): State {
+    return STATES[this.#states[row] ?? 0] ?? 'open';
+  }
+
+  #set(row: number, state: State): void {
+    this.#tally[this.#state(row)] -= 1;
+    this.#tally[state] += 1;
+    this.#states[row] = STATES.indexOf(state);
+  }
+}
+
+function duplicateError(petId: PetId): SyncItemError {
+  return new SyncItemError(`Cannot update pet ${petId}: the service lists it more than once, so its quantity is unclear`, {
+    reason: 'duplicate',
+  });
+}

@@ -1,0 +1,117 @@
+import { describeError, type StopReason, stopReason } from './failure.ts';
+import type { InventoryClient } from './inventory-client.ts';
+import { JobLog } from './job-log.ts';
+import type { JournalRecord } from './journal-record.ts';
+import { ProgressReporter } from './progress.ts';
+import { readList } from './read-list.ts';
+import { readWanted, type Wanted } from './read-wanted.ts';
+import { type History, replay } from './replay.ts';
+import { reportOf, type SyncReport } from './report.ts';
+import { type FailedUpdate, StockJob } from './stock-job.ts';
+import { type ReviewedChange, resolveConcurrency, type SyncOptions } from './sync-options.ts';
+import { UpdateRun } from './update-run.ts';
+
+/**
+ * Brings the stock to a wanted state with the fewest requests: one list, then only the updates that change something.
+ *
+ * One failed pet does not stop the run; a bad key, a used-up day or an abort does, and the promise still resolves with the report.
+ * All calls have low priority, so that others pass.
+ *
+ * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job; nothing was sent.
+ * @throws JournalError when the journal cannot be read or written.
+ * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
+ */
+export async function syncInventory(client: InventoryClient, wanted: Wanted, options: SyncOptions = {}): Promise<SyncReport> {
+  const concurrency = resolveConcurrency(options.concurrency);
+  const job = new StockJob(await readWanted(wanted, options.signal));
+  if (options.signal?.aborted) return reportOf(job, 'abort');
+  try {
+    const history = options.journal && (await replay(options.journal, job));
+    if (history?.isFinished) return finishedReport(job);
+    return await runJob({ client, job, history, options, concurrency });
+  } finally {
+    await options.journal?.close?.();
+  }
+}
+
+interface JobParts {
+  client: InventoryClient;
+  job: StockJob;
+  history: History | undefined;
+  options: SyncOptions;
+  concurrency: number;
+}
+
+async function runJob({ client, job, history, options, concurrency }: JobParts): Promise<SyncReport> {
+  const { signal, dryRun = false, now = Date.now } = options;
+  const log = new JobLog(dryRun ? undefined : options.journal);
+  const progress = new ProgressReporter(client, { onProgress: options.onProgress, now });
+  progress.begin(job);
+  await log.noteAll(openingRecords(job, history, now()));
+  await log.flush();
+
+  const stoppedListing = await listInto(job, { client, progress, signal, now });
+  if (stoppedListing) return reportOf(job, stoppedListing);
+  await log.noteAll(endListing(job));
+  await options.review?.(reviewed(job));
+  if (dryRun) return reportOf(job, undefined);
+
+  progress.beginUpdates(job);
+  const run = new UpdateRun({ client, job, log, progress, signal, now });
+  await run.send(concurrency);
+  if (run.isComplete) await log.noteAll(closingRecords(job));
+  await log.flush();
+  progress.end();
+  return reportOf(job, run.stopped);
+}
+
+interface ListParts {
+  client: InventoryClient;
+  progress: ProgressReporter;
+  signal: AbortSignal | undefined;
+  now: () => number;
+}
+
+/** Gives why the run has to stop before it began. */
+async function listInto(job: StockJob, { client, progress, signal, now }: ListParts): Promise<StopReason | undefined> {
+  if (!job.needsList) return undefined;
+  try {
+    await readList(client, job, { signal, progress });
+    return undefined;
+  } catch (error) {
+    const stopped = stopReason(error, signal, now());
+    if (stopped === undefined) throw error;
+    return stopped;
+  }
+}
+
+function* openingRecords(job: StockJob, history: History | undefined, nowMs: number): Generator<JournalRecord> {
+  if (history?.isNew) yield { type: 'job', version: 1, wanted: history.wanted, pets: job.stock.size };
+  yield { type: 'run', at: new Date(nowMs).toISOString() };
+}
+
+/** Ends the list and tells the journal what it settled. */
+function* endListing(job: StockJob): Generator<JournalRecord> {
+  const failedBefore = job.failed.size;
+  for (const petId of job.endList()) yield { type: 'done', petId };
+  for (const failed of [...job.failed.values()].slice(failedBefore)) yield failedRecord(failed);
+}
+
+function failedRecord({ petId, quantity, error }: FailedUpdate): JournalRecord {
+  return { type: 'failed', petId, quantity, error: describeError(error) };
+}
+
+function* closingRecords(job: StockJob): Generator<JournalRecord> {
+  for (const petId of job.petsThatAre('missing')) yield { type: 'missing', petId };
+  yield { type: 'end', unchanged: job.count('unchanged') };
+}
+
+/** In a finished job, what the journal does not name was unchanged. */
+function finishedReport(job: StockJob): SyncReport {
+  return { ...reportOf(job, undefined), unchanged: job.count('open'), pending: [] };
+}
+
+function* reviewed(job: StockJob): Generator<ReviewedChange> {
+  for (const { petId, row, from, to } of job.changes())
+    yield { petId, from, to, ...(job.stock.isRelative(row) && { adjust: job.stock.amount(row) }) };
+}

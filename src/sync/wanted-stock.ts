@@ -1,0 +1,109 @@
+import type { PetId } from '../contract/models.ts';
+
+/** What one pet's stock shall become: a quantity, or an adjustment of what it is. */
+export type WantedEntry =
+  | { petId: PetId; quantity: number; adjust?: undefined }
+  | {
+      petId: PetId;
+      /** Added to the pet's quantity; negative takes away. */
+      adjust: number;
+      quantity?: undefined;
+    };
+
+const INITIAL_ROWS = 1024;
+const RELATIVE = 1;
+const GIVEN_AS_BIGINT = 2;
+
+/**
+ * The wanted state, one row a pet, in the order in which the pets came first.
+ *
+ * A million rows have to fit beside everything else: the columns are typed arrays, and only the ids are kept in a map.
+ */
+export class WantedStock {
+  /** Keys are numbers wherever a double is exact, so that 5 and 5n are one pet. */
+  readonly #rows = new Map<PetId, number>();
+  #amounts = new Float64Array(INITIAL_ROWS);
+  #marks = new Uint8Array(INITIAL_ROWS);
+  #entries = 0;
+
+  /** Pets. */
+  get size(): number {
+    return this.#rows.size;
+  }
+
+  /** Entries beyond the first of their pet. */
+  get duplicates(): number {
+    return this.#entries - this.#rows.size;
+  }
+
+  /** An absolute entry forgets what came before, adjustments add up. Gives the amount that now holds for the pet. */
+  add({ petId, quantity, adjust }: WantedEntry): number {
+    const row = this.#rowFor(petId);
+    this.#entries += 1;
+    if (quantity !== undefined) return this.#setAbsolute(row, quantity);
+    const sum = this.amount(row) + adjust;
+    this.#amounts[row] = sum;
+    return sum;
+  }
+
+  rowOf(petId: PetId): number | undefined {
+    return this.#rows.get(keyOf(petId));
+  }
+
+  isRelative(row: number): boolean {
+    return ((this.#marks[row] ?? 0) & RELATIVE) !== 0;
+  }
+
+  /** The quantity, or the sum of the adjustments. */
+  amount(row: number): number {
+    return this.#amounts[row] ?? 0;
+  }
+
+  /** What the quantity becomes where it stands at `from`. */
+  target(row: number, from: number): number {
+    return this.isRelative(row) ? from + this.amount(row) : this.amount(row);
+  }
+
+  /** What is wanted of one pet, all its entries in one. */
+  entry(petId: PetId, row: number): WantedEntry {
+    return this.isRelative(row) ? { petId, adjust: this.amount(row) } : { petId, quantity: this.amount(row) };
+  }
+
+  /** Every pet, with its id as it was first given, and its row: 0, 1, 2 and so on. */
+  *pets(): Generator<[petId: PetId, row: number]> {
+    for (const [key, row] of this.#rows) yield [((this.#marks[row] ?? 0) & GIVEN_AS_BIGINT) === 0 ? key : BigInt(key), row];
+  }
+
+  #setAbsolute(row: number, quantity: number): number {
+    // Adding 0 makes -0 a plain 0.
+    this.#amounts[row] = quantity + 0;
+    this.#marks[row] = (this.#marks[row] ?? 0) & ~RELATIVE;
+    return quantity;
+  }
+
+  #rowFor(petId: PetId): number {
+    const key = keyOf(petId);
+    const known = this.#rows.get(key);
+    if (known !== undefined) return known;
+    const row = this.#rows.size;
+    if (row === this.#amounts.length) this.#grow();
+    this.#rows.set(key, row);
+    this.#marks[row] = RELATIVE | (typeof petId === 'bigint' ? GIVEN_AS_BIGINT : 0);
+    return row;
+  }
+
+  #grow(): void {
+    const amounts = new Float64Array(this.#amounts.length * 2);
+    amounts.set(this.#amounts);
+    this.#amounts = amounts;
+    const marks = new Uint8Array(this.#marks.length * 2);
+    marks.set(this.#marks);
+    this.#marks = marks;
+  }
+}
+
+function keyOf(petId: PetId): PetId {
+  if (typeof petId === 'number') return petId;
+  const rounded = Number(petId);
+  return Number.isSafeInteger(rounded) ? rounded : petId;
+}

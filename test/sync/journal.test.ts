@@ -1,0 +1,187 @@
+import { describe, expect, test } from 'vitest';
+import { AuthenticationError } from '../../src/errors.ts';
+import { JournalError, syncInventory } from '../../src/sync/index.ts';
+import { FakeStore, pets, type Treatment } from './support/fake-store.ts';
+import { MemoryJournal } from './support/memory-journal.ts';
+
+const TWO = [
+  { petId: 1, quantity: 6 },
+  { petId: 2, adjust: 2 },
+];
+
+/** Runs a job once in which the given pets are not simply applied. */
+async function runOnce(treatments: Record<number, Treatment>): Promise<{ store: FakeStore; journal: MemoryJournal }> {
+  const store = new FakeStore(pets(2, 5), { treat: (petId) => treatments[Number(petId)] ?? 'apply' });
+  const journal = new MemoryJournal();
+  await syncInventory(store, TWO, { journal, concurrency: 1, now: () => 0 });
+  store.requests.length = 0;
+  store.settings = {};
+  return { store, journal };
+}
+
+describe('a journal', () => {
+  test('holds each promise before its request, and how it ended', async () => {
+    const { journal } = await runOnce({});
+    expect(journal.story).toEqual(['job', 'run', 'intent 1', 'done 1', 'intent 2', 'done 2', 'end']);
+    expect(journal.lines[2]).toBe('{"type":"intent","petId":1,"from":5,"to":6}');
+    expect(journal.closed).toBe(1);
+  });
+
+  test('of a finished job gives its report again and sends nothing', async () => {
+    const store = new FakeStore(pets(5, 5), { treat: (petId) => (petId === 2 ? 'refuse' : 'apply') });
+    const journal = new MemoryJournal();
+    const wanted = [...TWO, { petId: 3, quantity: 5 }, { petId: 2n ** 62n, quantity: 1 }];
+    const first = await syncInventory(store, wanted, { journal });
+    const second = await syncInventory(store, wanted, { journal });
+    expect(second).toMatchObject({ updated: 1, unchanged: 1, missing: [2n ** 62n], pending: [] });
+    expect(second.failed).toMatchObject([
+      { petId: 2, quantity: 7, error: { name: 'BadRequestError', kind: 'bad-request', code: 'refused', status: 400 } },
+    ]);
+    expect(second.failed[0]?.error.message).toBe(first.failed[0]?.error.message);
+    expect(store.requests).toHaveLength(3);
+  });
+
+  test('accepts the same wanted state in another order', async () => {
+    const { store, journal } = await runOnce({});
+    expect(await syncInventory(store, TWO.toReversed(), { journal })).toMatchObject({ updated: 2 });
+  });
+
+  test('refuses another wanted state, and keeps what it holds', async () => {
+    const { store, journal } = await runOnce({});
+    const held = [...journal.lines];
+    const other = syncInventory(store, [{ petId: 1, quantity: 7 }], { journal });
+    await expect(other).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'journal' });
+    await expect(other).rejects.toThrow('journal memory for this input: it belongs to another wanted state (2 pets, not 1)');
+    expect(journal.lines).toEqual(held);
+    expect(store.requests).toEqual([]);
+  });
+
+  test('sends a doubtful update again when the pet stands where it was', async () => {
+    const { store, journal } = await runOnce({ 2: 'drop' });
+    store.stock.set(2, 5);
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
+    expect(store.requests).toEqual(['GET', 'PATCH 2 7']);
+  });
+
+  test('counts a doubtful update as done when the pet stands where it should', async () => {
+    const { store, journal } = await runOnce({ 2: 'drop' });
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
+    expect(store.requests).toEqual(['GET']);
+    expect(journal.story.slice(-3)).toEqual(['run', 'done 2', 'end']);
+  });
+
+  test('fails a doubtful update as a conflict when the pet stands elsewhere, for good', async () => {
+    const { store, journal } = await runOnce({ 2: 'drop' });
+    store.stock.set(2, 4);
+    const conflict = { petId: 2, quantity: 7, error: { kind: 'sync', code: 'conflict', reason: 'conflict' } };
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, failed: [conflict] });
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, failed: [conflict] });
+    expect(store.requests).toEqual(['GET']);
+    expect(store.stock.get(2)).toBe(4);
+  });
+
+  test('resolves an adjustment anew when its update certainly did not take place', async () => {
+    const { store, journal } = await runOnce({ 2: 'lose' });
+    store.stock.set(2, 40);
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
+    expect(store.stock.get(2)).toBe(42);
+  });
+
+  test('takes up what a bad key left pending', async () => {
+    const bad = { reject: new AuthenticationError('no', { status: 401, outcome: 'rejected' }) };
+    const { store, journal } = await runOnce({ 1: bad });
+    expect(journal.story).toEqual(['job', 'run', 'intent 1', 'void 1']);
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
+  });
+
+  test('leaves a pet alone that an earlier run has done, whatever its quantity is now', async () => {
+    const { store, journal } = await runOnce({ 2: 'lose' });
+    store.stock.set(1, 1);
+    await syncInventory(store, TWO, { journal });
+    expect(store.stock.get(1)).toBe(1);
+  });
+
+  test('needs no list when an earlier run has done everything but say so', async () => {
+    const { store, journal } = await runOnce({});
+    journal.lines.pop();
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
+    expect(store.requests).toEqual([]);
+  });
+
+  test('keeps an aborted update in doubt, and reports the quantity of its promise', async () => {
+    const { store, journal } = await runOnce({ 2: 'drop' });
+    store.settings = { listError: new AuthenticationError('no', { status: 401 }) };
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, pending: [{ petId: 2, quantity: 7 }] });
+  });
+
+  test('keeps a resumed update in doubt even where sending it again was refused for now', async () => {
+    const { store, journal } = await runOnce({ 2: 'drop' });
+    store.stock.set(2, 5);
+    store.settings = { treat: () => 'lose' };
+    await syncInventory(store, TWO, { journal });
+    store.settings = {};
+    store.stock.set(2, 7);
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
+    expect(store.stock.get(2)).toBe(7);
+  });
+});
+
+describe('a torn or foreign line', () => {
+  test('at the end is what a killed run left', async () => {
+    const { store, journal } = await runOnce({ 2: 'lose' });
+    journal.lines.push('{"type":"int');
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
+  });
+
+  test('in the first record leaves a new journal', async () => {
+    const journal = new MemoryJournal();
+    journal.lines.push('{"type":"jo');
+    expect(await syncInventory(new FakeStore(pets(2, 5)), TWO, { journal })).toMatchObject({ updated: 2 });
+    expect(await syncInventory(new FakeStore([]), TWO, { journal })).toMatchObject({ updated: 2 });
+  });
+
+  test.each([
+    ['in the middle', 3, 'garbage', 'line 4 is not a record'],
+    ['of a foreign file', 0, 'petId,quantity', 'line 1 is not a record'],
+    ['where the header should be', 0, '{"type":"done","petId":1}', 'line 1 is not a record'],
+  ])('%s makes the journal unreadable, and nothing is sent or written', async (_name, index, line, message) => {
+    const { store, journal } = await runOnce({ 2: 'lose' });
+    journal.lines.splice(index, 0, line);
+    const held = [...journal.lines];
+    const resumed = syncInventory(store, TWO, { journal });
+    await expect(resumed).rejects.toBeInstanceOf(JournalError);
+    await expect(resumed).rejects.toThrow(message);
+    expect(journal.lines).toEqual(held);
+    expect(store.requests).toEqual([]);
+  });
+
+  test('a lone line that is no beginning of a journal is not written over', async () => {
+    const journal = new MemoryJournal();
+    journal.lines.push('my only copy');
+    await expect(syncInventory(new FakeStore([]), TWO, { journal })).rejects.toThrow('line 1 is not a record of a journal');
+    expect(journal.lines).toEqual(['my only copy']);
+  });
+});
+
+test('a journal that cannot be written stops the run before the request that it should have promised', async () => {
+  const store = new FakeStore(pets(2, 5));
+  const journal = new MemoryJournal();
+  journal.appendError = new JournalError('Cannot write journal memory: full', { code: 'ENOSPC' });
+  await expect(syncInventory(store, TWO, { journal })).rejects.toMatchObject({ kind: 'journal', code: 'ENOSPC' });
+  expect(store.requests).toEqual([]);
+  expect(journal.closed).toBe(1);
+});
+
+test('a journal that fills up on the way lets the requests under way end, then rejects', async () => {
+  const journal = new MemoryJournal();
+  const store = new FakeStore(pets(9, 5), {
+    treat: () => {
+      journal.appendError = new JournalError('full', { code: 'ENOSPC' });
+      return 'apply';
+    },
+  });
+  const wanted = pets(9, 6).map(([petId, quantity]) => ({ petId, quantity }));
+  await expect(syncInventory(store, wanted, { journal, concurrency: 2 })).rejects.toMatchObject({ code: 'ENOSPC' });
+  expect(store.requests.length).toBeLessThanOrEqual(3);
+});

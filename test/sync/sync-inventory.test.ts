@@ -1,0 +1,359 @@
+import { describe, expect, test, vi } from 'vitest';
+import { AuthenticationError, InvalidArgumentError, RateLimitError, ServerError } from '../../src/errors.ts';
+import { planSync, type SyncProgress, syncInventory } from '../../src/sync/index.ts';
+import { FakeStore, pets } from './support/fake-store.ts';
+import { MemoryJournal } from './support/memory-journal.ts';
+
+const NOTHING = { updated: 0, unchanged: 0, missing: [], failed: [], pending: [] };
+
+describe('syncInventory', () => {
+  test('spends 31 requests on 900 pets of which 30 changed', async () => {
+    const store = new FakeStore(pets(900, 5));
+    const wanted = pets(900, 5).map(([petId]) => ({ petId, quantity: petId % 30 === 0 ? 6 : 5 }));
+    const report = await syncInventory(store, wanted);
+    expect(report).toEqual({ ...NOTHING, updated: 30, unchanged: 870 });
+    expect(store.requests).toHaveLength(31);
+  });
+
+  test('asks with low priority, so that other calls pass', async () => {
+    const store = new FakeStore([[1, 5]]);
+    await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+    expect(store.options.map(({ priority }) => priority)).toEqual(['low', 'low']);
+  });
+
+  test('adds up adjustments, and an absolute entry forgets what came before', async () => {
+    const store = new FakeStore([
+      [1, 10],
+      [2, 10],
+      [3, 10],
+    ]);
+    const report = await syncInventory(store, [
+      { petId: 1, adjust: 5 },
+      { petId: 1, adjust: -2 },
+      { petId: 2, adjust: 99 },
+      { petId: 2, quantity: 1 },
+      { petId: 2, adjust: 3 },
+      { petId: 3, adjust: 4 },
+      { petId: 3, adjust: -4 },
+    ]);
+    expect([...store.stock]).toEqual([
+      [1, 13],
+      [2, 4],
+      [3, 10],
+    ]);
+    expect(report).toEqual({ ...NOTHING, updated: 2, unchanged: 1 });
+  });
+
+  test('takes an id as number or bigint on either side, and reports it as it was given', async () => {
+    const store = new FakeStore([
+      [5n, 1],
+      [6, 1],
+      [2n ** 60n, 1],
+    ]);
+    const wanted = [
+      { petId: 5, quantity: 2 },
+      { petId: 6n, quantity: 2 },
+      { petId: 2n ** 60n, quantity: 2 },
+      { petId: 2n ** 60n + 1n, quantity: 2 },
+      { petId: 7n, quantity: 2 },
+    ];
+    const report = await syncInventory(store, wanted);
+    expect(store.requests).toEqual(['GET', 'PATCH 5 2', 'PATCH 6 2', 'PATCH 1152921504606846976 2']);
+    expect(report.missing).toEqual([2n ** 60n + 1n, 7n]);
+  });
+
+  test('fails a pet that the service lists twice, without a request for it', async () => {
+    const store = new FakeStore(pets(2, 5));
+    store.twice.add(1);
+    const report = await syncInventory(store, [
+      { petId: 1, quantity: 6 },
+      { petId: 2, quantity: 6 },
+    ]);
+    expect(report).toMatchObject({ updated: 1, failed: [{ petId: 1, quantity: 6, error: { reason: 'duplicate' } }] });
+    expect(store.requests).toEqual(['GET', 'PATCH 2 6']);
+  });
+
+  test('goes on after a failed pet', async () => {
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? 'refuse' : 'apply') });
+    const report = await syncInventory(
+      store,
+      pets(3, 6).map(([petId, quantity]) => ({ petId, quantity })),
+    );
+    expect(report).toMatchObject({ updated: 2, failed: [{ petId: 2, quantity: 6, error: { kind: 'bad-request' } }], pending: [] });
+    expect(report.stopped).toBeUndefined();
+  });
+
+  test('reports what was thrown even when it is no Error', async () => {
+    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: 'odd' }) });
+    const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+    expect(report.failed[0]?.error.message).toBe('Cannot update: odd');
+  });
+
+  test('asks for nothing when nothing is wanted', async () => {
+    const store = new FakeStore(pets(3, 5));
+    expect(await syncInventory(store, [])).toEqual(NOTHING);
+    expect(store.requests).toEqual([]);
+  });
+
+  test('a dry run reports the changes as pending and leaves the journal alone', async () => {
+    const store = new FakeStore(pets(2, 5));
+    const journal = new MemoryJournal();
+    const wanted = [
+      { petId: 1, adjust: 2 },
+      { petId: 2, quantity: 5 },
+    ];
+    expect(await syncInventory(store, wanted, { dryRun: true, journal })).toEqual({
+      ...NOTHING,
+      unchanged: 1,
+      pending: [{ petId: 1, quantity: 7 }],
+    });
+    expect(journal.lines).toEqual([]);
+    expect(store.requests).toEqual(['GET']);
+  });
+
+  test('review sees every change before the first update, and what it throws ends the run', async () => {
+    const store = new FakeStore(pets(3, 5));
+    const seen: unknown[] = [];
+    const wanted = [
+      { petId: 1, adjust: -9 },
+      { petId: 2, quantity: 6 },
+      { petId: 3, quantity: 5 },
+    ];
+    const review = (changes: Iterable<unknown>): void => {
+      seen.push(...changes);
+      throw new Error('no');
+    };
+    await expect(syncInventory(store, wanted, { review })).rejects.toThrow('no');
+    expect(seen).toEqual([
+      { petId: 1, from: 5, to: -4, adjust: -9 },
+      { petId: 2, from: 5, to: 6 },
+    ]);
+    expect(store.requests).toEqual(['GET']);
+  });
+
+  test('refuses a concurrency out of range', async () => {
+    await expect(syncInventory(new FakeStore([]), [], { concurrency: 0 })).rejects.toMatchObject({
+      kind: 'configuration',
+      option: 'concurrency',
+    });
+  });
+
+  test('never has more updates under way than its concurrency', async () => {
+    let underWay = 0;
+    let most = 0;
+    const store = new FakeStore(pets(50, 5), {
+      treat: () => {
+        most = Math.max(most, ++underWay);
+        return 'apply';
+      },
+      step: async () => {
+        await Promise.resolve();
+        underWay = Math.max(0, underWay - 0.5);
+      },
+    });
+    await syncInventory(
+      store,
+      pets(50, 6).map(([petId, quantity]) => ({ petId, quantity })),
+      { concurrency: 3 },
+    );
+    expect(most).toBeLessThanOrEqual(3);
+  });
+});
+
+describe('a bad key, a used-up day or an abort', () => {
+  const wanted = pets(6, 6).map(([petId, quantity]) => ({ petId, quantity }));
+
+  test.each([
+    ['authentication', new AuthenticationError('no', { status: 401, outcome: 'rejected' })],
+    ['quota', new RateLimitError('no', { outcome: 'not-sent' })],
+    ['quota', new RateLimitError('no', { status: 429, outcome: 'rejected', retryAt: new Date(Date.now() + 3_600_000) })],
+    ['abort', new DOMException('closed', 'AbortError')],
+  ])('stops the run as %s, and what was not sent is pending', async (stopped, error) => {
+    const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
+    const report = await syncInventory(store, wanted, { concurrency: 1 });
+    expect(report).toEqual({ ...NOTHING, updated: 2, pending: wanted.slice(2), stopped });
+    expect(store.requests).toHaveLength(4);
+  });
+
+  test('a 429 that is left after the retries concerns one pet', async () => {
+    const error = new RateLimitError('no', { status: 429, outcome: 'rejected', retryAt: new Date(Date.now() + 5_000) });
+    const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
+    expect(await syncInventory(store, wanted)).toMatchObject({ updated: 5, failed: [{ petId: 3 }] });
+  });
+
+  test('in the list leaves all that is wanted pending, adjustments as adjustments', async () => {
+    const store = new FakeStore([], { listError: new AuthenticationError('no', { status: 401 }) });
+    const entries = [
+      { petId: 1, quantity: 3 },
+      { petId: 2, adjust: -1 },
+    ];
+    expect(await syncInventory(store, entries)).toEqual({ ...NOTHING, pending: entries, stopped: 'authentication' });
+  });
+
+  test('another failure of the list rejects', async () => {
+    const store = new FakeStore([], { listError: new ServerError('Cannot list', { status: 503 }) });
+    await expect(syncInventory(store, wanted)).rejects.toMatchObject({ kind: 'server' });
+  });
+
+  test('an abort ends what is under way, and that is pending too', async () => {
+    const controller = new AbortController();
+    const store = new FakeStore(pets(6, 5), {
+      treat: (petId) => {
+        if (petId === 4) queueMicrotask(() => controller.abort());
+        return petId === 4 ? 'hang' : 'apply';
+      },
+    });
+    const report = await syncInventory(store, wanted, { concurrency: 1, signal: controller.signal });
+    expect(report).toEqual({ ...NOTHING, updated: 3, pending: wanted.slice(3), stopped: 'abort' });
+  });
+
+  test('an abort while the list is read resolves with everything pending', async () => {
+    const controller = new AbortController();
+    const store = new FakeStore(pets(6, 5), { step: async () => controller.abort() });
+    expect(await syncInventory(store, wanted, { signal: controller.signal })).toEqual({ ...NOTHING, pending: wanted, stopped: 'abort' });
+  });
+
+  test('an abort before the start sends nothing', async () => {
+    const store = new FakeStore(pets(6, 5));
+    expect(await syncInventory(store, wanted, { signal: AbortSignal.abort() })).toEqual({ ...NOTHING, pending: wanted, stopped: 'abort' });
+    expect(store.requests).toEqual([]);
+  });
+
+  test('an abort ends a wanted source that hangs', async () => {
+    const controller = new AbortController();
+    const source = async function* () {
+      yield { petId: 1, quantity: 6 };
+      controller.abort();
+      await new Promise(() => {});
+      yield { petId: 2, quantity: 6 };
+    };
+    const report = await syncInventory(new FakeStore([]), source(), { signal: controller.signal });
+    expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }], stopped: 'abort' });
+  });
+
+  test('an abort after the last update changes nothing', async () => {
+    const controller = new AbortController();
+    const store = new FakeStore([[1, 5]], {
+      treat: () => {
+        controller.abort();
+        return 'apply';
+      },
+    });
+    expect(await syncInventory(store, [{ petId: 1, quantity: 6 }], { signal: controller.signal })).toEqual({ ...NOTHING, updated: 1 });
+  });
+});
+
+describe('a bad entry', () => {
+  test.each([
+    ['petId', { petId: 1.5, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 1.5'],
+    ['rounded petId', { petId: 2 ** 53, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 9007199254740992'],
+    ['long petId', { petId: 2n ** 63n, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not 9223372036854775808'],
+    ['quantity', { petId: 1, quantity: '5' }, 'quantity must be an integer within ±(2^53−1), not "5"'],
+    ['adjust', { petId: 1, adjust: Number.NaN }, 'adjust must be an integer within ±(2^53−1), not NaN'],
+    ['both', { petId: 1, quantity: 1, adjust: 1 }, 'it has both a quantity and an adjust, so what is wanted is unclear'],
+    ['neither', { petId: 1 }, 'it needs a quantity or an adjust'],
+    ['no object', null, 'it must be an object with petId and quantity or adjust, not null'],
+    ['object as id', { petId: {}, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not an object'],
+  ])('is refused with its number before anything is sent: %s', async (_name, entry, problem) => {
+    const store = new FakeStore(pets(3, 5));
+    const wanted = Object([{ petId: 1, quantity: 1 }, entry]);
+    await expect(syncInventory(store, wanted)).rejects.toThrow(
+      new InvalidArgumentError(`Cannot use entry 2 of \`wanted\`: ${problem}`, { argument: 'wanted' }),
+    );
+    expect(store.requests).toEqual([]);
+  });
+
+  test('adjustments that add up to more than a double holds are refused', async () => {
+    const wanted = [
+      { petId: 1, adjust: Number.MAX_SAFE_INTEGER },
+      { petId: 1, adjust: 1 },
+    ];
+    await expect(syncInventory(new FakeStore([]), wanted)).rejects.toThrow(
+      'Cannot use entry 2 of `wanted`: the adjustments of its pet add up',
+    );
+  });
+});
+
+describe('planSync', () => {
+  test('tells changes, counts and cost for the price of one list', async () => {
+    const resetAt = new Date(90_000);
+    const quota = { minute: { limit: 2, remaining: 1, resetAt }, day: { limit: 100, remaining: 3, resetAt: new Date(86_400_000) } };
+    const store = new FakeStore(pets(5, 5), { quota });
+    store.twice.add(5);
+    const wanted = [
+      { petId: 1, quantity: 9 },
+      { petId: 1, adjust: 1 },
+      { petId: 2, quantity: 5 },
+      { petId: 3, adjust: -5 },
+      { petId: 77, quantity: 1 },
+      { petId: 5, quantity: 1 },
+    ];
+    expect(await planSync(store, wanted, { now: () => 60_000 })).toEqual({
+      changes: [
+        { petId: 1, from: 5, to: 10 },
+        { petId: 3, from: 5, to: 0 },
+      ],
+      unchanged: 1,
+      missing: [77],
+      duplicates: 1,
+      ambiguous: [5],
+      requests: 3,
+      estimatedMs: 30_000,
+      fitsToday: true,
+    });
+    expect(store.requests).toEqual(['GET']);
+  });
+
+  test('says when today does not suffice', async () => {
+    const quota = { minute: {}, day: { limit: 10, remaining: 2, resetAt: new Date(1_000) } };
+    const plan = await planSync(
+      new FakeStore(pets(5, 5), { quota }),
+      pets(5, 6).map(([petId, quantity]) => ({ petId, quantity })),
+      { now: () => 0 },
+    );
+    expect(plan).toMatchObject({ requests: 6, fitsToday: false, estimatedMs: 1_000 });
+  });
+
+  test('needs no request for nothing, and rejects with the reason of an abort', async () => {
+    expect(await planSync(new FakeStore([]), [])).toMatchObject({ requests: 0, changes: [] });
+    await expect(planSync(new FakeStore([]), [{ petId: 1, quantity: 1 }], { signal: AbortSignal.abort('enough') })).rejects.toBe('enough');
+  });
+});
+
+describe('onProgress', () => {
+  test('tells counts, requests, the wait and an ETA from the quota', async () => {
+    const seen: SyncProgress[] = [];
+    const quota = { minute: { limit: 2, remaining: 0, resetAt: new Date(61_000) }, day: {} };
+    const store = new FakeStore(pets(4, 5), { quota });
+    const wanted = [
+      { petId: 1, quantity: 6 },
+      { petId: 1, quantity: 7 },
+      { petId: 2, quantity: 7 },
+      { petId: 3, adjust: 0 },
+      { petId: 9, quantity: 1 },
+    ];
+    await syncInventory(store, wanted, { onProgress: (progress) => seen.push(progress), concurrency: 1, now: () => 1_000 });
+    const waitingUntil = new Date(61_000);
+    const counts = { wanted: 4, duplicates: 1, listed: 4, changes: 2, unchanged: 1, missing: 1, failed: 0, waitingUntil };
+    expect(seen.map(({ phase }) => phase)).toEqual(['listing', 'updating', 'updating', 'updating', 'done']);
+    expect(seen[1]).toEqual({ ...counts, phase: 'updating', updated: 0, requests: 1, etaMs: 60_000 });
+    expect(seen.at(-1)).toEqual({ ...counts, phase: 'done', updated: 2, requests: 3, etaMs: 0 });
+  });
+
+  test('a listener that throws harms no run', async () => {
+    const onProgress = vi.fn(() => {
+      throw new Error('listener');
+    });
+    const report = await syncInventory(new FakeStore([[1, 5]]), [{ petId: 1, quantity: 6 }], { onProgress });
+    expect(report.updated).toBe(1);
+    expect(onProgress).toHaveBeenCalled();
+  });
+
+  test('comes for every thousand items of the list', async () => {
+    const listed: number[] = [];
+    await syncInventory(new FakeStore(pets(2_500, 5)), [{ petId: 1, quantity: 5 }], {
+      onProgress: (progress) => listed.push(progress.listed),
+    });
+    expect(listed).toEqual([0, 1000, 2000, 2500, 2500]);
+  });
+});
