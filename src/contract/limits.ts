@@ -63,6 +63,7 @@ const RETRY_AFTER_VALUE = /(?:^|,)\s*((?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,\
 
 /** Reads Retry-After: the longest of its values, in milliseconds from `nowMs` (the server's time); undefined where none makes sense. */
 export function parseRetryAfter(text: string, nowMs: number): number | undefined {
+  if (text === '') return undefined;
   const waits = Array.from(text.matchAll(RETRY_AFTER_VALUE), ([, value = '']) => parseWait(value.trim(), nowMs));
   return waits.reduce((longest, wait) => (wait === undefined ? longest : Math.max(longest ?? 0, wait)), undefined);
 }
