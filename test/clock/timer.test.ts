@@ -1,0 +1,59 @@
+import { describe, expect, test, vi } from 'vitest';
+import { startTimer } from '../../src/clock/timer.ts';
+import { holdTime } from '../support/time.ts';
+
+const LONGEST_TIMER_MS = 2 ** 31 - 1;
+
+holdTime();
+
+describe('startTimer', () => {
+  test('calls once, when the time has passed and not before', () => {
+    const onEnd = vi.fn();
+    startTimer(1_000, onEnd);
+    vi.advanceTimersByTime(999);
+    expect(onEnd).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    vi.advanceTimersByTime(10_000);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test('rounds up, so that it never calls early', () => {
+    const onEnd = vi.fn();
+    startTimer(10.2, onEnd);
+    vi.advanceTimersByTime(10);
+    expect(onEnd).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test('calls soon where the time has passed already', () => {
+    const onEnd = vi.fn();
+    startTimer(-5, onEnd);
+    vi.advanceTimersByTime(0);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
+  test('holds a wait of 100 days, although no platform timer can', () => {
+    const hundredDaysMs = 100 * 86_400_000;
+    const onEnd = vi.fn();
+    const setTimer = vi.spyOn(globalThis, 'setTimeout');
+    startTimer(hundredDaysMs, onEnd);
+    vi.advanceTimersByTime(hundredDaysMs - 1);
+    expect(onEnd).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+    expect(Math.max(...setTimer.mock.calls.map(([, ms]) => ms ?? 0))).toBe(LONGEST_TIMER_MS);
+  });
+
+  test('leaves no timer when it is stopped, also in the middle of a long wait', () => {
+    const onEnd = vi.fn();
+    const stops = [startTimer(1_000, onEnd), startTimer(2 * LONGEST_TIMER_MS, onEnd)];
+    vi.advanceTimersByTime(500);
+    stops[0]?.();
+    vi.advanceTimersByTime(LONGEST_TIMER_MS);
+    stops[1]?.();
+    expect(vi.getTimerCount()).toBe(0);
+    vi.advanceTimersByTime(3 * LONGEST_TIMER_MS);
+    expect(onEnd).not.toHaveBeenCalled();
+  });
+});

@@ -1,0 +1,27 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test } from 'vitest';
+import { untilAborted } from '../../src/clock/until-aborted.ts';
+import { rejectionOf } from '../support/outcome.ts';
+
+describe('untilAborted', () => {
+  test('settles like the work and leaves no listener', async () => {
+    const { signal } = new AbortController();
+    const failure = new Error('it failed');
+    expect(await untilAborted(Promise.resolve(7), signal)).toBe(7);
+    expect(await rejectionOf(untilAborted(Promise.reject(failure), signal))).toBe(failure);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(0);
+  });
+
+  test('rejects with the reason while the work goes on unheard', async () => {
+    const controller = new AbortController();
+    const work = Promise.withResolvers<number>();
+    const rejection = rejectionOf(untilAborted(work.promise, controller.signal));
+    controller.abort('enough');
+    expect(await rejection).toBe('enough');
+    work.reject(new Error('too late to be heard'));
+  });
+
+  test('rejects at once where the signal has aborted already', async () => {
+    expect(await rejectionOf(untilAborted(new Promise(() => {}), AbortSignal.abort('before')))).toBe('before');
+  });
+});

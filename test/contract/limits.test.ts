@@ -1,0 +1,183 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { parseRateLimit, parseRetryAfter, readAnswer } from '../../src/contract/limits.ts';
+import { FUZZ } from '../support/fuzz.ts';
+
+const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
+const NOW_SECONDS = NOW_MS / 1000;
+const HOUR_MS = 3_600_000;
+
+function limits(limit: unknown, remaining: unknown, reset: unknown): Headers {
+  return new Headers({
+    'X-RateLimit-Limit': String(limit),
+    'X-RateLimit-Remaining': String(remaining),
+    'X-RateLimit-Reset': String(reset),
+  });
+}
+
+/** Whatever a header may hold. */
+const headerText = fc.oneof(fc.stringMatching(/^[ -~]{0,40}$/), fc.integer().map(String), fc.double().map(String));
+
+describe('parseRateLimit', () => {
+  test('reads three integers, the reset as a Unix timestamp', () => {
+    expect(parseRateLimit(limits(60, 42, NOW_SECONDS + 30), NOW_MS)).toEqual({ limit: 60, remaining: 42, resetAtMs: NOW_MS + 30_000 });
+  });
+
+  test('reads a reset above 1e11 as milliseconds', () => {
+    expect(parseRateLimit(limits(60, 42, NOW_MS + 30_500), NOW_MS)?.resetAtMs).toBe(NOW_MS + 30_500);
+  });
+
+  test('reads a reset below 1e9 as seconds to go', () => {
+    expect(parseRateLimit(limits(60, 42, 30), NOW_MS)?.resetAtMs).toBe(NOW_MS + 30_000);
+    expect(parseRateLimit(limits(60, 42, 0), NOW_MS)?.resetAtMs).toBe(NOW_MS);
+  });
+
+  test('caps what remains to the limit', () => {
+    expect(parseRateLimit(limits(60, 61, NOW_SECONDS), NOW_MS)?.remaining).toBe(60);
+  });
+
+  test('ignores a reset in the past and one more than 25 hours ahead', () => {
+    const resets = [NOW_SECONDS - 1, NOW_SECONDS, NOW_SECONDS + 25 * 3600, NOW_SECONDS + 25 * 3600 + 1];
+    const read = resets.map((reset) => parseRateLimit(limits(60, 42, reset), NOW_MS)?.resetAtMs);
+    expect(read).toEqual([undefined, NOW_MS, NOW_MS + 25 * HOUR_MS, undefined]);
+  });
+
+  test.each(['', '-1', '1.5', '1e3', '+5', '0x10', 'sixty', 'NaN', 'Infinity', '60, 60', '1'.repeat(16)])(
+    'ignores all three where one is %j',
+    (garbage) => {
+      const read = [limits(garbage, 42, NOW_SECONDS), limits(60, garbage, NOW_SECONDS), limits(60, 42, garbage)].map((headers) =>
+        parseRateLimit(headers, NOW_MS),
+      );
+      expect(read).toEqual([undefined, undefined, undefined]);
+    },
+  );
+
+  test.each(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])('ignores the others where %s is missing', (name) => {
+    const headers = limits(60, 42, NOW_SECONDS);
+    headers.delete(name);
+    expect(parseRateLimit(headers, NOW_MS)).toBeUndefined();
+  });
+
+  test('gives sound numbers or nothing for any headers', () => {
+    fc.assert(
+      fc.property(headerText, headerText, headerText, (limit, remaining, reset) => {
+        const {
+          limit: most,
+          remaining: left,
+          resetAtMs,
+        } = parseRateLimit(limits(limit, remaining, reset), NOW_MS) ?? {
+          limit: 1,
+          remaining: 0,
+          resetAtMs: NOW_MS,
+        };
+        expect([most, left].every(Number.isSafeInteger)).toBe(true);
+        expect(left >= 0 && left <= most && resetAtMs >= NOW_MS && resetAtMs <= NOW_MS + 25 * HOUR_MS).toBe(true);
+      }),
+      FUZZ,
+    );
+  });
+});
+
+describe('parseRetryAfter', () => {
+  test.each([
+    ['0', 0],
+    ['7', 7_000],
+    ['007', 7_000],
+    ['0.25', 250],
+    ['1.0005', 1_001],
+    ['Sat, 21 Nov 2026 10:00:30 GMT', 30_000],
+    ['Saturday, 21-Nov-26 10:00:30 GMT', 30_000],
+    ['Sat Nov 21 10:00:30 2026', 30_000],
+    ['Sat, 21 Nov 2026 09:59:30 GMT', 0],
+    ['1, 20, 3', 20_000],
+    ['1,20', 20_000],
+    ['5, Sat, 21 Nov 2026 10:00:30 GMT', 30_000],
+    ['Sat, 21 Nov 2026 10:00:30 GMT, 5', 30_000],
+    ['Sat, 21 Nov 2026 10:00:30 GMT, Sat, 21 Nov 2026 10:00:40 GMT', 40_000],
+    ['soon, 5', 5_000],
+    ['5, , later', 5_000],
+  ])('reads %j as %i ms', (header, waitMs) => {
+    expect(parseRetryAfter(header, NOW_MS)).toBe(waitMs);
+  });
+
+  test.each([
+    '',
+    ' ',
+    ',',
+    'soon',
+    '-5',
+    '+5',
+    '1e3',
+    '.5',
+    '5.',
+    '0x5',
+    '5 s',
+    'NaN',
+    'Infinity',
+    '2026-11-21T10:00:30Z',
+    'Sat, 31 Feb 2026',
+  ])('takes %j as if it were missing', (header) => {
+    expect(parseRetryAfter(header, NOW_MS)).toBeUndefined();
+  });
+
+  test('gives a wait that a Date can hold, however many digits there are', () => {
+    const waitMs = parseRetryAfter('9'.repeat(400), NOW_MS) ?? Number.NaN;
+    expect(new Date(NOW_MS + waitMs).getTime()).toBe(NOW_MS + 1e15);
+  });
+
+  test('never shortens a wait in seconds', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 0, max: 1e9 }), fc.integer({ min: 0, max: 999_999 }), (seconds, fraction) => {
+        const text = `${seconds}.${String(fraction).padStart(6, '0')}`;
+        expect(parseRetryAfter(text, NOW_MS)).toBeGreaterThanOrEqual(Math.floor(Number(text) * 1000));
+      }),
+      FUZZ,
+    );
+  });
+
+  test('gives a wait of 0 or more, or nothing, for any text', () => {
+    fc.assert(
+      fc.property(headerText, (text) => {
+        expect(parseRetryAfter(text, NOW_MS) ?? 0).toBeGreaterThanOrEqual(0);
+      }),
+      FUZZ,
+    );
+  });
+
+  test('reads 60 kB of commas and blanks in no time', () => {
+    const startedAt = performance.now();
+    expect(parseRetryAfter(' ,'.repeat(15_000) + ' '.repeat(30_000), NOW_MS)).toBeUndefined();
+    expect(performance.now() - startedAt).toBeLessThan(1_000);
+  });
+});
+
+describe('readAnswer', () => {
+  test('reads status, time, limits and wait of one answer', () => {
+    const headers = limits(60, 0, NOW_SECONDS + 30);
+    headers.set('Date', 'Sat, 21 Nov 2026 10:00:00 GMT');
+    headers.set('Retry-After', '12');
+    expect(readAnswer(429, headers, NOW_MS + 5)).toEqual({
+      status: 429,
+      receivedAtMs: NOW_MS + 5,
+      dateMs: NOW_MS,
+      rateLimit: { limit: 60, remaining: 0, resetAtMs: NOW_MS + 30_000 },
+      retryAfterMs: 12_000,
+    });
+  });
+
+  test('has no fields for what the headers do not say', () => {
+    expect(readAnswer(200, new Headers({ Date: 'today', 'Retry-After': 'soon' }), NOW_MS)).toEqual({ status: 200, receivedAtMs: NOW_MS });
+  });
+
+  test("reads dates against the server's clock where ours is off", () => {
+    const hourAgo = new Headers({ Date: 'Sat, 21 Nov 2026 09:00:00 GMT', 'Retry-After': 'Sat, 21 Nov 2026 09:00:30 GMT' });
+    expect(readAnswer(429, hourAgo, NOW_MS).retryAfterMs).toBe(30_000);
+    const behind = limits(60, 1, NOW_SECONDS - 3600 + 30);
+    behind.set('Date', 'Sat, 21 Nov 2026 09:00:00 GMT');
+    expect(readAnswer(200, behind, NOW_MS).rateLimit?.resetAtMs).toBe(NOW_MS - HOUR_MS + 30_000);
+  });
+
+  test('reads dates against our clock where the server does not tell its own', () => {
+    expect(readAnswer(429, new Headers({ 'Retry-After': 'Sat, 21 Nov 2026 10:00:30 GMT' }), NOW_MS).retryAfterMs).toBe(30_000);
+  });
+});

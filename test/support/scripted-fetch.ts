@@ -1,0 +1,44 @@
+/** One request as a fetch got it. */
+export interface SeenRequest {
+  url: string;
+  method: string;
+  headers: Record<string, string>;
+  body: unknown;
+  signal: AbortSignal;
+  redirect: string | undefined;
+}
+
+/** Gives an answer, or throws what a fetch would. */
+export type Answering = (request: SeenRequest) => Response | Promise<Response>;
+
+/** A fetch that answers one request after the other as it was told, and again as the last one; it notes what it was asked. */
+export function scriptedFetch(...answers: Answering[]): { fetch: typeof globalThis.fetch; seen: SeenRequest[] } {
+  const seen: SeenRequest[] = [];
+  const fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
+    const request = {
+      url: String(input),
+      method: init.method ?? 'GET',
+      headers: Object.fromEntries(new Headers(init.headers)),
+      body: init.body,
+      signal: init.signal ?? new AbortController().signal,
+      redirect: init.redirect,
+    };
+    seen.push(request);
+    const answer = answers[Math.min(seen.length, answers.length) - 1];
+    if (!answer) throw new Error('the script has no answers');
+    return answer(request);
+  };
+  return { fetch, seen };
+}
+
+/** Never answers; rejects as a fetch does when its signal aborts. */
+export function hang({ signal }: SeenRequest): Promise<Response> {
+  return new Promise((_resolve, reject) => {
+    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
+  });
+}
+
+/** Never answers and never hears of an abort. */
+export function hangDeaf(): Promise<Response> {
+  return new Promise(() => {});
+}
