@@ -13,6 +13,8 @@ export class AttemptTimedOut extends Error {}
  * the call's end, or the time limit of the attempt, stops whatever is under way, also where a fetch ignores its signal.
  */
 export class Exchange {
+  /** When it began, on our clock. */
+  readonly startedAtMs = Date.now();
   readonly #call: Call;
   readonly #controller = new AbortController();
   readonly #onCallEnd = () => this.#stop(this.#call.signal.reason);

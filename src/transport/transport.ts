@@ -10,7 +10,7 @@ import { connectionFailure } from './connection-failure.ts';
 import type { Credentials } from './credentials.ts';
 import { Exchange } from './exchange.ts';
 import type { Http } from './http.ts';
-import { statusFailure } from './status-failure.ts';
+import { publicRateLimit, statusFailure } from './status-failure.ts';
 
 const MAX_ERROR_BYTES = 65_536;
 /** Names the client where a runtime allows it; browsers send their own. */
@@ -71,8 +71,8 @@ export class Transport {
       observer.left();
     };
     try {
-      const response = await this.#send(call, exchange, { request, observer, key });
-      const answer = readAnswer(response.status, response.headers, Date.now());
+      const { response, answer } = await this.#send(call, exchange, { request, observer, key });
+      this.#tellResponse(call, answer, exchange.startedAtMs);
       const reopensAtMs = observer.heard(answer);
       if (response.ok) return this.#opened(call, exchange, { response, answer, close });
       throw await this.#failed(call, exchange, { response, answer, reopensAtMs, path: request.path });
@@ -84,6 +84,7 @@ export class Transport {
 
   async #readKey(call: Call, observer: AttemptObserver): Promise<string> {
     try {
+      call.signal.throwIfAborted();
       const key = this.#options.credentials();
       return typeof key === 'string' ? key : await untilAborted(key, call.signal);
     } catch (error) {
@@ -92,20 +93,25 @@ export class Transport {
     }
   }
 
-  async #send(call: Call, exchange: Exchange, { request, observer, key }: Sending): Promise<Response> {
+  async #send(call: Call, exchange: Exchange, { request, observer, key }: Sending): Promise<Answered> {
     const { method, path, body } = request;
-    const startedAtMs = Date.now();
     call.sent();
     call.tell('request', (event) => ({ ...event, method, path: `/${path}` }));
     try {
       const response = await exchange.send(this.#options.http, { method, path, body, headers: this.#headers(call, key, body) });
-      call.tell('response', (event) => ({ ...event, status: response.status, ms: Date.now() - startedAtMs }));
-      return response;
+      return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
     } catch (thrown) {
       const failure = this.#broken(thrown, call);
       observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
       throw failure;
     }
+  }
+
+  #tellResponse(call: Call, answer: Answer, startedAtMs: number): void {
+    call.tell('response', (event) => {
+      const rateLimit = publicRateLimit(answer);
+      return { ...event, status: answer.status, ms: answer.receivedAtMs - startedAtMs, ...(rateLimit ? { rateLimit } : {}) };
+    });
   }
 
   #headers(call: Call, key: string, body: string | undefined): Record<string, string> {
@@ -156,15 +162,16 @@ interface Sending {
   key: string;
 }
 
-interface Opened {
+interface Answered {
   response: Response;
   answer: Answer;
+}
+
+interface Opened extends Answered {
   close: () => void;
 }
 
-interface Failed {
-  response: Response;
-  answer: Answer;
+interface Failed extends Answered {
   reopensAtMs: number | undefined;
   path: string;
 }
