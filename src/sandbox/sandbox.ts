@@ -143,7 +143,7 @@ function fillStocks(
 ): void {
   const listed = typeof pets === 'number' ? undefined : Array.from(pets, toStockItem);
   const count = typeof pets === 'number' ? pets : 0;
-  for (const item of listed ?? inventPets(Math.min(count, DEFAULT_PETS), createRandom(seed + 2))) stagingStock.set({ ...item });
-  if (stock.size > 0) return;
-  for (const item of listed ?? inventPets(count, createRandom(seed))) stock.set(item);
+  const some = listed?.map((item) => ({ ...item }));
+  stagingStock.fill(some ?? inventPets(Math.min(count, DEFAULT_PETS), createRandom(seed + 2)));
+  if (stock.size === 0) stock.fill(listed ?? inventPets(count, createRandom(seed)));
 }

@@ -18,6 +18,8 @@ export interface Stock {
   readonly size: number;
   get(petId: bigint): StockItem | undefined;
   set(item: StockItem): void;
+  /** Adds many at once. */
+  fill(items: Iterable<StockItem>): void;
   delete(petId: bigint): boolean;
   values(): IterableIterator<StockItem>;
 }
@@ -36,6 +38,10 @@ export class MemoryStock implements Stock {
 
   set(item: StockItem): void {
     this.#items.set(item.petId, item);
+  }
+
+  fill(items: Iterable<StockItem>): void {
+    for (const item of items) this.set(item);
   }
 
   delete(petId: bigint): boolean {

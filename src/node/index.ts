@@ -1,0 +1,1 @@
+export { type ServedSandbox, type ServeSandboxOptions, serveSandbox } from './serve.ts';

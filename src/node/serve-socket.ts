@@ -1,0 +1,23 @@
+import type { ServerResponse } from 'node:http';
+import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
+import type { Exchange } from '../sandbox/service.ts';
+
+/** Carries an answer over a socket, and breaks the exchange there if it is told to: a reset is a reset, a stall a stall. */
+export async function carryOverSocket({ response, failure }: Exchange, outgoing: ServerResponse): Promise<Response> {
+  if (failure === undefined) return response;
+  if (failure === 'stall') return new Promise(() => {});
+  if (failure === 'reset' || failure === 'lost') outgoing.socket?.resetAndDestroy();
+  else await sendHalf(response, { outgoing, isCut: failure === 'cut' });
+  return RESPONSE_ALREADY_SENT;
+}
+
+/** Announces a whole body and sends half of it; then the connection ends, or nothing happens any more. */
+async function sendHalf(response: Response, { outgoing, isCut }: { outgoing: ServerResponse; isCut: boolean }): Promise<void> {
+  const reader = response.body?.getReader();
+  const bytes = (await reader?.read())?.value ?? new Uint8Array();
+  await reader?.cancel();
+  outgoing.writeHead(response.status, { ...Object.fromEntries(response.headers), 'content-length': String(bytes.byteLength) });
+  outgoing.write(bytes.slice(0, bytes.byteLength / 2), () => {
+    if (isCut) outgoing.destroy();
+  });
+}

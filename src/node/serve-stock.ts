@@ -1,0 +1,134 @@
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { SandboxError, show } from '../sandbox/sandbox-error.ts';
+import type { Stock, StockItem } from '../sandbox/stock.ts';
+
+/** Marks a database as a sandbox's: "PETS" in ASCII. */
+const APPLICATION_ID = 0x50455453;
+const ROWS_AT_ONCE = 1_000;
+const BEFORE_FIRST = -(2n ** 63n);
+
+const SETUP = `
+  PRAGMA application_id = ${APPLICATION_ID};
+  CREATE TABLE IF NOT EXISTS pets (petId INTEGER PRIMARY KEY, quantity INTEGER NOT NULL, status TEXT NOT NULL) STRICT;
+`;
+
+/** A stock in a file of SQLite, in the order of the ids; the file belongs to one process at a time. */
+export class SqliteStock implements Stock {
+  readonly #database: DatabaseSync;
+  readonly #one: StatementSync;
+  readonly #page: StatementSync;
+  readonly #put: StatementSync;
+  readonly #drop: StatementSync;
+  // Counting five million rows takes longer than to send the first of them, so the number is kept here.
+  #size: number;
+
+  constructor(database: DatabaseSync) {
+    this.#database = database;
+    const prepare = (sql: string) => {
+      const statement = database.prepare(sql);
+      statement.setReadBigInts(true);
+      return statement;
+    };
+    this.#one = prepare('SELECT petId, quantity, status FROM pets WHERE petId = ?');
+    this.#page = prepare(`SELECT petId, quantity, status FROM pets WHERE petId >= ? ORDER BY petId LIMIT ${ROWS_AT_ONCE}`);
+    this.#put = prepare(
+      'INSERT INTO pets VALUES (?, ?, ?) ON CONFLICT DO UPDATE SET quantity = excluded.quantity, status = excluded.status',
+    );
+    this.#drop = prepare('DELETE FROM pets WHERE petId = ?');
+    this.#size = Number(prepare('SELECT count(*) AS size FROM pets').get()?.size);
+  }
+
+  get size(): number {
+    return this.#size;
+  }
+
+  get(petId: bigint): StockItem | undefined {
+    const row = this.#one.get(petId);
+    return row && toItem(row);
+  }
+
+  set(item: StockItem): void {
+    if (this.get(item.petId) === undefined) this.#size += 1;
+    this.#put.run(item.petId, item.quantity, item.status);
+  }
+
+  fill(items: Iterable<StockItem>): void {
+    this.#database.exec('BEGIN');
+    for (const item of items) this.set(item);
+    this.#database.exec('COMMIT');
+  }
+
+  delete(petId: bigint): boolean {
+    const isGone = Number(this.#drop.run(petId).changes) > 0;
+    if (isGone) this.#size -= 1;
+    return isGone;
+  }
+
+  /** Reads page by page, so that a list may be left halfway and updates may happen meanwhile. */
+  *values(): Generator<StockItem, undefined> {
+    let fromId = BEFORE_FIRST;
+    for (;;) {
+      const rows = this.#page.all(fromId).map(toItem);
+      yield* rows;
+      const last = rows.at(-1);
+      if (rows.length < ROWS_AT_ONCE || last === undefined || last.petId === 2n ** 63n - 1n) return;
+      fromId = last.petId + 1n;
+    }
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+}
+
+function toItem({ petId, quantity, status }: Record<string, unknown>): StockItem {
+  return { petId: BigInt(String(petId)), quantity: Number(quantity), status: String(status) };
+}
+
+/**
+ * Opens or creates the file of a stock.
+ * @throws {SandboxError} if the file cannot be opened, is in use, or is no stock of a sandbox.
+ */
+export async function openStock(path: string): Promise<SqliteStock> {
+  const { DatabaseSync } = await importSqlite();
+  let database: DatabaseSync | undefined;
+  try {
+    database = new DatabaseSync(path);
+    database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; COMMIT;');
+    if (isForeign(database)) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: it belongs to another program, name another file`);
+    database.exec(SETUP);
+    return new SqliteStock(database);
+  } catch (error) {
+    database?.close();
+    throw error instanceof SandboxError
+      ? error
+      : new SandboxError(`Cannot use ${show(path)} as \`db\`: ${reason(error)}`, { cause: error });
+  }
+}
+
+function isForeign(database: DatabaseSync): boolean {
+  const id = database.prepare('PRAGMA application_id').get()?.application_id;
+  const tables = database.prepare('SELECT count(*) AS tables FROM sqlite_schema').get()?.tables;
+  return id !== APPLICATION_ID && (id !== 0 || tables !== 0);
+}
+
+function reason(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  if (text.includes('locked')) return 'another process has it open, close that one or name another file';
+  if (text.includes('not a database')) return 'it is no database, name another file';
+  if (text.includes('unable to open')) return 'it cannot be opened, check the folder and its rights';
+  return text;
+}
+
+/** Node 22 warns that SQLite is experimental whenever it is loaded; a user of the sandbox can do nothing about it. */
+async function importSqlite(): Promise<typeof import('node:sqlite')> {
+  const { emitWarning } = process;
+  process.emitWarning = (...warning: unknown[]) => {
+    if (!String(warning[0]).startsWith('SQLite is an experimental')) Reflect.apply(emitWarning, process, warning);
+  };
+  try {
+    return await import('node:sqlite');
+  } finally {
+    process.emitWarning = emitWarning;
+  }
+}

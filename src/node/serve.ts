@@ -1,0 +1,142 @@
+import { createServer, type Server, ServerResponse } from 'node:http';
+import { isIP } from 'node:net';
+import { getRequestListener } from '@hono/node-server';
+import * as z from 'zod/mini';
+import { VERSION_SEGMENT } from '../contract/http.ts';
+import { errorAnswer } from '../sandbox/answers.ts';
+import { checkOptions, type OptionRules, type SandboxOptions } from '../sandbox/options.ts';
+import { createPage } from '../sandbox/page/page.ts';
+import { assembleSandbox, type Sandbox, type SandboxParts } from '../sandbox/sandbox.ts';
+import { SandboxError } from '../sandbox/sandbox-error.ts';
+import { carryOverSocket } from './serve-socket.ts';
+import { openStock } from './serve-stock.ts';
+
+/** Where a sandbox is served, and where its stock is kept. */
+interface ServeOptions {
+  /** 0 takes a free one. @default 0 */
+  port?: number;
+  /** The address to listen on; anything but a loopback address opens the sandbox to the network. @default '127.0.0.1' */
+  hostname?: string;
+  /** A file for the stock, which outlives the sandbox (SQLite, ids in ascending order); made if missing. @default memory */
+  db?: string;
+}
+
+export interface ServeSandboxOptions<Plans extends string = string> extends SandboxOptions<Plans>, ServeOptions {}
+
+/** A sandbox on a port. */
+export interface ServedSandbox<Plans extends string = never> {
+  /** The address of production, ending in /v1: give it to a client as `baseUrl`. */
+  readonly url: string;
+  /** The address of staging. */
+  readonly stagingUrl: string;
+  /** The page that shows what happens, for a browser. */
+  readonly pageUrl: string;
+  readonly keys: Sandbox<Plans>['keys'];
+  /** The sandbox behind the port: its inventory, requests, clock, faults, report. */
+  readonly sandbox: Sandbox<Plans>;
+  /** Ends all connections, frees the port and closes the file. */
+  close(): Promise<void>;
+}
+
+const SERVE_RULES: OptionRules<ServeOptions> = {
+  port: [z.int().check(z.gte(0), z.lte(65_535)), 'it must be a port number, or 0 for a free one'],
+  hostname: [z.string().check(z.minLength(1)), 'it must be a host name or an IP address'],
+  db: [z.string().check(z.minLength(1)), 'it must be the path of a file'],
+};
+
+/**
+ * Serves a sandbox over HTTP, with a page at `/` that shows what happens and its description at `/openapi.json`.
+ *
+ * @throws {SandboxError} for an option that it cannot use, a port in use, a file that is locked or not a sandbox's.
+ * @example
+ * const served = await serveSandbox({ pets: 3 });
+ * console.log(served.url, served.keys.free);
+ * await served.close();
+ */
+export function serveSandbox<Plans extends string = never>(options?: ServeSandboxOptions<Plans>): Promise<ServedSandbox<Plans>>;
+export async function serveSandbox(options: ServeSandboxOptions = {}): Promise<ServedSandbox<string>> {
+  const { port = 0, hostname = '127.0.0.1', db, ...rest } = options;
+  checkOptions({ port, hostname, db }, SERVE_RULES);
+  const stock = db === undefined ? undefined : await openStock(db);
+  try {
+    const parts = assembleSandbox(rest, stock);
+    const server = createListener(parts, hostname);
+    const origin = await listen(server, { port, hostname });
+    return describeServed(parts, { server, origin, closeStock: () => stock?.close() });
+  } catch (error) {
+    stock?.close();
+    throw error;
+  }
+}
+
+interface Running {
+  readonly server: Server;
+  readonly origin: string;
+  readonly closeStock: () => void;
+}
+
+function describeServed({ sandbox }: SandboxParts, { server, origin, closeStock }: Running): ServedSandbox<string> {
+  const url = `${origin}/${VERSION_SEGMENT}`;
+  const stagingUrl = `${origin}/staging/${VERSION_SEGMENT}`;
+  let closing: Promise<void> | undefined;
+  const stop = () =>
+    new Promise<void>((resolve) => {
+      server.close(() => {
+        closeStock();
+        resolve();
+      });
+      server.closeAllConnections();
+    });
+  const close = () => {
+    closing ??= stop();
+    return closing;
+  };
+  return { url, stagingUrl, pageUrl: `${origin}/`, keys: sandbox.keys, sandbox, close };
+}
+
+function createListener(parts: SandboxParts, hostname: string): Server {
+  const page = createPage(parts);
+  const listener = getRequestListener(
+    async (request, { incoming, outgoing }) => {
+      if (!isServed(incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
+      if (!isForService(incoming.url ?? '/')) return page.fetch(request);
+      const exchange = await parts.service.answer(request);
+      return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;
+    },
+    // Otherwise the adapter replaces the global Request and Response of the process that only wanted a server.
+    { overrideGlobalObjects: false },
+  );
+  return createServer(listener);
+}
+
+function isForService(path: string): boolean {
+  return path.startsWith(`/${VERSION_SEGMENT}`) || path.startsWith('/staging/');
+}
+
+/** A name from the open internet that leads here was pointed here by somebody else, perhaps to read the keys (DNS rebinding). */
+function isServed(host: string, { parts, hostname }: { parts: SandboxParts; hostname: string }): boolean {
+  const name = host.replace(/:\d+$/, '').toLowerCase();
+  if (!name.includes('.') || name === hostname || name.endsWith('.localhost')) return true;
+  return isIP(name) !== 0 || parts.sandbox.domains.has(name);
+}
+
+function domainNotServed(): Response {
+  return errorAnswer({ status: 421, code: 'domain_not_served', message: 'No such domain is served here: add it to `domains`' });
+}
+
+function listen(server: Server, { port, hostname }: { port: number; hostname: string }): Promise<string> {
+  return new Promise((resolve, reject) => {
+    server.once('error', (error) => reject(cannotListen(error, `${hostname}:${port}`)));
+    server.listen(port, hostname, () => {
+      const address = server.address();
+      const bound = typeof address === 'object' && address !== null ? address.port : port;
+      resolve(`http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${bound}`);
+    });
+  });
+}
+
+function cannotListen(error: Error, place: string): SandboxError {
+  const code = 'code' in error ? error.code : undefined;
+  const why = code === 'EADDRINUSE' ? 'the port is in use, take another one or 0 for a free one' : error.message;
+  return new SandboxError(`Cannot serve the sandbox at ${place}: ${why}`, { cause: error });
+}

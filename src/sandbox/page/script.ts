@@ -1,0 +1,104 @@
+import { DEMO_SCRIPT } from './demo.ts';
+
+/** What runs in the browser. Text of the sandbox is only ever set as text, never as markup. */
+export const PAGE_SCRIPT = `
+const find = (id) => document.getElementById(id);
+const make = (tag, text = '', className = '') => Object.assign(document.createElement(tag), { textContent: text, className });
+const clockTime = (ms) => new Date(ms).toISOString().slice(11, 23);
+const baseUrl = location.origin + '/v1';
+
+find('address').textContent = baseUrl;
+find('copy-address').addEventListener('click', (event) => copy(event.currentTarget, baseUrl));
+
+async function copy(button, text) {
+  await navigator.clipboard?.writeText(text).catch(() => {});
+  button.textContent = 'Copied';
+  setTimeout(() => { button.textContent = 'Copy'; }, 1500);
+}
+
+// ---- keys: one row each, made once, so that focus stays where it is while the figures change
+const rows = new Map();
+function keyRow({ key, plan }) {
+  const row = make('li');
+  const line = make('div', '', 'key');
+  const button = Object.assign(make('button', 'Copy'), { type: 'button', ariaLabel: 'Copy the key of ' + plan });
+  button.addEventListener('click', () => copy(button, key));
+  const state = make('b');
+  line.append(make('span', plan), make('code', key), button, state);
+  const gauges = { minute: gaugeOf(plan + ', minute'), day: gaugeOf(plan + ', day') };
+  row.append(line, gauges.minute.box, gauges.day.box);
+  find('keys').append(row);
+  return { row, state, gauges };
+}
+function gaugeOf(name) {
+  const box = make('div', '', 'gauge');
+  const meter = Object.assign(document.createElement('meter'), { min: 0, ariaLabel: name });
+  const text = make('span');
+  box.append(make('span', name.split(', ')[1]), meter, text);
+  return { box, meter, text };
+}
+function showGauge({ box, meter, text }, told, nowMs) {
+  box.hidden = !told;
+  if (!told) return;
+  Object.assign(meter, { max: told.limit, low: told.limit / 5, high: told.limit / 2, optimum: told.limit, value: told.remaining });
+  const seconds = Math.max(0, Math.ceil((told.resetAtMs - nowMs) / 1000));
+  text.textContent = told.remaining + ' of ' + told.limit + ' left, ' + (seconds > 120 ? Math.ceil(seconds / 60) + ' min' : seconds + ' s');
+}
+function showKeys({ keys, nowMs }) {
+  for (const known of keys) {
+    const shown = rows.get(known.key) ?? keyRow(known);
+    rows.set(known.key, shown);
+    showGauge(shown.gauges.minute, known.minute, nowMs);
+    showGauge(shown.gauges.day, known.day, nowMs);
+    const isBanned = known.bannedUntilMs > nowMs;
+    const isPunished = known.penaltyUntilMs > nowMs;
+    shown.state.textContent = isBanned ? 'banned' : isPunished ? 'penalty' : '';
+    shown.state.className = isBanned ? 'bad' : 'warn';
+  }
+  const valid = new Set(keys.map(({ key }) => key));
+  for (const [key, { row }] of rows) if (!valid.has(key)) { row.remove(); rows.delete(key); }
+}
+
+// ---- timeline
+function requestLine(request) {
+  const { status, code, fault, duringPenalty } = request;
+  const mood = status === undefined || status >= 500 || code === 'key_banned' ? 'bad' : status >= 400 ? 'warn' : 'good';
+  const line = make('li', '', duringPenalty && mood === 'good' ? 'warn' : mood);
+  const notes = [request.plan, code, duringPenalty && 'during penalty', fault && 'fault: ' + fault].filter(Boolean).join(', ');
+  line.append(make('span', clockTime(request.atMs)), make('b', String(status ?? 'none')), make('span', request.method), make('span', request.path + '  ' + notes));
+  return line;
+}
+function showRequests({ requests, report }) {
+  find('timeline').prepend(...requests.map(requestLine).reverse());
+  while (find('timeline').childElementCount > 200) find('timeline').lastElementChild.remove();
+  find('totals').textContent = report.requests + ' in all, ' + report.rateLimited + ' with 429, ' + report.duringPenalty + ' during a penalty, ' + report.bans + ' bans';
+}
+
+// ---- inventory
+let searches = 0;
+async function showStock() {
+  const search = ++searches;
+  const answer = await fetch('/page/stock?search=' + encodeURIComponent(find('search').value)).catch(() => undefined);
+  if (!answer?.ok || search !== searches) return;
+  const { size, items } = await answer.json();
+  find('stock-size').textContent = size + ' pets';
+  find('stock').replaceChildren(...items.map(({ petId, quantity, status }) => {
+    const row = make('tr');
+    row.append(make('td', petId), make('td', String(quantity)), make('td', status));
+    return row;
+  }));
+}
+find('search').addEventListener('input', showStock);
+showStock();
+
+// ---- live
+const events = new EventSource('/page/events');
+events.addEventListener('open', () => { find('connection').textContent = 'live'; });
+events.addEventListener('error', () => { find('connection').textContent = 'not connected'; });
+events.addEventListener('message', ({ data }) => {
+  const news = JSON.parse(data);
+  showKeys(news);
+  showRequests(news);
+  if (news.requests.some(({ method }) => method === 'PATCH')) showStock();
+});
+${DEMO_SCRIPT}`;

@@ -1,0 +1,69 @@
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { serveSandbox } from 'petstore-inventory/node';
+import { expect, onTestFinished, test } from 'vitest';
+import { started } from './served.ts';
+
+function folder(): string {
+  const path = mkdtempSync(join(tmpdir(), 'petstore-stock-'));
+  onTestFinished(() => rmSync(path, { recursive: true, force: true }));
+  return path;
+}
+
+test('`db` keeps the stock from one run to the next, every digit of it', async () => {
+  const db = join(folder(), 'inventory.sqlite');
+  const first = await serveSandbox({
+    db,
+    pets: [
+      { petId: -9_223_372_036_854_775_808n, quantity: 1 },
+      { petId: 9_223_372_036_854_775_807n, quantity: 2 },
+    ],
+  });
+  first.sandbox.inventory.set(5, { quantity: 3, status: 'sold' });
+  first.sandbox.inventory.delete(-9_223_372_036_854_775_808n);
+  await first.close();
+  const again = await started({ db, pets: 100 });
+  expect([...again.sandbox.inventory]).toEqual([
+    { petId: 5n, quantity: 3, status: 'sold' },
+    { petId: 9_223_372_036_854_775_807n, quantity: 2, status: 'available' },
+  ]);
+  expect(again.sandbox.inventory.size).toBe(2);
+});
+
+test('a list from a file is complete beyond one page of it, and may be left halfway', async () => {
+  const served = await started({ db: join(folder(), 'many.sqlite'), pets: 2_500 });
+  const { inventory } = served.sandbox;
+  expect(inventory.values().next().value?.petId).toBe(1n);
+  expect([...inventory].map(({ petId }) => petId)).toEqual(Array.from({ length: 2_500 }, (_, index) => BigInt(index + 1)));
+  expect([inventory.delete(2_500), inventory.delete(2_500), inventory.size]).toEqual([true, false, 2_499]);
+});
+
+test('a file of somebody else is refused and left as it is', async () => {
+  const db = join(folder(), 'theirs.sqlite');
+  const theirs = new DatabaseSync(db);
+  theirs.exec('CREATE TABLE orders (id INTEGER)');
+  theirs.close();
+  await expect(serveSandbox({ db })).rejects.toThrow(`Cannot use "${db.slice(0, 60)}`);
+  await expect(serveSandbox({ db })).rejects.toThrow('it belongs to another program, name another file');
+});
+
+test('a file that is no database, or no place for one, is refused', async () => {
+  const path = folder();
+  writeFileSync(join(path, 'note.txt'), 'no database at all, but long enough to be read as the head of one: '.repeat(20));
+  await expect(serveSandbox({ db: join(path, 'note.txt') })).rejects.toThrow('it is no database, name another file');
+  await expect(serveSandbox({ db: join(path, 'no', 'folder') })).rejects.toThrow('it cannot be opened, check the folder and its rights');
+});
+
+test('a file that another sandbox has open is refused', async () => {
+  const db = join(folder(), 'inventory.sqlite');
+  await started({ db });
+  await expect(serveSandbox({ db })).rejects.toThrow('another process has it open, close that one or name another file');
+});
+
+test('a warning of anybody else passes while SQLite is loaded', async () => {
+  const { emitWarning } = process;
+  await started({ db: join(folder(), 'inventory.sqlite') });
+  expect(process.emitWarning).toBe(emitWarning);
+});

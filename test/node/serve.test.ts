@@ -1,0 +1,160 @@
+import { connect } from 'node:net';
+import { serveSandbox } from 'petstore-inventory/node';
+import { SandboxError } from 'petstore-inventory/sandbox';
+import { describe, expect, onTestFinished, test } from 'vitest';
+import { rawAnswer, started } from './served.ts';
+
+describe('serveSandbox', () => {
+  test('answers at an address that ends in /v1, on a free port', async () => {
+    const { url, keys } = await started({ pets: [{ petId: 9_007_199_254_740_993n, quantity: 1 }] });
+    const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.pro}` } });
+    expect(new URL(url).pathname).toBe('/v1');
+    expect(await answer.text()).toBe('[{"petId":9007199254740993,"quantity":1,"status":"available"}]');
+    expect(answer.headers.get('x-ratelimit-remaining')).toBe('299');
+  });
+
+  test('applies an update that came over a socket', async () => {
+    const { url, keys, sandbox } = await started({ pets: 1 });
+    const headers = { authorization: `Bearer ${keys.free}` };
+    const answer = await fetch(`${url}/inventory/1`, { method: 'PATCH', headers, body: '{"quantity":44}' });
+    expect([answer.status, sandbox.inventory.get(1)?.quantity]).toEqual([200, 44]);
+  });
+
+  test('serves staging beside production', async () => {
+    const { stagingUrl, keys, sandbox } = await started({ pets: 1 });
+    const headers = { authorization: `Bearer ${keys.free}` };
+    await fetch(`${stagingUrl}/inventory/1`, { method: 'PATCH', headers, body: '{"quantity":1234}' });
+    expect([sandbox.staging.inventory.get(1)?.quantity, sandbox.inventory.get(1)?.quantity]).toEqual([1234, expect.not.toBeOneOf([1234])]);
+  });
+
+  test('leaves the global Request and Response of the process alone', async () => {
+    const before = [globalThis.Request, globalThis.Response];
+    await started();
+    expect([globalThis.Request, globalThis.Response]).toEqual(before);
+  });
+
+  test('says plainly that a port is in use', async () => {
+    const { url } = await started();
+    const port = Number(new URL(url).port);
+    await expect(serveSandbox({ port })).rejects.toThrow(
+      new SandboxError(`Cannot serve the sandbox at 127.0.0.1:${port}: the port is in use, take another one or 0 for a free one`),
+    );
+  });
+
+  test('refuses options that make no sense', async () => {
+    await expect(serveSandbox({ port: 70_000 })).rejects.toThrow(
+      'Cannot use 70000 as `port`: it must be a port number, or 0 for a free one',
+    );
+    await expect(serveSandbox({ window: 0 })).rejects.toThrow('Cannot use 0 as `window`');
+  });
+
+  test('tells why it cannot listen anywhere else', async () => {
+    await expect(serveSandbox({ hostname: '203.0.113.9' })).rejects.toThrow(/^Cannot serve the sandbox at 203\.0\.113\.9:0: /);
+  });
+
+  test('`close` ends open connections and frees the port, also when called twice', async () => {
+    const served = await started({ faults: [{ fail: 'stall' }] });
+    const stalled = fetch(`${served.url}/inventory`);
+    const rejected = expect(stalled).rejects.toThrow('fetch failed');
+    await expect.poll(() => served.sandbox.requests.length).toBe(1);
+    await Promise.all([served.close(), served.close()]);
+    await rejected;
+    await expect(fetch(served.url)).rejects.toThrow('fetch failed');
+  });
+});
+
+describe('serveSandbox breaks real sockets', () => {
+  test.each(['reset', 'lost'] as const)('%s resets the connection', async (fail) => {
+    const { url } = await started({ faults: [{ fail }] });
+    const failed = await fetch(`${url}/inventory`).catch((error: unknown) => error);
+    expect(failed).toMatchObject({ cause: { code: 'ECONNRESET' } });
+  });
+
+  test('lost applies the change first', async () => {
+    const { url, keys, sandbox } = await started({ pets: 1, faults: [{ fail: 'lost' }] });
+    const headers = { authorization: `Bearer ${keys.free}` };
+    await fetch(`${url}/inventory/1`, { method: 'PATCH', headers, body: '{"quantity":77}' }).catch(() => {});
+    expect(sandbox.inventory.get(1)?.quantity).toBe(77);
+  });
+
+  test('cut announces more than it sends and closes', async () => {
+    const { url, keys } = await started({ faults: [{ fail: 'cut' }] });
+    const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
+    expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(100);
+    await expect(answer.text()).rejects.toThrow('terminated');
+  });
+
+  test('stall-body stops in the middle and keeps the connection', async () => {
+    const { url, keys } = await started({ faults: [{ fail: 'stall-body' }] });
+    const leave = new AbortController();
+    const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` }, signal: leave.signal });
+    const reader = answer.body?.getReader();
+    const first = await reader?.read();
+    const second = reader?.read().catch((error: unknown) => error);
+    leave.abort();
+    expect(first?.value?.byteLength).toBeGreaterThan(10);
+    expect(await second).toMatchObject({ name: 'AbortError' });
+  });
+});
+
+describe('serveSandbox looks at the Host', () => {
+  test.each([
+    ['localhost:80', 401],
+    ['sandbox:8080', 401],
+    ['shop.example', 401],
+    ['evil.example', 421],
+    ['removed.example', 421],
+  ])('a request for %s gets %i', async (host, status) => {
+    const { url, sandbox } = await started({ domains: ['shop.example', 'removed.example'] });
+    sandbox.domains.remove('removed.example');
+    const head = `GET /v1/inventory HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
+    expect(await rawAnswer(url, head)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+});
+
+describe('serveSandbox under odd clients', () => {
+  test('1,000 connections at once are all answered', async () => {
+    const { url } = await started();
+    const head = 'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
+    const answers = await Promise.all(Array.from({ length: 1_000 }, () => rawAnswer(url, head)));
+    expect(answers.filter((answer) => answer.startsWith('HTTP/1.1 401 '))).toHaveLength(1_000);
+  });
+
+  test('a body of 10 MB is refused, and the next request is answered', async () => {
+    const { url, keys } = await started();
+    const headers = { authorization: `Bearer ${keys.free}` };
+    const body = 'x'.repeat(10_000_000);
+    const status = await fetch(`${url}/inventory/1`, { method: 'PATCH', headers, body }).then(
+      ({ status }) => status,
+      () => 'closed',
+    );
+    expect(status).toBeOneOf([413, 'closed']);
+    expect((await fetch(`${url}/inventory`, { headers })).status).toBe(200);
+  });
+
+  test('a request that is cut in the middle harms nobody', async () => {
+    const { url, keys, sandbox } = await started();
+    const { port } = new URL(url);
+    const head = `PATCH /v1/inventory/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.free}\r\nContent-Length: 900\r\n\r\n{"quan`;
+    const socket = connect(Number(port), '127.0.0.1', () => socket.write(head, () => socket.destroy()));
+    onTestFinished(() => void socket.destroy());
+    await expect.poll(() => sandbox.requests.length).toBe(1);
+    expect((await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } })).status).toBe(200);
+  });
+
+  test.each([
+    'BREW /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'TRACE /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'GET //v1//inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'GET /v1/%E0%A4%A HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'GET http://evil.example/v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'GET /v1/inventory HTTP/1.1\r\nHost: \x01\r\nConnection: close\r\n\r\n',
+    'GET /v1/inventory HTTP/1.1\r\nHost: a b\r\nConnection: close\r\n\r\n',
+    'GET /v1/inventory HTTP/1.0\r\n\r\n',
+    'OPTIONS * HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n',
+    'nonsense\r\n\r\n',
+  ])('%j gets an answer of the 4xx kind', async (head) => {
+    const { url } = await started();
+    expect(await rawAnswer(url, head)).toMatch(/^HTTP\/1\.1 4\d\d /);
+  });
+});
