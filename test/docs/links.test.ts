@@ -1,0 +1,37 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { expect, test } from 'vitest';
+import { ROOT } from './support/installed-package.ts';
+
+const guides = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
+const documents = ['README.md', 'CHANGELOG.md', ...guides.map((name) => `docs/${name}`)];
+
+test.for(documents)('%s links to files and headings that are there', (document) => {
+  expect(linksOf(document).filter((link) => !leadsSomewhere(document, link))).toEqual([]);
+});
+
+test.for(documents)('%s speaks of nothing outside the project', (document) => {
+  expect(readFileSync(join(ROOT, document), 'utf8')).not.toMatch(/\bshared\/|\/work\/|\/root\/|\bapi\.md|conventions\.md|service\.md/);
+});
+
+/** Links to elsewhere are not followed. */
+function linksOf(document: string): string[] {
+  const text = readFileSync(join(ROOT, document), 'utf8');
+  return Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link).filter((link) => !/^[a-z]+:/.test(link));
+}
+
+function leadsSomewhere(document: string, link: string): boolean {
+  const [path = '', heading] = link.split('#');
+  const target = path === '' ? join(ROOT, document) : join(ROOT, dirname(document), path);
+  return existsSync(target) && (heading === undefined || headingsOf(target).includes(heading));
+}
+
+/** Headings as GitHub names them in links. */
+function headingsOf(path: string): string[] {
+  return Array.from(readFileSync(path, 'utf8').matchAll(/^#+ (.*)$/gm), ([, title = '']) =>
+    title
+      .toLowerCase()
+      .replace(/[^\p{L}\p{N} _-]/gu, '')
+      .replaceAll(' ', '-'),
+  );
+}

@@ -1,0 +1,34 @@
+import { serveSandbox } from 'petstore-inventory/node';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { type InstalledPackage, installPackage } from './support/installed-package.ts';
+import { DOCUMENTS, type Sample, samplesOf } from './support/samples.ts';
+
+const samples = DOCUMENTS.flatMap((document) => samplesOf(document));
+let installed: InstalledPackage;
+
+beforeAll(async () => {
+  installed = await installPackage();
+});
+afterAll(() => installed[Symbol.asyncDispose]());
+
+describe.concurrent('Samples', () => {
+  test.for(samples)('$place runs and prints what it says', async (sample) => {
+    await using service = await serve();
+    const file = `${sample.place.replace(/\W/g, '-')}.ts`;
+    await installed.write(file, sample.code);
+    const { code, stdout, stderr } = await installed.run(file, { env: service.env });
+    expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
+    expect(told(stdout, sample)).toEqual(sample.prints);
+  });
+});
+
+/** The service that the documents speak of where they make none themselves. */
+async function serve(): Promise<AsyncDisposable & { env: Record<string, string> }> {
+  const { url, keys, close } = await serveSandbox({ policy: 'fixed-first' });
+  return { env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: keys.business }, [Symbol.asyncDispose]: close };
+}
+
+/** What was printed, as far as the sample tells it. */
+function told(stdout: string, { prints }: Sample): string[] {
+  return prints.length === 0 ? [] : stdout.trimEnd().split('\n');
+}

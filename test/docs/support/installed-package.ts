@@ -1,0 +1,57 @@
+import { execFile } from 'node:child_process';
+import { copyFile, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+
+export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
+const BIN = join(ROOT, 'node_modules', '.bin');
+
+/** A folder of a user's, with the package built and installed in it. */
+export interface InstalledPackage extends AsyncDisposable {
+  /** Copies a file or a folder of this repository into the user's folder. */
+  copy(path: string): Promise<void>;
+  write(name: string, text: string): Promise<void>;
+  /** Runs a file of the folder in Node 24. */
+  run(file: string, options?: RunOptions): Promise<Run>;
+}
+
+export interface RunOptions {
+  env?: Record<string, string>;
+  args?: readonly string[];
+}
+
+export interface Run {
+  code: number;
+  stdout: string;
+  stderr: string;
+}
+
+/** Builds the package as it is published, without its types, and installs it in a temporary folder. */
+export async function installPackage(): Promise<InstalledPackage> {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-inventory-'));
+  const installed = join(folder, 'node_modules', 'petstore-inventory');
+  await mkdir(installed, { recursive: true });
+  await promisify(execFile)(join(BIN, 'tsup'), ['--silent', '--no-dts', '--out-dir', join(installed, 'dist')], { cwd: ROOT });
+  await copyFile(join(ROOT, 'package.json'), join(installed, 'package.json'));
+  // Where npm would put its dependencies.
+  await symlink(join(ROOT, 'node_modules'), join(installed, 'node_modules'), 'dir');
+  await writeFile(join(folder, 'package.json'), '{"type":"module"}');
+  return {
+    copy: (path) => cp(join(ROOT, path), join(folder, path), { recursive: true }),
+    write: (name, text) => writeFile(join(folder, name), text),
+    run: (file, { env = {}, args = [] } = {}) => runNode(['--disable-warning=ExperimentalWarning', file, ...args], { cwd: folder, env }),
+    [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
+  };
+}
+
+function runNode(args: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Promise<Run> {
+  // Nothing of the developer's own variables: a key of theirs would turn examples into real requests.
+  const clean = { PATH: `${BIN}:/usr/bin:/bin`, ...env };
+  return new Promise((resolve) => {
+    execFile(join(BIN, 'node'), [...args], { cwd, env: clean, timeout: 15_000 }, (error, stdout, stderr) => {
+      resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr });
+    });
+  });
+}

@@ -1,0 +1,75 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import * as door from 'petstore-inventory';
+import { expect, test } from 'vitest';
+import { CALL_DEFAULTS } from '../../src/options/call-options.ts';
+import { resolveOptions } from '../../src/options/client-options.ts';
+import { ROOT } from './support/installed-package.ts';
+import { membersOf } from './support/members-of.ts';
+
+const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
+const errorsGuide = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
+const options = tableAfter(readme, '## Options');
+const errors = tableAfter(readme, '## Errors');
+const clientOptions = membersOf('src/options/client-options.ts', 'PetStoreClientOptions');
+
+test('README lists every option of PetStoreClientOptions and no other', () => {
+  expect(options.map(([name]) => name)).toEqual(expect.arrayContaining(clientOptions.map(({ name }) => name)));
+  expect(options).toHaveLength(clientOptions.length);
+});
+
+test('README tells the defaults that the options declare', () => {
+  const declared = clientOptions.filter((option) => option.default !== undefined).map((option) => [option.name, option.default]);
+  expect(options.map(([name, value]) => [name, value])).toEqual(expect.arrayContaining(declared));
+});
+
+test('README tells the defaults that the options have', () => {
+  const { call, fetch, ...client } = resolveOptions({ apiKey: 'key', baseUrl: 'https://shop.example/v1' });
+  const resolved = { ...client, ...call, fetch: 'globalThis.fetch', environment: "'production'", int64: `'${client.int64}'` };
+  const named = new Map(Object.entries(resolved).map(([name, value]) => [name, String(value)]));
+  const unset = new Set(['required', 'none', 'false', 'this process’s memory', 'learned from the headers, free until then']);
+  const told = options.filter(([, value = '']) => !unset.has(value));
+  expect(told.map(([name = '']) => [name, named.get(name)])).toEqual(told.map(([name, value]) => [name, value]));
+});
+
+test('README names the variables that the options read, and no other', () => {
+  const source = ['base-url', 'client-options'].map((name) => readFileSync(join(ROOT, `src/options/${name}.ts`), 'utf8')).join('');
+  const read = new Set(Array.from(source.matchAll(/'(PETSTORE_\w+)'/g), ([, name]) => name));
+  const told = new Set(options.flatMap(([, , variables = '']) => Array.from(variables.matchAll(/PETSTORE_\w+/g), ([name]) => name)));
+  expect(told).toEqual(read);
+});
+
+test('README names every option of a call', () => {
+  const sentence = /^Each call takes .*?\./m.exec(readme)?.[0] ?? '';
+  const names = Array.from(sentence.matchAll(/`(\w+)`/g), ([, name]) => name);
+  expect(names.toSorted()).toEqual(Object.keys(CALL_DEFAULTS).toSorted());
+});
+
+test('README and the guide to errors list every class with its kind', () => {
+  const classes = membersOf('src/errors.ts', 'PetStoreFailure').map(({ name }) => name);
+  const guide = Array.from(errorsGuide.matchAll(/^### `(\w+)` \(`([\w-]+)`\)$/gm), ([, name, kind]) => [name, kind]);
+  const listed = errors.map(([name, kind]) => [name, kind]);
+  expect(listed.map(([name]) => name)).toEqual(classes);
+  expect(guide).toEqual(listed);
+  expect(listed.map(([name = '']) => [name, kindOf(name)])).toEqual(listed);
+});
+
+/** The rows of the first table after a heading, each cell without its code marks. */
+function tableAfter(text: string, heading: string): string[][] {
+  const rows = text
+    .slice(text.indexOf(`\n${heading}\n`))
+    .match(/(?:^\|.*\n)+/m)?.[0]
+    .trimEnd()
+    .split('\n');
+  return (rows ?? []).slice(2).map((row) =>
+    row
+      .slice(1, -1)
+      .split('|')
+      .map((cell) => cell.trim().replace(/^`([^`]*)`$/, '$1')),
+  );
+}
+
+function kindOf(name: string): unknown {
+  const made: unknown = Reflect.construct(Reflect.get(door, name), ['text', { argument: 'a', option: 'o', reason: 'schema' }]);
+  return typeof made === 'object' && made !== null ? Reflect.get(made, 'kind') : undefined;
+}
