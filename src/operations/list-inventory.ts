@@ -64,6 +64,12 @@ async function readLarge<Ids extends Int64>(
 
 function unknownStatuses(items: readonly { status: string }[]): Set<string> {
   const unknown = new Set<string>();
-  for (const { status } of items) if (!isPetStatus(status)) unknown.add(status);
+  let known = '';
+  for (const { status } of items) {
+    // Neighbours mostly have the same status, and a comparison costs a tenth of a look-up.
+    if (status === known) continue;
+    if (isPetStatus(status)) known = status;
+    else unknown.add(status);
+  }
   return unknown;
 }
