@@ -66,6 +66,7 @@ function isLoopback(host: string): boolean {
 
 /** An address fit to be shown: neither credentials nor query nor fragment. */
 function showAddress(address: string | URL): string {
-  const plain = String(address).replace(/[?#].*$/s, '');
-  return showValue(plain.replace(/^([^/]*\/\/)?.*@/s, '$1'));
+  // Credentials first: a password may hold what would begin a query.
+  const plain = String(address).replace(/^([^/]*\/\/)?.*@/s, '$1');
+  return showValue(plain.replace(/[?#].*$/s, ''));
 }
