@@ -1,0 +1,123 @@
+import { describe, expect, test } from 'vitest';
+import { CALL_DEFAULTS, headersOption, resolveCallOptions } from '../../src/options/call-options.ts';
+import { thrownBy } from '../support/outcome.ts';
+
+/** Options as a caller without types may give them. */
+function resolve(given: object): unknown {
+  return resolveCallOptions(given, CALL_DEFAULTS);
+}
+
+describe('resolveCallOptions', () => {
+  test('has the defaults of the contract', () => {
+    expect(CALL_DEFAULTS).toEqual({
+      signal: undefined,
+      attemptTimeoutMs: 30_000,
+      totalTimeoutMs: undefined,
+      maxRetries: 5,
+      maxWaitMs: 120_000,
+      priority: 'normal',
+      headers: {},
+    });
+  });
+
+  test("gives the client's options where the call has none", () => {
+    expect(resolveCallOptions(undefined, CALL_DEFAULTS)).toBe(CALL_DEFAULTS);
+    expect(resolve({})).toEqual(CALL_DEFAULTS);
+    expect(resolve({ maxRetries: undefined, headers: undefined, signal: undefined, priority: undefined })).toEqual(CALL_DEFAULTS);
+  });
+
+  test("takes the call's option before the client's", () => {
+    const { signal } = new AbortController();
+    const given = { signal, attemptTimeoutMs: 1.5, totalTimeoutMs: 2, maxRetries: 0, maxWaitMs: 0, priority: 'low' };
+    expect(resolve(given)).toEqual({ ...given, headers: {} });
+  });
+
+  test("adds the call's headers to the client's, and wins where both have one", () => {
+    const defaults = { ...CALL_DEFAULTS, headers: { 'x-a': 'client', 'x-b': 'client' } };
+    expect(resolveCallOptions({ headers: { 'X-B': 'call', 'X-C': 'call' } }, defaults).headers).toEqual({
+      'x-a': 'client',
+      'x-b': 'call',
+      'x-c': 'call',
+    });
+  });
+
+  const POSITIVE = 'a number above 0';
+  const COUNT = 'an integer of at least 0';
+
+  test.each([
+    ['attemptTimeoutMs', 0, POSITIVE],
+    ['attemptTimeoutMs', -1, POSITIVE],
+    ['attemptTimeoutMs', Number.NaN, POSITIVE],
+    ['totalTimeoutMs', 0, POSITIVE],
+    ['totalTimeoutMs', Number.POSITIVE_INFINITY, POSITIVE],
+    ['maxRetries', -1, COUNT],
+    ['maxRetries', 1.5, COUNT],
+    ['maxRetries', '3', '"3"'],
+    ['maxWaitMs', -1, 'a number of at least 0'],
+    ['maxWaitMs', null, 'null'],
+    ['priority', 'high', '"normal" or "low"'],
+    ['signal', {}, 'an AbortSignal'],
+    ['headers', 'x: y', 'an object of strings'],
+    ['headers', null, 'an object of strings'],
+    ['headers', [['x', 'y']], 'an object of strings'],
+  ])('refuses %s: %o with a ConfigurationError that names option and rule', (option, value, told) => {
+    const error = thrownBy(() => resolve({ [option]: value }));
+    expect(error).toMatchObject({ kind: 'configuration', option, message: expect.stringContaining(`\`${option}\``) });
+    expect(error).toMatchObject({ message: expect.stringContaining(told) });
+  });
+
+  test('refuses options that are no object', () => {
+    expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, ['low', CALL_DEFAULTS]))).toMatchObject({
+      option: 'options',
+      message: 'Cannot use "low" as `options`: it must be an object',
+    });
+  });
+});
+
+describe('headersOption', () => {
+  test('gives names in lower case, from an object or from Headers', () => {
+    expect(headersOption({ 'X-Trace': 'a b', Accept: 'application/json', 'x-latin': 'é' })).toEqual({
+      'x-trace': 'a b',
+      accept: 'application/json',
+      'x-latin': 'é',
+    });
+    expect(headersOption(new Headers({ 'X-Trace': '1' }))).toEqual({ 'x-trace': '1' });
+  });
+
+  test.each([
+    'Authorization',
+    'authorization',
+    'AUTHORIZATION',
+    'Proxy-Authorization',
+    'Content-Type',
+    'Content-Length',
+    'Transfer-Encoding',
+    'Connection',
+    'Keep-Alive',
+    'Upgrade',
+    'Expect',
+    'Host',
+    'TE',
+    'Trailer',
+  ])('refuses %s, which the client sets itself, without showing its value', (name) => {
+    const error = thrownBy(() => headersOption({ [name]: 'Bearer hunter2' }));
+    expect(error).toMatchObject({ option: 'headers', message: expect.stringContaining(`"${name.toLowerCase()}"`) });
+    expect(String(error)).not.toContain('hunter2');
+  });
+
+  test.each(['', 'a b', 'a:b', 'a\n', 'ä', 'a"b'])('refuses the name %j', (name) => {
+    expect(thrownBy(() => headersOption({ [name]: 'x' }))).toMatchObject({
+      option: 'headers',
+      message: expect.stringContaining('must be an object whose names are header names'),
+    });
+  });
+
+  test.each(['hunter2\r\nX-Evil: 1', 'hunter2\n', 'hunter2\0', 'hunter2 €', 5, null, undefined])(
+    'refuses the value %j without showing it',
+    (value) => {
+      const error = thrownBy(() => headersOption({ 'x-trace': value }));
+      expect(error).toMatchObject({ option: 'headers', message: expect.stringContaining('"x-trace" is not') });
+      expect(String(error)).not.toContain('hunter2');
+    },
+  );
+});

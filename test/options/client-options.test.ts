@@ -1,0 +1,293 @@
+import { inspect } from 'node:util';
+import fc from 'fast-check';
+import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { checkApiKey, resolveOptions } from '../../src/options/client-options.ts';
+import { FUZZ } from '../support/fuzz.ts';
+import { thrownBy } from '../support/outcome.ts';
+
+const VARIABLES = [
+  'PETSTORE_API_KEY',
+  'PETSTORE_ENVIRONMENT',
+  'PETSTORE_BASE_URL',
+  'PETSTORE_STAGING_BASE_URL',
+  'PETSTORE_PLAN',
+  'PETSTORE_LOG',
+];
+const apiKey = 'psk_1';
+const baseUrl = 'https://pets.test/v1';
+const staging = 'https://staging.pets.test/v1';
+
+beforeEach(() => {
+  setVariables(undefined);
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  vi.unstubAllGlobals();
+  vi.restoreAllMocks();
+});
+
+function setVariables(value: string | undefined): void {
+  for (const name of VARIABLES) vi.stubEnv(name, value);
+}
+
+/** What a client without types may be given. */
+function make(options: object): PetStoreClient {
+  return Reflect.construct(PetStoreClient, [options]);
+}
+
+function refusal(option: string, value: unknown): unknown {
+  return thrownBy(() => make({ apiKey, baseUrl, [option]: value }));
+}
+
+describe('resolveOptions', () => {
+  test('has the defaults of the contract', () => {
+    expect(resolveOptions({ apiKey, baseUrl })).toEqual({
+      apiKey,
+      baseUrl,
+      plan: undefined,
+      int64: 'number',
+      concurrency: 64,
+      share: 1,
+      maxResponseBytes: 268_435_456,
+      fetch: undefined,
+      logger: undefined,
+      call: {
+        signal: undefined,
+        attemptTimeoutMs: 30_000,
+        totalTimeoutMs: undefined,
+        maxRetries: 5,
+        maxWaitMs: 120_000,
+        priority: 'normal',
+        headers: {},
+      },
+    });
+  });
+
+  test('takes every option as it is given', () => {
+    const fetch = async () => new Response();
+    const options: PetStoreClientOptions<'bigint'> = {
+      apiKey: async () => apiKey,
+      environment: 'staging',
+      baseUrl: { staging },
+      plan: { requestsPerMinute: 7, requestsPerDay: 70 },
+      int64: 'bigint',
+      maxRetries: 2,
+      attemptTimeoutMs: 3,
+      totalTimeoutMs: 4,
+      maxWaitMs: 5,
+      concurrency: 6,
+      share: 0.5,
+      maxResponseBytes: 8,
+      fetch,
+      headers: { 'X-Team': 'stock' },
+      logger: console,
+    };
+    const call = { attemptTimeoutMs: 3, totalTimeoutMs: 4, maxRetries: 2, maxWaitMs: 5, headers: { 'x-team': 'stock' } };
+    const { apiKey: key, plan, int64, concurrency, share, maxResponseBytes, logger } = options;
+    expect(resolveOptions(options)).toMatchObject({
+      ...{ apiKey: key, baseUrl: staging, plan, int64, concurrency, share, maxResponseBytes, fetch, logger, call },
+    });
+  });
+
+  test('reads every variable of the contract', () => {
+    const debug = vi.spyOn(console, 'debug').mockImplementation(() => {});
+    vi.stubEnv('PETSTORE_API_KEY', 'psk_variable');
+    vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
+    vi.stubEnv('PETSTORE_BASE_URL', baseUrl);
+    vi.stubEnv('PETSTORE_STAGING_BASE_URL', staging);
+    vi.stubEnv('PETSTORE_PLAN', 'pro');
+    vi.stubEnv('PETSTORE_LOG', 'debug');
+    const options = resolveOptions({});
+    options.logger?.debug('hello');
+    expect(options).toMatchObject({ apiKey: 'psk_variable', baseUrl: staging, plan: PLANS.pro });
+    expect(debug).toHaveBeenCalledExactlyOnceWith('hello');
+    vi.stubEnv('PETSTORE_ENVIRONMENT', 'production');
+    expect(resolveOptions({}).baseUrl).toBe(baseUrl);
+  });
+
+  test('takes an option before its variable', () => {
+    const info = vi.spyOn(console, 'info').mockImplementation(() => {});
+    vi.stubEnv('PETSTORE_API_KEY', 'psk_variable');
+    vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
+    vi.stubEnv('PETSTORE_BASE_URL', 'https://variable.test/v1');
+    vi.stubEnv('PETSTORE_STAGING_BASE_URL', 'https://variable.test/v1');
+    vi.stubEnv('PETSTORE_PLAN', 'pro');
+    vi.stubEnv('PETSTORE_LOG', 'debug');
+    const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+    const options = resolveOptions({ apiKey, environment: 'production', baseUrl, plan: 'free', logger });
+    options.logger?.info('hello');
+    expect(options).toMatchObject({ apiKey, baseUrl, plan: PLANS.free });
+    expect([info.mock.calls.length, logger.info.mock.calls.length]).toEqual([0, 1]);
+  });
+
+  test('takes an empty variable as unset', () => {
+    setVariables('');
+    expect(resolveOptions({ apiKey, baseUrl })).toMatchObject({ apiKey, baseUrl, plan: undefined, logger: undefined });
+    expect(thrownBy(() => resolveOptions({ baseUrl }))).toMatchObject({ option: 'apiKey' });
+    expect(thrownBy(() => resolveOptions({ apiKey }))).toMatchObject({ option: 'baseUrl' });
+  });
+
+  test.each([
+    ['PETSTORE_ENVIRONMENT', 'prod', 'environment'],
+    ['PETSTORE_PLAN', 'gold', 'plan'],
+    ['PETSTORE_LOG', 'loud', 'PETSTORE_LOG'],
+  ])('refuses %s=%s', (name, value, option) => {
+    vi.stubEnv(name, value);
+    expect(thrownBy(() => resolveOptions({ apiKey, baseUrl }))).toMatchObject({
+      kind: 'configuration',
+      option,
+      message: expect.stringContaining(`"${value}"`),
+    });
+  });
+
+  test('staging by variable refuses a single address like staging by option', () => {
+    vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
+    vi.stubEnv('PETSTORE_STAGING_BASE_URL', staging);
+    expect(thrownBy(() => make({ apiKey, baseUrl }))).toMatchObject({ option: 'baseUrl' });
+    expect(thrownBy(() => make({ apiKey, baseUrl, environment: 'staging' }))).toMatchObject({ option: 'baseUrl' });
+    expect(resolveOptions({ apiKey }).baseUrl).toBe(staging);
+    expect(resolveOptions({ apiKey, baseUrl, environment: 'production' }).baseUrl).toBe(baseUrl);
+  });
+
+  test.each(['free', 'pro', 'business'] as const)('knows the limits of the plan %s', (plan) => {
+    expect(resolveOptions({ apiKey, baseUrl, plan }).plan).toEqual(PLANS[plan]);
+  });
+
+  test('takes the plan unlimited, and limits without a day', () => {
+    expect(resolveOptions({ apiKey, baseUrl, plan: 'unlimited' }).plan).toBe('unlimited');
+    expect(resolveOptions({ apiKey, baseUrl, plan: { requestsPerMinute: 5_000 } }).plan).toEqual({ requestsPerMinute: 5_000 });
+  });
+});
+
+describe('PetStoreClient refuses in its constructor', () => {
+  test('to be made without a key or without an address', () => {
+    expect(thrownBy(() => make({ baseUrl }))).toMatchObject({
+      name: 'ConfigurationError',
+      option: 'apiKey',
+      message: 'Cannot make a client without a key: give `apiKey` or set PETSTORE_API_KEY',
+    });
+    expect(thrownBy(() => make({ apiKey }))).toMatchObject({ option: 'baseUrl', message: expect.stringContaining('PETSTORE_BASE_URL') });
+    expect(thrownBy(() => new PetStoreClient())).toMatchObject({ kind: 'configuration' });
+  });
+
+  const PLAN_RULE = 'it must be "free", "pro", "business", "unlimited" or { requestsPerMinute, requestsPerDay }';
+  const COUNT = 'it must be an integer of at least 1';
+  const SHARE = 'it must be a number above 0 and at most 1';
+
+  test.each([
+    ['environment', 'test', 'Cannot use "test" as `environment`: it must be "production" or "staging"'],
+    ['environment', 1, 'Cannot use 1 as `environment`: it must be "production" or "staging"'],
+    ['plan', 'gold', `Cannot use "gold" as \`plan\`: ${PLAN_RULE}`],
+    ['plan', 'toString', `Cannot use "toString" as \`plan\`: ${PLAN_RULE}`],
+    ['plan', 60, `Cannot use 60 as \`plan\`: ${PLAN_RULE}`],
+    ['plan', [60], `Cannot use an array as \`plan\`: ${PLAN_RULE}`],
+    ['plan', {}, `Cannot use undefined as \`plan.requestsPerMinute\`: ${COUNT}`],
+    ['plan', { requestsPerMinute: 0 }, `Cannot use 0 as \`plan.requestsPerMinute\`: ${COUNT}`],
+    ['plan', { requestsPerMinute: 1.5 }, `Cannot use 1.5 as \`plan.requestsPerMinute\`: ${COUNT}`],
+    ['plan', { requestsPerMinute: 1, requestsPerDay: -1 }, `Cannot use -1 as \`plan.requestsPerDay\`: ${COUNT}`],
+    ['int64', 'string', 'Cannot use "string" as `int64`: it must be "number" or "bigint"'],
+    ['maxRetries', -1, 'Cannot use -1 as `maxRetries`: it must be an integer of at least 0'],
+    ['maxRetries', 0.5, 'Cannot use 0.5 as `maxRetries`: it must be an integer of at least 0'],
+    ['attemptTimeoutMs', 0, 'Cannot use 0 as `attemptTimeoutMs`: it must be a number above 0'],
+    ['totalTimeoutMs', Number.NaN, 'Cannot use NaN as `totalTimeoutMs`: it must be a number above 0'],
+    ['maxWaitMs', -1, 'Cannot use -1 as `maxWaitMs`: it must be a number of at least 0'],
+    ['concurrency', 0, `Cannot use 0 as \`concurrency\`: ${COUNT}`],
+    ['concurrency', 2.5, `Cannot use 2.5 as \`concurrency\`: ${COUNT}`],
+    ['share', 0, `Cannot use 0 as \`share\`: ${SHARE}`],
+    ['share', 1.01, `Cannot use 1.01 as \`share\`: ${SHARE}`],
+    ['maxResponseBytes', 0, `Cannot use 0 as \`maxResponseBytes\`: ${COUNT}`],
+    ['fetch', 'node-fetch', 'Cannot use "node-fetch" as `fetch`: it must be a function'],
+    ['logger', {}, 'Cannot use an object as `logger`: it must be an object with the functions debug, info, warn and error'],
+    ['logger', 'debug', 'Cannot use "debug" as `logger`: it must be an object with the functions debug, info, warn and error'],
+  ])('the option %s: %o', (option, value, message) => {
+    expect(refusal(option, value)).toMatchObject({ kind: 'configuration', name: 'ConfigurationError', option, message });
+  });
+
+  test('an Authorization header, in the options of the client and of a call', async () => {
+    expect(refusal('headers', { authorization: 'Bearer hunter2' })).toMatchObject({ kind: 'configuration', option: 'headers' });
+    const client = make({ apiKey, baseUrl, fetch: () => expect.unreachable() });
+    const call = client.listInventory({ headers: { Authorization: 'Bearer hunter2' } });
+    await expect(call).rejects.toMatchObject({ kind: 'configuration', option: 'headers', message: expect.not.stringContaining('hunter2') });
+  });
+
+  test('options that are no object', () => {
+    expect(thrownBy(() => Reflect.construct(PetStoreClient, ['psk_1']))).toMatchObject({ option: 'options' });
+    expect(thrownBy(() => Reflect.construct(PetStoreClient, [null]))).toMatchObject({ option: 'options' });
+  });
+
+  test.each(['', ' ', 'psk 1', 'psk_1\n', '\tpsk_1', 'Bearer psk_1', 'psk_ä', 'psk_😀', 'psk\u0000', 'psk\u007f'])(
+    'the key %j, without showing it',
+    (key) => {
+      const error = refusal('apiKey', key);
+      expect(error).toMatchObject({ kind: 'configuration', option: 'apiKey', message: expect.stringContaining('`apiKey`') });
+      expect(inspect(error)).not.toMatch(/psk/);
+    },
+  );
+
+  test.each([12, {}, [], true])('the key %o, which is no string', (key) => {
+    expect(refusal('apiKey', key)).toMatchObject({
+      option: 'apiKey',
+      message: 'Cannot use this value as `apiKey`: it must be a string or a function that gives one',
+    });
+  });
+
+  test('to be made in a browser, where the key would be public, unless that is allowed', () => {
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64) AppleWebKit/537.36 (KHTML, like Gecko) Chrome/156.0.0.0' });
+    expect(thrownBy(() => make({ apiKey, baseUrl }))).toMatchObject({ kind: 'configuration', option: 'dangerouslyAllowBrowser' });
+    expect(make({ apiKey, baseUrl, dangerouslyAllowBrowser: true })).toBeInstanceOf(PetStoreClient);
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (linux) AppleWebKit/537.36 (KHTML, like Gecko) jsdom/26.0.0' });
+    expect(make({ apiKey, baseUrl })).toBeInstanceOf(PetStoreClient);
+  });
+});
+
+describe('checkApiKey', () => {
+  test('takes every text of visible ASCII', () => {
+    fc.assert(
+      fc.property(fc.stringMatching(/^[!-~]+$/), (key) => {
+        expect(checkApiKey(key)).toBe(key);
+      }),
+      FUZZ,
+    );
+  });
+
+  test('refuses a text with any other character, and does not show it', () => {
+    const other = fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }).filter((character) => !/[!-~]/.test(character));
+    fc.assert(
+      fc.property(fc.stringMatching(/^[!-~]*$/), other, fc.stringMatching(/^[!-~]*$/), (before, character, after) => {
+        const error = thrownBy(() => checkApiKey(`${before}${character}${after}`));
+        expect(error).toMatchObject({
+          option: 'apiKey',
+          message: expect.stringMatching(/^Cannot use this value as `apiKey`: it must be visible/),
+        });
+      }),
+      FUZZ,
+    );
+  });
+});
+
+test.each([
+  ['debug', ['debug', 'info', 'warn', 'error']],
+  ['info', ['info', 'warn', 'error']],
+  ['warn', ['warn', 'error']],
+  ['error', ['error']],
+] as const)('PETSTORE_LOG=%s lets the levels %o reach the console', (level, heard) => {
+  const told: string[] = [];
+  vi.spyOn(console, 'debug').mockImplementation(() => told.push('debug'));
+  vi.spyOn(console, 'info').mockImplementation(() => told.push('info'));
+  vi.spyOn(console, 'warn').mockImplementation(() => told.push('warn'));
+  vi.spyOn(console, 'error').mockImplementation(() => told.push('error'));
+  vi.stubEnv('PETSTORE_LOG', level);
+  const { logger } = resolveOptions({ apiKey, baseUrl });
+  logger?.debug('d');
+  logger?.info('i');
+  logger?.warn('w');
+  logger?.error('e');
+  expect(told).toEqual(heard);
+});
+
+test('PETSTORE_LOG=off is silent', () => {
+  vi.stubEnv('PETSTORE_LOG', 'off');
+  expect(resolveOptions({ apiKey, baseUrl }).logger).toBeUndefined();
+});

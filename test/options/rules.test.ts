@@ -1,0 +1,86 @@
+import { ConfigurationError } from 'petstore-inventory';
+import { describe, expect, test } from 'vitest';
+import { badOption, hasMethods, numberOption, showValue, wordOption } from '../../src/options/rules.ts';
+import { thrownBy } from '../support/outcome.ts';
+
+describe('badOption', () => {
+  test('names the option, the rule and the value', () => {
+    const error = badOption('plan', 'one of the plans', { shown: 'gold' });
+    expect(error).toBeInstanceOf(ConfigurationError);
+    expect(error).toMatchObject({ option: 'plan', message: 'Cannot use "gold" as `plan`: it must be one of the plans' });
+  });
+
+  test('counts a part of an option to the option', () => {
+    expect(badOption('plan.requestsPerDay', 'an integer', { shown: 0 })).toMatchObject({
+      option: 'plan',
+      message: 'Cannot use 0 as `plan.requestsPerDay`: it must be an integer',
+    });
+  });
+
+  test('shows no value where none is given', () => {
+    expect(badOption('apiKey', 'a string').message).toBe('Cannot use this value as `apiKey`: it must be a string');
+  });
+});
+
+describe('showValue', () => {
+  test.each([
+    ['gold', '"gold"'],
+    ['two\nlines', '"two\\nlines"'],
+    [12, '12'],
+    [Number.NaN, 'NaN'],
+    [12n, '12n'],
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [true, 'true'],
+    [[1, 2], 'an array'],
+    [{ secret: 1 }, 'an object'],
+    [() => 1, 'a function'],
+    [Symbol('x'), 'Symbol(x)'],
+  ])('writes %o as %s', (value, shown) => {
+    expect(showValue(value)).toBe(shown);
+  });
+
+  test('cuts what is long', () => {
+    expect(showValue('x'.repeat(500))).toBe(`"${'x'.repeat(79)}…`);
+  });
+});
+
+describe('numberOption', () => {
+  test('gives the default where the value is left out, and the value otherwise', () => {
+    expect([numberOption('n', undefined, 7, { min: 0 }), numberOption('n', 0, 7, { min: 0 })]).toEqual([7, 0]);
+  });
+
+  test.each([
+    [{ min: 1 }, 0, 'a number of at least 1'],
+    [{ min: 0, above: true }, 0, 'a number above 0'],
+    [{ min: 0, above: true, max: 1 }, 1.1, 'a number above 0 and at most 1'],
+    [{ min: 1, integer: true }, 1.5, 'an integer of at least 1'],
+    [{ min: 0 }, Number.NaN, 'a number of at least 0'],
+    [{ min: 0 }, Number.POSITIVE_INFINITY, 'a number of at least 0'],
+    [{ min: 0 }, '5', 'a number of at least 0'],
+    [{ min: 0 }, null, 'a number of at least 0'],
+    [{ min: 0 }, 5n, 'a number of at least 0'],
+    [{ min: 0, integer: true }, 2 ** 53, 'an integer of at least 0'],
+  ])('follows the rule %o and refuses %s', (rule, value, told) => {
+    const error = thrownBy(() => numberOption('n', value, 7, rule));
+    expect(error).toMatchObject({ option: 'n', message: `Cannot use ${showValue(value)} as \`n\`: it must be ${told}` });
+  });
+});
+
+test('wordOption takes the known words, gives the default for none, and refuses others', () => {
+  const words = ['normal', 'low'] as const;
+  expect([wordOption('priority', 'low', 'normal', words), wordOption('priority', undefined, 'normal', words)]).toEqual(['low', 'normal']);
+  expect(thrownBy(() => wordOption('priority', 'high', 'normal', words))).toMatchObject({
+    option: 'priority',
+    message: 'Cannot use "high" as `priority`: it must be "normal" or "low"',
+  });
+});
+
+test('hasMethods tells whether every name is a function', () => {
+  expect([hasMethods(console, ['debug', 'warn']), hasMethods({ debug: 1 }, ['debug']), hasMethods(null, []), hasMethods('x', [])]).toEqual([
+    true,
+    false,
+    false,
+    false,
+  ]);
+});
