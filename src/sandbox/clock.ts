@@ -87,6 +87,7 @@ export class SandboxClock {
   #arm(sleeper: Sleeper): void {
     clearTimeout(sleeper.timer);
     if (this.#heldAtMs !== undefined) return;
-    sleeper.timer = setTimeout(sleeper.wake, Math.min(sleeper.dueAtMs - this.now(), LONGEST_TIMER_MS));
+    // Rounded up, since a timer drops fractions and would fire before the time has come.
+    sleeper.timer = setTimeout(sleeper.wake, Math.min(Math.ceil(sleeper.dueAtMs - this.now()), LONGEST_TIMER_MS));
   }
 }

@@ -1,3 +1,4 @@
+import * as z from 'zod/mini';
 import type { Random } from './random.ts';
 
 /**
@@ -22,3 +23,13 @@ export function drawLatency(latency: Latency, random: Random): number {
 function drawNormal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
+
+const time = z.number().check(z.gte(0));
+
+/** What `Latency` accepts. */
+export const latencySchema = z.union([
+  time,
+  z.custom<() => number>((value) => typeof value === 'function'),
+  z.strictObject({ fromMs: time, toMs: time }).check(z.refine(({ fromMs, toMs }) => fromMs <= toMs)),
+  z.strictObject({ medianMs: time, p99Ms: time }).check(z.refine(({ medianMs, p99Ms }) => medianMs > 0 && medianMs <= p99Ms)),
+]);

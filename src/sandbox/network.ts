@@ -1,4 +1,4 @@
-import type { Failure } from './faults.ts';
+import type { Failure } from './fault.ts';
 import type { Exchange } from './service.ts';
 
 /** Makes the error with which a fetch of Node rejects when there is no answer: the code is on its cause. */

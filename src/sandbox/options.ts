@@ -3,8 +3,8 @@ import { InventoryItem, PetId } from '../contract/models.ts';
 import type { PlanLimits } from '../contract/plans.ts';
 import type { TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
-import { FAILURES, type Fault } from './faults.ts';
-import type { Latency } from './latency.ts';
+import { FAULT_RULE, type Fault, faultSchema } from './fault.ts';
+import { type Latency, latencySchema } from './latency.ts';
 import { type Ban, RETRY_AFTER_FORMS, type RetryAfterForm, TOLD_WINDOWS, type ToldWindow } from './meter.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 import type { StockEntry } from './stock.ts';
@@ -59,33 +59,9 @@ const call = z.custom<() => unknown>((value) => typeof value === 'function');
 const entry = z.strictObject({ petId: PetId, quantity: InventoryItem.shape.quantity, status: z.optional(z.string()) });
 const plan = z.strictObject({ requestsPerMinute: positive, requestsPerDay: z.optional(positive) });
 const policy = z.enum(POLICIES);
-const latency = z.union([
-  time,
-  call,
-  z.strictObject({ fromMs: time, toMs: time }).check(z.refine(({ fromMs, toMs }) => fromMs <= toMs)),
-  z.strictObject({ medianMs: time, p99Ms: time }).check(z.refine(({ medianMs, p99Ms }) => medianMs > 0 && medianMs <= p99Ms)),
-]);
-const effects = ['status', 'headers', 'delayMs', 'fail'] as const;
-const fault = z
-  .strictObject({
-    at: z.optional(z.union([positive, z.array(positive)])),
-    rate: z.optional(z.number().check(z.gte(0), z.lte(1))),
-    when: z.optional(call),
-    times: z.optional(positive),
-    status: z.optional(z.int().check(z.gte(200), z.lte(599))),
-    body: z.optional(z.string()),
-    headers: z.optional(z.record(z.string(), z.nullable(z.string()))),
-    delayMs: z.optional(latency),
-    fail: z.optional(z.enum(FAILURES)),
-  })
-  .check(z.refine((given) => effects.some((effect) => given[effect] !== undefined)));
 const redirect = z.strictObject({ from: z.string(), to: z.string(), status: z.optional(z.int()) });
 
 const words = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
-const FAULT_RULE =
-  'it must be an object with at least one of status (200 to 599), headers, delayMs, fail ' +
-  `(${words(FAILURES)}), and as conditions at, rate (0 to 1), when, times`;
-
 const OPTION_RULES: OptionRules<SandboxOptions> = {
   pets: [z.union([whole, z.array(entry), z.custom(isLazy)]), 'it must be a number of pets or a list of { petId, quantity, status? }'],
   keys: [z.record(z.string(), z.string()), 'it must be an object of keys, each with the name of its plan'],
@@ -93,8 +69,8 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   window: [positive, 'it must be a whole number of milliseconds, 1 or more'],
   policy: [z.union([policy, z.strictObject({ minute: policy, day: policy })]), `it must be one of ${words(POLICIES)} or { minute, day }`],
   clock: [z.union([call, z.looseObject({ now: call })]), 'it must be a function that tells the time, or an object with now()'],
-  latency: [latency, 'it must be milliseconds, { fromMs, toMs }, { medianMs, p99Ms } or a function'],
-  faults: [z.array(fault), `of each fault: ${FAULT_RULE}`],
+  latency: [latencySchema, 'it must be milliseconds, { fromMs, toMs }, { medianMs, p99Ms } or a function'],
+  faults: [z.array(faultSchema), `of each fault: ${FAULT_RULE}`],
   seed: [z.int(), 'it must be a whole number'],
   ban: [z.union([z.literal(false), z.strictObject({ after: whole, forMs: time })]), 'it must be { after, forMs } or false'],
   retryAfter: [z.enum(RETRY_AFTER_FORMS), `it must be one of ${words(RETRY_AFTER_FORMS)}`],
@@ -129,9 +105,4 @@ export function checkOptions<Options extends object>(
 /** Checks the options of a sandbox. */
 export function checkSandboxOptions(options: SandboxOptions): void {
   checkOptions(options, OPTION_RULES);
-}
-
-/** Checks one fault that is added later. */
-export function checkFault(added: Fault): void {
-  if (!fault.safeParse(added).success) throw new SandboxError(`Cannot add that fault: ${FAULT_RULE}`);
 }

@@ -10,7 +10,8 @@ import { Ledger, type SandboxReport, type SandboxRequest } from './ledger.ts';
 import type { MeterRules } from './meter.ts';
 import { checkSandboxOptions, type SandboxOptions } from './options.ts';
 import { createRandom } from './random.ts';
-import { createService, type Service } from './service.ts';
+import type { Desk } from './reception.ts';
+import { createService, type Environment, type Service } from './service.ts';
 import { inventPets, MemoryStock, type Stock, toStockItem } from './stock.ts';
 
 const DEFAULT_PETS = 12;
@@ -25,7 +26,7 @@ export interface Sandbox<Plans extends string = never> {
   /** The version of the interface description that it plays (specification, Versioning). */
   readonly version: string;
   /** One key for every plan. */
-  readonly keys: Readonly<Record<PlanName | Plans, string>>;
+  readonly keys: Readonly<Record<PlanName, string> & Record<Plans, string>>;
   /** The stock of production. */
   readonly inventory: Inventory;
   /** Staging: the same keys, its own address, stock and counts. */
@@ -72,51 +73,63 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox<string> {
 /** Makes a sandbox over a stock that may live elsewhere; one that has pets already keeps them. */
 export function assembleSandbox(options: SandboxOptions, stock: Stock = new MemoryStock()): SandboxParts {
   checkSandboxOptions(options);
-  sandboxCount += 1;
-  const host = `sandbox-${sandboxCount}.localhost`;
+  const stagingStock = new MemoryStock();
   const plans = new Map<string, PlanLimits>(Object.entries({ ...PLANS, ...options.plans }));
   const keyring = new Keyring(plans, meterRules(options));
-  const keys = issueKeys(keyring, { plans: [...plans.keys()], suffix: String(sandboxCount) });
-  for (const [key, plan] of Object.entries(options.keys ?? {})) keyring.add(plan, key);
-  const stagingStock = new MemoryStock();
-  fillStocks(options, { stock, stagingStock });
-  const clock = new SandboxClock(options.clock);
   const ledger = new Ledger(options.history ?? 100_000);
   const random = createRandom((options.seed ?? 1) + 1);
-  const faults = new Faults(options.faults ?? [], random);
-  const domains = new Domains(options.domains ?? []);
-  const service = createService({
-    environments: [
-      { environment: 'production', basePath: `/${VERSION_SEGMENT}`, stock },
-      { environment: 'staging', basePath: `/staging/${VERSION_SEGMENT}`, stock: stagingStock },
-    ],
-    domains,
-    clock,
+  const desk: Desk = {
+    clock: new SandboxClock(options.clock),
     keyring,
     ledger,
-    faults,
     random,
+    faults: new Faults(options.faults ?? [], random),
     latency: options.latency ?? 0,
     retryAfter: options.retryAfter ?? 'seconds',
     rateLimitBody: options.rateLimitBody ?? 'error',
-  });
-  const sandbox: Sandbox<string> = {
-    fetch: createFetch({ service, owns: ({ host: asked, hostname }) => asked === host || domains.has(hostname) }),
+  };
+  const domains = new Domains(options.domains ?? []);
+  const service = createService({ ...desk, domains, environments: environmentsOf({ stock, stagingStock }) });
+  const sandbox = openSandbox(options, { ...desk, domains, service, stock, stagingStock, plans: [...plans.keys()] });
+  fillStocks(options, { stock, stagingStock });
+  return { sandbox, service, keyring, ledger, stock };
+}
+
+function environmentsOf({ stock, stagingStock }: Stocks): Environment[] {
+  return [
+    { environment: 'production', basePath: `/${VERSION_SEGMENT}`, stock },
+    { environment: 'staging', basePath: `/staging/${VERSION_SEGMENT}`, stock: stagingStock },
+  ];
+}
+
+interface Opened extends Desk, Stocks {
+  readonly service: Service;
+  readonly domains: Domains;
+  readonly plans: readonly string[];
+}
+
+/** Gives a sandbox its address and its keys. */
+function openSandbox(options: SandboxOptions, { keyring, ledger, domains, ...opened }: Opened): Sandbox<string> {
+  sandboxCount += 1;
+  const host = `sandbox-${sandboxCount}.localhost`;
+  const keys = issueKeys(keyring, { plans: opened.plans, suffix: String(sandboxCount) });
+  for (const [key, plan] of Object.entries(options.keys ?? {})) keyring.add(plan, key);
+  return {
+    fetch: createFetch({ service: opened.service, owns: (url) => url.host === host || domains.has(url.hostname) }),
     baseUrl: `http://${host}/${VERSION_SEGMENT}`,
     version: API_VERSION,
     keys,
-    inventory: new Inventory(stock),
-    staging: { baseUrl: `http://${host}/staging/${VERSION_SEGMENT}`, inventory: new Inventory(stagingStock) },
+    inventory: new Inventory(opened.stock),
+    staging: { baseUrl: `http://${host}/staging/${VERSION_SEGMENT}`, inventory: new Inventory(opened.stagingStock) },
     requests: ledger.requests,
-    clock,
-    faults,
+    clock: opened.clock,
+    faults: opened.faults,
     domains,
     report: () => ledger.report(),
     clear: () => ledger.clear(),
     addKey: (plan, key) => keyring.add(plan, key),
     revokeKey: (key) => keyring.revoke(key),
   };
-  return { sandbox, service, keyring, ledger, stock };
 }
 
 function meterRules({ policy = 'fixed-clock', window = 60_000, ban = DEFAULT_BAN, ...told }: SandboxOptions): MeterRules {
@@ -131,16 +144,20 @@ function meterRules({ policy = 'fixed-clock', window = 60_000, ban = DEFAULT_BAN
   };
 }
 
-function issueKeys(keyring: Keyring, { plans, suffix }: { plans: readonly string[]; suffix: string }): Record<string, string> {
+function issueKeys(keyring: Keyring, { plans, suffix }: { plans: readonly string[]; suffix: string }): Sandbox<string>['keys'] {
   const keyOf = (plan: string) => keyring.add(plan, `psk_sandbox_${plan.replace(/[^!-~]/g, '_')}_${suffix}`);
-  return Object.fromEntries(plans.map((plan) => [plan, keyOf(plan)]));
+  const listed = { free: keyOf('free'), pro: keyOf('pro'), business: keyOf('business') };
+  const custom = plans.filter((plan) => !Object.hasOwn(PLANS, plan));
+  return { ...Object.fromEntries(custom.map((plan) => [plan, keyOf(plan)])), ...listed };
+}
+
+interface Stocks {
+  readonly stock: Stock;
+  readonly stagingStock: Stock;
 }
 
 /** Staging gets the pets that you listed, or a handful of made-up ones: it is there to be told apart, not to be large. */
-function fillStocks(
-  { pets = DEFAULT_PETS, seed = 1 }: SandboxOptions,
-  { stock, stagingStock }: { stock: Stock; stagingStock: Stock },
-): void {
+function fillStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions, { stock, stagingStock }: Stocks): void {
   const listed = typeof pets === 'number' ? undefined : Array.from(pets, toStockItem);
   const count = typeof pets === 'number' ? pets : 0;
   const some = listed?.map((item) => ({ ...item }));

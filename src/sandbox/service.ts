@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { errorAnswer } from './answers.ts';
 import type { Domains } from './domains.ts';
-import type { Failure } from './faults.ts';
+import type { Failure } from './fault.ts';
 import { type Desk, type Entrance, receive, type ServiceEnv } from './reception.ts';
 import { createRoutes } from './routes.ts';
 import type { Stock } from './stock.ts';

@@ -8,5 +8,5 @@ test('describeService gives a valid OpenAPI document', async () => {
 });
 
 test('describeService says the same as last time', async () => {
-  await expect(JSON.stringify(describeService(), undefined, 2)).toMatchFileSnapshot('openapi.snapshot.json');
+  await expect(JSON.stringify(describeService(), undefined, 2)).toMatchFileSnapshot('openapi.snapshot');
 });

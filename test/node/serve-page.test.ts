@@ -1,0 +1,119 @@
+import { type Browser, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { started } from './served.ts';
+
+const FLAGS =
+  '--no-sandbox --disable-gpu --disable-quic --no-first-run --disable-background-networking --disable-component-update --disable-sync';
+
+let browser: Browser;
+beforeAll(async () => {
+  browser = await chromium.launch({ executablePath: process.env.CHROMIUM_PATH ?? '/usr/bin/chromium', args: FLAGS.split(' ') });
+});
+afterAll(() => browser.close());
+
+/** Opens the page and fails the test that used it if the page logged an error or asked anybody else. */
+async function opened(pageUrl: string, options: { width?: number; colorScheme?: 'light' | 'dark' } = {}): Promise<Page> {
+  const context = await browser.newContext({
+    viewport: { width: options.width ?? 1_200, height: 900 },
+    colorScheme: options.colorScheme ?? 'light',
+  });
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on(
+    'console',
+    (message) => message.type() === 'error' && message.text().includes('Content Security') && complaints.push(message.text()),
+  );
+  page.on('request', (request) => request.url().startsWith(pageUrl) || request.url().startsWith('data:') || complaints.push(request.url()));
+  onTestFinished(async () => {
+    await context.close();
+    expect(complaints).toEqual([]);
+  });
+  await page.goto(pageUrl);
+  await page.getByText('live', { exact: true }).waitFor();
+  return page;
+}
+
+describe('the page of a served sandbox', () => {
+  test('shows the keys, the windows and the inventory', async () => {
+    const { pageUrl, keys, url } = await started({ pets: [{ petId: 9_007_199_254_740_993n, quantity: 4, status: 'sold' }] });
+    const page = await opened(pageUrl);
+    await page.getByText(keys.business).waitFor();
+    expect(await page.locator('#address').textContent()).toBe(url);
+    expect(await page.getByRole('row', { name: '9007199254740993 4 sold' }).count()).toBe(1);
+    await expect.poll(() => page.locator('#keys li').first().textContent()).toContain('60 of 60 left');
+  });
+
+  test('shows what a client does: its answers, its 429s, its penalty', async () => {
+    const { pageUrl, url, keys } = await started({ plans: { free: { requestsPerMinute: 1, requestsPerDay: 9 } }, clock: () => 30_000 });
+    const page = await opened(pageUrl);
+    const init = { headers: { authorization: `Bearer ${keys.free}` } };
+    await Promise.all([fetch(`${url}/inventory`, init), fetch(`${url}/inventory`, init), fetch(`${url}/inventory`, init)]);
+    await page.locator('#timeline li').nth(2).waitFor();
+    expect(await page.locator('#timeline b').allTextContents()).toEqual(['429', '429', '200']);
+    expect(await page.locator('#timeline li').first().textContent()).toContain('rate_limited, during penalty');
+    await page.getByText('penalty', { exact: true }).waitFor();
+    expect(await page.locator('#totals').textContent()).toBe('3 in all, 2 with 429, 1 during a penalty, 0 bans');
+  });
+
+  test('the reckless demo client gets itself banned, by keyboard alone', async () => {
+    const { pageUrl, sandbox } = await started({ plans: { free: { requestsPerMinute: 3 } }, clock: () => 30_000 });
+    const page = await opened(pageUrl);
+    await page.getByText(sandbox.keys.free).waitFor();
+    await page.getByRole('button', { name: 'Start a reckless client' }).focus();
+    await page.keyboard.press('Enter');
+    await page.getByText('banned', { exact: true }).waitFor();
+    await page.keyboard.press('Enter');
+    expect(sandbox.report()).toMatchObject({ bans: 1 });
+  });
+
+  test('the patient demo client updates pets and stays out of trouble', async () => {
+    const { pageUrl, sandbox } = await started();
+    const page = await opened(pageUrl);
+    await page.getByText(sandbox.keys.free).waitFor();
+    await page.getByRole('button', { name: 'Start a patient client' }).click();
+    await page.locator('#timeline').getByText('PATCH').first().waitFor();
+    expect(sandbox.report()).toMatchObject({ rateLimited: 0 });
+  });
+
+  test('finds pets by id and by status', async () => {
+    const { pageUrl } = await started({
+      pets: [
+        { petId: 11, quantity: 1 },
+        { petId: 25, quantity: 2, status: 'sold' },
+      ],
+    });
+    const page = await opened(pageUrl);
+    await page.getByLabel('Search by id or status').fill('25');
+    await expect.poll(() => page.locator('#stock td:first-child').allTextContents()).toEqual(['25']);
+    await page.getByLabel('Search by id or status').fill('avail');
+    await expect.poll(() => page.locator('#stock td:first-child').allTextContents()).toEqual(['11']);
+  });
+
+  test('shows foreign text as text', async () => {
+    const { pageUrl, url, keys } = await started({ pets: [{ petId: 1, quantity: 1, status: '<img src=x onerror=alert(1)>' }] });
+    const page = await opened(pageUrl);
+    await fetch(`${url}/<b>`, { headers: { authorization: `Bearer ${keys.free}` } });
+    await page.getByText('<img src=x onerror=alert(1)>').waitFor();
+    expect(await page.locator('main img').count()).toBe(0);
+  });
+
+  test.each(['light', 'dark'] as const)('fits a phone without scrolling sideways, in %s', async (colorScheme) => {
+    const { pageUrl } = await started();
+    const page = await opened(pageUrl, { width: 360, colorScheme });
+    const { width, ground } = await page.evaluate(() => ({
+      width: document.documentElement.scrollWidth,
+      ground: getComputedStyle(document.body).backgroundColor,
+    }));
+    expect(width).toBeLessThanOrEqual(360);
+    expect(ground).toBe({ light: 'rgb(246, 247, 245)', dark: 'rgb(20, 24, 26)' }[colorScheme]);
+  });
+});
+
+test('beside the page there are its description and nothing else', async () => {
+  const { pageUrl } = await started();
+  const description: unknown = await (await fetch(`${pageUrl}openapi.json`)).json();
+  const missing = await fetch(`${pageUrl}favicon.ico`);
+  expect(description).toMatchObject({ openapi: '3.1.0', info: { version: '1.0.0' } });
+  expect([missing.status, await missing.json()]).toMatchObject([404, { code: 'not_found', status: 404 }]);
+});

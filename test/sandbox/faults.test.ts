@@ -1,0 +1,123 @@
+import { createSandbox, SandboxError } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { asked, patch } from './ask.ts';
+
+describe('faults happen when they are told to', () => {
+  test('by request number, in place of the answer', async () => {
+    const sandbox = createSandbox({ faults: [{ at: [2, 3], status: 503 }] });
+    const answers = [await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory/1', patch({ quantity: 4_000 }))];
+    expect(answers.map(({ status }) => status)).toEqual([200, 503]);
+    expect(await answers[1]?.json()).toEqual({ code: 'fault', message: 'The sandbox was told to answer 503', status: 503 });
+    expect(sandbox.inventory.get(1)?.quantity).not.toBe(4_000);
+    expect(sandbox.requests[1]).toMatchObject({ fault: 'status 503', status: 503, code: 'fault' });
+  });
+
+  test('by rate, the same ones for the same seed', async () => {
+    const run = async () => {
+      const sandbox = createSandbox({ faults: [{ rate: 0.3, status: 500 }], seed: 5, plans: { free: { requestsPerMinute: 500 } } });
+      const answers = await Promise.all(Array.from({ length: 200 }, () => asked(sandbox, '/inventory')));
+      return answers.map(({ status }) => status);
+    };
+    const statuses = await run();
+    expect(statuses).toEqual(await run());
+    expect(statuses.filter((status) => status === 500).length).toBeGreaterThan(30);
+    expect(statuses.filter((status) => status === 500).length).toBeLessThan(90);
+  });
+
+  test('by a rule, so many times and no more', async () => {
+    const sandbox = createSandbox({ faults: [{ when: ({ petId }) => petId === 2n, times: 1, status: 500 }] });
+    const ids = [1, 2, 2];
+    const answers = await Promise.all(ids.map((id) => asked(sandbox, `/inventory/${id}`, patch({ quantity: 1 }))));
+    expect(answers.map(({ status }) => status)).toEqual([200, 500, 200]);
+    expect(sandbox.report().faults).toBe(1);
+  });
+
+  test('`faults.add` adds one while it runs, and gives the way to take it back', async () => {
+    const sandbox = createSandbox();
+    const takeBack = sandbox.faults.add({ status: 429 });
+    const faulty = await asked(sandbox, '/inventory');
+    takeBack();
+    sandbox.faults.add({ status: 500 });
+    sandbox.faults.clear();
+    expect([faulty.status, faulty.headers.get('retry-after'), (await asked(sandbox, '/inventory')).status]).toEqual([429, '1', 200]);
+    expect(() => sandbox.faults.add({ at: 1 })).toThrow(SandboxError);
+  });
+
+  test('headers can be set and left out', async () => {
+    const sandbox = createSandbox({ faults: [{ headers: { 'x-ratelimit-limit': 'many', date: null } }] });
+    const { headers, status } = await asked(sandbox, '/inventory');
+    expect([status, headers.get('x-ratelimit-limit'), headers.get('date')]).toEqual([200, 'many', null]);
+  });
+
+  test('an answer may have any status and body', async () => {
+    const faults = [
+      { at: 1, status: 204 },
+      { at: 2, status: 502, body: '<html>' },
+    ];
+    const sandbox = createSandbox({ faults });
+    const [empty, page] = [await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory')];
+    expect([empty.status, empty.body, page.status, await page.text()]).toEqual([204, null, 502, '<html>']);
+  });
+});
+
+describe('exchanges break as a fetch breaks', () => {
+  test('reset rejects like a fetch and changes nothing, lost changes the stock first', async () => {
+    const faults = [
+      { at: 1, fail: 'reset' },
+      { at: 2, fail: 'lost' },
+    ] as const;
+    const sandbox = createSandbox({ pets: [{ petId: 1, quantity: 0 }], faults });
+    const reset = await asked(sandbox, '/inventory/1', patch({ quantity: 1 })).catch((error: unknown) => error);
+    const afterReset = sandbox.inventory.get(1)?.quantity;
+    const lost = await asked(sandbox, '/inventory/1', patch({ quantity: 2 })).catch((error: unknown) => error);
+    expect([reset, lost]).toMatchObject([{ message: 'fetch failed', cause: { code: 'ECONNRESET' } }, { message: 'fetch failed' }]);
+    expect([afterReset, sandbox.inventory.get(1)?.quantity]).toEqual([0, 2]);
+    expect(sandbox.requests.map(({ status }) => status)).toEqual([undefined, 200]);
+  });
+
+  test('stall gives no answer until the caller leaves', async () => {
+    const sandbox = createSandbox({ faults: [{ fail: 'stall' }] });
+    const leave = new AbortController();
+    const answer = asked(sandbox, '/inventory', { signal: leave.signal });
+    const reason = new Error('enough');
+    leave.abort(reason);
+    await expect(answer).rejects.toBe(reason);
+  });
+
+  test('malformed is no JSON, cut ends in the middle with an error', async () => {
+    const faults = [
+      { at: 1, fail: 'malformed' },
+      { at: 2, fail: 'cut' },
+    ] as const;
+    const sandbox = createSandbox({ faults });
+    const [malformed, cut] = [await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory')];
+    await expect(malformed.json()).rejects.toThrow(SyntaxError);
+    await expect(cut.text()).rejects.toThrow('terminated');
+  });
+
+  test('stall-body gives half and then waits for the caller to leave', async () => {
+    const sandbox = createSandbox({ faults: [{ fail: 'stall-body' }] });
+    const leave = new AbortController();
+    const answer = await asked(sandbox, '/inventory', { signal: leave.signal });
+    const reader = answer.body?.getReader();
+    const half = await reader?.read();
+    const rest = reader?.read();
+    leave.abort(new Error('enough'));
+    await expect(rest).rejects.toThrow('enough');
+    expect(new TextDecoder().decode(half?.value)).toMatch(/^\[\{"petId":1,/);
+  });
+
+  test('a delay is added to the answer, by the clock of the sandbox', async () => {
+    const sandbox = createSandbox({ faults: [{ delayMs: 5_000 }] });
+    sandbox.clock.hold();
+    const settled = vi.fn();
+    const answer = asked(sandbox, '/inventory').then(settled);
+    await vi.waitFor(() => expect(sandbox.requests[0]?.status).toBe(200));
+    sandbox.clock.advance(4_999);
+    await Promise.resolve();
+    expect(settled).not.toHaveBeenCalled();
+    sandbox.clock.advance(1);
+    await answer;
+    expect(settled).toHaveBeenCalledOnce();
+  });
+});

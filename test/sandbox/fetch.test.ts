@@ -1,0 +1,104 @@
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { asked, patch } from './ask.ts';
+
+describe('the fetch of a sandbox', () => {
+  test('takes text, a URL and a Request', async () => {
+    const { fetch, baseUrl, keys } = createSandbox();
+    const init = { headers: { authorization: `Bearer ${keys.free}` } };
+    const address = `${baseUrl}/inventory`;
+    const answers = [await fetch(address, init), await fetch(new URL(address), init), await fetch(new Request(address, init))];
+    expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
+  });
+
+  test('reaches nothing but its own sandbox', async () => {
+    const [one, other] = [createSandbox(), createSandbox()];
+    const failed = await one.fetch(`${other.baseUrl}/inventory`).catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(TypeError);
+    expect(failed).toMatchObject({ message: 'fetch failed', cause: { code: 'ENOTFOUND' } });
+  });
+
+  test('a signal that aborted before sends nothing', async () => {
+    const sandbox = createSandbox();
+    const reason = new Error('never mind');
+    await expect(asked(sandbox, '/inventory', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
+    expect(sandbox.requests).toEqual([]);
+  });
+
+  test('an abort during the latency rejects at once, and the request arrives all the same', async () => {
+    const sandbox = createSandbox({ latency: 100 });
+    sandbox.clock.hold();
+    const leave = new AbortController();
+    const answer = asked(sandbox, '/inventory/1', { ...patch({ quantity: 9 }), signal: leave.signal });
+    leave.abort(new Error('too slow'));
+    await expect(answer).rejects.toThrow('too slow');
+    sandbox.clock.advance(100);
+    await vi.waitFor(() => expect(sandbox.requests[0]?.status).toBe(200));
+  });
+
+  test('an abort while the body is read ends the body with the reason', async () => {
+    const sandbox = createSandbox({ pets: 20_000 });
+    const leave = new AbortController();
+    const answer = await asked(sandbox, '/inventory', { signal: leave.signal });
+    const reader = answer.body?.getReader();
+    await reader?.read();
+    leave.abort(new Error('enough read'));
+    await expect(reader?.read()).rejects.toThrow('enough read');
+  });
+
+  test('a body that nobody wants can be cancelled', async () => {
+    const answer = await asked(createSandbox({ pets: 20_000 }), '/inventory');
+    await answer.body?.cancel();
+    await expect(answer.text()).rejects.toThrow(TypeError);
+  });
+});
+
+describe('latency', () => {
+  test.each([
+    ['the same for all', 80, 80, 80],
+    ['between two ends', { fromMs: 20, toMs: 90 }, 20, 90],
+    ['log-normal', { medianMs: 40, p99Ms: 41 }, 38, 42],
+    ['a function', () => 33, 33, 33],
+  ])('%s takes as long as it says', async (_name, latency, fromMs, toMs) => {
+    vi.useFakeTimers({ now: 0 });
+    const sandbox = createSandbox({ latency });
+    const took = Promise.all(Array.from({ length: 20 }, () => asked(sandbox, '/inventory').then(() => Date.now())));
+    await vi.advanceTimersByTimeAsync(200);
+    vi.useRealTimers();
+    const times = await took;
+    expect(Math.min(...times)).toBeGreaterThanOrEqual(fromMs);
+    expect(Math.max(...times)).toBeLessThanOrEqual(toMs + 2);
+  });
+});
+
+describe('custom domains', () => {
+  const ask = (sandbox: ReturnType<typeof createSandbox>, address: string, init?: RequestInit) =>
+    sandbox.fetch(address, { headers: { authorization: `Bearer ${sandbox.keys.free}` }, ...init });
+
+  test('several serve the project, and a removed one stops at once', async () => {
+    const sandbox = createSandbox({ domains: ['stock.example.com', 'shop.example'] });
+    const before = [await ask(sandbox, 'https://stock.example.com/v1/inventory'), await ask(sandbox, 'https://SHOP.example/v1/inventory')];
+    const removed = sandbox.domains.remove('Shop.example');
+    expect(before.map(({ status }) => status)).toEqual([200, 200]);
+    await expect(ask(sandbox, 'https://shop.example/v1/inventory')).rejects.toThrow('fetch failed');
+    expect([removed, sandbox.domains.list()]).toEqual([true, ['stock.example.com']]);
+  });
+
+  test('a redirect answers with its status and the place, and is followed unless the caller forbids it', async () => {
+    const sandbox = createSandbox({ domains: ['new.example', { from: 'old.example', to: 'new.example' }] });
+    const manual = await ask(sandbox, 'https://old.example/v1/inventory?a=1', { redirect: 'manual' });
+    expect([manual.status, manual.headers.get('location')]).toEqual([301, 'https://new.example/v1/inventory?a=1']);
+    expect((await ask(sandbox, 'https://old.example/v1/inventory')).status).toBe(401);
+    await expect(ask(sandbox, 'https://old.example/v1/inventory', { redirect: 'error' })).rejects.toThrow('fetch failed');
+  });
+
+  test('a circle of redirects ends', async () => {
+    const sandbox = createSandbox({
+      domains: [
+        { from: 'a.example', to: 'http://b.example/', status: 308 },
+        { from: 'b.example', to: 'a.example' },
+      ],
+    });
+    await expect(ask(sandbox, 'http://a.example/v1/inventory')).rejects.toThrow('fetch failed');
+  });
+});

@@ -1,0 +1,63 @@
+import { createSandbox, SandboxError, type SandboxOptions } from 'petstore-inventory/sandbox';
+import { describe, expect, test } from 'vitest';
+
+const POLICIES = '"fixed-clock", "fixed-first", "sliding-log", "token-bucket"';
+
+/** What a caller without types may write. */
+function untyped(text: string): SandboxOptions {
+  return JSON.parse(text);
+}
+
+describe('createSandbox refuses', () => {
+  test.each([
+    ['{"windw":5}', 'Cannot use `windw`: there is no such option, only pets, keys, plans'],
+    ['{"toString":5}', 'Cannot use `toString`: there is no such option'],
+    ['{"policy":"leaky"}', `Cannot use "leaky" as \`policy\`: it must be one of ${POLICIES} or { minute, day }`],
+    ['{"plans":{"gold":{"requestsPerMinute":0}}}', 'Cannot use that object as `plans`: it must be an object of plans'],
+    ['{"plans":{"gold":{"perMinute":5}}}', 'Cannot use that object as `plans`'],
+    ['{"faults":[{"at":3}]}', 'Cannot use that list as `faults`: of each fault: it must be an object with at least one of status'],
+    ['{"faults":[{"fail":"explode"}]}', 'Cannot use that list as `faults`'],
+    ['{"faults":[{"status":99}]}', 'Cannot use that list as `faults`'],
+    ['{"pets":-1}', 'Cannot use -1 as `pets`: it must be a number of pets or a list'],
+    ['{"pets":[null]}', 'Cannot use that list as `pets`'],
+    ['{"latency":{"fromMs":5,"toMs":1}}', 'Cannot use that object as `latency`'],
+    ['{"ban":true}', 'Cannot use true as `ban`: it must be { after, forMs } or false'],
+    ['{"keys":{"mine":"gold"}}', 'Cannot add a key for the plan "gold": the plans are "free", "pro", "business"'],
+    ['{"keys":{"a b":"free"}}', 'Cannot add "a b" as a key: it must be visible ASCII without spaces'],
+    ['{"domains":["a b"]}', 'Cannot serve the domain "a b": it must be a host name such as "stock.example.com"'],
+    ['{"domains":[{"from":"a.example","to":"b.example","status":200}]}', 'Cannot redirect "a.example" with 200'],
+  ])('%s', (options, message) => {
+    expect(() => createSandbox(untyped(options))).toThrow(SandboxError);
+    expect(() => createSandbox(untyped(options))).toThrow(message);
+  });
+
+  test('a long value is cut in the message, a function is not printed', () => {
+    expect(() => createSandbox(untyped(`{"policy":"${'x'.repeat(100)}"}`))).toThrow(`Cannot use "${'x'.repeat(60)}..." as`);
+    expect(() => createSandbox({ ...untyped('{}'), window: Number.NaN })).toThrow('Cannot use NaN as `window`');
+    expect(() => createSandbox(Object.assign(untyped('{}'), { seed: () => 1 }))).toThrow('Cannot use that function as `seed`');
+  });
+});
+
+describe('the stock refuses', () => {
+  const { inventory, addKey, keys } = createSandbox();
+
+  test.each([
+    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: a number beyond 2^53 may be rounded already, write it as a bigint'],
+    [2n ** 63n, 1, 'Cannot stock pet 9223372036854775808: an id must be an int64'],
+    [1, 0.5, 'Cannot stock pet 1: 0.5 is no whole quantity'],
+  ])('pet %s with quantity %s', (petId, quantity, message) => {
+    expect(() => inventory.set(petId, { quantity })).toThrow(message);
+  });
+
+  test('a key twice', () => {
+    expect(() => addKey('pro', keys.free)).toThrow(/^Cannot add "psk_sandbox_free_\d+" as a key: the sandbox has it already$/);
+  });
+});
+
+test('an option that is undefined counts as left out, and pets may come from a generator', () => {
+  function* pets() {
+    yield { petId: 4, quantity: 1 };
+  }
+  const { inventory } = createSandbox({ ...untyped('{}'), pets: pets() });
+  expect([...inventory].map(({ petId }) => petId)).toEqual([4n]);
+});
