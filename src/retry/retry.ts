@@ -26,10 +26,14 @@ function isWorthAnother(error: Error, call: Call): error is PetStoreError {
   return error instanceof PetStoreError && error !== call.lastFailure && mayRetry(error);
 }
 
+/** Only a 429 and a 503 close the gate; what any other failure asks to wait is waited for here, and never shortened. */
 async function backOff(call: Call, failure: PetStoreError, retryNumber: number): Promise<void> {
-  const delayMs = isLeftToGate(failure) ? 0 : backoffMs(retryNumber, Math.random());
-  call.tell('retry', (event) => ({ ...event, delayMs: Math.max(delayMs, failure.retryAfterMs ?? 0), error: failure }));
-  if (delayMs === 0) return;
+  const askedMs = failure.retryAfterMs ?? 0;
+  const isGates = isLeftToGate(failure);
+  if (!isGates && askedMs > call.options.maxWaitMs) throw failure;
+  const delayMs = Math.max(askedMs, isGates ? 0 : backoffMs(retryNumber, Math.random()));
+  call.tell('retry', (event) => ({ ...event, delayMs, error: failure }));
+  if (isGates) return;
   await wait(delayMs, call.signal);
   call.waitedMs += delayMs;
 }

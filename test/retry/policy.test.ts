@@ -1,0 +1,87 @@
+import fc from 'fast-check';
+import {
+  AuthenticationError,
+  BadRequestError,
+  ConfigurationError,
+  ConnectionError,
+  InvalidArgumentError,
+  InvalidResponseError,
+  NotFoundError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UnexpectedStatusError,
+} from 'petstore-inventory';
+import { describe, expect, test } from 'vitest';
+import { backoffMs, isLeftToGate, mayRetry } from '../../src/retry/policy.ts';
+import { FUZZ } from '../support/fuzz.ts';
+
+describe('mayRetry', () => {
+  test.each([
+    new RateLimitError('x', { status: 429 }),
+    new UnexpectedStatusError('x', { status: 408 }),
+    new UnexpectedStatusError('x', { status: 425 }),
+    ...[500, 502, 503, 504, 507, 511, 599].map((status) => new ServerError('x', { status })),
+    new TimeoutError('x'),
+    new ConnectionError('x'),
+    ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_SOCKET', 'EPIPE'].map(
+      (code) => new ConnectionError('x', { code }),
+    ),
+  ])('tries $name $status $code again', (failure) => {
+    expect(mayRetry(failure)).toBe(true);
+  });
+
+  test.each([
+    new RateLimitError('x'),
+    new ServerError('x'),
+    new ServerError('x', { status: 501 }),
+    new ServerError('x', { status: 505 }),
+    new BadRequestError('x', { status: 400 }),
+    new AuthenticationError('x', { status: 401 }),
+    new NotFoundError('x', { status: 404 }),
+    ...[301, 302, 307, 308, 304, 403, 405, 409, 410, 418, 422, 451].map((status) => new UnexpectedStatusError('x', { status })),
+    new InvalidResponseError('x', { reason: 'schema', status: 200 }),
+    new InvalidArgumentError('x', { argument: 'petId' }),
+    new ConfigurationError('x', { option: 'apiKey' }),
+    ...[
+      'CERT_HAS_EXPIRED',
+      'CERT_NOT_YET_VALID',
+      'DEPTH_ZERO_SELF_SIGNED_CERT',
+      'SELF_SIGNED_CERT_IN_CHAIN',
+      'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+      'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+      'ERR_TLS_CERT_ALTNAME_INVALID',
+    ].map((code) => new ConnectionError('x', { code })),
+  ])('does not try $name $status $code again', (failure) => {
+    expect(mayRetry(failure)).toBe(false);
+  });
+});
+
+describe('backoffMs', () => {
+  test('doubles from 500 ms to 30 s', () => {
+    expect([1, 2, 3, 4, 5, 6, 7, 8, 100].map((retry) => backoffMs(retry, 0))).toEqual([
+      500, 1_000, 2_000, 4_000, 8_000, 16_000, 30_000, 30_000, 30_000,
+    ]);
+  });
+
+  test('adds up to a quarter and takes nothing away', () => {
+    fc.assert(
+      fc.property(fc.integer({ min: 1, max: 5_000 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (retry, random) => {
+        const share = backoffMs(retry, random) / backoffMs(retry, 0);
+        expect(share >= 1 && share <= 1.25).toBe(true);
+      }),
+      FUZZ,
+    );
+  });
+});
+
+test('isLeftToGate: a 429, and a 503 with Retry-After', () => {
+  const failures = [
+    new RateLimitError('x', { status: 429 }),
+    new ServerError('x', { status: 503, retryAfterMs: 0 }),
+    new ServerError('x', { status: 503 }),
+    new ServerError('x', { status: 500, retryAfterMs: 5_000 }),
+    new ConnectionError('x'),
+  ];
+  expect(failures.map(isLeftToGate)).toEqual([true, true, false, false, false]);
+});

@@ -1,0 +1,125 @@
+import { ConfigurationError, ConnectionError, NotFoundError, RateLimitError, ServerError } from 'petstore-inventory';
+import { describe, expect, test, vi } from 'vitest';
+import { Emitter } from '../../src/events.ts';
+import { retry } from '../../src/retry/retry.ts';
+import { makeCall } from '../support/call.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { holdTime, NOW_MS } from '../support/time.ts';
+
+holdTime();
+
+/** An attempt that fails so often and then gives `done`; it notes when it was made. */
+function attempts(...failures: unknown[]): { attempt: () => Promise<string>; atMs: number[] } {
+  const atMs: number[] = [];
+  const attempt = async () => {
+    atMs.push(Date.now() - NOW_MS);
+    const failure = failures[atMs.length - 1];
+    if (failure !== undefined) throw failure;
+    return 'done';
+  };
+  return { attempt, atMs };
+}
+
+const down = () => new ServerError('down', { status: 502 });
+
+describe('retry', () => {
+  test('gives what the first attempt that succeeds gives, and makes no other', async () => {
+    const { attempt, atMs } = attempts();
+    expect(await retry(makeCall(), attempt)).toBe('done');
+    expect(atMs).toEqual([0]);
+  });
+
+  test('backs off 500 ms, 1 s, 2 s and so on, and counts that as waiting', async () => {
+    const call = makeCall();
+    const { attempt, atMs } = attempts(down(), down(), down());
+    const result = retry(call, attempt);
+    await vi.advanceTimersByTimeAsync(3_500);
+    expect(await result).toBe('done');
+    expect(atMs).toEqual([0, 500, 1_500, 3_500]);
+    expect(call.waitedMs).toBe(3_500);
+  });
+
+  test('makes `maxRetries` retries after the first attempt, and rejects with the last failure', async () => {
+    const last = down();
+    const { attempt, atMs } = attempts(down(), new ConnectionError('x'), last);
+    const rejection = rejectionOf(retry(makeCall({}, { maxRetries: 2 }), attempt));
+    await vi.runAllTimersAsync();
+    expect(await rejection).toBe(last);
+    expect(atMs).toHaveLength(3);
+  });
+
+  test('makes one attempt where `maxRetries` is 0, and tells of no retry', async () => {
+    const emitter = new Emitter();
+    const heard = vi.fn();
+    emitter.on('retry', heard);
+    const failure = down();
+    const { attempt, atMs } = attempts(failure);
+    expect(await rejectionOf(retry(makeCall({ emitter }, { maxRetries: 0 }), attempt))).toBe(failure);
+    expect([atMs.length, heard.mock.calls.length]).toEqual([1, 0]);
+  });
+
+  test.each([
+    new NotFoundError('x', { status: 404 }),
+    new ConfigurationError('x', { option: 'apiKey' }),
+    new TypeError('a bug'),
+    'no error',
+  ])('rejects at once with %o', async (failure) => {
+    const { attempt, atMs } = attempts(failure);
+    const rejection = await rejectionOf(retry(makeCall(), attempt));
+    expect(String(rejection)).toContain(String(failure));
+    expect(atMs).toEqual([0]);
+  });
+
+  test('leaves the wait for a 429 to the gate', async () => {
+    const { attempt, atMs } = attempts(new RateLimitError('x', { status: 429, retryAfterMs: 60_000 }));
+    expect(await retry(makeCall(), attempt)).toBe('done');
+    expect(atMs).toEqual([0, 0]);
+  });
+
+  test('never comes back before the Retry-After of a failure that leaves the gate open', async () => {
+    const { attempt, atMs } = attempts(new ServerError('x', { status: 500, retryAfterMs: 7_000 }));
+    const result = retry(makeCall(), attempt);
+    await vi.runAllTimersAsync();
+    expect(await result).toBe('done');
+    expect(atMs).toEqual([0, 7_000]);
+  });
+
+  test('rejects at once where that Retry-After is longer than `maxWaitMs`', async () => {
+    const failure = new ServerError('x', { status: 500, retryAfterMs: 7_000 });
+    const { attempt, atMs } = attempts(failure);
+    const rejection = rejectionOf(retry(makeCall({}, { maxWaitMs: 6_999 }), attempt));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(await Promise.race([rejection, 'still waiting'])).toBe(failure);
+    expect(atMs).toEqual([0]);
+  });
+
+  test('makes no further attempt where the next one was not even let through', async () => {
+    const failure = new RateLimitError('x', { status: 429, retryAfterMs: 60_000 });
+    const { attempt, atMs } = attempts(failure, failure);
+    expect(await rejectionOf(retry(makeCall(), attempt))).toBe(failure);
+    expect(atMs).toHaveLength(2);
+  });
+
+  test('tells of every retry, when it is due and why', async () => {
+    const emitter = new Emitter();
+    const heard = vi.fn();
+    emitter.on('retry', heard);
+    const [first, second] = [down(), new RateLimitError('x', { status: 429, retryAfterMs: 60_000 })];
+    const result = retry(makeCall({ emitter }), attempts(first, second).attempt);
+    await vi.runAllTimersAsync();
+    await result;
+    const event = { callId: 1, operation: 'updateInventory', petId: 42, attempt: 0 };
+    expect(heard.mock.calls).toEqual([[{ ...event, delayMs: 500, error: first }], [{ ...event, delayMs: 60_000, error: second }]]);
+  });
+
+  test('stops backing off when the call is aborted, and leaves no timer', async () => {
+    const call = makeCall();
+    const { attempt, atMs } = attempts(down());
+    const rejection = rejectionOf(retry(call, attempt));
+    await vi.advanceTimersByTimeAsync(100);
+    const reason = new Error('enough');
+    call.abort(reason);
+    expect(await rejection).toBe(reason);
+    expect([vi.getTimerCount(), atMs.length]).toEqual([0, 1]);
+  });
+});
