@@ -1,0 +1,130 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test, vi } from 'vitest';
+import type { Call } from '../../src/call.ts';
+import { Emitter } from '../../src/events.ts';
+import { InOrder } from '../../src/order/in-order.ts';
+import { makeCall, makeListCall } from '../support/call.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { holdTime } from '../support/time.ts';
+
+holdTime();
+
+/** Runs pieces of work that end when they are told; `log` says what began and ended. */
+class Desk {
+  readonly log: string[] = [];
+  readonly #order = new InOrder();
+  readonly #ends = new Map<string, (failed?: Error) => void>();
+
+  run(name: string, call: Call): Promise<string> {
+    return this.#order.run(call, () => {
+      this.log.push(`begin ${name}`);
+      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      this.#ends.set(name, (failed) => (failed ? reject(failed) : resolve(name)));
+      return promise;
+    });
+  }
+
+  async end(name: string, failed?: Error): Promise<void> {
+    this.log.push(`end ${name}`);
+    this.#ends.get(name)?.(failed);
+    await vi.advanceTimersByTimeAsync(0);
+  }
+}
+
+describe('InOrder', () => {
+  test('begins an update when every earlier one of its pet has ended', async () => {
+    const desk = new Desk();
+    const all = ['a', 'b', 'c'].map((name) => desk.run(name, makeCall()));
+    await desk.end('a');
+    await desk.end('b');
+    await desk.end('c');
+    expect(await Promise.all(all)).toEqual(['a', 'b', 'c']);
+    expect(desk.log).toEqual(['begin a', 'end a', 'begin b', 'end b', 'begin c', 'end c']);
+  });
+
+  test('lets updates of other pets, and lists, pass', async () => {
+    const desk = new Desk();
+    const all = [desk.run('42', makeCall()), desk.run('43', makeCall({ petId: 43 })), desk.run('list', makeListCall())];
+    expect(desk.log).toEqual(['begin 42', 'begin 43', 'begin list']);
+    await Promise.all(['42', '43', 'list'].map((name) => desk.end(name)));
+    await Promise.all(all);
+  });
+
+  test('knows a pet by its number and by its bigint', async () => {
+    const desk = new Desk();
+    const all = [desk.run('number', makeCall({ petId: 42 })), desk.run('bigint', makeCall({ petId: 42n }))];
+    expect(desk.log).toEqual(['begin number']);
+    await desk.end('number');
+    await desk.end('bigint');
+    await Promise.all(all);
+  });
+
+  test('goes on after a failure', async () => {
+    const desk = new Desk();
+    const failure = new Error('down');
+    const rejection = rejectionOf(desk.run('a', makeCall()));
+    const second = desk.run('b', makeCall());
+    await desk.end('a', failure);
+    await desk.end('b');
+    expect([await rejection, await second]).toEqual([failure, 'b']);
+  });
+
+  test('lets nobody overtake where one that waits is aborted', async () => {
+    const desk = new Desk();
+    const leaving = makeCall();
+    const first = desk.run('a', makeCall());
+    const rejection = rejectionOf(desk.run('b', leaving));
+    const third = desk.run('c', makeCall());
+    leaving.abort('enough');
+    expect(await rejection).toBe('enough');
+    expect(desk.log).toEqual(['begin a']);
+    await desk.end('a');
+    await desk.end('c');
+    expect([await first, await third, desk.log]).toEqual(['a', 'c', ['begin a', 'end a', 'begin c', 'end c']]);
+    expect(getEventListeners(leaving.signal, 'abort').length).toBeLessThanOrEqual(1);
+  });
+
+  test('begins nothing for a call that was aborted before its turn', async () => {
+    const desk = new Desk();
+    const first = desk.run('a', makeCall());
+    const aborted = makeCall();
+    aborted.abort('before');
+    expect(await rejectionOf(desk.run('b', aborted))).toBe('before');
+    await desk.end('a');
+    expect([await first, desk.log]).toEqual(['a', ['begin a', 'end a']]);
+  });
+
+  test('raises the low updates before a normal one, and not those behind it', async () => {
+    const desk = new Desk();
+    const calls = [
+      makeCall({}, { priority: 'low' }),
+      makeCall({}, { priority: 'low' }),
+      makeCall(),
+      makeCall({}, { priority: 'low' }),
+      makeCall({ petId: 7 }, { priority: 'low' }),
+    ];
+    const all = calls.map((call, index) => desk.run(String(index), call));
+    expect(calls.map(({ priority }) => priority)).toEqual(['normal', 'normal', 'normal', 'low', 'low']);
+    await Promise.all(['4', '0'].map((name) => desk.end(name)));
+    await desk.end('1');
+    await desk.end('2');
+    await desk.end('3');
+    await Promise.all(all);
+  });
+
+  test('tells of the wait and counts it, and leaves no listener behind', async () => {
+    const emitter = new Emitter();
+    const heard = vi.fn();
+    emitter.on('wait', heard);
+    const desk = new Desk();
+    const [first, second] = [makeCall({ emitter }), makeCall({ emitter, id: 2 })];
+    const all = [desk.run('a', first), desk.run('b', second)];
+    await vi.advanceTimersByTimeAsync(1_500);
+    await desk.end('a');
+    await desk.end('b');
+    await Promise.all(all);
+    expect(heard.mock.calls).toEqual([[{ callId: 2, operation: 'updateInventory', petId: 42, attempt: 0, reason: 'order', ms: 0 }]]);
+    expect([first.waitedMs, second.waitedMs]).toEqual([0, 1_500]);
+    expect(getEventListeners(second.signal, 'abort')).toHaveLength(0);
+  });
+});
