@@ -3,6 +3,7 @@ import type { PetId } from './contract/models.ts';
 /** Recognises errors of every copy of the package, also where `instanceof` cannot. */
 const BRAND = Symbol.for('petstore-inventory.error');
 
+/** The methods that ask the service. */
 export type OperationName = 'listInventory' | 'updateInventory' | 'streamInventory';
 
 /**
@@ -39,6 +40,7 @@ export interface FailureDetails {
 
 /** The base of everything that this package throws, abort aside: an aborted call rejects with `signal.reason`. */
 export abstract class PetStoreError extends Error {
+  /** Which class it is: decide by this. */
   abstract readonly kind: string;
   /** The code of the service's Error body; else `http_502` and the like, or the innermost cause's, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
@@ -147,6 +149,7 @@ export interface Problem {
   message: string;
 }
 
+/** Why an answer could not be used: its text, its fields, another pet than the one that was updated, or its size. */
 export type InvalidResponseReason = 'invalid-json' | 'invalid-utf8' | 'schema' | 'mismatch' | 'too-large';
 
 /** A 2xx answer whose body does not match the specification, or is too large. Never retried: the same bytes would come again. */

@@ -34,9 +34,13 @@ export interface ClientEvents {
 
 /** Takes what is to be told, console-like. */
 export interface Logger {
+  /** Every request, answer, wait and end of a call. */
   debug(message: string): void;
+  /** The gate of a key closed or opened. */
   info(message: string): void;
+  /** A retry, a status that the specification does not name, two clients that disagree. */
   warn(message: string): void;
+  /** Nothing so far: failures reject. */
   error(message: string): void;
 }
 

@@ -12,6 +12,7 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
     this.#open = open;
   }
 
+  /** Gives the items one by one. @throws InvalidArgumentError at the second iteration */
   [Symbol.asyncIterator](): AsyncIterableIterator<InventoryItem<Ids>> {
     return new Items(this.batches());
   }

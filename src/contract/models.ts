@@ -37,10 +37,13 @@ const Quantity = z.number().check(z.refine(Number.isSafeInteger, 'must be a safe
  * `status` is open: a value that the service adds tomorrow is passed on as it is.
  */
 export const InventoryItem = z.object({ petId: PetId, quantity: Quantity, status: z.string() });
+/** The stock of one pet, with its id as the client's `int64` says. */
 export interface InventoryItem<Ids extends Int64 = 'number'> {
+  /** The animal that the entry tracks. */
   petId: Ids extends 'bigint' ? bigint : number;
   /** Current stock count. */
   quantity: number;
+  /** One of {@link PetStatus}, or one that the service added. */
   status: PetStatus | (string & {});
 }
 

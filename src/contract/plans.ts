@@ -13,4 +13,5 @@ export const PLANS = {
   business: { requestsPerMinute: 1_000, requestsPerDay: 100_000 },
 } as const satisfies Record<string, Required<PlanLimits>>;
 
+/** A plan whose limits are known. */
 export type PlanName = keyof typeof PLANS;

@@ -3,6 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import { readVariable } from './environment.ts';
 import { badOption, showValue } from './rules.ts';
 
+/** The two places where the service is reachable (specification, What the service does). */
 export type Environment = 'production' | 'staging';
 
 /** One address (production's, or simply the address), or one for each environment. */

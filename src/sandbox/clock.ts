@@ -1,5 +1,10 @@
 /** Where a sandbox reads the time: a function or an object such as `Date`; milliseconds since 1970. */
-export type TimeSource = (() => number) | { now(): number };
+export type TimeSource =
+  | (() => number)
+  | {
+      /** As `Date.now`. */
+      now(): number;
+    };
 
 interface Sleeper {
   readonly dueAtMs: number;

@@ -3,6 +3,9 @@ import { type Latency, latencySchema } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
 import { SandboxError } from './sandbox-error.ts';
 
+/** What {@link Failure} names. */
+export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malformed'] as const;
+
 /**
  * How an exchange may break.
  *
@@ -10,7 +13,6 @@ import { SandboxError } from './sandbox-error.ts';
  * `stall`: nothing is done and no answer comes. `stall-body`: the answer stops in the middle of its body.
  * `cut`: the connection ends in the middle of the body. `malformed`: the body is complete but no JSON.
  */
-export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malformed'] as const;
 export type Failure = (typeof FAILURES)[number];
 
 /** What goes wrong, and for which requests. All conditions that are given must hold; none means every request. */

@@ -34,7 +34,10 @@ export class Faults {
     this.#active.clear();
   }
 
-  /** The first fault that hits the request, and counts it. */
+  /**
+   * The first fault that hits the request, and counts it.
+   * @internal
+   */
   draw(request: SandboxRequest): Mishap | undefined {
     for (const [fault, turns] of this.#active) {
       if (turns.left <= 0 || !this.#hits(fault, request)) continue;

@@ -35,6 +35,7 @@ export class Inventory {
     for (const item of this.#stock.values()) yield { ...item };
   }
 
+  /** As `values`. */
   [Symbol.iterator](): Generator<StockItem> {
     return this.values();
   }

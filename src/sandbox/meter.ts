@@ -11,12 +11,12 @@ export interface Ban {
   forMs: number;
 }
 
-/** How a 429 tells its wait: whole seconds, an HTTP-date, or not at all (RFC 9110 section 10.2.3). */
 export const RETRY_AFTER_FORMS = ['seconds', 'date', 'missing'] as const;
+/** How a 429 tells its wait: whole seconds, an HTTP-date, or not at all (RFC 9110 section 10.2.3). */
 export type RetryAfterForm = (typeof RETRY_AFTER_FORMS)[number];
 
-/** Which limit `X-RateLimit-*` speak of: always the minute's, or the one with the fewest requests left. */
 export const TOLD_WINDOWS = ['minute', 'tightest'] as const;
+/** Which limit `X-RateLimit-*` speak of: always the minute's, or the one with the fewest requests left. */
 export type ToldWindow = (typeof TOLD_WINDOWS)[number];
 
 /** How keys are measured, the same for all keys of a sandbox. */
