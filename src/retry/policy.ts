@@ -6,7 +6,7 @@ const LONGEST_BACKOFF_MS = 30_000;
 const JITTER = 0.25;
 
 /** A certificate that is wrong now will be wrong in a second, and somebody may be in between. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY|DECRYPT|DECODE)|ERR_TLS/;
+const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY|DECRYPT|DECODE)/;
 
 /**
  * Tells whether the same request may succeed in a while. Sending an update again is safe: it sets a quantity, it does not add to one.

@@ -4,16 +4,19 @@ import type { Redactor } from '../redactor.ts';
 import { AttemptTimedOut } from './exchange.ts';
 import { causesOf, codeOf, safeCause } from './safe-cause.ts';
 
-/** Failures before a request can have left: the change was surely not applied. The last ones are those of Bun and of TLS. */
+/** Failures before a request can have left: the change was surely not applied. The names without underscores are Bun's. */
 const NEVER_CONNECTED =
-  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket|CERT_\w+|\w+_CERT|\w+_CERT_\w+|ERR_TLS_\w+|ERR_SSL_\w+)$/;
+  /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
+/** The same for TLS, whose records may also break later. */
+const NO_TLS =
+  /^(?:CERT_\w+|\w+_CERT|\w+_CERT_\w+|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|\w*PROTOCOL\w*|\w*HANDSHAKE\w*))$/;
 
 /** The error of an attempt whose answer never came, or came broken. */
 export function connectionFailure(thrown: unknown, call: Call, redactor: Redactor): PetStoreError {
   if (thrown instanceof AttemptTimedOut) return timedOut(call);
   const chain = causesOf(thrown);
   const code = chain.map(codeOf).findLast((known) => known !== undefined);
-  if (code !== undefined && NEVER_CONNECTED.test(code)) call.refused('connection');
+  if (code !== undefined && (NEVER_CONNECTED.test(code) || NO_TLS.test(code))) call.refused('connection');
   const why = code === undefined ? 'the connection failed' : `the connection failed with ${redactor.clean(code, 100)}`;
   return new ConnectionError(`Cannot ${call.purpose}: ${why}`, {
     ...call.details(),

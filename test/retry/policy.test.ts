@@ -24,7 +24,7 @@ describe('mayRetry', () => {
     ...[500, 502, 503, 504, 507, 511, 599].map((status) => new ServerError('x', { status })),
     new TimeoutError('x'),
     new ConnectionError('x'),
-    ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_SOCKET', 'EPIPE'].map(
+    ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_SOCKET', 'EPIPE', 'ERR_TLS_HANDSHAKE_TIMEOUT'].map(
       (code) => new ConnectionError('x', { code }),
     ),
   ])('tries $name $status $code again', (failure) => {

@@ -1,0 +1,86 @@
+import { ConnectionError, TimeoutError } from 'petstore-inventory';
+import { describe, expect, test } from 'vitest';
+import { Redactor } from '../../src/redactor.ts';
+import { connectionFailure } from '../../src/transport/connection-failure.ts';
+import { AttemptTimedOut } from '../../src/transport/exchange.ts';
+import { networkError } from '../support/answers.ts';
+import { makeCall } from '../support/call.ts';
+
+/** The failure of an attempt that was under way. */
+function failureOf(thrown: unknown): unknown {
+  const call = makeCall();
+  call.sent();
+  return connectionFailure(thrown, call, new Redactor());
+}
+
+describe('connectionFailure', () => {
+  test("has the innermost cause's code and says what could not be done", () => {
+    const thrown = new TypeError('fetch failed', {
+      cause: Object.assign(new Error('outer', { cause: networkError('EINNER') }), { code: 'EOUTER' }),
+    });
+    expect(failureOf(thrown)).toMatchObject({
+      name: 'ConnectionError',
+      code: 'EINNER',
+      message: 'Cannot update pet 42: the connection failed with EINNER',
+      operation: 'updateInventory',
+      petId: 42,
+      attempts: 1,
+      status: undefined,
+    });
+  });
+
+  test('has no code where no cause has one', () => {
+    const failure = failureOf(new TypeError('fetch failed'));
+    expect(failure).toBeInstanceOf(ConnectionError);
+    expect(failure).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection failed' });
+  });
+
+  test.each([
+    'ECONNREFUSED',
+    'ENOTFOUND',
+    'EAI_AGAIN',
+    'EHOSTUNREACH',
+    'ENETUNREACH',
+    'EADDRNOTAVAIL',
+    'UND_ERR_CONNECT_TIMEOUT',
+    'ConnectionRefused',
+    'FailedToOpenSocket',
+    'CERT_HAS_EXPIRED',
+    'DEPTH_ZERO_SELF_SIGNED_CERT',
+    'SELF_SIGNED_CERT_IN_CHAIN',
+    'UNABLE_TO_VERIFY_LEAF_SIGNATURE',
+    'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
+    'ERR_TLS_CERT_ALTNAME_INVALID',
+    'ERR_SSL_WRONG_VERSION_NUMBER',
+  ])('%s came before anything was sent', (code) => {
+    expect(failureOf(networkError(code))).toMatchObject({ code, outcome: 'not-sent' });
+  });
+
+  test.each([
+    'ECONNRESET',
+    'EPIPE',
+    'ETIMEDOUT',
+    'UND_ERR_SOCKET',
+    'UND_ERR_HEADERS_TIMEOUT',
+    'ERR_SSL_DECRYPTION_FAILED_OR_BAD_RECORD_MAC',
+    'XECONNREFUSED',
+  ])('%s leaves in doubt whether the change was applied', (code) => {
+    expect(failureOf(networkError(code))).toMatchObject({ code, outcome: 'unknown' });
+  });
+
+  test('an attempt that ran out of time is a TimeoutError that names its limit', () => {
+    const failure = failureOf(new AttemptTimedOut());
+    expect(failure).toBeInstanceOf(TimeoutError);
+    expect(failure).toMatchObject({
+      message: 'Cannot update pet 42: attempt 1 had no complete answer within its `attemptTimeoutMs` of 30000 ms',
+      outcome: 'unknown',
+    });
+  });
+
+  test('never shows the key that a library quotes', () => {
+    const redactor = new Redactor();
+    redactor.learn('psk_hunter2');
+    const failure = connectionFailure(networkError('psk_hunter2', 'Bearer psk_hunter2'), makeCall(), redactor);
+    expect([failure.message, failure.code, String(failure.cause)].join()).not.toContain('hunter2');
+  });
+});
