@@ -31,5 +31,6 @@ function parseObject(text: string): object {
 
 function readText(body: object, field: string, redactor: Redactor): string | undefined {
   const value: unknown = Object.hasOwn(body, field) ? Reflect.get(body, field) : undefined;
-  return typeof value === 'string' && value !== '' ? redactor.clean(value) : undefined;
+  const text = typeof value === 'string' ? redactor.clean(value) : '';
+  return text === '' ? undefined : text;
 }
