@@ -1,0 +1,44 @@
+import fc from 'fast-check';
+import { describe, expect, test, vi } from 'vitest';
+import { type Body, concat, readUpTo } from '../../src/transport/body.ts';
+import { FUZZ } from '../support/fuzz.ts';
+
+function bodyOf(chunks: readonly Uint8Array[]): Body {
+  const left = [...chunks];
+  return { next: vi.fn(async () => left.shift()) };
+}
+
+const chunks = fc.array(fc.uint8Array({ maxLength: 20 }));
+
+describe('readUpTo', () => {
+  test('gives all bytes of a body within the cap, whatever its chunks', async () => {
+    await fc.assert(
+      fc.asyncProperty(chunks, async (pieces) => {
+        const { bytes, isComplete } = await readUpTo(bodyOf(pieces), 400);
+        expect([Buffer.concat(pieces).equals(bytes), isComplete]).toEqual([true, Buffer.concat(pieces).byteLength <= 400]);
+      }),
+      FUZZ,
+    );
+  });
+
+  test('takes a body of exactly the cap as complete', async () => {
+    expect(await readUpTo(bodyOf([new Uint8Array(6), new Uint8Array(4)]), 10)).toMatchObject({ isComplete: true });
+    expect(await readUpTo(bodyOf([new Uint8Array(6), new Uint8Array(5)]), 10)).toMatchObject({ isComplete: false });
+  });
+
+  test('asks for nothing more once it has seen that there is more', async () => {
+    const body = bodyOf([new Uint8Array(6), new Uint8Array(6), new Uint8Array(6)]);
+    await readUpTo(body, 10);
+    expect(body.next).toHaveBeenCalledTimes(2);
+  });
+
+  test('gives no bytes for a body without any', async () => {
+    expect(await readUpTo(bodyOf([]), 10)).toEqual({ bytes: new Uint8Array(0), isComplete: true });
+  });
+});
+
+test('concat joins chunks in their order, and copies none that stands alone', () => {
+  const only = new Uint8Array([1, 2]);
+  expect(concat([only], 2)).toBe(only);
+  expect(concat([only, new Uint8Array([3])], 3)).toEqual(new Uint8Array([1, 2, 3]));
+});

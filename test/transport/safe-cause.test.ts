@@ -1,0 +1,68 @@
+import { inspect } from 'node:util';
+import { describe, expect, test } from 'vitest';
+import { Redactor } from '../../src/redactor.ts';
+import { causesOf, codeOf, safeCause } from '../../src/transport/safe-cause.ts';
+
+const KEY = 'psk_hunter2';
+
+function knowing(): Redactor {
+  const redactor = new Redactor();
+  redactor.learn(KEY);
+  return redactor;
+}
+
+describe('causesOf', () => {
+  test('gives an error and its causes, outermost first', () => {
+    const inner = new Error('inner');
+    const middle = new Error('middle', { cause: inner });
+    const outer = new Error('outer', { cause: middle });
+    expect(causesOf(outer)).toEqual([outer, middle, inner]);
+  });
+
+  test('follows the first error of several', () => {
+    const first = new Error('first');
+    const several = new AggregateError([first, new Error('second')]);
+    expect(causesOf(several)).toEqual([several, first]);
+  });
+
+  test('ends where errors cause each other in a circle', () => {
+    const one = new Error('one');
+    one.cause = new Error('other', { cause: one });
+    expect(causesOf(one)).toHaveLength(8);
+  });
+
+  test.each([undefined, null])('gives nothing for %s', (thrown) => {
+    expect(causesOf(thrown)).toEqual([]);
+  });
+});
+
+test('codeOf gives a code that is a text', () => {
+  expect([{ code: 'E1' }, { code: 1 }, { code: '' }, {}, null, 'E1'].map(codeOf)).toEqual(['E1', ...Array(5).fill(undefined)]);
+});
+
+describe('safeCause', () => {
+  test('keeps name, message, code and stack of every cause', () => {
+    const inner = Object.assign(new RangeError('connect refused'), { code: 'ECONNREFUSED' });
+    const cause = safeCause(new TypeError('fetch failed', { cause: inner }), knowing());
+    expect(cause).toMatchObject({ name: 'TypeError', message: 'fetch failed', stack: expect.stringContaining('safe-cause.test.ts') });
+    expect(cause?.cause).toMatchObject({ name: 'RangeError', message: 'connect refused', code: 'ECONNREFUSED' });
+  });
+
+  test('keeps nothing else: no request, no headers, no options', () => {
+    const request = new Request('https://pets.test/v1', { headers: { authorization: `Bearer ${KEY}` } });
+    const cause = safeCause(Object.assign(new Error('failed'), { request, headers: { authorization: KEY }, code: 'E1' }), knowing());
+    expect(inspect(cause, { depth: 9, showHidden: true })).not.toContain(KEY);
+    expect(cause).not.toHaveProperty('request');
+    expect(cause).not.toHaveProperty('headers');
+  });
+
+  test('hides the key in name, message, code and stack', () => {
+    const thrown = Object.assign(new Error(`Invalid header value: Bearer ${KEY}`), { code: KEY, name: KEY });
+    expect(inspect(safeCause(thrown, knowing()), { showHidden: true })).not.toContain(KEY);
+  });
+
+  test('makes an error of what is none', () => {
+    expect(safeCause('gone', knowing())).toMatchObject({ name: 'Error', message: 'gone' });
+    expect(safeCause(undefined, knowing())).toBeUndefined();
+  });
+});

@@ -1,0 +1,103 @@
+import { describe, expect, test } from 'vitest';
+import { Redactor } from '../../src/redactor.ts';
+import { type FailedAnswer, statusFailure } from '../../src/transport/status-failure.ts';
+import { makeCall } from '../support/call.ts';
+
+const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
+const KEY = 'psk_hunter2';
+
+/** The failure of an update's first attempt that was answered so. */
+function failureOf(status: number, failed: Partial<FailedAnswer> = {}, answer: Partial<FailedAnswer['answer']> = {}) {
+  const call = makeCall();
+  call.sent();
+  const redactor = new Redactor();
+  redactor.learn(KEY);
+  const nothing = { bodyText: '', location: null, address: 'https://pets.test/v1/inventory/42', reopensAtMs: undefined };
+  return statusFailure({ ...nothing, ...failed, answer: { status, receivedAtMs: NOW_MS, ...answer } }, call, redactor);
+}
+
+describe('statusFailure', () => {
+  test.each([
+    [400, 'BadRequestError', 'bad-request', 'rejected'],
+    [401, 'AuthenticationError', 'authentication', 'rejected'],
+    [404, 'NotFoundError', 'not-found', 'rejected'],
+    [429, 'RateLimitError', 'rate-limit', 'rejected'],
+    [500, 'ServerError', 'server', 'unknown'],
+    [501, 'ServerError', 'server', 'rejected'],
+    [503, 'ServerError', 'server', 'unknown'],
+    [505, 'ServerError', 'server', 'rejected'],
+    [599, 'ServerError', 'server', 'unknown'],
+    [301, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
+    [403, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
+    [408, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
+    [418, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
+    [422, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
+  ])('makes of %i a %s of the kind %s, the change %s', (status, name, kind, outcome) => {
+    expect(failureOf(status)).toMatchObject({ name, kind, status, outcome, code: `http_${status}`, attempts: 1, petId: 42 });
+  });
+
+  test("says what could not be done, the status, the body's code and message", () => {
+    const failure = failureOf(404, { bodyText: '{"code":"pet_missing","message":"No such pet","status":404}' });
+    expect(failure).toMatchObject({
+      code: 'pet_missing',
+      message: 'Cannot update pet 42: the service answered 404 pet_missing: No such pet',
+    });
+    expect(failure.bodyText).toBeUndefined();
+  });
+
+  test.each([
+    ['{"code":"x"}', 'the service answered 500 x', 'x'],
+    ['{"message":"It broke"}', 'the service answered 500: It broke', 'http_500'],
+    ['', 'the service answered 500 without an Error body', 'http_500'],
+    ['<html>', 'the service answered 500 without an Error body', 'http_500'],
+  ])('reads the body %j as far as it goes', (bodyText, message, code) => {
+    expect(failureOf(500, { bodyText })).toMatchObject({ message: `Cannot update pet 42: ${message}`, code });
+  });
+
+  test('lets the status line win over the body', () => {
+    expect(failureOf(404, { bodyText: '{"code":"x","message":"y","status":500}' })).toMatchObject({ name: 'NotFoundError', status: 404 });
+  });
+
+  test('keeps the beginning of a body that is no Error body', () => {
+    expect(failureOf(502, { bodyText: `<h1>Bad gateway for ${KEY}</h1>` }).bodyText).toBe('<h1>Bad gateway for ***</h1>');
+  });
+
+  test('tells what Retry-After said and when the same call may be sent', () => {
+    expect(failureOf(429, {}, { retryAfterMs: 30_000 })).toMatchObject({
+      retryAfterMs: 30_000,
+      retryAt: new Date(NOW_MS + 30_000),
+      message: expect.stringContaining('(nothing may be sent until 2026-11-21T10:00:30.000Z)'),
+    });
+    expect(failureOf(429, { reopensAtMs: NOW_MS + 31_000 }, { retryAfterMs: 30_000 })).toMatchObject({
+      retryAt: new Date(NOW_MS + 31_000),
+    });
+    expect(failureOf(429)).toMatchObject({ retryAt: undefined, retryAfterMs: undefined });
+  });
+
+  test('tells what X-RateLimit-* said', () => {
+    const rateLimit = { limit: 60, remaining: 0, resetAtMs: NOW_MS };
+    expect(failureOf(429, {}, { rateLimit }).rateLimit).toEqual({ limit: 60, remaining: 0, resetAt: new Date(NOW_MS) });
+    expect(failureOf(429).rateLimit).toBeUndefined();
+  });
+
+  test.each([
+    ['https://other.test/v1/inventory', 'https://other.test/v1/inventory'],
+    ['/v2/inventory', 'https://pets.test/v2/inventory'],
+    ['43', 'https://pets.test/v1/inventory/43'],
+    ['https://user:secret@other.test:8443/login?token=secret#secret', 'https://other.test:8443/login'],
+    [`https://other.test/${KEY}`, 'https://other.test/***'],
+  ])('tells the location %s as %s, and that it is not followed', (location, told) => {
+    expect(failureOf(307, { location })).toMatchObject({
+      location: told,
+      message: `Cannot update pet 42: the service answered 307 without an Error body; the redirect to ${told} is not followed`,
+    });
+  });
+
+  test.each([null, 'https://', 'http://[x'])('tells no location for %j', (location) => {
+    expect(failureOf(302, { location })).toMatchObject({ location: undefined });
+  });
+
+  test('knows the redirect whose status a browser hides', () => {
+    expect(failureOf(0)).toMatchObject({ name: 'UnexpectedStatusError', message: expect.stringContaining('answered with a redirect') });
+  });
+});
