@@ -1,17 +1,37 @@
 import { defineConfig } from 'tsup';
 
-export default defineConfig({
+/** What the sandbox and the command line bring with them, so that installing the SDK stays four packages. */
+const bundled = ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-parse', 'cli-progress'];
+
+const library = defineConfig({
   entry: { index: 'src/index.ts', sandbox: 'src/sandbox/index.ts', node: 'src/node/index.ts' },
   format: ['esm'],
   target: 'es2023',
   platform: 'neutral',
   splitting: true,
   dts: true,
-  clean: true,
+  // The command line is built beside it, at the same time.
+  clean: ['!**/cli.*'],
   sourcemap: true,
-  // The sandbox and the command line bring their libraries with them, so that installing the SDK stays four packages.
-  noExternal: ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-parse', 'cli-progress'],
+  noExternal: bundled,
   // tsup strips `node:` by default, and `node:sqlite` exists under no other name.
   removeNodeProtocol: false,
   external: [/^node:/],
 });
+
+const commandLine = defineConfig({
+  entry: { cli: 'src/cli/main.ts' },
+  format: ['esm'],
+  target: 'es2023',
+  platform: 'node',
+  splitting: false,
+  clean: false,
+  noExternal: bundled,
+  removeNodeProtocol: false,
+  // cli-progress is CommonJS and asks for Node's modules by `require`.
+  banner: {
+    js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+  },
+});
+
+export default [library, commandLine];

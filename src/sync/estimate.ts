@@ -1,10 +1,10 @@
 import { PLANS } from '../contract/plans.ts';
-import type { Quota, QuotaWindow } from './inventory-client.ts';
+import type { SyncQuota, SyncQuotaWindow } from './inventory-client.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-const FREE_QUOTA: Quota = {
+const FREE_QUOTA: SyncQuota = {
   minute: { limit: PLANS.free.requestsPerMinute },
   day: {},
 };
@@ -20,12 +20,12 @@ interface Windows {
 /**
  * How long requests have to wait for quota, in milliseconds; what the service needs for its answers comes on top.
  *
- * Without a known quota the free plan's limit per minute is assumed.
+ * A client that tells no quota is taken to be on the free plan; a window without a limit admits everything.
  */
-export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: number): number {
+export function estimateMs(requests: number, quota: SyncQuota = FREE_QUOTA, nowMs: number): number {
   const closedMs = Math.max(0, (quota.closedUntil?.getTime() ?? nowMs) - nowMs);
-  const day = windows(quota.day, Number.POSITIVE_INFINITY, DAY_MS, nowMs);
-  const minute = windows(quota.minute, PLANS.free.requestsPerMinute, MINUTE_MS, nowMs);
+  const day = windows(quota.day, DAY_MS, nowMs);
+  const minute = windows(quota.minute, MINUTE_MS, nowMs);
   if (requests <= day.left) return Math.max(closedMs, waitMs(requests, minute));
   // The last day begins with a fresh minute.
   const onLastDay = (requests - day.left) % day.limit || day.limit;
@@ -33,19 +33,18 @@ export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: n
 }
 
 /** Whether this many requests fit into what is left of the day; `undefined` where the day's quota is not known. */
-export function fitsToday(requests: number, quota: Quota | undefined): boolean | undefined {
+export function fitsToday(requests: number, quota: SyncQuota | undefined): boolean | undefined {
   const left = quota?.day.remaining;
   return left === undefined ? undefined : requests <= left;
 }
 
-function windows({ limit, remaining, resetAt }: QuotaWindow, otherwise: number, lengthMs: number, nowMs: number): Windows {
-  const known = limit ?? otherwise;
+function windows({ limit = Number.POSITIVE_INFINITY, remaining, resetAt }: SyncQuotaWindow, lengthMs: number, nowMs: number): Windows {
   const untilReset = resetAt === undefined ? lengthMs : resetAt.getTime() - nowMs;
   // A reset that has passed gave the window back.
   const hasTurned = untilReset <= 0;
   return {
-    left: hasTurned ? known : (remaining ?? known),
-    limit: Math.max(1, known),
+    left: hasTurned ? limit : (remaining ?? limit),
+    limit: Math.max(1, limit),
     resetInMs: hasTurned ? lengthMs : untilReset,
     lengthMs,
   };

@@ -7,7 +7,7 @@ export interface SyncCallOptions {
 }
 
 /** What is known of one window of a key's quota. */
-export interface QuotaWindow {
+export interface SyncQuotaWindow {
   /** Requests that the window admits. */
   readonly limit?: number | undefined;
   /** Requests left in the window. */
@@ -16,9 +16,9 @@ export interface QuotaWindow {
 }
 
 /** What a client knows of its key's quota. */
-export interface Quota {
-  readonly minute: QuotaWindow;
-  readonly day: QuotaWindow;
+export interface SyncQuota {
+  readonly minute: SyncQuotaWindow;
+  readonly day: SyncQuotaWindow;
   /** Nothing is sent before this instant. */
   readonly closedUntil?: Date | undefined;
 }
@@ -28,5 +28,5 @@ export interface InventoryClient {
   streamInventory(options: SyncCallOptions): AsyncIterable<{ petId: PetId; quantity: number }>;
   updateInventory(petId: PetId, update: { quantity: number }, options: SyncCallOptions): PromiseLike<unknown>;
   /** Without it, estimates assume the limits of the free plan. */
-  readonly quota?: Quota;
+  readonly quota?: SyncQuota;
 }

@@ -1,5 +1,5 @@
 import { estimateMs } from './estimate.ts';
-import type { InventoryClient, Quota } from './inventory-client.ts';
+import type { InventoryClient, SyncQuota } from './inventory-client.ts';
 import type { StockJob } from './stock-job.ts';
 
 /** How far a synchronisation is. */
@@ -115,7 +115,7 @@ function settled(job: StockJob): number {
   return job.count('done') + job.failed.size;
 }
 
-function closedUntil(quota: Quota | undefined, nowMs: number): Date | undefined {
+function closedUntil(quota: SyncQuota | undefined, nowMs: number): Date | undefined {
   const ends = [quota?.closedUntil, ...[quota?.day, quota?.minute].map((window) => (window?.remaining === 0 ? window.resetAt : undefined))];
   return ends.filter((end) => end !== undefined && end.getTime() > nowMs).sort((a, b) => Number(b) - Number(a))[0];
 }

@@ -53,7 +53,7 @@ async function runJob({ client, job, history, options, concurrency }: JobParts):
   const stoppedListing = await listInto(job, { client, progress, signal, now });
   if (stoppedListing) return reportOf(job, stoppedListing);
   await log.noteAll(endListing(job));
-  await options.review?.(reviewed(job));
+  await options.review?.({ [Symbol.iterator]: () => reviewed(job) });
   if (dryRun) return reportOf(job, undefined);
 
   progress.beginUpdates(job);

@@ -27,7 +27,7 @@ export interface SyncOptions {
   signal?: AbortSignal | undefined;
   /** Called for every thousand items of the list, for every update, and at the end. */
   onProgress?: ((progress: SyncProgress) => void) | undefined;
-  /** Sees the changes after the list and before the first update; what it throws ends the run, and nothing is sent. */
+  /** Sees the changes, as often as it likes, after the list and before the first update; what it throws ends the run, and nothing is sent. */
   review?: ((changes: Iterable<ReviewedChange>) => void | Promise<void>) | undefined;
   /**
    * The clock, in milliseconds since 1970.

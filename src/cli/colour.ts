@@ -1,0 +1,12 @@
+import type { Terminal, TextStream } from './terminal.ts';
+
+const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
+
+/** Paints text for one stream, or leaves it as it is. */
+export type Paint = (colour: keyof typeof CODES, text: string) => string;
+
+/** Colours are for terminals, and NO_COLOR (no-color.org) turns them off whatever its value. */
+export function paintFor(stream: TextStream, { env }: Pick<Terminal, 'env'>): Paint {
+  const isOn = stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
+  return (colour, text) => (isOn ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text);
+}

@@ -1,0 +1,66 @@
+import type { InventoryItem } from '../../contract/models.ts';
+import { type Paint, paintFor } from '../colour.ts';
+import { type CommonOptions, connect } from '../connect.ts';
+import { counted } from '../duration.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { interruptSignal } from '../interrupt.ts';
+import { jsonText } from '../json-text.ts';
+import { tableHeader, tableRow } from '../table.ts';
+import { type Terminal, tell, writeText } from '../terminal.ts';
+
+export interface ListOptions extends CommonOptions {
+  csv?: boolean;
+  status?: string;
+}
+
+type Item = InventoryItem<'bigint'>;
+
+/** How a list is written: what comes first, each item, and what comes last. */
+interface Format {
+  first: string;
+  item(item: Item, index: number): string;
+  last(count: number): string;
+}
+
+/** Writes the inventory as it comes, in flat memory. */
+export async function list(options: ListOptions, terminal: Terminal): Promise<ExitCode> {
+  const client = await connect(options, terminal);
+  const { signal, stopListening } = interruptSignal(terminal);
+  const format = formatOf(options, paintFor(terminal.stdout, terminal));
+  let count = 0;
+  try {
+    await writeText(terminal.stdout, format.first);
+    for await (const batch of client.streamInventory({ signal }).batches()) {
+      const items = options.status === undefined ? batch : batch.filter(({ status }) => status === options.status);
+      await writeText(terminal.stdout, items.map((item, index) => format.item(item, count + index)).join(''));
+      count += items.length;
+    }
+    await writeText(terminal.stdout, format.last(count));
+  } finally {
+    stopListening();
+    client.close();
+  }
+  if (terminal.stdout.isTTY && !options.json && !options.csv) tell(terminal, counted(count, 'pet'));
+  return EXIT.done;
+}
+
+function formatOf({ json, csv }: ListOptions, paint: Paint): Format {
+  if (json)
+    return {
+      first: '[',
+      item: (item, index) => `${index > 0 ? ',' : ''}\n  ${jsonText(item)}`,
+      last: (count) => (count > 0 ? '\n]\n' : ']\n'),
+    };
+  if (csv)
+    return {
+      first: 'petId,quantity,status\n',
+      item: (item) => `${item.petId},${item.quantity},${csvField(item.status)}\n`,
+      last: () => '',
+    };
+  return { first: tableHeader(paint), item: (item) => tableRow(item, paint), last: () => '' };
+}
+
+/** RFC 4180 section 2; a text that a spreadsheet would take for a formula is not one of the service's. */
+function csvField(text: string): string {
+  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}

@@ -1,0 +1,56 @@
+import type { PlanLimits } from '../../contract/plans.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { interruptSignal } from '../interrupt.ts';
+import { jsonText } from '../json-text.ts';
+import { type Terminal, tell, writeText } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface SandboxCommandOptions {
+  json?: boolean;
+  verbose?: boolean;
+  port: string;
+  db?: string;
+  pets: string;
+  limits?: string;
+}
+
+/** Serves a sandbox until it is interrupted. Its address and keys come on stdout as variables, ready for `eval` or an .env file. */
+export async function sandbox(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
+  const limits = options.limits === undefined ? undefined : parseLimits(options.limits);
+  const { serveSandbox } = await import('../../node/serve.ts');
+  const served = await serveSandbox({
+    port: wholeNumber('port', options.port),
+    pets: wholeNumber('pets', options.pets),
+    ...(options.db !== undefined && { db: options.db }),
+    ...(limits && { plans: { free: limits, pro: limits, business: limits } }),
+  });
+  const { signal, stopListening } = interruptSignal(terminal);
+  try {
+    await writeText(
+      terminal.stdout,
+      options.json ? `${jsonText({ url: served.url, keys: served.keys })}\n` : variables(served.url, served.keys.pro),
+    );
+    tell(terminal, `The sandbox is at ${served.pageUrl}; Ctrl-C ends it`);
+    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+  } finally {
+    stopListening();
+    await served.close();
+  }
+  return EXIT.done;
+}
+
+function variables(url: string, key: string): string {
+  return `PETSTORE_BASE_URL=${url}\nPETSTORE_API_KEY=${key}\n`;
+}
+
+function wholeNumber(option: string, text: string): number {
+  if (/^\d{1,9}$/.test(text)) return Number(text);
+  throw new UsageError(`Cannot use --${option} ${text}: it must be a whole number`);
+}
+
+/** `300/10000`: requests a minute and a day; `300`: a minute only. */
+function parseLimits(text: string): PlanLimits {
+  const [, perMinute, perDay] = /^([1-9]\d{0,8})(?:\/([1-9]\d{0,8}))?$/.exec(text) ?? [];
+  if (perMinute === undefined) throw new UsageError(`Cannot use --limits ${text}: it must be requests a minute and a day, such as 60/1000`);
+  return { requestsPerMinute: Number(perMinute), ...(perDay !== undefined && { requestsPerDay: Number(perDay) }) };
+}

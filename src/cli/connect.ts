@@ -1,0 +1,78 @@
+import { PetStoreClient } from '../client.ts';
+import type { Logger } from '../events.ts';
+import { duration } from './duration.ts';
+import { type Terminal, tell } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
+
+/** The options that every command has. */
+export interface CommonOptions {
+  json?: boolean;
+  verbose?: boolean;
+  sandbox?: boolean;
+  baseUrl?: string;
+  environment?: string;
+  plan?: string;
+}
+
+/** Ids come out exact, however long they are. */
+export type Client = PetStoreClient<'bigint'>;
+
+const PLANS = ['free', 'pro', 'business', 'unlimited'] as const;
+const ENVIRONMENTS = ['production', 'staging'] as const;
+
+/** A wait shorter than this is not worth a line. */
+const TOLD_WAIT_MS = 2_000;
+
+/** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
+export async function connect(options: CommonOptions, terminal: Terminal): Promise<Client> {
+  const logger = loggerFor(options, terminal);
+  const client = options.sandbox ? await connectToSandbox(logger) : connectToService(options, logger);
+  tellWaits(client, terminal);
+  return client;
+}
+
+function connectToService({ baseUrl, environment, plan }: CommonOptions, logger: Logger): Client {
+  const named = wordOf('environment', environment, ENVIRONMENTS);
+  return new PetStoreClient({
+    int64: 'bigint',
+    logger,
+    environment: named,
+    plan: wordOf('plan', plan, PLANS),
+    baseUrl: baseUrl !== undefined && named === 'staging' ? { staging: baseUrl } : baseUrl,
+  });
+}
+
+async function connectToSandbox(logger: Logger): Promise<Client> {
+  const { createSandbox } = await import('../sandbox/index.ts');
+  const { keys, baseUrl, fetch } = createSandbox();
+  return new PetStoreClient({ int64: 'bigint', logger, environment: 'production', apiKey: keys.pro, plan: 'pro', baseUrl, fetch });
+}
+
+function wordOf<Word extends string>(option: string, value: string | undefined, words: readonly Word[]): Word | undefined {
+  const word = words.find((known) => known === value);
+  if (value !== undefined && word === undefined) throw new UsageError(`Cannot use --${option} ${value}: it must be ${words.join(', ')}`);
+  return word;
+}
+
+const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
+
+/** Logs go to stderr: stdout is for data. */
+function loggerFor({ verbose }: CommonOptions, terminal: Terminal): Logger {
+  const named = terminal.env.PETSTORE_LOG || (verbose ? 'debug' : 'off');
+  const from = named === 'off' ? LEVELS.length : LEVELS.map(String).indexOf(named);
+  if (from < 0) throw new UsageError(`Cannot use PETSTORE_LOG=${named}: it must be ${LEVELS.join(', ')} or off`);
+  const log = (level: number) => (message: string) => (level >= from ? tell(terminal, message) : undefined);
+  return { debug: log(0), info: log(1), warn: log(2), error: log(3) };
+}
+
+/** Says once for every closing of the gate that it is being waited for. */
+function tellWaits(client: Client, terminal: Terminal): void {
+  if (terminal.stderr.isTTY) return;
+  let toldUntilMs = 0;
+  client.on('wait', ({ reason, ms }) => {
+    const untilMs = terminal.now() + ms;
+    if (ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
+    toldUntilMs = untilMs;
+    tell(terminal, `petstore: waiting ${duration(ms)} (${reason})`);
+  });
+}

@@ -1,0 +1,70 @@
+import { pipeline, Readable } from 'node:stream';
+import { CsvError, parse } from 'csv-parse';
+import type { WantedEntry } from '../../sync/index.ts';
+import { badRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
+
+/** Where the columns stand; -1 for one that is not there. */
+interface Columns {
+  petId: number;
+  quantity: number;
+  adjust: number;
+}
+
+/** Reads CSV (RFC 4180) with a header; commas, semicolons or tabs between the fields, other columns are passed over. */
+export async function* csvRows(text: AsyncIterable<string>, name: string): AsyncGenerator<WantedEntry> {
+  let columns: Columns | undefined;
+  for await (const { fields, row } of parsedRows(text, name)) {
+    if (columns) yield wantedRow(pick(fields, columns), { name, row });
+    else columns = columnsOf(fields, name);
+  }
+}
+
+interface ParsedRow {
+  fields: string[];
+  /** The line at which the row ends, from 1. */
+  row: number;
+}
+
+async function* parsedRows(text: AsyncIterable<string>, name: string): AsyncGenerator<ParsedRow> {
+  const parser = parse({
+    bom: true,
+    trim: true,
+    skip_empty_lines: true,
+    delimiter: [',', ';', '\t'],
+    max_record_size: MAX_ROW,
+    on_record: (fields: string[], { lines }) => [...fields, String(lines)],
+  });
+  pipeline(Readable.from(text), parser, () => {
+    // Whoever iterates the parser is told.
+  });
+  try {
+    for await (const record of parser) yield { row: Number(record.pop()), fields: record };
+  } catch (error) {
+    throw error instanceof CsvError ? explain(error, name) : error;
+  }
+}
+
+function explain(error: CsvError, name: string): Error {
+  const row = Number(Reflect.get(error, 'lines') ?? 1);
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return tooLong({ name, row });
+  const reason = error.message.replace(/ on line \d+$| at line \d+$/, '').replace(/^./, (first) => first.toLowerCase());
+  return badRow({ name, row }, reason.split('\n')[0] ?? reason);
+}
+
+function columnsOf(header: string[], name: string): Columns {
+  const names = header.map((column) => column.toLowerCase());
+  const find = (column: string): number => {
+    const index = names.indexOf(column.toLowerCase());
+    if (names.lastIndexOf(column.toLowerCase()) !== index) throw badRow({ name, row: 1 }, `the column ${column} is there twice`);
+    return index;
+  };
+  const columns = { petId: find('petId'), quantity: find('quantity'), adjust: find('adjust') };
+  const found = `found ${header.join(', ').slice(0, 80)}`;
+  if (columns.petId < 0) throw badRow({ name, row: 1 }, `the column petId is missing (${found})`);
+  if (columns.quantity < 0 && columns.adjust < 0) throw badRow({ name, row: 1 }, `a column quantity or adjust is missing (${found})`);
+  return columns;
+}
+
+function pick(fields: string[], { petId, quantity, adjust }: Columns): { petId?: unknown; quantity?: unknown; adjust?: unknown } {
+  return { petId: fields[petId], quantity: fields[quantity], adjust: fields[adjust] };
+}

@@ -1,0 +1,64 @@
+/** Where a scanner is inside a JSON text. */
+interface State {
+  depth: number;
+  isInString: boolean;
+  isEscaped: boolean;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+const COMMA = 0x2c;
+const OPENING: readonly number[] = [0x5b, 0x7b];
+const CLOSING: readonly number[] = [0x5d, 0x7d];
+
+/**
+ * Cuts the text of a JSON array into the texts of its elements as it comes; whether these are valid is for a parser to say.
+ *
+ * Only brackets, commas and strings count, so that a cut never falls inside an element.
+ */
+export class JsonElements {
+  readonly #state: State = { depth: 0, isInString: false, isEscaped: false };
+  #rest = '';
+  #isClosed = false;
+
+  /** What of the element under way has come so far. */
+  get rest(): string {
+    return this.#rest;
+  }
+
+  /** Whether the array has ended, and nothing came after it. */
+  get isComplete(): boolean {
+    return this.#isClosed && this.#rest.trim() === '';
+  }
+
+  /** Takes the next part of the text. */
+  *push(chunk: string): Generator<string> {
+    const scanned = this.#rest.length;
+    const text = this.#rest + chunk;
+    let start = 0;
+    for (let index = scanned; index < text.length; index++) {
+      const boundary = this.#isClosed ? 'none' : this.#step(text.charCodeAt(index));
+      if (boundary === 'none') continue;
+      if (boundary !== 'open') yield text.slice(start, index);
+      start = index + 1;
+    }
+    this.#rest = text.slice(start);
+  }
+
+  /** Tells whether the array opens or closes here, or an element ends. */
+  #step(code: number): 'none' | 'open' | 'end' | 'close' {
+    const state = this.#state;
+    if (state.isInString) {
+      if (state.isEscaped) state.isEscaped = false;
+      else if (code === BACKSLASH) state.isEscaped = true;
+      else if (code === QUOTE) state.isInString = false;
+      return 'none';
+    }
+    if (code === QUOTE) state.isInString = true;
+    if (code === COMMA) return state.depth === 1 ? 'end' : 'none';
+    if (OPENING.includes(code)) return ++state.depth === 1 ? 'open' : 'none';
+    if (!CLOSING.includes(code) || --state.depth > 0) return 'none';
+    this.#isClosed = true;
+    return 'close';
+  }
+}

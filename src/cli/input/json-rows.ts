@@ -1,0 +1,56 @@
+import type { WantedEntry } from '../../sync/index.ts';
+import { JsonElements } from './json-elements.ts';
+import { badRow, MAX_ROW, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
+
+/** A petId of so many digits that a double may round it. */
+const LONG_PET_ID = /("petId"\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
+
+/** Reads a JSON array of objects; a row is an element. */
+export async function* jsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<WantedEntry> {
+  const elements = new JsonElements();
+  let row = 0;
+  for await (const chunk of text) {
+    for (const element of elements.push(chunk)) {
+      row += 1;
+      if (row > 1 || element.trim() !== '' || !elements.isComplete) yield parseRow(element, { name, row });
+    }
+    if (elements.rest.length > MAX_ROW) throw tooLong({ name, row: row + 1 });
+  }
+  if (!elements.isComplete) throw badRow({ name, row: row + 1 }, 'the array is not closed, or something comes after it');
+}
+
+/** Reads an object a line; a row is a line, and empty lines are passed over. */
+export async function* ndjsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<WantedEntry> {
+  let rest = '';
+  let row = 0;
+  for await (const chunk of text) {
+    const lines = (rest + chunk).split('\n');
+    rest = lines.pop() ?? '';
+    for (const line of lines) {
+      row += 1;
+      if (line.trim() !== '') yield parseRow(line, { name, row });
+    }
+    if (rest.length > MAX_ROW) throw tooLong({ name, row: row + 1 });
+  }
+  if (rest.trim() !== '') yield parseRow(rest, { name, row: row + 1 });
+}
+
+function parseRow(text: string, place: Place): WantedEntry {
+  if (text.length > MAX_ROW) throw tooLong(place);
+  const value = parseJson(text.replace(LONG_PET_ID, '$1"$2"'));
+  if (value === undefined) throw badRow(place, 'it is not valid JSON');
+  if (!isFields(value)) throw badRow(place, 'it must be an object with petId and quantity or adjust');
+  return wantedRow(value, place);
+}
+
+function parseJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+function isFields(value: unknown): value is RowFields {
+  return typeof value === 'object' && value !== null && !Array.isArray(value);
+}

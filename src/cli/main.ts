@@ -1,0 +1,23 @@
+import { runCli } from './run-cli.ts';
+import type { Terminal } from './terminal.ts';
+
+const terminal: Terminal = {
+  stdin: process.stdin,
+  stdout: process.stdout,
+  stderr: process.stderr,
+  env: process.env,
+  onInterrupt: (listener) => {
+    process.on('SIGINT', listener);
+    return () => process.off('SIGINT', listener);
+  },
+  exit: (code) => process.exit(code),
+  now: Date.now,
+};
+
+// Failed writes are told to whoever wrote; without a listener they would end the process with a stack.
+process.stdout.on('error', () => {});
+process.stderr.on('error', () => {});
+
+process.exitCode = await runCli(process.argv.slice(2), terminal);
+// What is still open, such as a stdin that nobody reads to its end, shall not keep the process.
+process.stdin.unref?.();

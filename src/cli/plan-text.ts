@@ -1,0 +1,64 @@
+import { estimateMs, fitsToday } from '../sync/estimate.ts';
+import type { ReviewedChange, SyncQuota, SyncReport } from '../sync/index.ts';
+import { type Paint, paintFor } from './colour.ts';
+import { counted, duration } from './duration.ts';
+import { jsonText } from './json-text.ts';
+import { type Terminal, writeText } from './terminal.ts';
+
+/** What a plan is written from. */
+interface PlanParts {
+  report: SyncReport;
+  quota: SyncQuota;
+  /** What the input is called. */
+  name: string;
+  options: { json?: boolean };
+  terminal: Terminal;
+}
+
+/** Changes that are written at once. */
+const BATCH = 1000;
+
+/** Writes a plan like a diff, or as one JSON object. */
+export async function writePlan(changes: Iterable<ReviewedChange>, { report, quota, name, options, terminal }: PlanParts): Promise<void> {
+  const requests = report.pending.length + 1;
+  const cost = { requests, estimatedMs: estimateMs(requests, quota, terminal.now()), fitsToday: fitsToday(requests, quota) };
+  const { unchanged, missing, failed } = report;
+  if (options.json) return writeText(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...cost })}\n`);
+  const paint = paintFor(terminal.stdout, terminal);
+  await writeText(terminal.stdout, `${paint('bold', '--- the stock now')}\n${paint('bold', `+++ ${name}`)}\n`);
+  for (const lines of batches(planLines(changes, report, paint))) await writeText(terminal.stdout, lines);
+  await writeText(terminal.stdout, `${summary(report, cost)}\n`);
+}
+
+function* planLines(changes: Iterable<ReviewedChange>, { missing, failed }: SyncReport, paint: Paint): Generator<string> {
+  for (const { petId, from, to, adjust } of changes) {
+    const note = adjust === undefined ? '' : `  (${adjust > 0 ? '+' : ''}${adjust})`;
+    yield `${paint('red', `- ${petId}  ${from}`)}\n${paint('green', `+ ${petId}  ${to}${note}`)}\n`;
+  }
+  for (const petId of missing) yield `${paint('yellow', `? ${petId}  missing in the service's list`)}\n`;
+  for (const { petId, error } of failed) yield `${paint('yellow', `! ${petId}  ${error.message}`)}\n`;
+}
+
+function* batches(lines: Iterable<string>): Generator<string> {
+  let batch: string[] = [];
+  for (const line of lines) {
+    if (batch.push(line) < BATCH) continue;
+    yield batch.join('');
+    batch = [];
+  }
+  yield batch.join('');
+}
+
+function summary(
+  { pending, unchanged, missing, failed }: SyncReport,
+  { requests, estimatedMs, fitsToday: fits }: { requests: number; estimatedMs: number; fitsToday: boolean | undefined },
+): string {
+  const counts = [
+    counted(pending.length, 'change'),
+    `${unchanged} unchanged`,
+    `${missing.length} missing`,
+    ...(failed.length > 0 ? [`${failed.length} failed`] : []),
+  ];
+  const today = fits === undefined ? '' : `; today's quota ${fits ? 'suffices' : 'does not suffice'}`;
+  return `${counts.join(', ')}: ${counted(requests, 'request')}, ${estimatedMs === 0 ? 'no waiting for quota' : `about ${duration(estimatedMs)}`}${today}`;
+}

@@ -1,0 +1,83 @@
+import { Command } from 'commander';
+import packageJson from '../../package.json' with { type: 'json' };
+import { type ListOptions, list } from './commands/list.ts';
+import { quota } from './commands/quota.ts';
+import { type SandboxCommandOptions, sandbox } from './commands/sandbox.ts';
+import { set } from './commands/set.ts';
+import { type SyncCommandOptions, sync } from './commands/sync.ts';
+import type { CommonOptions } from './connect.ts';
+import type { ExitCode } from './exit-code.ts';
+import type { Terminal } from './terminal.ts';
+
+const ENVIRONMENT_HELP = `
+Environment: PETSTORE_API_KEY, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
+Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted`;
+
+/** The commands, their arguments and options; `exit` gets the code of the command that was run. */
+export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void): Command {
+  const program = new Command('petstore')
+    .description('The pet store inventory from the command line; --sandbox tries any command without a key')
+    .version(packageJson.version)
+    .exitOverride()
+    .configureOutput({
+      writeOut: (text) => terminal.stdout.write(text),
+      writeErr: (text) => terminal.stderr.write(text),
+      outputError: (text, write) => write(text.replace(/^error: /, 'petstore: ').replace(/\n(?=.)/g, ' ')),
+    })
+    .addHelpText('after', ENVIRONMENT_HELP);
+  addListCommands(program, terminal, exit);
+  addSyncCommand(program, terminal, exit);
+  addSandboxCommand(program, terminal, exit);
+  return program;
+}
+
+function addListCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  withCommonOptions(program.command('list').description('list the stock of all pets, as it comes'))
+    .option('--csv', 'write CSV: petId,quantity,status')
+    .option('--status <status>', 'only pets of this status, such as available, pending or sold')
+    .action(async (options: ListOptions) => exit(await list(options, terminal)));
+  withCommonOptions(program.command('set <petId> <quantity>').description('set the stock of one pet')).action(
+    async (petId: string, quantity: string, options: CommonOptions) => exit(await set({ petId, quantity }, options, terminal)),
+  );
+  withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)")).action(
+    async (options: CommonOptions) => exit(await quota(options, terminal)),
+  );
+}
+
+function addSyncCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  withCommonOptions(
+    program.command('sync <file>').description('bring the stock to the state of a file with the fewest requests; - reads stdin'),
+  )
+    .option('--dry-run', 'print the changes like a diff, and send none')
+    .option('--journal <path>', 'keep a journal of this job; run it again with the same one to go on')
+    .option('--allow-negative', 'let adjustments make a stock negative')
+    .option('--concurrency <number>', 'updates under way at once', '16')
+    .addHelpText(
+      'after',
+      '\nThe file: CSV with a header, a JSON array or NDJSON, with petId and either quantity or adjust (+5, -2) in each row.',
+    )
+    .action(async (file: string, options: SyncCommandOptions) => exit(await sync(file, options, terminal)));
+}
+
+function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  program
+    .command('sandbox')
+    .description('serve the whole service on this machine, with keys and limits of its own')
+    .option('--port <port>', 'the port; 0 takes a free one', '8080')
+    .option('--db <path>', 'a file that keeps the stock (SQLite)')
+    .option('--pets <number>', 'made-up pets in a new stock', '12')
+    .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
+    .option('--json', 'write address and keys as JSON')
+    .option('-v, --verbose', 'show everything that is known of an error')
+    .action(async (options: SandboxCommandOptions) => exit(await sandbox(options, terminal)));
+}
+
+function withCommonOptions(command: Command): Command {
+  return command
+    .option('--json', 'write JSON')
+    .option('--sandbox', 'talk to a sandbox inside this process: no key needed, nothing is kept')
+    .option('--base-url <url>', 'the address of the service, ending in /v1')
+    .option('--environment <name>', 'production or staging')
+    .option('--plan <name>', 'free, pro, business or unlimited')
+    .option('-v, --verbose', 'log every request, and show everything that is known of an error');
+}

@@ -1,0 +1,57 @@
+import { describeError } from '../sync/failure.ts';
+import type { FailedUpdate, SyncReport } from '../sync/index.ts';
+import { counted } from './duration.ts';
+import { jsonText } from './json-text.ts';
+
+/** Pets that are named one by one for a human; `--json` names all. */
+const NAMED = 20;
+
+export function reportJson(report: SyncReport): string {
+  const failed = report.failed.map(({ petId, quantity, error }) => ({ petId, quantity, error: describeError(error) }));
+  return `${jsonText({ ...report, failed })}\n`;
+}
+
+export function reportText({ updated, unchanged, missing, failed, pending }: SyncReport): string {
+  const counts = [
+    `${updated} updated`,
+    `${unchanged} unchanged`,
+    `${missing.length} missing`,
+    `${failed.length} failed`,
+    `${pending.length} pending`,
+  ];
+  return [
+    counts.join(', '),
+    ...(missing.length > 0 ? [`missing: ${missing.slice(0, NAMED).join(', ')}${more(missing)}`] : []),
+    ...failed.slice(0, NAMED).map(describeFailed),
+    ...(failed.length > NAMED ? [`failed:${more(failed)}`] : []),
+    '',
+  ].join('\n');
+}
+
+function describeFailed({ petId, quantity, error }: FailedUpdate): string {
+  return `failed: pet ${petId} (quantity ${quantity}): ${error.message.replace(/\s*\n\s*/g, ' ')}`;
+}
+
+function more(list: readonly unknown[]): string {
+  return list.length > NAMED ? ` and ${list.length - NAMED} more (--json names all)` : '';
+}
+
+const REASONS = {
+  abort: 'interrupted',
+  authentication: 'the service refused the key; check PETSTORE_API_KEY',
+  quota: "today's quota is used up",
+} as const;
+
+/** Why a run ended early and how to go on, on one line; `undefined` where it did not. */
+export function explainStop(
+  { stopped, updated, pending }: SyncReport,
+  { journal, resetAt }: { journal: string | undefined; resetAt: Date | undefined },
+): string | undefined {
+  if (stopped === undefined) return undefined;
+  const when = stopped === 'quota' && resetAt ? ` after ${resetAt.toISOString()}` : '';
+  const how =
+    journal === undefined
+      ? `run it again${when} for the rest; with adjustments, only with a --journal`
+      : `run the same command again${when} to go on`;
+  return `petstore: ${REASONS[stopped]}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
+}

@@ -1,0 +1,46 @@
+import { CommanderError } from 'commander';
+import { EXIT, exitCodeOf } from './exit-code.ts';
+import { errorDetails, explainError } from './explain-error.ts';
+import { createProgram } from './program.ts';
+import { type Terminal, tell } from './terminal.ts';
+
+/**
+ * Runs one command and gives its exit code; it never throws and never ends the process by itself.
+ *
+ * @param words What stands after the program's name.
+ */
+export async function runCli(words: readonly string[], terminal: Terminal): Promise<number> {
+  try {
+    let exitCode: number = EXIT.done;
+    const program = createProgram(terminal, (code) => {
+      exitCode = code;
+    });
+    await program.parseAsync(words, { from: 'user' });
+    return exitCode;
+  } catch (error) {
+    return explain(error, terminal, words.includes('--verbose') || words.includes('-v'));
+  }
+}
+
+function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number {
+  // Commander has told what is wrong.
+  if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
+  // `petstore list | head`: the reader has what it wants.
+  if (systemCode(error) === 'EPIPE') return EXIT.done;
+  if (error instanceof DOMException && error.name === 'AbortError') {
+    tell(terminal, 'petstore: interrupted');
+    return EXIT.interrupted;
+  }
+  tell(terminal, `petstore: ${explainError(error)}${isVerbose ? '' : hint(error)}`);
+  if (isVerbose) tell(terminal, errorDetails(error));
+  return exitCodeOf(error);
+}
+
+function systemCode(error: unknown): unknown {
+  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
+}
+
+/** A failure that its message may not explain in full. */
+function hint(error: unknown): string {
+  return exitCodeOf(error) === EXIT.failure ? ' (--verbose shows more)' : '';
+}
