@@ -11,7 +11,7 @@ import { InOrder } from './order/in-order.ts';
 import { Pipeline, type Reply } from './pipeline.ts';
 import type { Gate } from './quota/gate.ts';
 import { gateOf } from './quota/gates.ts';
-import type { Quota } from './quota/ledger.ts';
+import type { Quota } from './quota/quota.ts';
 import { Redactor } from './redactor.ts';
 import { createCredentials } from './transport/credentials.ts';
 import { createHttp } from './transport/http.ts';
@@ -79,7 +79,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
 
   /** What is known of the key's quota now. */
   get quota(): Quota {
-    return this.#gate.ledger.snapshot(Date.now());
+    return this.#gate.quota;
   }
 
   /** Calls `listener` at every event of this name. Gives a function that ends this. What a listener throws harms no call. */
@@ -92,6 +92,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
     this.#pipeline.close(new DOMException('The client was closed', 'AbortError'));
   }
 
+  /** As `close`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
   }

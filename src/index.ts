@@ -13,4 +13,4 @@ export type { BaseUrl, Environment } from './options/base-url.ts';
 export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';
 export type { Reply } from './pipeline.ts';
-export type { Quota, WindowQuota } from './quota/ledger.ts';
+export type { Quota, WindowQuota } from './quota/quota.ts';

@@ -9,6 +9,15 @@ const MINUTE_MS = 60_000;
 /** Kept back, since Remaining is cut to a whole number. */
 const RESERVE = 1;
 
+/** What an answer is read against. */
+export interface BucketContext {
+  /** Requests that are still out. */
+  unanswered: number;
+  /** Counts what the plan allows. */
+  ceiling: SendCount;
+  nowMs: number;
+}
+
 /**
  * A token bucket shows itself by its Reset, the instant at which it is full again: (1 - Remaining / Limit) x 60 s ahead, and later with
  * every request. Once recognised, its level is kept between answers. Pure: the time is a parameter.
@@ -25,13 +34,13 @@ export class Bucket {
     return this.#evidence >= EVIDENCE;
   }
 
-  /** Learns from an answer whose headers speak of the minute; `unanswered` requests are still out, `ceiling` counts what the plan allows. */
-  hear({ rateLimit, dateMs, receivedAtMs }: Answer, unanswered: number, ceiling: SendCount): void {
+  /** Learns from an answer whose headers speak of the minute. */
+  hear({ rateLimit, dateMs }: Answer, { unanswered, ceiling, nowMs }: BucketContext): void {
     if (!rateLimit || dateMs === undefined || rateLimit.limit === 0) return;
     this.#weigh(rateLimit, dateMs);
     this.#limit = Math.min(rateLimit.limit, ceiling.limit);
-    const heard = Math.min(rateLimit.remaining - unanswered, ceiling.tokens(receivedAtMs));
-    if (this.isRecognised) this.#correct(heard, unanswered, receivedAtMs);
+    const heard = Math.min(rateLimit.remaining - unanswered, ceiling.tokens(nowMs));
+    if (this.isRecognised) this.#correct(heard, unanswered, nowMs);
   }
 
   #weigh({ limit, remaining, resetAtMs }: NonNullable<Answer['rateLimit']>, dateMs: number): void {

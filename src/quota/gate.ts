@@ -2,46 +2,56 @@ import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
-import { Ledger, type LedgerSettings, type Outlook, type Sending } from './ledger.ts';
-import { Line, type Waiter } from './line.ts';
+import { Ledger, type Outlook } from './ledger.ts';
+import { Line } from './line.ts';
+import type { Sending } from './outstanding.ts';
+import type { Quota } from './quota.ts';
 import { refusalInOutage, refusalToWait } from './refusal.ts';
 import { Releaser } from './releaser.ts';
+import type { QuotaSettings } from './settings.ts';
+import { SteadyClock } from './steady-clock.ts';
 import { Ticket, type TicketOwner } from './ticket.ts';
+import { Waiter, type WaiterOwner } from './waiter.ts';
 
 /**
  * Where every attempt on one address and key gets its slot: at once where quota is free, else in line until the ledger says so.
  * One timer exists only while somebody waits.
  */
-export class Gate implements TicketOwner {
+export class Gate implements TicketOwner, WaiterOwner<Ticket> {
+  readonly #clock = new SteadyClock();
   readonly #ledger: Ledger;
   readonly #line = new Line<Ticket>();
   readonly #releaser: Releaser;
+  // Requests that left and whose bodies are not read yet.
   #inFlight = 0;
   #stopTimer: (() => void) | undefined;
   #lastFailure: PetStoreError | Answer | undefined;
-  #isClosed = false;
+  // What listeners were told last.
+  #toldClosed = false;
+  #toldUntilMs: number | undefined;
 
-  constructor(settings: LedgerSettings) {
+  constructor(settings: QuotaSettings) {
     this.#ledger = new Ledger(settings);
-    this.#releaser = new Releaser(this.#ledger.minute.count.limit, (most) => this.#release(most));
+    this.#releaser = new Releaser(this.#ledger.ceiling(this.#clock.now()), (most) => this.#release(most));
   }
 
-  get ledger(): Ledger {
-    return this.#ledger;
+  /** What is known of the key's quota now. */
+  get quota(): Quota {
+    const nowMs = this.#clock.now();
+    const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
+    return {
+      ...this.#ledger.snapshot(nowMs),
+      closedUntil: closedUntilMs === undefined ? undefined : this.#clock.toDate(closedUntilMs),
+    };
   }
 
-  /** Whether nobody waits and nothing is in flight. */
-  get isIdle(): boolean {
-    return this.#inFlight === 0 && this.#line.size === 0;
-  }
-
-  /** When a request was sent last, in milliseconds on our clock. */
-  get lastSentAtMs(): number {
-    return this.#ledger.lastSentAtMs;
+  /** For how long nobody has used this gate, in milliseconds; 0 while somebody waits or a request is in flight. */
+  get idleMs(): number {
+    return this.#inFlight > 0 || this.#line.size > 0 ? 0 : this.#clock.now() - this.#ledger.lastSentAtMs;
   }
 
   /** A second client came with settings of its own: the stricter ones count for both. */
-  tighten(settings: LedgerSettings, warn: (message: string) => void): void {
+  tighten(settings: QuotaSettings, warn: (message: string) => void): void {
     const differing = this.#ledger.tighten(settings);
     if (differing.length > 0)
       warn(`another client uses this address and key with another ${differing.join(' and ')}: the stricter counts for both`);
@@ -49,10 +59,11 @@ export class Gate implements TicketOwner {
 
   /** Gives a ticket: at once where one is free, else when the call's turn comes. Rejects when the wait is longer than the call allows. */
   enter(call: Call): Ticket | Promise<Ticket> {
-    const nowMs = Date.now();
+    if (call.signal.aborted) return Promise.reject(call.signal.reason);
+    const nowMs = this.#clock.now();
     const outlook = this.#ledger.look(nowMs, this.#inFlight);
     if (outlook.free > 0 && this.#line.size === 0) return this.#admit(call, nowMs);
-    if (this.#isTooLong(outlook, call.options.maxWaitMs, nowMs)) return Promise.reject(refusalToWait(call, outlook, nowMs));
+    if (this.#isTooLong(outlook, call.options.maxWaitMs, nowMs)) return Promise.reject(this.#refusal(call, outlook, nowMs));
     return this.#wait(call, outlook, nowMs);
   }
 
@@ -61,43 +72,22 @@ export class Gate implements TicketOwner {
     return new Ticket(this, call, this.#ledger.send(nowMs));
   }
 
-  #wait(call: Call, outlook: Outlook, sinceMs: number): Promise<Ticket> {
-    call.tell('wait', (event) => ({
-      ...event,
-      reason: outlook.reason,
-      ms: Math.max(0, Math.min(outlook.at - sinceMs, Number.MAX_SAFE_INTEGER)),
-    }));
-    return new Promise((resolve, reject) => {
-      if (call.signal.aborted) return reject(call.signal.reason);
-      const settle = () => {
-        call.signal.removeEventListener('abort', onAbort);
-        call.onRaise = undefined;
-        call.waitedMs += Date.now() - sinceMs;
-      };
-      const waiter: Waiter<Ticket> = {
-        call,
-        sinceMs,
-        resolve: (ticket) => {
-          settle();
-          resolve(ticket);
-        },
-        reject: (reason) => {
-          settle();
-          reject(reason);
-        },
-      };
-      const onAbort = () => this.#abandon(waiter);
-      call.signal.addEventListener('abort', onAbort, { once: true });
-      call.onRaise = () => this.#line.raise(waiter);
-      this.#line.join(waiter);
-      this.#pump();
-    });
+  #wait(call: Call, { at, reason }: Outlook, nowMs: number): Promise<Ticket> {
+    call.tell('wait', (event) => ({ ...event, reason, ms: Math.max(0, Math.min(at - nowMs, Number.MAX_SAFE_INTEGER)) }));
+    const waiter = new Waiter(call, nowMs, this);
+    this.#line.join(waiter);
+    this.#pump();
+    return waiter.slot;
   }
 
-  #abandon(waiter: Waiter<Ticket>): void {
+  abandon(waiter: Waiter<Ticket>): void {
     this.#line.leave(waiter);
-    waiter.reject(waiter.call.signal.reason);
+    waiter.refuse(waiter.call.signal.reason, this.#clock.now());
     if (this.#line.size === 0) this.#pump();
+  }
+
+  raise(waiter: Waiter<Ticket>): void {
+    this.#line.raise(waiter);
   }
 
   /** Lets go who may go, and looks again when the ledger says. */
@@ -105,13 +95,20 @@ export class Gate implements TicketOwner {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
     if (this.#line.size === 0) return;
-    const nowMs = Date.now();
+    const nowMs = this.#clock.now();
     const outlook = this.#ledger.look(nowMs, this.#inFlight);
     this.#refuseWhoWouldWaitTooLong(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
-    const nextMs = Math.min(outlook.at, this.#patienceEndsAt());
-    if (Number.isFinite(nextMs)) this.#stopTimer = startTimer(nextMs - nowMs, () => this.#pump());
+    this.#wakeAt(Math.min(outlook.at, this.#patienceEndsAtMs()), nowMs);
+  }
+
+  #wakeAt(instantMs: number, nowMs: number): void {
+    if (!Number.isFinite(instantMs)) return;
+    this.#stopTimer = startTimer(instantMs - nowMs, () => {
+      this.#clock.reach(instantMs);
+      this.#pump();
+    });
   }
 
   #schedule(most: number, nowMs: number): void {
@@ -122,40 +119,34 @@ export class Gate implements TicketOwner {
 
   /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate on the way. */
   #release(most: number): void {
-    const nowMs = Date.now();
+    const nowMs = this.#clock.now();
     const { free } = this.#ledger.look(nowMs, this.#inFlight);
     for (let left = Math.min(free, most); left > 0; left--) {
       const waiter = this.#line.shift();
       if (!waiter) return;
-      waiter.resolve(this.#admit(waiter.call, nowMs));
+      waiter.admit(this.#admit(waiter.call, nowMs), nowMs);
     }
   }
 
   #refuseWhoWouldWaitTooLong(outlook: Outlook, nowMs: number): void {
-    if (this.#ledger.outageSinceMs !== undefined) return this.#refuseWhoWaitedTooLong(this.#ledger.outageSinceMs, outlook, nowMs);
+    if (this.#patienceEndsAtMs() <= nowMs) return this.#refuseWhoWaitedTooLong(outlook, nowMs);
     if (!this.#isTooLong(outlook, this.#line.leastWaitMs, nowMs)) return;
-    for (const waiter of [...this.#line]) {
-      if (!this.#isTooLong(outlook, waiter.call.options.maxWaitMs, nowMs)) continue;
-      this.#line.leave(waiter);
-      waiter.reject(refusalToWait(waiter.call, outlook, nowMs));
-    }
+    const impatient = this.#line.takeWhere(({ call }) => this.#isTooLong(outlook, call.options.maxWaitMs, nowMs));
+    for (const waiter of impatient) waiter.refuse(this.#refusal(waiter.call, outlook, nowMs), nowMs);
   }
 
-  #refuseWhoWaitedTooLong(outageSinceMs: number, outlook: Outlook, nowMs: number): void {
-    for (const waiter of [...this.#line]) {
-      if (nowMs < patienceEndsAt(waiter, outageSinceMs)) continue;
-      this.#line.leave(waiter);
-      waiter.reject(refusalInOutage(waiter.call, this.#lastFailure, outlook.at));
+  #refuseWhoWaitedTooLong({ at }: Outlook, nowMs: number): void {
+    const since = this.#ledger.outageSinceMs ?? nowMs;
+    const probeAt = Number.isFinite(at) ? this.#clock.toDate(at) : undefined;
+    for (const waiter of this.#line.takeWhere((each) => each.patienceEndsAtMs(since) <= nowMs)) {
+      waiter.refuse(refusalInOutage(waiter.call, this.#lastFailure, probeAt), nowMs);
     }
   }
 
   /** When the first waiter has waited too long behind an outage. */
-  #patienceEndsAt(): number {
+  #patienceEndsAtMs(): number {
     const since = this.#ledger.outageSinceMs;
-    if (since === undefined) return Number.POSITIVE_INFINITY;
-    let first = Number.POSITIVE_INFINITY;
-    for (const waiter of this.#line) first = Math.min(first, patienceEndsAt(waiter, since));
-    return first;
+    return since === undefined ? Number.POSITIVE_INFINITY : this.#line.patienceEndsAtMs(since);
   }
 
   /** Only what no answer that is still out can change is told as too long. */
@@ -164,24 +155,28 @@ export class Gate implements TicketOwner {
     return reason === 'rate-limit' || !this.#ledger.isWaitingForAnswer;
   }
 
-  /** The headers of an answer are in. Gives when the gate opens again, if it is closed now. */
+  #refusal(call: Call, { at, reason }: Outlook, nowMs: number): PetStoreError {
+    return refusalToWait(call, { reason, waitMs: Math.ceil(at - nowMs), until: this.#clock.toDate(at) });
+  }
+
   heard(call: Call, sending: Sending, answer: Answer): number | undefined {
-    this.#ledger.hear(sending, answer);
+    const nowMs = this.#clock.now();
+    this.#ledger.hear(sending, answer, nowMs);
     if (answer.status >= 500) this.#lastFailure = answer;
-    const untilMs = this.#ledger.closedUntilMs(answer.receivedAtMs);
+    const untilMs = this.#ledger.closedUntilMs(nowMs);
     this.#tellGate(call, untilMs);
     this.#pump();
-    return untilMs;
+    return untilMs === undefined ? undefined : this.#clock.toDate(untilMs).getTime();
   }
 
   lost(sending: Sending, failure: PetStoreError | undefined): void {
     if (failure) this.#lastFailure = failure;
-    this.#ledger.lose(sending, failure !== undefined, Date.now());
+    this.#ledger.lose(sending, failure !== undefined, this.#clock.now());
     this.#pump();
   }
 
   unused(): void {
-    this.#ledger.unsend(Date.now());
+    this.#ledger.unsend(this.#clock.now());
     this.left();
   }
 
@@ -192,16 +187,10 @@ export class Gate implements TicketOwner {
 
   #tellGate(call: Call, untilMs: number | undefined): void {
     const isClosed = untilMs !== undefined || this.#ledger.outageSinceMs !== undefined;
-    if (isClosed === this.#isClosed && untilMs === undefined) return;
-    this.#isClosed = isClosed;
-    call.tell('gate', (event) => ({
-      ...event,
-      state: isClosed ? 'closed' : 'open',
-      ...(untilMs === undefined ? {} : { until: new Date(untilMs) }),
-    }));
+    if (isClosed === this.#toldClosed && untilMs === this.#toldUntilMs) return;
+    this.#toldClosed = isClosed;
+    this.#toldUntilMs = untilMs;
+    const until = untilMs === undefined ? {} : { until: this.#clock.toDate(untilMs) };
+    call.tell('gate', (event) => ({ ...event, state: isClosed ? 'closed' : 'open', ...until }));
   }
-}
-
-function patienceEndsAt({ sinceMs, call }: Waiter<Ticket>, outageSinceMs: number): number {
-  return Math.max(sinceMs, outageSinceMs) + call.options.maxWaitMs;
 }

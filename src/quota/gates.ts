@@ -1,6 +1,6 @@
 import type { ApiKeySource } from '../options/client-options.ts';
 import { Gate } from './gate.ts';
-import type { LedgerSettings } from './ledger.ts';
+import type { QuotaSettings } from './settings.ts';
 
 /** A gate that nobody used for so long knows nothing that still counts. */
 const FORGOTTEN_AFTER_MS = 25 * 3_600_000;
@@ -14,7 +14,7 @@ interface Kept {
 const gates = new Map<string, Map<string | ApiKeySource, Kept>>();
 
 /** Gives the gate of an address and key. Where it is there already, the stricter settings count, and `warn` is told what differs. */
-export function gateOf(address: string, apiKey: string | ApiKeySource, settings: LedgerSettings, warn: (message: string) => void): Gate {
+export function gateOf(address: string, apiKey: string | ApiKeySource, settings: QuotaSettings, warn: (message: string) => void): Gate {
   const nowMs = Date.now();
   const ofAddress = gates.get(address) ?? new Map<string | ApiKeySource, Kept>();
   forget(ofAddress, nowMs);
@@ -27,6 +27,6 @@ export function gateOf(address: string, apiKey: string | ApiKeySource, settings:
 
 function forget(ofAddress: Map<string | ApiKeySource, Kept>, nowMs: number): void {
   for (const [apiKey, { gate, usedAtMs }] of ofAddress) {
-    if (gate.isIdle && nowMs - Math.max(usedAtMs, gate.lastSentAtMs) > FORGOTTEN_AFTER_MS) ofAddress.delete(apiKey);
+    if (Math.min(gate.idleMs, nowMs - usedAtMs) > FORGOTTEN_AFTER_MS) ofAddress.delete(apiKey);
   }
 }

@@ -1,19 +1,15 @@
-import type { Call } from '../call.ts';
-
-/** One call that waits for its slot. */
-export interface Waiter<Slot> {
-  readonly call: Call;
-  readonly sinceMs: number;
-  readonly resolve: (slot: Slot) => void;
-  readonly reject: (reason: unknown) => void;
-}
+import type { Waiter } from './waiter.ts';
 
 /** Who waits for a slot: first come, first served within a priority, normal before low. Leaving from the middle costs nothing. */
 export class Line<Slot> {
   // Sets keep the order of insertion and forget in constant time.
   readonly #normal = new Set<Waiter<Slot>>();
   readonly #low = new Set<Waiter<Slot>>();
+  // Nobody allows less; who allowed as much may have left.
   #leastWaitMs = Number.POSITIVE_INFINITY;
+  // Nobody's patience with the outage that began at `#outageSinceMs` ends sooner.
+  #patienceEndsAtMs = Number.POSITIVE_INFINITY;
+  #outageSinceMs: number | undefined;
 
   get size(): number {
     return this.#normal.size + this.#low.size;
@@ -24,8 +20,14 @@ export class Line<Slot> {
     return this.#leastWaitMs;
   }
 
+  /** No waiter has waited too long behind an outage before this; some that left would have. */
+  patienceEndsAtMs(outageSinceMs: number): number {
+    if (outageSinceMs !== this.#outageSinceMs) this.#measure(outageSinceMs);
+    return this.#patienceEndsAtMs;
+  }
+
   join(waiter: Waiter<Slot>): void {
-    this.#leastWaitMs = Math.min(this.#leastWaitMs, waiter.call.options.maxWaitMs);
+    this.#measureOne(waiter);
     (waiter.call.priority === 'normal' ? this.#normal : this.#low).add(waiter);
   }
 
@@ -36,7 +38,7 @@ export class Line<Slot> {
 
   leave(waiter: Waiter<Slot>): void {
     if (!this.#normal.delete(waiter)) this.#low.delete(waiter);
-    if (this.size === 0) this.#leastWaitMs = Number.POSITIVE_INFINITY;
+    if (this.size === 0) this.#measure(undefined);
   }
 
   /** Takes the one whose turn it is. */
@@ -46,8 +48,25 @@ export class Line<Slot> {
     return first;
   }
 
-  *[Symbol.iterator](): IterableIterator<Waiter<Slot>> {
-    yield* this.#normal;
-    yield* this.#low;
+  /** Takes all who are of this kind. */
+  takeWhere(isWanted: (waiter: Waiter<Slot>) => boolean): Waiter<Slot>[] {
+    const taken = [...this.#normal, ...this.#low].filter(isWanted);
+    for (const waiter of taken) this.leave(waiter);
+    this.#measure(this.#outageSinceMs);
+    return taken;
+  }
+
+  #measure(outageSinceMs: number | undefined): void {
+    this.#outageSinceMs = outageSinceMs;
+    this.#leastWaitMs = Number.POSITIVE_INFINITY;
+    this.#patienceEndsAtMs = Number.POSITIVE_INFINITY;
+    for (const waiter of this.#normal) this.#measureOne(waiter);
+    for (const waiter of this.#low) this.#measureOne(waiter);
+  }
+
+  #measureOne(waiter: Waiter<Slot>): void {
+    this.#leastWaitMs = Math.min(this.#leastWaitMs, waiter.call.options.maxWaitMs);
+    if (this.#outageSinceMs === undefined) return;
+    this.#patienceEndsAtMs = Math.min(this.#patienceEndsAtMs, waiter.patienceEndsAtMs(this.#outageSinceMs));
   }
 }

@@ -1,10 +1,11 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
-import type { Sending } from './ledger.ts';
+import type { Sending } from './outstanding.ts';
 
 /** Who gave a ticket and hears what became of it. */
 export interface TicketOwner {
+  /** The headers of an answer are in. Gives when the gate opens again, if it is closed now. */
   heard(call: Call, sending: Sending, answer: Answer): number | undefined;
   lost(sending: Sending, failure: PetStoreError | undefined): void;
   unused(): void;

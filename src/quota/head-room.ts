@@ -1,0 +1,23 @@
+/** So many good answers make up for one surprise; more on a bucket, where head-room is kept once and not lost with every window. */
+const ANSWERS_PER_REQUEST = 20;
+const ANSWERS_PER_REQUEST_OF_BUCKET = 200;
+
+/** The requests that are left to other users of the key, once they showed themselves by a 429 that nobody foresaw. */
+export class HeadRoom {
+  #requests = 0;
+  #goodAnswers = 0;
+
+  get requests(): number {
+    return this.#requests;
+  }
+
+  widen(): void {
+    this.#requests++;
+  }
+
+  /** An answer that was no 429 came. */
+  narrow(isBucket: boolean): void {
+    const enough = isBucket ? ANSWERS_PER_REQUEST_OF_BUCKET : ANSWERS_PER_REQUEST;
+    if (++this.#goodAnswers % enough === 0) this.#requests = Math.max(0, this.#requests - 1);
+  }
+}

@@ -1,0 +1,27 @@
+import type { PlanLimits } from '../contract/plans.ts';
+
+/** What the options of a client say about the quota of its key. */
+export interface QuotaSettings {
+  /** Undefined: to be learned from the headers. */
+  plan: PlanLimits | 'unlimited' | undefined;
+  concurrency: number;
+  share: number;
+}
+
+/** The limits that a plan sets; none for one that is unlimited or not known. */
+export function limitsOf(plan: QuotaSettings['plan']): Partial<PlanLimits> {
+  return plan === undefined || plan === 'unlimited' ? {} : plan;
+}
+
+/** The names of the settings in which two clients of one key contradict each other. One that leaves the plan to the headers does not. */
+export function namesOfDifferences(one: QuotaSettings, other: QuotaSettings): string[] {
+  const names: string[] = [];
+  if (one.plan !== undefined && other.plan !== undefined && !haveSameLimits(limitsOf(one.plan), limitsOf(other.plan))) names.push('plan');
+  if (one.concurrency !== other.concurrency) names.push('concurrency');
+  if (one.share !== other.share) names.push('share');
+  return names;
+}
+
+function haveSameLimits(one: Partial<PlanLimits>, other: Partial<PlanLimits>): boolean {
+  return one.requestsPerMinute === other.requestsPerMinute && one.requestsPerDay === other.requestsPerDay;
+}
