@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION } from '../contract/http.ts';
 import { type Answer, readAnswer } from '../contract/limits.ts';
-import { PetStoreError } from '../errors.ts';
+import { ConfigurationError, PetStoreError } from '../errors.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import { type Body, readUpTo } from './body.ts';
@@ -65,6 +65,11 @@ export class Transport {
   /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
   async open(call: Call, request: AttemptRequest, observer: AttemptObserver): Promise<OpenAnswer> {
     const key = await this.#readKey(call, observer);
+    // Nobody would hear of an abort that came while the key did.
+    if (call.signal.aborted) {
+      observer.unused();
+      throw call.signal.reason;
+    }
     const exchange = new Exchange(call);
     const close = () => {
       exchange.close();
@@ -89,7 +94,7 @@ export class Transport {
       return typeof key === 'string' ? key : await untilAborted(key, call.signal);
     } catch (error) {
       observer.unused();
-      throw error;
+      throw error instanceof ConfigurationError ? ofCall(error, call) : error;
     }
   }
 
@@ -176,11 +181,16 @@ interface Failed extends Answered {
   path: string;
 }
 
+/** The same error, telling which call it ended. */
+function ofCall({ message, option, cause }: ConfigurationError, call: Call): ConfigurationError {
+  return new ConfigurationError(message, { ...call.details(), option, cause });
+}
+
 /** The status line stands, whatever becomes of the body: what cannot be read is left out. */
 async function readErrorBody(exchange: Exchange): Promise<string> {
   try {
     const { bytes } = await readUpTo(exchange, MAX_ERROR_BYTES);
-    return new TextDecoder().decode(bytes);
+    return new TextDecoder().decode(bytes.subarray(0, MAX_ERROR_BYTES));
   } catch {
     return '';
   }
