@@ -50,16 +50,18 @@ export class PlainItems<Ids extends Int64> {
   }
 
   #take(byte: number): boolean {
-    this.end = skipSpace(this.#bytes, this.end);
-    if (this.#bytes[this.end] !== byte) return false;
-    this.end += 1;
+    const bytes = this.#bytes;
+    const at = bytes[this.end] === byte ? this.end : skipSpace(bytes, this.end);
+    if (bytes[at] !== byte) return false;
+    this.end = at + 1;
     return true;
   }
 
   #takeName(name: Uint8Array): boolean {
-    this.end = skipSpace(this.#bytes, this.end);
-    if (!this.#hasAt(this.end, name)) return false;
-    this.end += name.length;
+    const bytes = this.#bytes;
+    const at = skipSpace(bytes, this.end);
+    if (!hasAt(bytes, at, name)) return false;
+    this.end = at + name.length;
     return this.#take(BYTE.colon);
   }
 
@@ -90,14 +92,17 @@ export class PlainItems<Ids extends Int64> {
 
   /** The value of the digits as a double, not exact beyond 2^53; NaN where JSON allows no such number. */
   #takeDigits(): number {
+    const bytes = this.#bytes;
     const start = this.end;
+    let at = start;
     let size = 0;
-    for (let byte = this.#bytes[this.end]; isDigit(byte); byte = this.#bytes[this.end]) {
+    for (let byte = bytes[at]; isDigit(byte); byte = bytes[at]) {
       size = size * 10 + byte - BYTE.zero;
-      this.end += 1;
+      at += 1;
     }
-    const length = this.end - start;
-    const hasLeadingZero = length > 1 && this.#bytes[start] === BYTE.zero;
+    this.end = at;
+    const length = at - start;
+    const hasLeadingZero = length > 1 && bytes[start] === BYTE.zero;
     return length === 0 || hasLeadingZero ? Number.NaN : size;
   }
 
@@ -114,25 +119,20 @@ export class PlainItems<Ids extends Int64> {
 
   #takeStatus(): string | undefined {
     if (!this.#take(BYTE.quote)) return undefined;
+    const bytes = this.#bytes;
     const start = this.end;
-    while (isPlainCharacter(this.#bytes[this.end])) this.end += 1;
-    const end = this.end;
-    if (end - start > MAX_STATUS_LENGTH || !this.#take(BYTE.quote)) return undefined;
+    let end = start;
+    while (isPlainCharacter(bytes[end])) end += 1;
+    if (end - start > MAX_STATUS_LENGTH || bytes[end] !== BYTE.quote) return undefined;
+    this.end = end + 1;
     return this.#text(start, end);
   }
 
   #text(start: number, end: number): string {
     for (const known of KNOWN_STATUSES) {
-      if (known.bytes.length === end - start && this.#hasAt(start, known.bytes)) return known.text;
+      if (known.bytes.length === end - start && hasAt(this.#bytes, start, known.bytes)) return known.text;
     }
     return String.fromCharCode(...this.#bytes.subarray(start, end));
-  }
-
-  #hasAt(start: number, expected: Uint8Array): boolean {
-    for (let index = 0; index < expected.length; index += 1) {
-      if (this.#bytes[start + index] !== expected[index]) return false;
-    }
-    return true;
   }
 }
 
@@ -147,4 +147,11 @@ function isDigit(byte: number | undefined): byte is number {
 /** Visible ASCII and the space, but what ends or escapes a string. */
 function isPlainCharacter(byte: number | undefined): boolean {
   return byte !== undefined && byte >= BYTE.space && byte < BYTE.delete && byte !== BYTE.quote && byte !== BYTE.backslash;
+}
+
+function hasAt(bytes: Uint8Array, start: number, expected: Uint8Array): boolean {
+  for (let index = 0; index < expected.length; index += 1) {
+    if (bytes[start + index] !== expected[index]) return false;
+  }
+  return true;
 }

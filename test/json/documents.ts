@@ -1,0 +1,75 @@
+import * as z from 'zod/mini';
+import type { Int64 } from '../../src/contract/models.ts';
+import { plainItemSchema } from '../../src/json/item.ts';
+import { ItemReader } from '../../src/json/item-reader.ts';
+
+/** Documents that a service may send, good and bad, in layouts that differ. */
+export const documents = [
+  '[]',
+  ' [ ] \n',
+  '\uFEFF[{"petId":1,"quantity":2,"status":"sold"}]',
+  '[{"petId":1,"quantity":2,"status":"available"},{"petId":-2,"quantity":-0,"status":"pending"}]',
+  '[\n  {\n    "petId": 1,\n    "quantity": 2,\n    "status": "sold"\n  },\r\n\t{ "petId": 2, "quantity": 3, "status": "new" }\n]',
+  '[{"status":"sold","quantity":1e2,"petId":1.0},{"quantity":3,"petId":0,"status":""}]',
+  '[{"petId":1,"quantity":2,"status":"},{\\"},{"},{"petId":2,"quantity":2,"status":"]}],[\\\\"}]',
+  '[{"petId":1,"quantity":2,"status":"größe 猫 🐈"},{"petId":2,"quantity":2,"status":"\\ud83d\\ude00\\n"}]',
+  '[{"petId":1,"more":{"a":[{},{"b":"},{"}],"c":null},"quantity":2,"status":"sold"},{"petId":2,"quantity":1,"status":"sold","x":[[]]}]',
+  '[{"pet\\u0049d":7,"quantity":2,"status":"sold"},{"petId":"no","petId":8,"quantity":2,"status":"sold"}]',
+  '[{"__proto__":{"petId":1},"petId":3,"quantity":2,"status":"sold","constructor":1}]',
+  '[{"petId":9007199254740991,"quantity":9007199254740991,"status":"sold"},{"petId":-9007199254740991,"quantity":0,"status":"sold"}]',
+];
+
+export const badDocuments = [
+  '',
+  '  ',
+  '{}',
+  'null',
+  '[1]',
+  '[null,"},{",[]]',
+  '[,]',
+  '[{"petId":1,"quantity":2,"status":"sold"},]',
+  '[{"petId":1,"quantity":2,"status":"sold"},,{"petId":1,"quantity":2,"status":"sold"}]',
+  '[{"petId":1,"quantity":2,"status":"sold"}{"petId":1,"quantity":2,"status":"sold"}]',
+  '[{"petId":1,"quantity":2,"status":"sold"}]]',
+  '[{"petId":1,"quantity":2,"status":"sold"}],[]',
+  '[{"petId":01,"quantity":2,"status":"sold"}]',
+  '[{"petId":1,"quantity":2,"status":"so\tld"}]',
+  '[{"petId":1,"quantity":1.5,"status":"sold"}]',
+  '[{"petId":"1","quantity":1,"status":"sold"}]',
+  '[{"petId":1,"quantity":1e400,"status":"sold"}]',
+  '[{"petId":1e400,"quantity":1,"status":"sold"}]',
+  '[{"petId":-,"quantity":1,"status":"sold"}]',
+  '[{"petId":1,"quantity":1,"status":"sold"]',
+  '[{"petId":1,"quantity":1,"status":"sold"}}',
+  '[1}',
+  '\uFEFF\uFEFF[]',
+  '[\uFEFF]',
+];
+
+export function encode(text: string): Uint8Array {
+  return new TextEncoder().encode(text);
+}
+
+/** Pushes the parts of the bytes between the cuts; `undefined` stands for a document that was refused. */
+export function readInParts(bytes: Uint8Array, cuts: readonly number[], int64: Int64 = 'number'): unknown[] | undefined {
+  const reader = new ItemReader(int64);
+  const ends = [...cuts, bytes.length].sort((a, b) => a - b);
+  const items = ends.flatMap<unknown>((end, index) => reader.push(bytes.slice(ends[index - 1] ?? 0, end)).items);
+  return reader.end().failure === undefined ? items : undefined;
+}
+
+/** The reference: everything in memory, strict UTF-8, `JSON.parse`, zod alone; long integers by the digits of their text. */
+export function readPlainly(bytes: Uint8Array, int64: Int64 = 'number'): unknown[] | undefined {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), exactly);
+    return z.parse(z.array<z.ZodMiniType>(plainItemSchema[int64]), value);
+  } catch {
+    return undefined;
+  }
+}
+
+function exactly(this: unknown, key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
+  const [, digits, exponent = '0'] = /^(-?\d+)(?:\.0+)?(?:e(\d))?$/.exec(source) ?? [];
+  const isLong = key === 'petId' && !Number.isSafeInteger(value) && digits !== undefined;
+  return isLong ? BigInt(digits) * 10n ** BigInt(exponent) : value;
+}

@@ -1,0 +1,210 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { ItemReader } from '../../src/json/item-reader.ts';
+import { badDocuments, documents, encode, readInParts, readPlainly } from './documents.ts';
+
+const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
+const item = (petId: number | bigint, status = 'sold') => `{"petId":${petId},"quantity":2,"status":"${status}"}`;
+const firstProblem = (reader: ItemReader<'number'>, bytes: Uint8Array) => reader.push(bytes).failure?.problems[0];
+
+describe('ItemReader agrees with JSON.parse and the schema', () => {
+  test.each(documents)('on %j, cut in two anywhere', (text) => {
+    const bytes = encode(text);
+    const expected = readPlainly(bytes);
+    const results = Array.from(bytes, (_, cut) => readInParts(bytes, [cut]));
+
+    expect(expected).toBeDefined();
+    expect(results).toEqual(results.map(() => expected));
+  });
+
+  test.each(badDocuments)('that %j is refused, cut in two anywhere', (text) => {
+    const bytes = encode(text);
+    const results = Array.from({ length: bytes.length + 1 }, (_, cut) => readInParts(bytes, [cut]));
+
+    expect(readPlainly(bytes)).toBeUndefined();
+    expect(results).toEqual(results.map(() => undefined));
+  });
+
+  test.each(documents)('that %j cut off at any byte is refused', (text) => {
+    const bytes = encode(text.trimEnd());
+    const results = Array.from(bytes, (_, end) => readInParts(bytes.subarray(0, end), []));
+
+    expect(results.filter((result) => result !== undefined)).toEqual([]);
+  });
+
+  test.each(documents)('byte by byte on %j', (text) => {
+    const bytes = encode(text);
+
+    expect(readInParts(bytes, [...bytes.keys()])).toEqual(readPlainly(bytes));
+  });
+
+  test('on 60,000 documents with seeded mutations', { timeout: 60_000 }, () => {
+    const random = seeded(42);
+    const disagreements = Array.from({ length: 60_000 }, () => mutate(random)).filter((bytes) => {
+      const int64 = random() < 0.5 ? 'number' : 'bigint';
+      return !same(readInParts(bytes, [Math.floor(random() * bytes.length)], int64), readPlainly(bytes, int64));
+    });
+
+    expect(disagreements.map((bytes) => new TextDecoder().decode(bytes))).toEqual([]);
+  });
+
+  test('on any document of JSON values in any chunks', () => {
+    const value = fc.oneof(
+      fc.record({ petId: fc.integer(), quantity: fc.integer(), status: fc.string(), more: fc.jsonValue() }),
+      fc.jsonValue(),
+    );
+    const cuts = fc.array(fc.nat(400), { maxLength: 8 });
+    const property = fc.property(fc.array(value), cuts, fc.nat(2), (values, ends, indent) => {
+      const bytes = encode(JSON.stringify(values, null, indent));
+      expect(
+        readInParts(
+          bytes,
+          ends.filter((end) => end < bytes.length),
+        ),
+      ).toEqual(readPlainly(bytes));
+    });
+
+    fc.assert(property, { numRuns });
+  });
+});
+
+describe('ItemReader', () => {
+  test('reads integers of every length and sign exactly', () => {
+    const ids = Array.from({ length: 22 }, (_, zeros) => 10n ** BigInt(zeros)).flatMap((id) => [id, -id, id - 1n, 1n - id]);
+    const limits = [2n ** 63n, 2n ** 63n - 1n, -(2n ** 63n), -(2n ** 63n) - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n];
+    const results = [...ids, ...limits].map((id) => readInParts(encode(`[${item(id)}]`), [], 'bigint'));
+
+    const expected = [...ids, ...limits].map((id) =>
+      BigInt.asIntN(64, id) === id ? [{ petId: id, quantity: 2, status: 'sold' }] : undefined,
+    );
+    expect(results).toEqual(expected);
+  });
+
+  test('gives out an item as soon as its last byte is there', () => {
+    const reader = new ItemReader('number');
+
+    expect(reader.push(encode(`[${item(1)}`)).items).toHaveLength(1);
+    expect(reader.push(encode(`,{"x":1,${item(2).slice(1)}`)).items).toHaveLength(1);
+  });
+
+  test('gives out the items before the first bad one, whatever the chunks', () => {
+    const text = encode(`[${item(1)},{"x":0,${item(2).slice(1)},${item(3, 'é')},{"petId":4,,}]`);
+    const counts = Array.from(text, (_, cut) => {
+      const reader = new ItemReader('number');
+      return reader.push(text.subarray(0, cut)).items.length + reader.push(text.subarray(cut)).items.length;
+    });
+
+    expect(new Set(counts)).toEqual(new Set([3]));
+  });
+
+  test('names the row of a bad item late in a long list', () => {
+    const reader = new ItemReader('number');
+    const thousand = encode(`${item(1)},`.repeat(1_000));
+    reader.push(encode('['));
+    Array.from({ length: 400 }, () => reader.push(thousand));
+
+    expect(firstProblem(reader, encode('{"petId":1,"status":"sold"}'))).toEqual({ path: '[400000].quantity', message: 'is missing' });
+  });
+
+  test('tells an id that a number cannot hold, and the option that can', () => {
+    const message = firstProblem(new ItemReader('number'), encode(`[${item(9007199254740993n)}`))?.message;
+
+    expect(message).toBe("is 9007199254740993, beyond ±(2^53−1); int64: 'bigint' reads it exactly");
+  });
+
+  test('refuses a string of digits as an id under both options', () => {
+    const bytes = encode('[{"petId":"9007199254740993","quantity":1,"status":"x"},{"petId":9007199254740993,"quantity":1,"status":"x"}]');
+
+    expect([readInParts(bytes, []), readInParts(bytes, [], 'bigint')]).toEqual([undefined, undefined]);
+  });
+
+  test('stops within an item that is longer than 1 MiB', () => {
+    const reader = new ItemReader('number');
+    reader.push(encode('[{"status":"'));
+    const failures = Array.from({ length: 20 }, () => reader.push(new Uint8Array(65_536).fill(0x61)).failure?.reason);
+
+    expect(failures.slice(14)).toEqual([undefined, 'too-large', 'too-large', 'too-large', 'too-large', 'too-large']);
+  });
+
+  test('takes an item of 1 MiB and refuses one byte more', () => {
+    const frame = item(1, '').length;
+    const ofLength = (length: number) => encode(`[${item(1, 'x'.repeat(length - frame))}]`);
+
+    expect(readInParts(ofLength(1_048_576), [])).toHaveLength(1);
+    expect(readInParts(ofLength(1_048_577), [])).toBeUndefined();
+  });
+
+  test('passes over megabytes of white space between items', () => {
+    const space = ' '.repeat(3_000_000);
+
+    expect(
+      readInParts(encode(`${space}[${space}${item(1)}${space},${space}{"x":1,${item(2).slice(1)}${space}]${space}`), [5_000_000]),
+    ).toHaveLength(2);
+  });
+
+  test('refuses bytes that are no UTF-8, also beside the items', () => {
+    const broken = (text: string) => encode(text).map((byte) => (byte === 0x21 ? 0xff : byte));
+
+    expect(new ItemReader('number').push(broken(`[${item(1, '!')}]`)).failure?.reason).toBe('invalid-utf8');
+    expect(readInParts(broken(`[!${item(1)}]`), [])).toBeUndefined();
+  });
+
+  test('survives a value that is nested 100,000 deep', () => {
+    const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+
+    expect(readInParts(encode(`[{"x":${deep},${item(1).slice(1)}]`), [])).toHaveLength(1);
+    expect(readInParts(encode(deep), [])).toBeUndefined();
+  });
+
+  test('takes linear time for an item that comes byte by byte', { timeout: 5_000 }, () => {
+    const bytes = encode(`[{"x":"${'},{'.repeat(100_000)}",${item(1).slice(1)}]`);
+
+    expect(readInParts(bytes, [...bytes.keys()])).toHaveLength(1);
+  });
+});
+
+/** Mulberry32. */
+function seeded(seed: number): () => number {
+  let state = seed;
+  return () => {
+    state = (state + 0x6d2b79f5) | 0;
+    const mixed = Math.imul(state ^ (state >>> 15), 1 | state);
+    const more = (mixed + Math.imul(mixed ^ (mixed >>> 7), 61 | mixed)) ^ mixed;
+    return ((more ^ (more >>> 14)) >>> 0) / 2 ** 32;
+  };
+}
+
+const pieces = [
+  '',
+  '"',
+  '\\',
+  ',',
+  '{',
+  '}',
+  '[',
+  ']',
+  '},{',
+  ' ',
+  '0',
+  '-',
+  '.',
+  'e1',
+  '9007199254740993',
+  'null',
+  '\u00e9',
+  '\ud800',
+  ':',
+  '\n',
+];
+
+function mutate(random: () => number): Uint8Array {
+  const pick = <T>(values: readonly T[], fallback: T): T => values[Math.floor(random() * values.length)] ?? fallback;
+  const text = pick(documents, '[]');
+  const at = Math.floor(random() * text.length);
+  return encode(text.slice(0, at) + pick(pieces, '') + text.slice(at + Math.floor(random() * 3)));
+}
+
+function same(actual: unknown, expected: unknown): boolean {
+  const written = (value: unknown) => JSON.stringify(value, (_, field: unknown) => (typeof field === 'bigint' ? `${field}n` : field));
+  return written(actual) === written(expected);
+}
