@@ -1,6 +1,7 @@
 import type { Redactor } from '../redactor.ts';
 
 const DEEPEST_CAUSE = 8;
+const SHOWN_NAME = 100;
 
 /** An error and its causes, outermost first. */
 export function causesOf(thrown: unknown): unknown[] {
@@ -10,23 +11,55 @@ export function causesOf(thrown: unknown): unknown[] {
 }
 
 function causeOf(error: unknown): unknown {
-  if (error instanceof AggregateError) return error.cause ?? error.errors[0];
-  return error instanceof Error ? error.cause : undefined;
+  if (!(error instanceof Error)) return undefined;
+  const several = error instanceof AggregateError ? fieldOf(error, 'errors') : undefined;
+  return fieldOf(error, 'cause') ?? (Array.isArray(several) ? several[0] : undefined);
 }
 
 export function codeOf(error: unknown): string | undefined {
-  const code: unknown = typeof error === 'object' && error !== null ? Reflect.get(error, 'code') : undefined;
-  return typeof code === 'string' && code !== '' ? code : undefined;
+  return textOf(error, 'code');
+}
+
+/** A field of something thrown that is a text, and not an empty one. */
+export function textOf(error: unknown, field: string): string | undefined {
+  const value = fieldOf(error, field);
+  return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** What is thrown may be anything, also what throws when it is looked at. */
+function fieldOf(error: unknown, field: string): unknown {
+  try {
+    return typeof error === 'object' && error !== null ? Reflect.get(error, field) : undefined;
+  } catch {
+    return undefined;
+  }
 }
 
 /** Libraries hang requests, headers and quoted keys onto their errors: what is kept is name, message, code and stack, redacted. */
 export function safeCause(thrown: unknown, redactor: Redactor): Error | undefined {
-  return causesOf(thrown).reduceRight<Error | undefined>((cause, error) => {
-    const copy = new Error(redactor.clean(error instanceof Error ? error.message : String(error)), cause && { cause });
-    const stack = error instanceof Error ? error.stack : undefined;
-    const code = codeOf(error);
-    copy.name = error instanceof Error ? redactor.clean(error.name, 100) : 'Error';
-    if (stack !== undefined) copy.stack = redactor.hide(stack);
-    return code === undefined ? copy : Object.assign(copy, { code: redactor.clean(code, 100) });
-  }, undefined);
+  return causesOf(thrown).reduceRight<Error | undefined>((cause, error) => copyOf(error, { cause, redactor }), undefined);
+}
+
+function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined; redactor: Redactor }): Error {
+  const isError = error instanceof Error;
+  const copy = new Error(redactor.clean(isError ? (textOf(error, 'message') ?? '') : show(error)), cause && { cause });
+  copy.name = redactor.clean((isError && textOf(error, 'name')) || 'Error', SHOWN_NAME);
+  const stack = isError ? textOf(error, 'stack') : undefined;
+  if (stack !== undefined)
+    copy.stack = [`${copy.name}: ${copy.message}`, ...framesOf(stack).map((frame) => redactor.hide(frame))].join('\n');
+  const code = codeOf(error);
+  return code === undefined ? copy : Object.assign(copy, { code: redactor.clean(code, SHOWN_NAME) });
+}
+
+/** The lines of a stack that name places: those before them repeat the message, as long and as raw as it was. */
+function framesOf(stack: string): string[] {
+  return stack.split('\n').filter((line) => /^\s+at \P{Cc}+$/u.test(line));
+}
+
+function show(thrown: unknown): string {
+  try {
+    return String(thrown);
+  } catch {
+    return 'something that cannot be shown';
+  }
 }
