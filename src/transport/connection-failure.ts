@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import { AttemptTimedOut } from './exchange.ts';
-import { causesOf, codeOf, safeCause } from './safe-cause.ts';
+import { causesOf, codeOf, safeCause, textOf } from './safe-cause.ts';
 
 /** Failures before a request can have left: the change was surely not applied. The names without underscores are Bun's. */
 const NEVER_CONNECTED =
@@ -16,13 +16,19 @@ export function connectionFailure(thrown: unknown, call: Call, redactor: Redacto
   if (thrown instanceof AttemptTimedOut) return timedOut(call);
   const chain = causesOf(thrown);
   const code = chain.map(codeOf).findLast((known) => known !== undefined);
-  if (code !== undefined && (NEVER_CONNECTED.test(code) || NO_TLS.test(code))) call.refused('connection');
+  if (code !== undefined && isBeforeRequest(code, chain)) call.refused('connection');
   const why = code === undefined ? 'the connection failed' : `the connection failed with ${redactor.clean(code, 100)}`;
   return new ConnectionError(`Cannot ${call.purpose}: ${why}`, {
     ...call.details(),
     code: code === undefined ? undefined : redactor.clean(code, 100),
     cause: safeCause(thrown, redactor),
   });
+}
+
+/** A connection that was made can break with the same code as one that never was; the system call tells them apart. */
+function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
+  if (NO_TLS.test(code)) return true;
+  return NEVER_CONNECTED.test(code) && !chain.some((error) => /^(?:read|write)/.test(textOf(error, 'syscall') ?? ''));
 }
 
 function timedOut(call: Call): TimeoutError {
