@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
+import { hasMethods } from '../options/rules.ts';
 import type { Http, WireRequest } from './http.ts';
 
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
@@ -36,6 +37,7 @@ export class Exchange {
     // A fetch that ignores its signal may answer when nobody waits any more.
     sending.then((late) => this.#dropLate(late)).catch(() => {});
     const response = await this.#unlessStopped(sending);
+    if (!isAnswer(response)) throw new TypeError('fetch gave no answer');
     this.#reader = response.body?.getReader();
     return response;
   }
@@ -44,6 +46,7 @@ export class Exchange {
   async next(): Promise<Uint8Array | undefined> {
     if (!this.#reader) return undefined;
     const { value } = await this.#unlessStopped(this.#reader.read());
+    if (value !== undefined && !ArrayBuffer.isView(value)) throw new TypeError('the body gave something else than bytes');
     this.#bytesLeft -= value?.byteLength ?? 0;
     if (this.#bytesLeft <= 0) this.#restartTimer();
     return value;
@@ -88,4 +91,11 @@ export class Exchange {
       work.then(resolve, reject);
     });
   }
+}
+
+/** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */
+function isAnswer(response: unknown): boolean {
+  if (typeof response !== 'object' || response === null) return false;
+  const [status, headers, type] = ['status', 'headers', 'type'].map((field): unknown => Reflect.get(response, field));
+  return Number.isInteger(status) && hasMethods(headers, ['get']) && type !== 'error';
 }
