@@ -15,11 +15,21 @@ async function serve(): Promise<void> {
   process.send?.({ bare: typeof address === 'object' ? address?.port : 0, sandbox: Number(new URL(url).port), key: keys.free });
 }
 
+function isWhole(answer: string): boolean {
+  const bodyAt = answer.indexOf('\r\n\r\n') + 4;
+  const length = /content-length: (\d+)/i.exec(answer)?.[1];
+  return bodyAt > 3 && (length === undefined ? answer.endsWith('\r\n0\r\n\r\n') : answer.length - bodyAt >= Number(length));
+}
+
 function countAnswers(port: number, request: string): Promise<number> {
   let answers = 0;
   const sockets = Array.from({ length: CONNECTIONS }, () => {
     const socket = connect(port, '127.0.0.1', () => socket.write(request));
-    return socket.on('data', () => {
+    let received = '';
+    return socket.setEncoding('latin1').on('data', (piece) => {
+      received += piece;
+      if (!isWhole(received)) return;
+      received = '';
       answers += 1;
       socket.write(request);
     });

@@ -5,6 +5,7 @@ export const PAGE_SCRIPT = `
 const find = (id) => document.getElementById(id);
 const make = (tag, text = '', className = '') => Object.assign(document.createElement(tag), { textContent: text, className });
 const clockTime = (ms) => new Date(ms).toISOString().slice(11, 23);
+const duration = (seconds) => (seconds > 7200 ? Math.round(seconds / 3600) + ' h' : seconds > 120 ? Math.ceil(seconds / 60) + ' min' : seconds + ' s');
 const baseUrl = location.origin + '/v1';
 
 find('address').textContent = baseUrl;
@@ -42,7 +43,7 @@ function showGauge({ box, meter, text }, told, nowMs) {
   if (!told) return;
   Object.assign(meter, { max: told.limit, low: told.limit / 5, high: told.limit / 2, optimum: told.limit, value: told.remaining });
   const seconds = Math.max(0, Math.ceil((told.resetAtMs - nowMs) / 1000));
-  text.textContent = told.remaining + ' of ' + told.limit + ' left, ' + (seconds > 120 ? Math.ceil(seconds / 60) + ' min' : seconds + ' s');
+  text.textContent = told.remaining + ' of ' + told.limit + ' left, ' + duration(seconds);
 }
 function showKeys({ keys, nowMs }) {
   for (const known of keys) {

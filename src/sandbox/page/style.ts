@@ -9,7 +9,7 @@ header { display: flex; flex-wrap: wrap; gap: 0 1rem; align-items: baseline; jus
 h1 { font-size: 1.3rem; margin: 0; } h1 small { color: var(--soft); font-weight: normal; }
 h2 { font-size: 1rem; margin: 0 0 .5rem; } h2 span { color: var(--soft); font-weight: normal; }
 main { display: grid; gap: 1rem; padding: 0 1rem 1rem; grid-template-columns: minmax(0, 1fr); max-width: 80rem; margin: auto; }
-@media (min-width: 60rem) { main { grid-template-columns: minmax(0, 1fr) minmax(0, 1fr); } }
+@media (min-width: 60rem) { main { display: block; columns: 2; column-gap: 1rem; } main section { break-inside: avoid; margin-bottom: 1rem; } }
 section { background: var(--card); border: 1px solid var(--line); border-radius: .6rem; padding: 1rem; min-width: 0; }
 p { margin: 0 0 .5rem; } ul, ol { list-style: none; margin: 0; padding: 0; }
 code { font: .85rem/1.4 ui-monospace, monospace; overflow-wrap: anywhere; }
@@ -22,7 +22,7 @@ button { cursor: pointer; } button[aria-pressed=true] { border-color: var(--warn
 meter { width: 100%; height: .8rem; }
 .buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
 #timeline, .scroll { max-height: 22rem; overflow: auto; }
-#timeline li { display: grid; grid-template-columns: 5.5rem 3rem 4.5rem 1fr; gap: .5rem; padding: .15rem .4rem; font: .8rem/1.5 ui-monospace, monospace; border-left: 4px solid var(--line); }
+#timeline li { display: grid; grid-template-columns: 6.4rem 2.5rem 4.5rem 1fr; gap: .5rem; padding: .15rem .4rem; font: .8rem/1.5 ui-monospace, monospace; border-left: 4px solid var(--line); }
 #timeline li.good { border-color: var(--good); } #timeline li.warn { border-color: var(--warn); } #timeline li.bad { border-color: var(--bad); }
 .good b, b.good { color: var(--good); } .warn b, b.warn { color: var(--warn); } .bad b, b.bad { color: var(--bad); }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
