@@ -7,9 +7,13 @@ import { promisify } from 'node:util';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const BIN = join(ROOT, 'node_modules', '.bin');
+const ENV = { PATH: `${BIN}:/usr/bin:/bin` };
 
 /** A folder of a user's, with the package built and installed in it. */
 export interface InstalledPackage extends AsyncDisposable {
+  folder: string;
+  /** Nothing of the developer's own variables: a key of theirs would turn examples into real requests. */
+  env: Record<string, string>;
   /** Copies a file or a folder of this repository into the user's folder. */
   copy(path: string): Promise<void>;
   write(name: string, text: string): Promise<void>;
@@ -39,6 +43,8 @@ export async function installPackage(): Promise<InstalledPackage> {
   await symlink(join(ROOT, 'node_modules'), join(installed, 'node_modules'), 'dir');
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   return {
+    folder,
+    env: ENV,
     copy: (path) => cp(join(ROOT, path), join(folder, path), { recursive: true }),
     write: (name, text) => writeFile(join(folder, name), text),
     run: (file, { env = {}, args = [] } = {}) => runNode(['--disable-warning=ExperimentalWarning', file, ...args], { cwd: folder, env }),
@@ -47,10 +53,8 @@ export async function installPackage(): Promise<InstalledPackage> {
 }
 
 function runNode(args: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Promise<Run> {
-  // Nothing of the developer's own variables: a key of theirs would turn examples into real requests.
-  const clean = { PATH: `${BIN}:/usr/bin:/bin`, ...env };
   return new Promise((resolve) => {
-    execFile(join(BIN, 'node'), [...args], { cwd, env: clean, timeout: 15_000 }, (error, stdout, stderr) => {
+    execFile(join(BIN, 'node'), [...args], { cwd, env: { ...ENV, ...env }, timeout: 15_000 }, (error, stdout, stderr) => {
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr });
     });
   });

@@ -25,7 +25,7 @@ export function samplesOf(document: string, language = 'ts'): Sample[] {
     const line = text.slice(0, index).split('\n').length;
     return {
       place: `${document}:${line}`,
-      code: withClient(code),
+      code: language === 'ts' ? withClient(code) : code,
       prints: Array.from(code.matchAll(/\/\/ → (.*)$/gm), ([, printed = '']) => printed),
     };
   });
