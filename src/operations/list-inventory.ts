@@ -34,7 +34,7 @@ async function readItems<Ids extends Int64>(
   const begun = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
   const result = begun.isComplete ? readSmall(begun.bytes, int64) : await readLarge(answer, begun.bytes, { int64, maxBytes });
   if (!result.ok) throw invalidResponse(call, answer, result);
-  announceUnknownStatuses(call, unknownStatuses(result.items));
+  announceUnknownStatuses(call, answer, unknownStatuses(result.items));
   return result.items;
 }
 

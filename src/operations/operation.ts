@@ -51,7 +51,7 @@ export function decode(bytes: Uint8Array): string | undefined {
   }
 }
 
-/** The announcement of statuses that the specification does not name: once per call and status. */
-export function announceUnknownStatuses(call: Call, statuses: ReadonlySet<string>): void {
-  for (const status of statuses) call.tell('unknownStatus', (event) => ({ ...event, status }));
+/** The announcement of statuses that the specification does not name: once per call and status, fit for a log. */
+export function announceUnknownStatuses(call: Call, answer: OpenAnswer, statuses: ReadonlySet<string>): void {
+  for (const status of statuses) call.tell('unknownStatus', (event) => ({ ...event, status: answer.clean(status) }));
 }

@@ -44,9 +44,9 @@ export class ItemBatches<Ids extends Int64> {
 
   /** Gives the next items, at least one; undefined at the end. Rejects with a PetStoreError that tells how many came before. */
   async next(): Promise<InventoryItem<Ids>[] | undefined> {
-    this.#call.signal.throwIfAborted();
-    if (this.#isOver) return undefined;
     try {
+      this.#call.signal.throwIfAborted();
+      if (this.#isOver) return undefined;
       const items = this.#first ?? (await this.#read());
       this.#first = undefined;
       if (items.length === 0) this.#end();
@@ -80,7 +80,7 @@ export class ItemBatches<Ids extends Int64> {
     const unknown = new Set<string>();
     for (const { status } of items) if (!isPetStatus(status) && !this.#knownStatuses.has(status)) unknown.add(status);
     for (const status of unknown) this.#knownStatuses.add(status);
-    if (unknown.size > 0) announceUnknownStatuses(this.#call, unknown);
+    if (unknown.size > 0) announceUnknownStatuses(this.#call, this.#answer, unknown);
   }
 
   #end(failed?: { error: unknown }): void {

@@ -64,6 +64,6 @@ async function readItem<Ids extends Int64>(
       problems: [{ path: 'petId', message: `must be ${pet}, not ${item.petId}` }],
     });
   }
-  if (!isPetStatus(item.status)) announceUnknownStatuses(call, new Set([item.status]));
+  if (!isPetStatus(item.status)) announceUnknownStatuses(call, answer, new Set([item.status]));
   return item;
 }

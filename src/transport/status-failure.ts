@@ -56,7 +56,7 @@ function classify(message: string, details: FailureDetails, failed: FailedAnswer
 }
 
 /** A status that settles the matter: 5xx do not tell whether the change was applied, except that the method or version is not served. */
-function isRefusal(status: number): boolean {
+export function isRefusal(status: number): boolean {
   return status < 500 || status === 501 || status === 505;
 }
 

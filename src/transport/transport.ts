@@ -10,7 +10,7 @@ import { connectionFailure } from './connection-failure.ts';
 import type { Credentials } from './credentials.ts';
 import { Exchange } from './exchange.ts';
 import type { Http } from './http.ts';
-import { publicRateLimit, statusFailure } from './status-failure.ts';
+import { isRefusal, publicRateLimit, statusFailure } from './status-failure.ts';
 
 const MAX_ERROR_BYTES = 65_536;
 /** Names the client where a runtime allows it; browsers send their own. */
@@ -43,6 +43,8 @@ export interface OpenAnswer extends Body {
   answer: Answer;
   /** As `next`, for consumers that may hold the body up. */
   nextWhenAsked: Body['next'];
+  /** Makes text of the answer fit to be shown outside of its data. */
+  clean(text: string): string;
   /** To be called when the body was read, or is not wanted any more. */
   close(): void;
 }
@@ -143,11 +145,14 @@ export class Transport {
       answer,
       next: reading(() => exchange.next()),
       nextWhenAsked: reading(() => exchange.nextWhenAsked()),
+      clean: (text) => this.#options.redactor.clean(text),
       close,
     };
   }
 
   async #failed(call: Call, exchange: Exchange, { response, answer, reopensAtMs, path }: Failed): Promise<PetStoreError> {
+    // The status line settles it, also where the body never ends.
+    if (isRefusal(answer.status)) call.refused('service');
     const bodyText = await readErrorBody(exchange);
     if (call.signal.aborted) call.signal.throwIfAborted();
     const { baseUrl, redactor } = this.#options;
