@@ -9,21 +9,21 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2
 
 /** Makes foreign text fit to be shown: no control characters, no key in any spelling, no more than the caller wants to read. */
 export class Redactor {
-  // Longest spelling first, so that none leaves a part of another behind.
-  #spellings: readonly string[] = [];
+  // Small letters only: the host of an address is written so, whatever it was made of.
   readonly #keys: string[] = [];
 
   /** Remembers a key that must never show. */
   learn(key: string): void {
-    if (this.#keys.includes(key)) return;
-    this.#keys.push(key);
+    const folded = foldCase(key);
+    if (this.#keys.includes(folded)) return;
+    this.#keys.push(folded);
     if (this.#keys.length > REMEMBERED_KEYS) this.#keys.shift();
-    this.#spellings = [...new Set(this.#keys.flatMap(spellingsOf))].sort((a, b) => b.length - a.length);
   }
 
-  /** Replaces the key by `***`, also where it was percent-encoded, put into JSON or into HTML. */
+  /** Replaces the key by `***`, also where some or all of its characters are percent-encoded or escaped as in JSON or HTML, once or twice. */
   hide(text: string): string {
-    return this.#spellings.reduce((left, spelling) => left.replaceAll(spelling, HIDDEN), text);
+    const left = this.#cutKeys(text, asWritten);
+    return BEGINS_ESCAPE.test(left) ? WAYS_TO_READ.reduce((rest, read) => this.#cutKeys(rest, read), left) : left;
   }
 
   /** Hides the key, replaces control characters by a space and cuts the text to `most` characters. */
@@ -31,12 +31,78 @@ export class Redactor {
     const visible = this.hide(this.hide(text).replace(CONTROLS, ' ')).trim();
     return visible.length > most ? `${visible.slice(0, most - 1)}…` : visible;
   }
+
+  #cutKeys(text: string, read: (text: string) => Reading): string {
+    const { plain, startOf } = read(text);
+    const kept: string[] = [];
+    let end = 0;
+    for (const [from, to] of this.#findKeys(plain)) {
+      if (startOf(from) >= end) kept.push(text.slice(end, startOf(from)), HIDDEN);
+      end = Math.max(end, startOf(to));
+    }
+    return end === 0 ? text : [...kept, text.slice(end)].join('');
+  }
+
+  /** From where to where there are keys, in the order of the text. */
+  #findKeys(plain: string): [from: number, to: number][] {
+    const found: [number, number][] = [];
+    for (const key of this.#keys) {
+      for (let at = plain.indexOf(key); at >= 0; at = plain.indexOf(key, at + key.length)) found.push([at, at + key.length]);
+    }
+    return found.sort(([one], [other]) => one - other);
+  }
 }
 
-function spellingsOf(key: string): string[] {
-  const percent = encodeURIComponent(key);
-  const everyByte = [...key].map((c) => `%${c.charCodeAt(0).toString(16)}`).join('');
-  const html = key.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;');
-  const lower = percent.replace(/%[0-9A-F]{2}/g, (digits) => digits.toLowerCase());
-  return [key, percent, lower, everyByte, everyByte.toUpperCase(), JSON.stringify(key).slice(1, -1), html, html.replaceAll("'", '&#39;')];
+/** A text as it is read, and where each of the characters read begins in what is written. */
+interface Reading {
+  plain: string;
+  startOf(index: number): number;
+}
+
+function asWritten(text: string): Reading {
+  return { plain: foldCase(text), startOf: (index) => index };
+}
+
+const BEGINS_ESCAPE = /[%\\&]/;
+/** `%2B` of addresses, `&#43;`, `&#x2b;` and `&amp;` of HTML. */
+const WEB_ESCAPE = /%([\da-f]{2})|&#x0{0,4}([\da-f]{2});?|&#0{0,4}(\d{2,3});?|&(amp|lt|gt|quot|apos);/gi;
+/** `\u002b`, `\x2b` and `\/` of JSON and JavaScript. */
+const TEXT_ESCAPE = /\\(?:u00|x)([\da-f]{2})|\\([!-~])/gi;
+const ENTITIES: ReadonlyMap<string, string> = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
+
+/** A page may quote an address, and JSON a page: two kinds of escapes, within each other. */
+const WAYS_TO_READ = [WEB_ESCAPE, TEXT_ESCAPE].flatMap((outer) => [
+  (text: string) => unescaped(asWritten(text), outer),
+  ...[WEB_ESCAPE, TEXT_ESCAPE].map((inner) => (text: string) => unescaped(unescaped(asWritten(text), outer), inner)),
+]);
+
+function unescaped({ plain, startOf }: Reading, pattern: RegExp): Reading {
+  const parts: string[] = [];
+  const starts: number[] = [];
+  let end = 0;
+  const add = (part: string, to: number) => {
+    parts.push(part);
+    for (let index = 0; index < part.length; index += 1) starts.push(startOf(end + index));
+    end = to;
+  };
+  for (const found of plain.matchAll(pattern)) {
+    add(plain.slice(end, found.index), found.index);
+    add(pattern === WEB_ESCAPE ? readWebEscape(found) : readTextEscape(found), found.index + found[0].length);
+  }
+  add(plain.slice(end), plain.length);
+  return { plain: foldCase(parts.join('')), startOf: (index) => starts[index] ?? startOf(end) };
+}
+
+function readWebEscape([, percent, hex = percent, decimal, entity = '']: RegExpExecArray): string {
+  if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
+  return decimal === undefined ? (ENTITIES.get(entity) ?? '') : String.fromCharCode(Number(decimal));
+}
+
+function readTextEscape([, hex, itself = '']: RegExpExecArray): string {
+  return hex === undefined ? itself : String.fromCharCode(Number.parseInt(hex, 16));
+}
+
+/** Only ASCII, of which keys are made, so that no character changes its length. */
+function foldCase(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }
