@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test } from 'vitest';
 import { untilAborted } from '../../src/clock/until-aborted.ts';
+import { deferred } from '../support/deferred.ts';
 import { rejectionOf } from '../support/outcome.ts';
 
 describe('untilAborted', () => {
@@ -14,7 +15,7 @@ describe('untilAborted', () => {
 
   test('rejects with the reason while the work goes on unheard', async () => {
     const controller = new AbortController();
-    const work = Promise.withResolvers<number>();
+    const work = deferred<number>();
     const rejection = rejectionOf(untilAborted(work.promise, controller.signal));
     controller.abort('enough');
     expect(await rejection).toBe('enough');

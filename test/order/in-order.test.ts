@@ -4,6 +4,7 @@ import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
 import { InOrder } from '../../src/order/in-order.ts';
 import { makeCall, makeListCall } from '../support/call.ts';
+import { deferred } from '../support/deferred.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
 
@@ -18,7 +19,7 @@ class Desk {
   run(name: string, call: Call): Promise<string> {
     return this.#order.run(call, () => {
       this.log.push(`begin ${name}`);
-      const { promise, resolve, reject } = Promise.withResolvers<string>();
+      const { promise, resolve, reject } = deferred<string>();
       this.#ends.set(name, (failed) => (failed ? reject(failed) : resolve(name)));
       return promise;
     });

@@ -1,0 +1,159 @@
+import { getEventListeners } from 'node:events';
+import { describe, expect, test, vi } from 'vitest';
+import { AttemptTimedOut, Exchange } from '../../src/transport/exchange.ts';
+import { chunked, text } from '../support/answers.ts';
+import { makeListCall } from '../support/call.ts';
+import { deferred } from '../support/deferred.ts';
+import { wire } from '../support/exchange.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { hang, hangDeaf } from '../support/scripted-fetch.ts';
+import { holdTime } from '../support/time.ts';
+
+holdTime();
+
+const request = { method: 'GET', path: 'inventory', headers: {}, body: undefined } as const;
+const MEBIBYTE = new Uint8Array(1_048_576);
+
+/** A body of which the test hands out every chunk. */
+function handedOut(): { response: Response; give: (chunk: Uint8Array) => void; cancelled: () => boolean } {
+  let isCancelled = false;
+  let give: (chunk: Uint8Array) => void = () => {};
+  const body = new ReadableStream<Uint8Array>({
+    start: (controller) => {
+      give = (chunk) => controller.enqueue(chunk);
+    },
+    cancel: () => {
+      isCancelled = true;
+    },
+  });
+  return { response: new Response(body), give: (chunk) => give(chunk), cancelled: () => isCancelled };
+}
+
+describe('Exchange', () => {
+  test('sends the request with a signal and gives the answer with its body, chunk by chunk', async () => {
+    const { http, sent } = wire(() => new Response(chunked(['one', 'two'])));
+    const exchange = new Exchange(makeListCall());
+    expect((await exchange.send(http, request)).status).toBe(200);
+    const read = [await exchange.next(), await exchange.next(), await exchange.next()];
+    expect(read.map((chunk) => chunk && new TextDecoder().decode(chunk))).toEqual(['one', 'two', undefined]);
+    expect(sent).toEqual([{ ...request, signal: expect.any(AbortSignal) }]);
+  });
+
+  test('gives no bytes where the answer has no body', async () => {
+    const exchange = new Exchange(makeListCall());
+    await exchange.send(wire(() => text(204, null)).http, request);
+    expect(await exchange.next()).toBeUndefined();
+  });
+
+  test.each([hang, hangDeaf])(
+    'ends after `attemptTimeoutMs` without headers, whether or not fetch hears its signal (%o)',
+    async (answer) => {
+      const { http, sent } = wire(answer);
+      const rejection = rejectionOf(new Exchange(makeListCall({ attemptTimeoutMs: 1_000 })).send(http, request));
+      await vi.advanceTimersByTimeAsync(999);
+      expect(sent[0]?.signal.aborted).toBe(false);
+      await vi.advanceTimersByTimeAsync(1);
+      expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+      expect(sent[0]?.signal.aborted).toBe(true);
+    },
+  );
+
+  test('counts the body into `attemptTimeoutMs`', async () => {
+    const { response, give } = handedOut();
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }));
+    await exchange.send(wire(() => response).http, request);
+    await vi.advanceTimersByTimeAsync(600);
+    give(new Uint8Array(10));
+    await exchange.next();
+    const rejection = rejectionOf(exchange.next());
+    await vi.advanceTimersByTimeAsync(400);
+    expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+  });
+
+  test('begins the time again after every 4 MiB of body', async () => {
+    const { response, give } = handedOut();
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }));
+    await exchange.send(wire(() => response).http, request);
+    await vi.advanceTimersByTimeAsync(900);
+    await Promise.all([1, 2, 3, 4].map(() => give(MEBIBYTE)));
+    const sizes = [await exchange.next(), await exchange.next(), await exchange.next(), await exchange.next()].map(
+      (chunk) => chunk?.byteLength,
+    );
+    await vi.advanceTimersByTimeAsync(900);
+    give(MEBIBYTE);
+    sizes.push((await exchange.next())?.byteLength);
+    expect(sizes).toEqual(Array(5).fill(MEBIBYTE.byteLength));
+    const rejection = rejectionOf(exchange.next());
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+  });
+
+  test('lets the clock stand for a consumer who asks when it likes, and gives every chunk its own time', async () => {
+    const { response, give } = handedOut();
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }));
+    await exchange.send(wire(() => response).http, request);
+    give(new Uint8Array(1));
+    await exchange.nextWhenAsked();
+    await vi.advanceTimersByTimeAsync(60_000);
+    const second = exchange.nextWhenAsked();
+    await vi.advanceTimersByTimeAsync(900);
+    give(new Uint8Array(2));
+    expect((await second)?.byteLength).toBe(2);
+    const rejection = rejectionOf(exchange.nextWhenAsked());
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+  });
+
+  test.each([hang, hangDeaf])('ends with the reason of the call, while it waits for headers (%o)', async (answer) => {
+    const call = makeListCall();
+    const { http, sent } = wire(answer);
+    const rejection = rejectionOf(new Exchange(call).send(http, request));
+    call.abort('enough');
+    expect([await rejection, sent[0]?.signal.reason]).toEqual(['enough', 'enough']);
+  });
+
+  test('ends with the reason of the call, while it reads a body whose source does not hear of it', async () => {
+    const call = makeListCall();
+    const exchange = new Exchange(call);
+    const { response, cancelled } = handedOut();
+    await exchange.send(wire(() => response).http, request);
+    const rejection = rejectionOf(exchange.next());
+    call.abort('enough');
+    expect(await rejection).toBe('enough');
+    exchange.close();
+    expect(cancelled()).toBe(true);
+  });
+
+  test('gives nothing more once the call has ended between two chunks', async () => {
+    const call = makeListCall();
+    const exchange = new Exchange(call);
+    await exchange.send(wire(() => new Response(chunked(['one', 'two']))).http, request);
+    await exchange.next();
+    call.abort('enough');
+    expect(await rejectionOf(exchange.next())).toBe('enough');
+  });
+
+  test('close drops a body that is not read to its end, and leaves neither timer nor listener', async () => {
+    const call = makeListCall();
+    const exchange = new Exchange(call);
+    const { response, cancelled } = handedOut();
+    await exchange.send(wire(() => response).http, request);
+    exchange.close();
+    exchange.close();
+    expect([cancelled(), vi.getTimerCount(), getEventListeners(call.signal, 'abort').length]).toEqual([true, 0, 0]);
+  });
+
+  test('drops an answer that comes when nobody waits any more', async () => {
+    const call = makeListCall();
+    const exchange = new Exchange(call);
+    const late = deferred<Response>();
+    const rejection = rejectionOf(exchange.send(wire(() => late.promise).http, request));
+    call.abort('enough');
+    await rejection;
+    exchange.close();
+    const { response, cancelled } = handedOut();
+    late.resolve(response);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(cancelled()).toBe(true);
+  });
+});

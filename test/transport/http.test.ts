@@ -1,0 +1,48 @@
+import { afterEach, describe, expect, test, vi } from 'vitest';
+import { createHttp } from '../../src/transport/http.ts';
+import { failure, text } from '../support/answers.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { scriptedFetch } from '../support/scripted-fetch.ts';
+
+const { signal } = new AbortController();
+const get = { method: 'GET', path: 'inventory', headers: { accept: 'application/json' }, body: undefined, signal } as const;
+const patch = { method: 'PATCH', path: 'inventory/42', headers: { 'x-a': '1' }, body: '{"quantity":1}', signal } as const;
+
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+describe('createHttp', () => {
+  test('asks fetch for an address and a string of a body, follows no redirect, and passes the very signal', async () => {
+    const fetch = vi.fn(async () => text(200, '[]'));
+    const http = createHttp('https://pets.test/v1', fetch);
+    await http(get);
+    await http(patch);
+    expect(fetch.mock.calls).toEqual([
+      ['https://pets.test/v1/inventory', { method: 'GET', headers: get.headers, signal, redirect: 'manual' }],
+      ['https://pets.test/v1/inventory/42', { method: 'PATCH', headers: patch.headers, signal, redirect: 'manual', body: patch.body }],
+    ]);
+  });
+
+  test.each([301, 404, 429, 500, 503])('gives the answer of a %i, once, instead of throwing or trying again', async (status) => {
+    const { fetch, seen } = scriptedFetch(() => failure(status, { 'retry-after': '1' }));
+    const answer = await createHttp('https://pets.test/v1', fetch)(get);
+    expect([answer.status, seen.length]).toEqual([status, 1]);
+  });
+
+  test('looks up the global fetch at every request, so that what replaces it later is used', async () => {
+    const http = createHttp('https://pets.test/v1', undefined);
+    const { fetch, seen } = scriptedFetch(() => text(200, '[]'));
+    vi.stubGlobal('fetch', fetch);
+    await http(get);
+    expect(seen).toHaveLength(1);
+  });
+
+  test('passes on what fetch rejects with, or keeps it as the cause', async () => {
+    const thrown = new RangeError('no such thing');
+    const http = createHttp('https://pets.test/v1', async () => {
+      throw thrown;
+    });
+    expect(await rejectionOf(http(get))).toBe(thrown);
+  });
+});

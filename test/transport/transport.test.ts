@@ -1,0 +1,248 @@
+import { readFile } from 'node:fs/promises';
+import { ConfigurationError, ConnectionError, TimeoutError } from 'petstore-inventory';
+import { describe, expect, test, vi } from 'vitest';
+import { Emitter } from '../../src/events.ts';
+import { Redactor } from '../../src/redactor.ts';
+import { readUpTo } from '../../src/transport/body.ts';
+import { type AttemptObserver, Transport } from '../../src/transport/transport.ts';
+import { chunked, failure, json, networkError, text } from '../support/answers.ts';
+import { makeCall } from '../support/call.ts';
+import { deferred } from '../support/deferred.ts';
+import { wire } from '../support/exchange.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { type Answering, hang } from '../support/scripted-fetch.ts';
+import { holdTime } from '../support/time.ts';
+
+holdTime();
+
+const update = { method: 'PATCH', path: 'inventory/42', body: '{"quantity":1}' } as const;
+const list = { method: 'GET', path: 'inventory' } as const;
+
+/** A transport on such a wire, and an observer that notes what it hears. */
+function setUp(answer: Answering, credentials: () => string | Promise<string> = () => 'psk_1') {
+  const { http, sent } = wire(answer);
+  const heard: string[] = [];
+  const observer: AttemptObserver = {
+    heard: ({ status }) => {
+      heard.push(`heard ${status}`);
+      return undefined;
+    },
+    lost: (lost) => heard.push(`lost ${lost?.name}`),
+    unused: () => heard.push('unused'),
+    left: () => heard.push('left'),
+  };
+  const transport = new Transport({ http, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() });
+  return { transport, observer, heard, sent };
+}
+
+describe('Transport.open', () => {
+  test('sends the key, names the client and asks for JSON', async () => {
+    const { transport, observer, sent } = setUp(() => json(200, {}));
+    const { version } = JSON.parse(await readFile(new URL('../../package.json', import.meta.url), 'utf8'));
+    await transport.open(makeCall(), update, observer);
+    await transport.open(makeCall(), list, observer);
+    const headers = {
+      'user-agent': `petstore-inventory/${version} (api 1.0.0)`,
+      accept: 'application/json',
+      authorization: 'Bearer psk_1',
+    };
+    expect(sent.map((request) => request.headers)).toEqual([{ ...headers, 'content-type': 'application/json' }, headers]);
+  });
+
+  test("sends the caller's headers, which may replace its name but not the key", async () => {
+    const { transport, observer, sent } = setUp(() => json(200, {}));
+    await transport.open(makeCall({}, { headers: { 'x-team': 'stock', 'user-agent': 'mine', authorization: 'evil' } }), list, observer);
+    expect(sent[0]?.headers).toEqual({
+      'x-team': 'stock',
+      'user-agent': 'mine',
+      accept: 'application/json',
+      authorization: 'Bearer psk_1',
+    });
+  });
+
+  test('gives a 2xx answer open, and is over when it is closed', async () => {
+    const { transport, observer, heard } = setUp(() => json(201, { a: 1 }));
+    const answer = await transport.open(makeCall(), update, observer);
+    expect(heard).toEqual(['heard 201']);
+    const { bytes } = await readUpTo(answer, 100);
+    expect([answer.status, new TextDecoder().decode(bytes)]).toEqual([201, '{"a":1}']);
+    answer.close();
+    expect(heard).toEqual(['heard 201', 'left']);
+  });
+
+  test('tells of the request, and of the response with what it said of the limits', async () => {
+    const emitter = new Emitter();
+    const events: unknown[] = [];
+    emitter.on('request', (event) => events.push(event));
+    emitter.on('response', (event) => events.push(event));
+    const limits = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '30' };
+    const { transport, observer } = setUp(() => json(200, {}, limits));
+    await transport.open(makeCall({ emitter }), update, observer);
+    const event = { callId: 1, operation: 'updateInventory', petId: 42, attempt: 1 };
+    const rateLimit = { limit: 60, remaining: 59, resetAt: new Date(Date.now() + 30_000) };
+    expect(events).toEqual([
+      { ...event, method: 'PATCH', path: '/inventory/42' },
+      { ...event, status: 200, ms: 0, rateLimit },
+    ]);
+  });
+
+  test('lets the observer hear of the headers before the body of a failure is read', async () => {
+    const { transport, observer, heard } = setUp(() => new Response(chunked(['{"code":"x"'], 'stall'), { status: 429 }));
+    const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
+    await vi.advanceTimersByTimeAsync(0);
+    expect(heard).toEqual(['heard 429']);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejection).toMatchObject({ name: 'RateLimitError', status: 429, code: 'http_429' });
+    expect(heard).toEqual(['heard 429', 'left']);
+  });
+
+  test.each(['stall', 'break'] as const)('leaves the class to the status line where an Error body does %s', async (end) => {
+    const { transport, observer } = setUp(() => new Response(chunked(['{"code":"x"'], end), { status: 404 }));
+    const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejection).toMatchObject({ name: 'NotFoundError', status: 404, code: 'http_404', outcome: 'rejected' });
+  });
+
+  test.each([
+    ['in one chunk', [`{"code":"x","message":"${'y'.repeat(70_000)}"}`]],
+    ['in many', [`{"code":"x","message":"`, ...Array(80).fill('y'.repeat(1_000)), '"}']],
+  ])('reads no more than 64 KiB of an Error body %s', async (_how, chunks) => {
+    const { transport, observer } = setUp(() => new Response(chunked(chunks), { status: 400 }));
+    const error = await rejectionOf(transport.open(makeCall(), update, observer));
+    expect(error).toMatchObject({ name: 'BadRequestError', code: 'http_400', bodyText: expect.stringMatching(/^.{1024}$/) });
+  });
+
+  test('takes an Error body of exactly 64 KiB', async () => {
+    const body = `{"code":"x","message":"${'y'.repeat(65_536 - 25)}"}`;
+    const { transport, observer } = setUp(() => text(400, body));
+    expect(body).toHaveLength(65_536);
+    expect(await rejectionOf(transport.open(makeCall(), update, observer))).toMatchObject({ code: 'x' });
+  });
+
+  test('rejects with a ConnectionError where no answer came, and the observer hears of the loss', async () => {
+    const { transport, observer, heard } = setUp(() => Promise.reject(networkError('ECONNRESET')));
+    const error = await rejectionOf(transport.open(makeCall(), update, observer));
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(error).toMatchObject({ code: 'ECONNRESET', attempts: 1, outcome: 'unknown' });
+    expect(heard).toEqual(['lost ConnectionError', 'left']);
+  });
+
+  test('rejects with a TimeoutError where no headers came in time', async () => {
+    const { transport, observer, heard } = setUp(hang);
+    const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejection).toBeInstanceOf(TimeoutError);
+    expect(heard).toEqual(['lost TimeoutError', 'left']);
+  });
+
+  test('rejects with a ConnectionError where the body of a 2xx answer breaks', async () => {
+    const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'break')));
+    const answer = await transport.open(makeCall(), update, observer);
+    expect(await rejectionOf(readUpTo(answer, 100))).toMatchObject({ name: 'ConnectionError', code: 'ECONNRESET', outcome: 'unknown' });
+  });
+
+  test('rejects with a TimeoutError where the body of a 2xx answer stalls', async () => {
+    const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'stall')));
+    const answer = await transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer);
+    const rejection = rejectionOf(readUpTo(answer, 100));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejection).toBeInstanceOf(TimeoutError);
+  });
+
+  test('rejects with the reason of an abort in flight, which is no failure of the service', async () => {
+    const { transport, observer, heard } = setUp(hang);
+    const call = makeCall();
+    const rejection = rejectionOf(transport.open(call, update, observer));
+    await vi.advanceTimersByTimeAsync(0);
+    call.abort('enough');
+    expect([await rejection, call.outcome]).toEqual(['enough', 'unknown']);
+    expect(heard).toEqual(['lost undefined', 'left']);
+  });
+
+  test('rejects with the reason of an abort that comes while an Error body is read', async () => {
+    const { transport, observer } = setUp(() => new Response(chunked(['{'], 'stall'), { status: 500 }));
+    const call = makeCall();
+    const rejection = rejectionOf(transport.open(call, update, observer));
+    await vi.advanceTimersByTimeAsync(0);
+    call.abort('enough');
+    expect(await rejection).toBe('enough');
+  });
+});
+
+describe('Transport.open sends nothing and gives its ticket back', () => {
+  test('for a call that is aborted before', async () => {
+    const credentials = vi.fn(() => 'psk_1');
+    const { transport, observer, heard, sent } = setUp(() => json(200, {}), credentials);
+    const call = makeCall();
+    call.abort('enough');
+    expect(await rejectionOf(transport.open(call, update, observer))).toBe('enough');
+    expect([heard, sent.length, call.outcome, credentials.mock.calls.length]).toEqual([['unused'], 0, 'not-sent', 0]);
+  });
+
+  test('for a call that is aborted in the instant before the request', async () => {
+    const { transport, observer, heard, sent } = setUp(() => json(200, {}));
+    const call = makeCall();
+    const rejection = rejectionOf(transport.open(call, update, observer));
+    call.abort('enough');
+    expect(await rejection).toBe('enough');
+    expect([heard, sent.length, call.attempts]).toEqual([['unused'], 0, 0]);
+  });
+
+  test('for a call that is aborted while the key comes', async () => {
+    const key = deferred<string>();
+    const { transport, observer, heard, sent } = setUp(
+      () => json(200, {}),
+      () => key.promise,
+    );
+    const call = makeCall();
+    const rejection = rejectionOf(transport.open(call, update, observer));
+    call.abort('enough');
+    expect(await rejection).toBe('enough');
+    key.resolve('psk_1');
+    expect([heard, sent.length]).toEqual([['unused'], 0]);
+  });
+
+  test('where the key cannot be had, and tells which call that ended', async () => {
+    const { transport, observer, heard, sent } = setUp(
+      () => json(200, {}),
+      () => Promise.reject(new ConfigurationError('no key', { option: 'apiKey', cause: 'vault sealed' })),
+    );
+    expect(await rejectionOf(transport.open(makeCall(), update, observer))).toMatchObject({
+      name: 'ConfigurationError',
+      message: 'no key',
+      option: 'apiKey',
+      operation: 'updateInventory',
+      petId: 42,
+      attempts: 0,
+      outcome: 'not-sent',
+      cause: 'vault sealed',
+    });
+    expect([heard, sent.length]).toEqual([['unused'], 0]);
+  });
+});
+
+describe('the outcome over all attempts', () => {
+  const reset = () => Promise.reject(networkError('ECONNRESET'));
+  const refused = () => Promise.reject(networkError('ECONNREFUSED'));
+
+  test.each([
+    ['never connected', [refused, refused], 'not-sent'],
+    ['refused by the service', [() => failure(404)], 'rejected'],
+    ['refused after it never connected', [refused, () => failure(400)], 'rejected'],
+    ['never connected after it was refused', [() => failure(429), refused], 'rejected'],
+    ['reset', [reset], 'unknown'],
+    ['refused after a reset: the first one may have arrived', [reset, () => failure(404)], 'unknown'],
+    ['refused after a 503', [() => failure(503), () => failure(429)], 'unknown'],
+    ['never connected after a reset', [reset, refused], 'unknown'],
+  ] satisfies [string, Answering[], string][])('of an update that was %s', async (_how, answers, outcome) => {
+    const left: Answering[] = [...answers];
+    const { transport, observer } = setUp((request) => left.shift()?.(request) ?? text(200, ''));
+    const call = makeCall();
+    const errors = await answers.reduce<Promise<unknown[]>>(
+      async (before, _answer) => [...(await before), await rejectionOf(transport.open(call, update, observer))],
+      Promise.resolve([]),
+    );
+    expect(errors.at(-1)).toMatchObject({ outcome, attempts: answers.length });
+    expect(call.outcome).toBe(outcome);
+  });
+});
