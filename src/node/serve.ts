@@ -24,7 +24,7 @@ interface ServeOptions {
 export interface ServeSandboxOptions<Plans extends string = string> extends SandboxOptions<Plans>, ServeOptions {}
 
 /** A sandbox on a port. */
-export interface ServedSandbox<Plans extends string = never> {
+export interface ServedSandbox<Plans extends string = never> extends AsyncDisposable {
   /** The address of production, ending in /v1: give it to a client as `baseUrl`. */
   readonly url: string;
   /** The address of staging. */
@@ -37,6 +37,12 @@ export interface ServedSandbox<Plans extends string = never> {
   /** Ends all connections, frees the port and closes the file. */
   close(): Promise<void>;
 }
+
+/** Listening on every address is said with one that nobody can be asked to connect to. */
+const REACHABLE_AT: ReadonlyMap<string, string> = new Map([
+  ['0.0.0.0', '127.0.0.1'],
+  ['::', '::1'],
+]);
 
 const SERVE_RULES: OptionRules<ServeOptions> = {
   port: [z.int().check(z.gte(0), z.lte(65_535)), 'it must be a port number, or 0 for a free one'],
@@ -91,7 +97,7 @@ function describeServed({ sandbox }: SandboxParts, { server, origin, closeStock 
     closing ??= stop();
     return closing;
   };
-  return { url, stagingUrl, pageUrl: `${origin}/`, keys: sandbox.keys, sandbox, close };
+  return { url, stagingUrl, pageUrl: `${origin}/`, keys: sandbox.keys, sandbox, close, [Symbol.asyncDispose]: close };
 }
 
 function createListener(parts: SandboxParts, hostname: string): Server {
@@ -103,8 +109,11 @@ function createListener(parts: SandboxParts, hostname: string): Server {
       const exchange = await parts.service.answer(request);
       return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;
     },
-    // Otherwise the adapter replaces the global Request and Response of the process that only wanted a server.
-    { overrideGlobalObjects: false },
+    {
+      // Otherwise the adapter replaces the global Request and Response of the process that only wanted a server.
+      overrideGlobalObjects: false,
+      errorHandler: () => errorAnswer({ status: 400, code: 'bad_request', message: 'That is no request that can be answered' }),
+    },
   );
   return createServer(listener);
 }
@@ -130,7 +139,8 @@ function listen(server: Server, { port, hostname }: { port: number; hostname: st
     server.listen(port, hostname, () => {
       const address = server.address();
       const bound = typeof address === 'object' && address !== null ? address.port : port;
-      resolve(`http://${hostname.includes(':') ? `[${hostname}]` : hostname}:${bound}`);
+      const reachable = REACHABLE_AT.get(hostname) ?? hostname;
+      resolve(`http://${reachable.includes(':') ? `[${reachable}]` : reachable}:${bound}`);
     });
   });
 }

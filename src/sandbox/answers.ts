@@ -6,6 +6,7 @@ export type ErrorCode =
   | 'missing_key'
   | 'invalid_key'
   | 'key_banned'
+  | 'bad_request'
   | 'invalid_body'
   | 'invalid_pet_id'
   | 'pet_missing'

@@ -1,4 +1,5 @@
 import { connect } from 'node:net';
+import fc from 'fast-check';
 import { serveSandbox } from 'petstore-inventory/node';
 import { SandboxError } from 'petstore-inventory/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -25,6 +26,17 @@ describe('serveSandbox', () => {
     const headers = { authorization: `Bearer ${keys.free}` };
     await fetch(`${stagingUrl}/inventory/1`, { method: 'PATCH', headers, body: '{"quantity":1234}' });
     expect([sandbox.staging.inventory.get(1)?.quantity, sandbox.inventory.get(1)?.quantity]).toEqual([1234, expect.not.toBeOneOf([1234])]);
+  });
+
+  test('listening everywhere is told as an address that can be connected to, and `await using` closes it', async () => {
+    let url = '';
+    {
+      await using served = await serveSandbox({ hostname: '0.0.0.0' });
+      url = served.url;
+      expect((await fetch(`${url}/inventory`)).status).toBe(401);
+    }
+    expect(new URL(url).hostname).toBe('127.0.0.1');
+    await expect(fetch(url)).rejects.toThrow('fetch failed');
   });
 
   test('leaves the global Request and Response of the process alone', async () => {
@@ -156,5 +168,35 @@ describe('serveSandbox under odd clients', () => {
   ])('%j gets an answer of the 4xx kind', async (head) => {
     const { url } = await started();
     expect(await rawAnswer(url, head)).toMatch(/^HTTP\/1\.1 4\d\d /);
+  });
+
+  test('a method that fetch forbids gets an Error body', async () => {
+    const { url } = await started();
+    const answer = await rawAnswer(url, 'TRACE /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
+    expect(answer).toMatch(/"code":"(bad_request|missing_key)"/);
+  });
+
+  test('any bytes get an answer or a closed connection, and the next client is served', async () => {
+    const { url } = await started();
+    const piece = fc.oneof(
+      fc.constantFrom(
+        'GET ',
+        'PATCH ',
+        '/v1/inventory',
+        '/v1/inventory/1',
+        ' HTTP/1.1',
+        '\r\n',
+        '\r\n\r\n',
+        'Host: localhost',
+        'Content-Length: 5',
+      ),
+      fc.string({ unit: 'binary', maxLength: 20 }),
+    );
+    const property = fc.asyncProperty(fc.array(piece, { maxLength: 12 }), async (pieces) => {
+      const answer = await rawAnswer(url, pieces.join(''), { isHalfClosed: true });
+      expect(answer === '' || /^HTTP\/1\.1 [24]\d\d /.test(answer)).toBe(true);
+    });
+    await fc.assert(property, { numRuns: 150, seed: 20_261_121 });
+    expect((await fetch(`${url}/inventory`)).status).toBe(401);
   });
 });

@@ -10,10 +10,13 @@ export async function started(options: ServeSandboxOptions = {}): Promise<Served
 }
 
 /** Sends bytes as they are and gives everything that comes back until the connection ends. */
-export function rawAnswer(url: string, text: string): Promise<string> {
+export function rawAnswer(url: string, text: string, { isHalfClosed = false } = {}): Promise<string> {
   return new Promise((resolve) => {
     let answer = '';
-    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => socket.write(text, 'latin1'));
+    const socket = connect(Number(new URL(url).port), '127.0.0.1', () => {
+      if (isHalfClosed) socket.end(text, 'latin1');
+      else socket.write(text, 'latin1');
+    });
     socket.setEncoding('latin1');
     socket.on('data', (piece) => {
       answer += piece;

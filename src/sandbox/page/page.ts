@@ -2,7 +2,6 @@ import { type Context, Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { errorAnswer } from '../answers.ts';
 import type { SandboxRequest } from '../ledger.ts';
-import { describeService } from '../openapi.ts';
 import type { SandboxParts } from '../sandbox.ts';
 import { parsePetId, type Stock, type StockItem } from '../stock.ts';
 import { PAGE_HTML } from './html.ts';
@@ -36,7 +35,11 @@ export function createPage(parts: SandboxParts): Hono {
   page.get('/page/script.js', (context) => context.body(PAGE_SCRIPT, 200, { 'content-type': 'text/javascript; charset=utf-8' }));
   page.get('/page/stock', (context) => context.json(searchStock(parts.stock, context.req.query('search') ?? '')));
   page.get('/page/events', (context) => tellNews(context, parts));
-  page.get('/openapi.json', (context) => context.json(describeService()));
+  page.get('/openapi.json', async (context) => {
+    // Loaded when it is asked for: the library that writes it is larger than the rest of the sandbox.
+    const { describeService } = await import('../openapi.ts');
+    return context.json(describeService());
+  });
   page.notFound(() => errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }));
   page.onError(() => errorAnswer({ status: 500, code: 'internal', message: 'The sandbox could not answer' }));
   return page;
