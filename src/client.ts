@@ -29,7 +29,7 @@ export interface ReplyPromise<T> extends Promise<T> {
  * @example
  * const petstore = new PetStoreClient({ apiKey, baseUrl, plan: 'pro' });
  * const items = await petstore.listInventory();
- * const item = await petstore.updateInventory(42, { quantity: 12 });
+ * const item = await petstore.updateInventory(1, { quantity: 12 });
  */
 export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDisposable {
   readonly #options: ResolvedOptions<Ids>;

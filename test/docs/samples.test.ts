@@ -1,9 +1,13 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
 import { serveSandbox } from 'petstore-inventory/node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { examplesOfComments } from './support/doc-comments.ts';
 import { type InstalledPackage, installPackage } from './support/installed-package.ts';
 import { DOCUMENTS, type Sample, samplesOf } from './support/samples.ts';
 
-const samples = DOCUMENTS.flatMap((document) => samplesOf(document));
+const samples = [...DOCUMENTS.flatMap((document) => samplesOf(document)), ...examplesOfComments()];
+const commands = samplesOf('README.md', 'sh').filter(({ code }) => code.includes('npx petstore '));
 let installed: InstalledPackage;
 
 beforeAll(async () => {
@@ -20,7 +24,18 @@ describe.concurrent('Samples', () => {
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
     expect(told(stdout, sample)).toEqual(sample.prints);
   });
+
+  test.for(commands)('$place runs as it is written', async ({ code }) => {
+    const { folder, env } = installed;
+    const { stdout } = await promisify(execFile)('sh', ['-e', '-c', code.replaceAll('npx petstore', PETSTORE)], { cwd: folder, env });
+    expect(stdout).toContain('pet 1: 12 (available)');
+    expect(stdout).toMatch(/minute +299 of 300 left/);
+    expect(stdout).toMatch(/\+ 1 +40/);
+  });
 });
+
+/** What npx finds where the package is installed. */
+const PETSTORE = 'node node_modules/petstore-inventory/dist/cli.js';
 
 /** The service that the documents speak of where they make none themselves. */
 async function serve(): Promise<AsyncDisposable & { env: Record<string, string> }> {

@@ -47,7 +47,7 @@ export async function installPackage(): Promise<InstalledPackage> {
     env: ENV,
     copy: (path) => cp(join(ROOT, path), join(folder, path), { recursive: true }),
     write: (name, text) => writeFile(join(folder, name), text),
-    run: (file, { env = {}, args = [] } = {}) => runNode(['--disable-warning=ExperimentalWarning', file, ...args], { cwd: folder, env }),
+    run: (file, { env = {}, args = [] } = {}) => runNode([file, ...args], { cwd: folder, env }),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }
