@@ -1,0 +1,82 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { KEPT_TEXT, Redactor } from '../src/redactor.ts';
+import { FUZZ } from './support/fuzz.ts';
+
+const KEY = 'psk_S3cret+Key/0="<&>\'';
+
+function knowing(...keys: string[]): Redactor {
+  const redactor = new Redactor();
+  for (const key of keys) redactor.learn(key);
+  return redactor;
+}
+
+describe('Redactor.hide', () => {
+  test.each([
+    ['as it is', KEY],
+    ['percent-encoded', encodeURIComponent(KEY)],
+    ['percent-encoded in lower case', encodeURIComponent(KEY).replace(/%../g, (digits) => digits.toLowerCase())],
+    ['with every character percent-encoded', [...KEY].map((c) => `%${c.charCodeAt(0).toString(16)}`).join('')],
+    ['within JSON', JSON.stringify(KEY).slice(1, -1)],
+    ['within HTML', KEY.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;').replaceAll('"', '&quot;')],
+  ])('replaces the key %s', (_how, spelling) => {
+    expect(knowing(KEY).hide(`before ${spelling} between ${spelling} after`)).toBe('before *** between *** after');
+  });
+
+  test('leaves other text alone, and all text where it knows no key', () => {
+    expect(knowing(KEY).hide('psk_S3cret')).toBe('psk_S3cret');
+    expect(new Redactor().hide(KEY)).toBe(KEY);
+  });
+
+  test('replaces a key that another one begins with', () => {
+    expect(knowing('psk_1', 'psk_12').hide('psk_12 psk_1')).toBe('*** ***');
+  });
+
+  test('remembers the sixteen newest keys', () => {
+    const keys = Array.from({ length: 17 }, (_none, index) => `psk_${index + 100}`);
+    const hidden = knowing(...keys).hide(keys.join(' '));
+    expect(hidden).toBe(`psk_100${' ***'.repeat(16)}`);
+  });
+
+  test('forgets no key because another is learnt again and again', () => {
+    const redactor = knowing('psk_1', ...Array<string>(40).fill('psk_2'));
+    expect(redactor.hide('psk_1 psk_2')).toBe('*** ***');
+  });
+
+  test('shows no key in any text, whatever is around it', () => {
+    const key = fc.stringMatching(/^[!-~]{8,40}$/);
+    fc.assert(
+      fc.property(key, fc.string(), fc.string(), (secret, before, after) => {
+        expect(knowing(secret).clean(`${before}${secret}${encodeURIComponent(secret)}${after}`)).not.toContain(secret);
+      }),
+      FUZZ,
+    );
+  });
+});
+
+describe('Redactor.clean', () => {
+  test('replaces control characters and marks of direction by a space', () => {
+    expect(new Redactor().clean('a\r\nb\u0000\u001b[0m\u007fc\u0085d\u2028e\u202ef\u2066g')).toBe('a b [0m c d e f g');
+  });
+
+  test('cuts to the length that is asked for, and tells that it did', () => {
+    expect(new Redactor().clean('x'.repeat(20), 10)).toBe(`${'x'.repeat(9)}…`);
+    expect(new Redactor().clean('x'.repeat(10), 10)).toBe('x'.repeat(10));
+    expect(new Redactor().clean('x'.repeat(5_000))).toHaveLength(KEPT_TEXT);
+  });
+
+  test('hides the key before it cuts, so that no part of it is left', () => {
+    expect(knowing(KEY).clean(`xxxx${KEY}`, 10)).toBe('xxxx***');
+  });
+
+  test('gives at most so much text without control characters, for any text', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'binary' }), fc.integer({ min: 1, max: 50 }), (text, most) => {
+        const cleaned = knowing(KEY).clean(text, most);
+        expect(cleaned.length).toBeLessThanOrEqual(most);
+        expect(cleaned).not.toMatch(/\p{Cc}/u);
+      }),
+      FUZZ,
+    );
+  });
+});
