@@ -44,6 +44,7 @@ export class ItemReader<Ids extends Int64> {
   push(bytes: Uint8Array): Batch<Ids> {
     const items: InventoryItem<Ids>[] = [];
     if (this.#failure === undefined) this.#pending.append(bytes);
+    this.#plainItems.look(this.#pending.view);
     this.#anyItems.beginSmall();
     while (this.#failure === undefined && this.#step(items)) {}
     return this.#batch(items);
@@ -91,8 +92,7 @@ export class ItemReader<Ids extends Int64> {
   }
 
   #readItems(items: InventoryItem<Ids>[]): boolean {
-    const { view, at } = this.#pending;
-    const item = this.#anyItems.isWithinItem ? undefined : this.#plainItems.read(view, at);
+    const item = this.#anyItems.isWithinItem ? undefined : this.#plainItems.read(this.#pending.at);
     if (item === undefined) return this.#readAnyItems(items);
     items.push(item);
     return this.#pass(1, this.#plainItems.end);

@@ -48,6 +48,7 @@ function isInt64(value: bigint): boolean {
 function describeProblem({ input }: { input?: unknown }): string {
   if (input === undefined) return 'is missing';
   if (typeof input === 'bigint' && isInt64(input)) return `is ${input}, beyond ±(2^53−1); int64: 'bigint' reads it exactly`;
-  if (typeof input === 'bigint') return 'must be within int64';
-  return typeof input === 'number' ? 'must be an integer within int64' : `must be an integer, not ${typeName(input)}`;
+  return typeof input === 'number' || typeof input === 'bigint'
+    ? 'must be an integer within int64'
+    : `must be an integer, not ${typeName(input)}`;
 }

@@ -1,14 +1,12 @@
 import { type Int64, type InventoryItem, PetStatus } from '../contract/models.ts';
-import { BYTE, skipSpace } from './bytes.ts';
-import { MAX_ITEM_BYTES } from './failure.ts';
+import { BYTE } from './bytes.ts';
 import { type ItemId, isSafeInteger, type ReadPetId, readPetId } from './pet-id.ts';
+import { Phrase } from './phrase.ts';
 
-const TOKEN = {
-  petId: encode('"petId"'),
-  quantity: encode('"quantity"'),
-  status: encode('"status"'),
-};
-const KNOWN_STATUSES = PetStatus.options.map((text) => ({ text, bytes: encode(text) }));
+const BEFORE_PET_ID = new Phrase('{"petId":');
+const BEFORE_QUANTITY = new Phrase(',"quantity":');
+const BEFORE_STATUS = new Phrase(',"status":"');
+const KNOWN_STATUSES = PetStatus.options.map((status) => ({ status, written: new Phrase(`${status}"}`) }));
 
 /** Longer texts are left to others: a call with that many arguments could overflow the stack. */
 const MAX_STATUS_LENGTH = 64;
@@ -19,15 +17,16 @@ const LOW_DIGITS = 9;
 const LOW_UNIT = 10n ** 9n;
 
 /**
- * Reads items as services mostly write them, straight from the bytes: petId, quantity, status in this order and nothing else, whole
- * numbers in digits, a status in visible ASCII without escapes; white space is allowed.
+ * Reads items as `JSON.stringify` writes them, straight from the bytes: petId, quantity, status in this order, nothing else and no
+ * white space, whole numbers in digits, a status in visible ASCII without escapes.
  *
- * Several times as fast as decoding and `JSON.parse`. Whatever is not of this form is left to a reader of any form, without a judgement.
+ * Several times as fast as decoding and `JSON.parse`. Whatever is not of this form is left to {@link AnyItems}, without a judgement.
  */
 export class PlainItems<Ids extends Int64> {
   /** The index behind the item that was read last. */
   end = 0;
-  #bytes: Uint8Array = new Uint8Array();
+  #bytes = new Uint8Array();
+  #view = new DataView(this.#bytes.buffer);
   readonly #readPetId: ReadPetId<Ids>;
 
   constructor(int64: Ids) {
@@ -35,34 +34,28 @@ export class PlainItems<Ids extends Int64> {
     this.#readPetId = readers[int64];
   }
 
-  /** The item that begins at `start`; `undefined` when it is not of the plain form, or not all there. */
-  read(bytes: Uint8Array, start: number): InventoryItem<Ids> | undefined {
+  /** Sets the bytes in which the items stand. */
+  look(bytes: Uint8Array<ArrayBuffer>): void {
     this.#bytes = bytes;
+    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  }
+
+  /** The item that begins at `start`; `undefined` when it is not of the plain form, or not all there. */
+  read(start: number): InventoryItem<Ids> | undefined {
     this.end = start;
-    if (!this.#take(BYTE.openObject) || !this.#takeName(TOKEN.petId)) return undefined;
+    if (!this.#take(BEFORE_PET_ID)) return undefined;
     const petId = this.#takePetId();
-    if (petId === undefined || !this.#take(BYTE.comma) || !this.#takeName(TOKEN.quantity)) return undefined;
+    if (petId === undefined || !this.#take(BEFORE_QUANTITY)) return undefined;
     const quantity = this.#takeQuantity();
-    if (quantity === undefined || !this.#take(BYTE.comma) || !this.#takeName(TOKEN.status)) return undefined;
+    if (quantity === undefined || !this.#take(BEFORE_STATUS)) return undefined;
     const status = this.#takeStatus();
-    if (status === undefined || !this.#take(BYTE.closeObject) || this.end - start > MAX_ITEM_BYTES) return undefined;
-    return { petId, quantity, status };
+    return status === undefined ? undefined : { petId, quantity, status };
   }
 
-  #take(byte: number): boolean {
-    const bytes = this.#bytes;
-    const at = bytes[this.end] === byte ? this.end : skipSpace(bytes, this.end);
-    if (bytes[at] !== byte) return false;
-    this.end = at + 1;
+  #take(phrase: Phrase): boolean {
+    if (!phrase.isAt(this.#view, this.end)) return false;
+    this.end += phrase.length;
     return true;
-  }
-
-  #takeName(name: Uint8Array): boolean {
-    const bytes = this.#bytes;
-    const at = skipSpace(bytes, this.end);
-    if (!hasAt(bytes, at, name)) return false;
-    this.end = at + name.length;
-    return this.#take(BYTE.colon);
   }
 
   #takePetId(): ItemId<Ids> | undefined {
@@ -84,7 +77,6 @@ export class PlainItems<Ids extends Int64> {
   }
 
   #takeMinus(): boolean {
-    this.end = skipSpace(this.#bytes, this.end);
     if (this.#bytes[this.end] !== BYTE.minus) return false;
     this.end += 1;
     return true;
@@ -108,36 +100,32 @@ export class PlainItems<Ids extends Int64> {
 
   #exactDigits(start: number, end: number): bigint {
     const middle = end - LOW_DIGITS;
-    return BigInt(this.#shortDigits(start, middle)) * LOW_UNIT + BigInt(this.#shortDigits(middle, end));
+    // 19 digits fit in 64 bits; saying so spares the engine the big numbers in between.
+    return BigInt.asUintN(64, BigInt(this.#shortDigits(start, middle)) * LOW_UNIT + BigInt(this.#shortDigits(middle, end)));
   }
 
   #shortDigits(start: number, end: number): number {
     let size = 0;
-    for (const byte of this.#bytes.subarray(start, end)) size = size * 10 + byte - BYTE.zero;
+    for (let at = start; at < end; at += 1) size = size * 10 + (this.#bytes[at] ?? 0) - BYTE.zero;
     return size;
   }
 
   #takeStatus(): string | undefined {
-    if (!this.#take(BYTE.quote)) return undefined;
+    for (const { status, written } of KNOWN_STATUSES) {
+      if (this.#take(written)) return status;
+    }
+    return this.#takeOtherStatus();
+  }
+
+  #takeOtherStatus(): string | undefined {
     const bytes = this.#bytes;
     const start = this.end;
     let end = start;
     while (isPlainCharacter(bytes[end])) end += 1;
-    if (end - start > MAX_STATUS_LENGTH || bytes[end] !== BYTE.quote) return undefined;
-    this.end = end + 1;
-    return this.#text(start, end);
+    if (end - start > MAX_STATUS_LENGTH || bytes[end] !== BYTE.quote || bytes[end + 1] !== BYTE.closeObject) return undefined;
+    this.end = end + 2;
+    return String.fromCharCode(...bytes.subarray(start, end));
   }
-
-  #text(start: number, end: number): string {
-    for (const known of KNOWN_STATUSES) {
-      if (known.bytes.length === end - start && hasAt(this.#bytes, start, known.bytes)) return known.text;
-    }
-    return String.fromCharCode(...this.#bytes.subarray(start, end));
-  }
-}
-
-function encode(text: string): Uint8Array {
-  return new TextEncoder().encode(text);
 }
 
 function isDigit(byte: number | undefined): byte is number {
@@ -147,11 +135,4 @@ function isDigit(byte: number | undefined): byte is number {
 /** Visible ASCII and the space, but what ends or escapes a string. */
 function isPlainCharacter(byte: number | undefined): boolean {
   return byte !== undefined && byte >= BYTE.space && byte < BYTE.delete && byte !== BYTE.quote && byte !== BYTE.backslash;
-}
-
-function hasAt(bytes: Uint8Array, start: number, expected: Uint8Array): boolean {
-  for (let index = 0; index < expected.length; index += 1) {
-    if (bytes[start + index] !== expected[index]) return false;
-  }
-  return true;
 }

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest';
+import { parseItem } from '../../src/json/parse-item.ts';
+
+const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+
+test('parseItem reads the fields of the contract and drops others', () => {
+  const text = '\uFEFF {"petId":1.0,"quantity":-0,"status":"new","__proto__":{"x":1},"more":[]} ';
+
+  expect(parseItem(text, 'number')).toEqual({ ok: true, item: { petId: 1, quantity: 0, status: 'new' } });
+});
+
+test.each([
+  ['9007199254740993', 9007199254740993n],
+  ['-9223372036854775808', -9223372036854775808n],
+  ['7', 7n],
+  ['1e18', 1_000_000_000_000_000_000n],
+  ['9007199254740993.0', 9007199254740993n],
+  ['0.009007199254740993e18', 9007199254740993n],
+])('parseItem reads the id %s exactly as a bigint', (written, petId) => {
+  const text = `{"note":"9007199254740995 \\"","petId":${written},"quantity":1,"status":"x"}`;
+
+  expect(parseItem(text, 'bigint')).toEqual({ ok: true, item: { petId, quantity: 1, status: 'x' } });
+});
+
+test.each([
+  ['number', '9007199254740993', "is 9007199254740993, beyond ±(2^53−1); int64: 'bigint' reads it exactly"],
+  ['bigint', '9223372036854775808', 'must be an integer within int64'],
+  ['bigint', '1e999999999', 'must be an integer within int64'],
+  ['bigint', '9007199254740993.5', 'must be an integer within int64'],
+  ['bigint', '1.5', 'must be an integer within int64'],
+  ['bigint', '"9007199254740993"', 'must be an integer, not a string'],
+  ['number', 'null', 'must be an integer, not null'],
+  ['number', '{}', 'must be an integer, not an object'],
+] as const)('parseItem as %s tells what is wrong with the id %s', (int64, written, message) => {
+  const result = parseItem(`{"petId":${written},"quantity":1,"status":"x"}`, int64);
+
+  expect(result).toEqual({ ok: false, reason: 'schema', problems: [{ path: 'petId', message }] });
+});
+
+test.each([
+  ['', 'invalid-json'],
+  ['{"secret":', 'invalid-json'],
+  ['{} {}', 'invalid-json'],
+  ['[]', 'schema'],
+  [deep, 'schema'],
+  [`"${'é'.repeat(600_000)}"`, 'too-large'],
+])('parseItem refuses %.20j as %s', (text, reason) => {
+  const result = parseItem(text, 'number');
+
+  expect(result).toMatchObject({ ok: false, reason, problems: [{ path: '' }] });
+  expect(JSON.stringify(result)).not.toContain('secret');
+});
+
+test('parseItem lets an unknown field be nested 100,000 deep', () => {
+  expect(parseItem(`{"x":${deep},"petId":1,"quantity":1,"status":"x"}`, 'number').ok).toBe(true);
+});
