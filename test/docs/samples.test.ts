@@ -1,9 +1,11 @@
 import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { serveSandbox } from 'petstore-inventory/node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import { examplesOfComments } from './support/doc-comments.ts';
-import { type InstalledPackage, installPackage } from './support/installed-package.ts';
+import { type InstalledPackage, installPackage, ROOT } from './support/installed-package.ts';
 import { DOCUMENTS, type Sample, samplesOf } from './support/samples.ts';
 
 const samples = [...DOCUMENTS.flatMap((document) => samplesOf(document)), ...examplesOfComments()];
@@ -32,6 +34,11 @@ describe.concurrent('Samples', () => {
     expect(stdout).toMatch(/minute +299 of 300 left/);
     expect(stdout).toMatch(/\+ 1 +40/);
   });
+});
+
+test.for(DOCUMENTS)('%s shows no code in a language that is not run', (document) => {
+  const languages = Array.from(readFileSync(join(ROOT, document), 'utf8').matchAll(/^```(.+)$/gm), ([, language]) => language);
+  expect(languages.filter((language) => language !== 'ts' && language !== 'sh')).toEqual([]);
 });
 
 /** What npx finds where the package is installed. */
