@@ -93,14 +93,16 @@ class OpenFile {
   }
 
   static async at(path: string): Promise<OpenFile> {
+    let handle: FileHandle | undefined;
     try {
-      const handle = await open(path, O_RDWR | O_APPEND | O_CREAT, 0o600);
+      handle = await open(path, O_RDWR | O_APPEND | O_CREAT, 0o600);
       const found = await handle.stat();
       const file = new OpenFile(path, handle, { isRegular: found.isFile(), length: found.size });
       if (found.size > 0) file.#endsInLine = await endsInLine(handle, found.size);
       else if (found.isFile()) await flushFolder(path);
       return file;
     } catch (error) {
+      await handle?.close();
       throw journalError(`Cannot open journal ${path}`, error);
     }
   }
@@ -110,7 +112,7 @@ class OpenFile {
     const written = this.#endsInLine ? text : `\n${text}`;
     try {
       await this.handle.appendFile(written);
-      await this.handle.datasync();
+      if (this.isRegular) await this.handle.datasync();
     } catch (error) {
       throw journalError(`Cannot write journal ${this.#path}`, error);
     }

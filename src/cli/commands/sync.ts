@@ -57,7 +57,7 @@ async function realRun({ client, signal, concurrency, path, options, terminal }:
     progress.end();
   }
   await writeText(terminal.stdout, options.json ? reportJson(report) : reportText(report));
-  const stop = explainStop(report, { journal: options.journal, resetAt: client.quota.day.resetAt });
+  const stop = explainStop(report, { journal: options.journal, resetAt: client.quota.closedUntil ?? client.quota.day.resetAt });
   if (stop !== undefined) tell(terminal, stop);
   return exitCodeOfReport(report);
 }
@@ -75,7 +75,7 @@ async function dryRun({ client, signal, path, options, terminal }: Run): Promise
     now: terminal.now,
     review,
   });
-  const stop = explainStop(report, { journal: options.journal, resetAt: client.quota.day.resetAt });
+  const stop = explainStop(report, { journal: options.journal, resetAt: client.quota.closedUntil ?? client.quota.day.resetAt });
   if (stop !== undefined) {
     tell(terminal, stop);
     return exitCodeOfReport(report);

@@ -20,7 +20,7 @@ export async function* readInput(path: string, terminal: Terminal): AsyncGenerat
 }
 
 /** The first character that is no white space, and the text with it still in place. */
-async function peek(text: AsyncIterator<string>): Promise<{ start: string; whole: AsyncIterable<string> }> {
+async function peek(text: AsyncGenerator<string>): Promise<{ start: string; whole: AsyncIterable<string> }> {
   let head = '';
   while (head.trim() === '') {
     const next = await text.next();
@@ -31,7 +31,12 @@ async function peek(text: AsyncIterator<string>): Promise<{ start: string; whole
   return { start: head.trim().charAt(0), whole: concat(head, text) };
 }
 
-async function* concat(head: string, rest: AsyncIterator<string>): AsyncGenerator<string> {
-  yield head;
-  for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+async function* concat(head: string, rest: AsyncGenerator<string>): AsyncGenerator<string> {
+  try {
+    yield head;
+    yield* rest;
+  } finally {
+    // A reader that stopped at the head has not told the rest.
+    await rest.return(undefined);
+  }
 }

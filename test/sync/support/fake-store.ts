@@ -1,6 +1,6 @@
 import type { PetId } from '../../../src/contract/models.ts';
 import { BadRequestError, ConnectionError } from '../../../src/errors.ts';
-import type { InventoryClient, Quota, SyncCallOptions } from '../../../src/sync/index.ts';
+import type { InventoryClient, SyncCallOptions, SyncQuota } from '../../../src/sync/index.ts';
 
 /** What the store does with one update. */
 export type Treatment = 'apply' | 'refuse' | 'drop' | 'lose' | { reject: unknown } | 'hang';
@@ -10,7 +10,7 @@ interface Settings {
   treat?: (petId: PetId, options: SyncCallOptions) => Treatment;
   /** Called before every step that a crash could come before. */
   step?: () => Promise<void>;
-  quota?: Quota;
+  quota?: SyncQuota;
   listError?: unknown;
 }
 
@@ -28,7 +28,7 @@ export class FakeStore implements InventoryClient {
     this.settings = settings;
   }
 
-  get quota(): Quota {
+  get quota(): SyncQuota {
     return this.settings.quota ?? { minute: { limit: 1e9, remaining: 1e9 }, day: {} };
   }
 

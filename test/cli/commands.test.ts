@@ -1,0 +1,223 @@
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.ts';
+import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+
+let served: ServedSandbox;
+
+beforeAll(async () => {
+  served = await serveSandbox({
+    pets: [
+      { petId: 1, quantity: 5, status: 'available' },
+      { petId: 2, quantity: 7, status: 'sold' },
+      { petId: 2n ** 60n + 1n, quantity: 0, status: 'pending' },
+    ],
+  });
+});
+
+afterAll(() => served.close());
+
+beforeEach(() => {
+  vi.stubEnv('PETSTORE_BASE_URL', served.url);
+  vi.stubEnv('PETSTORE_API_KEY', served.keys.pro);
+});
+
+afterEach(() => {
+  vi.unstubAllEnvs();
+  served.sandbox.faults.clear();
+});
+
+async function run(words: string[], terminal = new FakeTerminal()): Promise<{ code: number; out: string; err: string }> {
+  const code = await runCli(words, terminal);
+  return { code, out: terminal.out, err: terminal.err };
+}
+
+describe('petstore list', () => {
+  test('writes a table whose ids are exact', async () => {
+    const { code, out, err } = await run(['list']);
+    expect(out).toBe(
+      [
+        '     petId    quantity  status',
+        '         1           5  available',
+        '         2           7  sold',
+        '1152921504606846977           0  pending',
+        '',
+      ].join('\n'),
+    );
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+  });
+
+  test('writes JSON whose ids are numbers, however long', async () => {
+    const { out } = await run(['list', '--json', '--status', 'pending']);
+    expect(out).toBe('[\n  {"petId":1152921504606846977,"quantity":0,"status":"pending"}\n]\n');
+  });
+
+  test('writes an empty array when nothing has the status', async () => {
+    expect((await run(['list', '--json', '--status', 'lost'])).out).toBe('[]\n');
+  });
+
+  test('writes CSV', async () => {
+    expect((await run(['list', '--csv', '--status', 'sold'])).out).toBe('petId,quantity,status\n2,7,sold\n');
+  });
+
+  test('needs no key with --sandbox', async () => {
+    vi.stubEnv('PETSTORE_API_KEY', '');
+    vi.stubEnv('PETSTORE_BASE_URL', '');
+    const { code, out } = await run(['list', '--sandbox']);
+    expect(code).toBe(0);
+    expect(out.split('\n')).toHaveLength(14);
+  });
+
+  test.each([
+    [{}, true],
+    [{ NO_COLOR: '1' }, false],
+    [{ TERM: 'dumb' }, false],
+  ])('paints a terminal with the environment %o: %s', async (env, isPainted) => {
+    const { out, err } = await run(['list'], new FakeTerminal({ isTTY: true, env }));
+    expect(out.includes('\u001b[')).toBe(isPainted);
+    expect(err).toBe('3 pets\n');
+  });
+
+  test('ends quietly when its reader has gone', async () => {
+    expect(await run(['list'], new FakeTerminal({ stdoutError: 'EPIPE' }))).toMatchObject({ code: 0, err: '' });
+  });
+
+  test('tells of a full disk', async () => {
+    const { code, err } = await run(['list'], new FakeTerminal({ stdoutError: 'ENOSPC' }));
+    expect({ code, err }).toEqual({ code: 1, err: 'petstore: ENOSPC: write (--verbose shows more)\n' });
+  });
+
+  test('ends with 130 when it is interrupted', async () => {
+    const terminal = new FakeTerminal();
+    const interruptSoon = (): boolean => {
+      setTimeout(() => terminal.interrupt(), 5);
+      return true;
+    };
+    served.sandbox.faults.add({ fail: 'stall', when: interruptSoon });
+    expect(await run(['list'], terminal)).toMatchObject({ code: 130, err: 'petstore: interrupted\n' });
+  });
+});
+
+describe('petstore set', () => {
+  test('sets a quantity, a negative one too', async () => {
+    expect(await run(['set', '1', '-3'])).toEqual({ code: 0, out: 'pet 1: -3 (available)\n', err: '' });
+    expect((await run(['set', '1', '5', '--json'])).out).toBe('{"petId":1,"quantity":5,"status":"available"}\n');
+  });
+
+  test.each([
+    [['set', 'one', '5'], 2, 'petstore: Cannot use "one" as petId: it must be an integer\n'],
+    [['set', '1', '5.5'], 2, 'petstore: Cannot use "5.5" as quantity: it must be an integer\n'],
+    [['set', '1'], 2, "petstore: missing required argument 'quantity'\n"],
+    [['set', '1', '5', '--bad'], 2, "petstore: unknown option '--bad'\n"],
+    [['set', '1', '5', '--plan', 'gold'], 2, 'petstore: Cannot use --plan gold: it must be free, pro, business, unlimited\n'],
+    [['set', '1', '5', '--environment', 'staging'], 2, /Cannot make a client without the staging address.*PETSTORE_STAGING_BASE_URL/],
+    [['lits'], 2, "petstore: unknown command 'lits' (Did you mean list?)\n"],
+  ])('%j ends with %i and one line', async (words, code, line) => {
+    const result = await run(words);
+    expect(result.code).toBe(code);
+    expect(result.err).toMatch(line);
+    expect(result.err.trimEnd()).not.toContain('\n');
+  });
+
+  test('says which pets there are not', async () => {
+    const { code, err } = await run(['set', '99', '5']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^petstore: Cannot update pet 99: .*`petstore list` shows the pets that there are \(--verbose shows more\)\n$/);
+  });
+
+  test('reaches staging by its own address', async () => {
+    const { code, out } = await run(['list', '--environment', 'staging', '--base-url', served.stagingUrl, '--csv']);
+    expect(code).toBe(0);
+    expect(out).toContain('petId,quantity,status\n1,');
+  });
+});
+
+describe('a failure', () => {
+  test('of the key ends with 3, and says what to check', async () => {
+    vi.stubEnv('PETSTORE_API_KEY', 'wrong');
+    const { code, err } = await run(['list']);
+    expect(code).toBe(3);
+    expect(err).toMatch(/401.*check PETSTORE_API_KEY\n$/);
+  });
+
+  test('without a key ends with 3, and names the sandbox', async () => {
+    vi.stubEnv('PETSTORE_API_KEY', '');
+    const { code, err } = await run(['list']);
+    expect(code).toBe(3);
+    expect(err).toContain('set PETSTORE_API_KEY; or try --sandbox');
+  });
+
+  test('of the quota ends with 5', async () => {
+    const limited = await serveSandbox({ plans: { free: { requestsPerMinute: 60, requestsPerDay: 1 } } });
+    vi.stubEnv('PETSTORE_BASE_URL', limited.url);
+    vi.stubEnv('PETSTORE_API_KEY', limited.keys.free);
+    expect((await run(['list'])).code).toBe(0);
+    expect((await run(['set', '1', '5'])).code).toBe(5);
+    await limited.close();
+  });
+
+  test('shows everything with --verbose, but never the key', async () => {
+    const { err } = await run(['set', '99', '5', '--verbose']);
+    expect(err).toContain('request callId=');
+    expect(err).toContain('"kind":"not-found"');
+    expect(err).toContain('at ');
+    expect(err).not.toContain(served.keys.pro);
+  });
+
+  test('of PETSTORE_LOG names the levels', async () => {
+    expect(await run(['list'], new FakeTerminal({ env: { PETSTORE_LOG: 'loud' } }))).toMatchObject({ code: 2 });
+  });
+});
+
+describe('petstore quota', () => {
+  test('shows both windows for one request', async () => {
+    const before = served.sandbox.requests.length;
+    const { code, out } = await run(['quota']);
+    expect(code).toBe(0);
+    expect(out).toMatch(/^minute {2}\d+ of 300 left, resets in \d+ s \(.*Z\)\nday {5}\d+ of 10000 left/);
+    expect(served.sandbox.requests.length - before).toBe(1);
+  });
+
+  test('writes JSON', async () => {
+    expect(JSON.parse((await run(['quota', '--json'])).out)).toMatchObject({ minute: { limit: 300 } });
+  });
+});
+
+describe('petstore sandbox', () => {
+  test('serves until it is interrupted, and prints what a client needs', async () => {
+    const terminal = new FakeTerminal();
+    const running = runCli(['sandbox', '--port', '0', '--pets', '3', '--limits', '30/90', '--json'], terminal);
+    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    const { url, keys } = JSON.parse(terminal.out);
+    const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
+    expect(answer.headers.get('x-ratelimit-limit')).toBe('30');
+    expect(await answer.json()).toHaveLength(3);
+    terminal.interrupt();
+    expect(await running).toBe(0);
+  });
+
+  test('prints variables', async () => {
+    const terminal = new FakeTerminal();
+    const running = runCli(['sandbox', '--port', '0'], terminal);
+    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    expect(terminal.out).toMatch(/^PETSTORE_BASE_URL=http:\/\/127.0.0.1:\d+\/v1\nPETSTORE_API_KEY=\S+\n$/);
+    terminal.interrupt();
+    await running;
+  });
+
+  test.each([
+    [['--port', 'x'], 2, 'Cannot use --port x: it must be a whole number'],
+    [['--limits', '0'], 2, 'Cannot use --limits 0: it must be requests a minute and a day, such as 60/1000'],
+    [['--port', '0', '--db', '/'], 1, 'Cannot use "/" as `db`'],
+  ])('refuses %j', async (words, code, message) => {
+    const result = await run(['sandbox', ...words]);
+    expect(result.code).toBe(code);
+    expect(result.err).toContain(message);
+  });
+});
+
+test('help and version are no failures', async () => {
+  expect((await run(['--help'])).code).toBe(0);
+  expect((await run(['sync', '--help'])).out).toContain('Usage: petstore sync');
+  expect((await run(['--version'])).out).toMatch(/^\d+\.\d+\.\d+\n$/);
+});

@@ -1,0 +1,339 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.ts';
+import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+
+let served: ServedSandbox;
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-sync-'));
+  served = await serveSandbox({
+    pets: [1, 2, 3, 4].map((petId) => ({ petId, quantity: 5, status: 'available' })),
+    plans: { business: { requestsPerMinute: 1_000, requestsPerDay: 1_000 } },
+  });
+  vi.stubEnv('PETSTORE_BASE_URL', served.url);
+  vi.stubEnv('PETSTORE_API_KEY', served.keys.business);
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await served.close();
+  await rm(folder, { recursive: true });
+});
+
+const file = (name: string): string => join(folder, name);
+
+async function sync(text: string | Uint8Array, words: string[] = [], terminal = new FakeTerminal()) {
+  await writeFile(file('in'), text);
+  const code = await runCli(['sync', file('in'), ...words], terminal);
+  return { code, out: terminal.out, err: terminal.err.replaceAll(`${folder}/`, '') };
+}
+
+const requests = (): string[] =>
+  served.sandbox.requests.map(({ method, path, quantity }) => `${method} ${path}${quantity === undefined ? '' : ` ${quantity}`}`);
+
+describe('petstore sync', () => {
+  test.each([
+    ['CSV', 'petId,quantity,adjust\n1,9,\n2,,-2\n3,5,\n'],
+    [
+      'CSV with a BOM, semicolons, quotes, blank lines and CRLF',
+      '\ufeffAdjust;name;QUANTITY;"petId"\r\n;"a ""b""";9;1\r\n\r\n-2;;;2\r\n;;5;"3"',
+    ],
+    ['JSON', ' [ {"petId":1,"quantity":9}, {"petId":"2","adjust":-2,"name":"a,]}\\"["},\n{"petId":3,"quantity":5,"adjust":null}]\n'],
+    ['NDJSON', '{"petId":1,"quantity":9}\n\n{"petId":2,"adjust":-2}\r\n{"petId":3,"quantity":"5"}'],
+  ])('takes %s', async (_name, text) => {
+    expect(await sync(text)).toEqual({ code: 0, out: '2 updated, 1 unchanged, 0 missing, 0 failed, 0 pending\n', err: '' });
+    expect(requests().toSorted()).toEqual(['GET /inventory', 'PATCH /inventory/1 9', 'PATCH /inventory/2 3']);
+  });
+
+  test('reads stdin, in whatever pieces it comes', async () => {
+    const terminal = new FakeTerminal({ stdin: 'petId,adjust,name\n1,+1,Żółw\n' });
+    expect(await runCli(['sync', '-', '--json'], terminal)).toBe(0);
+    expect(JSON.parse(terminal.out)).toEqual({ updated: 1, unchanged: 0, missing: [], failed: [], pending: [] });
+    expect(served.sandbox.inventory.get(1)?.quantity).toBe(6);
+  });
+
+  test.each([
+    ['CSV', 'petId,quantity\n9007199254740993,1\n'],
+    ['JSON', '[{"petId":9007199254740993,"quantity":1}]'],
+    ['NDJSON', '{"petId": 9007199254740993, "quantity":1}\n'],
+  ])('keeps a long id of %s exact', async (_name, text) => {
+    served.sandbox.inventory.set(9007199254740993n, { quantity: 0 });
+    expect((await sync(text)).code).toBe(0);
+    expect(requests()).toEqual(['GET /inventory', 'PATCH /inventory/9007199254740993 1']);
+  });
+
+  test('names what is missing and what failed, and ends with 4', async () => {
+    served.sandbox.faults.add({ status: 400, when: ({ path }) => path === '/inventory/2' });
+    const { code, out } = await sync('petId,quantity\n1,9\n2,9\n99,1\n');
+    expect(code).toBe(4);
+    expect(out).toMatch(
+      /^1 updated, 0 unchanged, 1 missing, 1 failed, 0 pending\nmissing: 99\nfailed: pet 2 \(quantity 9\): Cannot update pet 2: .*\n$/,
+    );
+  });
+
+  test('writes failures as JSON', async () => {
+    served.sandbox.faults.add({ status: 400, when: ({ path }) => path === '/inventory/2' });
+    expect(JSON.parse((await sync('petId,quantity\n2,9\n', ['--json'])).out)).toMatchObject({
+      failed: [{ petId: 2, quantity: 9, error: { kind: 'bad-request', status: 400 } }],
+    });
+  });
+
+  test('names twenty missing pets, and counts the rest', async () => {
+    const rows = Array.from({ length: 25 }, (_, index) => `${index + 100},1`).join('\n');
+    expect((await sync(`petId,quantity\n${rows}`)).out).toContain('118, 119 and 5 more (--json names all)\n');
+  });
+
+  test('does nothing for a header without rows', async () => {
+    expect((await sync('petId,quantity\n')).code).toBe(0);
+    expect(requests()).toEqual([]);
+  });
+});
+
+describe('--dry-run', () => {
+  test('prints a diff and the cost, and sends one list', async () => {
+    const { code, out } = await sync('petId,quantity,adjust\n1,9,\n2,,-2\n3,5,\n99,1,\n', ['--dry-run']);
+    expect(out.replace(/\+\+\+ .*in/, '+++ in')).toBe(
+      [
+        '--- the stock now',
+        '+++ in',
+        '- 1  5',
+        '+ 1  9',
+        '- 2  5',
+        '+ 2  3  (-2)',
+        "? 99  missing in the service's list",
+        "2 changes, 1 unchanged, 1 missing: 3 requests, no waiting for quota; today's quota suffices",
+        '',
+      ].join('\n'),
+    );
+    expect(code).toBe(0);
+    expect(requests()).toEqual(['GET /inventory']);
+  });
+
+  test('writes JSON', async () => {
+    expect(JSON.parse((await sync('petId,adjust\n1,+4\n', ['--dry-run', '--json'])).out)).toEqual({
+      changes: [{ petId: 1, from: 5, to: 9, adjust: 4 }],
+      unchanged: 0,
+      missing: [],
+      failed: [],
+      requests: 2,
+      estimatedMs: 0,
+      fitsToday: true,
+    });
+  });
+
+  test('knows what the journal says is done', async () => {
+    await sync('petId,adjust\n1,+4\n', ['--journal', file('j')]);
+    expect((await sync('petId,adjust\n1,+4\n', ['--journal', file('j'), '--dry-run'])).out).toContain('0 changes');
+  });
+
+  test('ends with 3 for a bad key', async () => {
+    vi.stubEnv('PETSTORE_API_KEY', 'wrong');
+    expect(await sync('petId,adjust\n1,+4\n', ['--dry-run'])).toMatchObject({ code: 3, out: '' });
+  });
+});
+
+describe('an adjustment below zero', () => {
+  test('is refused before anything is sent', async () => {
+    const { code, err } = await sync('petId,adjust\n1,2\n2,-6\n');
+    expect(code).toBe(2);
+    expect(err).toBe(
+      'petstore: Cannot use in: the adjustment -6 would take pet 2 from 5 to -1; correct it, or allow it with --allow-negative\n',
+    );
+    expect(requests()).toEqual(['GET /inventory']);
+  });
+
+  test('is sent with --allow-negative', async () => {
+    expect((await sync('petId,adjust\n2,-6\n', ['--allow-negative'])).code).toBe(0);
+    expect(served.sandbox.inventory.get(2)?.quantity).toBe(-1);
+  });
+});
+
+describe('--journal', () => {
+  test('makes a job that ends once', async () => {
+    const first = await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
+    const again = await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
+    expect(again).toEqual(first);
+    expect(served.sandbox.inventory.get(1)?.quantity).toBe(6);
+  });
+
+  test('refuses another input, keeps what the journal held, and sends nothing', async () => {
+    await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
+    const held = await readFile(file('j'), 'utf8');
+    served.sandbox.clear();
+    const { code, err } = await sync('petId,adjust\n1,2\n', ['--journal', file('j')]);
+    expect(code).toBe(2);
+    expect(err).toBe(
+      'petstore: Cannot use journal j for this input: it belongs to another wanted state (1 pets both); name journals after their job\n',
+    );
+    expect(await readFile(file('j'), 'utf8')).toBe(held);
+    expect(requests()).toEqual([]);
+  });
+
+  test('survives an input with a row of 10 MB', async () => {
+    await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
+    const held = await readFile(file('j'), 'utf8');
+    const { code, err } = await sync(`petId,adjust,note\n1,1,${'x'.repeat(10_000_000)}\n`, ['--journal', file('j')]);
+    expect({ code, err }).toEqual({ code: 2, err: 'petstore: Cannot use in, row 2: it is longer than 65,536 characters\n' });
+    expect(await readFile(file('j'), 'utf8')).toBe(held);
+  });
+
+  test('on a full disk ends with 1 before anything is sent', async () => {
+    const { code, err } = await sync('petId,adjust\n1,1\n', ['--journal', '/dev/full']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^petstore: Cannot write journal \/dev\/full: ENOSPC: no space left on device.*\n$/);
+    expect(requests()).toEqual([]);
+  });
+
+  test('that cannot be one ends with 2', async () => {
+    expect(await sync('petId,adjust\n1,1\n', ['--journal', folder])).toMatchObject({ code: 2, err: expect.stringContaining('EISDIR') });
+    expect(await sync('petId,adjust\n1,1\n', ['--journal', file('no/j')])).toMatchObject({
+      code: 2,
+      err: expect.stringContaining('ENOENT'),
+    });
+    expect(await sync('petId,adjust\n1,1\n', ['--journal', file('in')])).toMatchObject({ code: 2, err: expect.stringContaining('line 1') });
+  });
+});
+
+describe('a stop', () => {
+  test('by a used-up day ends with 5, says how to go on and when', async () => {
+    const limited = await serveSandbox({
+      pets: [1, 2, 3].map((petId) => ({ petId, quantity: 5 })),
+      plans: { business: { requestsPerMinute: 100, requestsPerDay: 2 } },
+    });
+    vi.stubEnv('PETSTORE_BASE_URL', limited.url);
+    vi.stubEnv('PETSTORE_API_KEY', limited.keys.business);
+    vi.stubEnv('PETSTORE_PLAN', 'business');
+    const words = ['--journal', file('j'), '--concurrency', '1'];
+    const { code, out, err } = await sync('petId,adjust\n1,1\n2,1\n3,1\n', words);
+    expect({ code, out }).toEqual({ code: 5, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 2 pending\n' });
+    expect(err).toMatch(/today's quota is used up: 1 pet updated, 2 pets left; run the same command again after .*Z to go on\n$/);
+    await limited.close();
+  });
+
+  test('by a bad key ends with 3', async () => {
+    vi.stubEnv('PETSTORE_API_KEY', 'wrong');
+    const { code, err } = await sync('petId,adjust\n1,1\n');
+    expect(code).toBe(3);
+    expect(err).toBe(
+      'petstore: the service refused the key; check PETSTORE_API_KEY: 0 pets updated, 1 pet left; run it again for the rest; with adjustments, only with a --journal\n',
+    );
+  });
+
+  test('by an interrupt lets the request under way finish, ends with 130, and says how to go on', async () => {
+    const terminal = new FakeTerminal();
+    const interruptSoon = ({ method }: { method: string }): boolean => {
+      if (method === 'PATCH') setTimeout(() => terminal.interrupt(), 10);
+      return method === 'PATCH';
+    };
+    served.sandbox.faults.add({ delayMs: 60, when: interruptSoon });
+    const words = ['--journal', file('j'), '--concurrency', '1'];
+    const { code, out, err } = await sync('petId,adjust\n1,1\n2,1\n3,1\n', words, terminal);
+    expect({ code, out }).toEqual({ code: 130, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 2 pending\n' });
+    expect(err).toBe(
+      'petstore: finishing the requests under way; interrupt again to end at once\n' +
+        'petstore: interrupted: 1 pet updated, 2 pets left; run the same command again to go on\n',
+    );
+    expect(await readFile(file('j'), 'utf8')).toContain('{"type":"done","petId":1}');
+    expect(requests()).toEqual(['GET /inventory', 'PATCH /inventory/1 6']);
+    expect(terminal.exited).toBeUndefined();
+    served.sandbox.faults.clear();
+    expect((await sync('petId,adjust\n1,1\n2,1\n3,1\n', words)).out).toContain('3 updated');
+  });
+
+  test('by an interrupt ends calls that wait to be sent again', async () => {
+    const terminal = new FakeTerminal();
+    const interruptSoon = ({ method }: { method: string }): boolean => {
+      if (method === 'PATCH') setTimeout(() => terminal.interrupt(), 30);
+      return method === 'PATCH';
+    };
+    served.sandbox.faults.add({ status: 500, when: interruptSoon });
+    expect(await sync('petId,adjust\n1,1\n', [], terminal)).toMatchObject({
+      code: 130,
+      err: expect.stringContaining('only with a --journal'),
+    });
+  });
+
+  test('by a second interrupt is immediate', async () => {
+    const terminal = new FakeTerminal();
+    const interruptTwice = (): boolean => {
+      setTimeout(() => [terminal.interrupt(), terminal.interrupt()], 10);
+      return true;
+    };
+    served.sandbox.faults.add({ delayMs: 60, when: interruptTwice });
+    await sync('petId,adjust\n1,1\n', [], terminal);
+    expect(terminal.exited).toBe(130);
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    ['a missing column', 'id,quantity\n1,2\n', 'row 1: the column petId is missing (found id, quantity)'],
+    ['no amount', 'petId,name\n1,2\n', 'row 1: a column quantity or adjust is missing (found petId, name)'],
+    ['a column twice', 'petId,petId,adjust\n1,2,3\n', 'row 1: the column petId is there twice'],
+    ['a quantity that is no integer', 'petId,quantity\n1,2\n2,2.5\n', 'row 3: quantity must be an integer, not "2.5"'],
+    ['a quantity that is too large', 'petId,quantity\n1,9007199254740993\n', 'row 2: quantity "9007199254740993" is beyond ±(2^53−1)'],
+    ['an id beyond int64', 'petId,quantity\n9223372036854775808,2\n', 'row 2: petId "9223372036854775808" is beyond int64'],
+    ['an id that is none', '[{"petId":1,"quantity":2},{"petId":{},"quantity":2}]', 'row 2: petId must be an integer, not an object'],
+    ['no id', 'petId,quantity\n,2\n', 'row 2: it has no petId'],
+    ['both columns', 'petId,quantity,adjust\n1,2,3\n', 'row 2: it has both a quantity and an adjust; leave one out'],
+    ['neither column', 'petId,quantity,adjust\n1,,\n', 'row 2: it has neither a quantity nor an adjust'],
+    ['a ragged row', 'petId,quantity\n1,2,3\n', 'row 2: invalid Record Length: expect 2, got 3'],
+    ['an open quote', 'petId,quantity\n1,"2\n', 'row 2: quote Not Closed: the parsing is finished with an opening quote'],
+    ['broken JSON', '[{"petId":1,"quantity":2},{"petId":}]', 'row 2: it is not valid JSON'],
+    ['an open array', '[{"petId":1,"quantity":2}', 'row 1: the array is not closed, or something comes after it'],
+    ['a trailing comma', '[{"petId":1,"quantity":2},]', 'row 2: it is not valid JSON'],
+    ['text after the array', '[{"petId":1,"quantity":2}] x', 'row 2: the array is not closed, or something comes after it'],
+    ['JSON of something else', '[[1,2]]', 'row 1: it must be an object with petId and quantity or adjust'],
+    ['broken NDJSON', '{"petId":1,"quantity":2}\n{"petId":2', 'row 2: it is not valid JSON'],
+    ['a long JSON row', `[{"petId":1,"name":"${'x'.repeat(70_000)}`, 'row 1: it is longer than 65,536 characters'],
+    ['a long complete JSON row', `[{"petId":1,"name":"${'x'.repeat(66_000)}"}]`, 'row 1: it is longer than 65,536 characters'],
+    ['a long NDJSON row', `{"petId":1,"name":"${'x'.repeat(70_000)}`, 'row 1: it is longer than 65,536 characters'],
+  ])('%s is told with file, row and reason, and nothing is sent', async (_name, text, reason) => {
+    expect(await sync(text)).toEqual({ code: 2, out: '', err: `petstore: Cannot use in, ${reason}\n` });
+    expect(requests()).toEqual([]);
+  });
+
+  test.each([
+    ['an empty file', '', 'it is empty'],
+    ['a blank file', ' \n\n', 'it is empty'],
+    ['a binary file', new Uint8Array([0x1f, 0x8b, 8, 0]), 'it is no UTF-8 text; give a file in CSV, JSON or NDJSON'],
+    ['a file with zeros', 'petId\0', 'it is no UTF-8 text; give a file in CSV, JSON or NDJSON'],
+    ['a torn character', new Uint8Array([0x31, 0xc3]), 'it is no UTF-8 text; give a file in CSV, JSON or NDJSON'],
+  ])('%s is told with file and reason', async (_name, text, reason) => {
+    expect(await sync(text)).toEqual({ code: 2, out: '', err: `petstore: Cannot use in: ${reason}\n` });
+  });
+
+  test('a directory, and a file that is not there', async () => {
+    const terminal = new FakeTerminal();
+    expect(await runCli(['sync', folder], terminal)).toBe(2);
+    expect(await runCli(['sync', file('none')], terminal)).toBe(2);
+    expect(await runCli(['sync', file('in/x')], terminal)).toBe(2);
+    expect(terminal.err.replaceAll(folder, '')).toBe(
+      'petstore: Cannot use : it is a directory\npetstore: Cannot use /none: there is no such file\npetstore: Cannot use /in/x: there is no such file\n',
+    );
+  });
+
+  test('a concurrency out of range', async () => {
+    expect((await sync('petId,quantity\n1,2\n', ['--concurrency', '0'])).err).toBe(
+      'petstore: Cannot use --concurrency 0: it must be a whole number from 1 to 1000\n',
+    );
+  });
+
+  test('an empty JSON array wants nothing', async () => {
+    expect((await sync('[ ]')).code).toBe(0);
+  });
+});
+
+describe('progress', () => {
+  test('is a bar on stderr where that is a terminal', async () => {
+    const { err, out } = await sync('petId,quantity\n1,9\n2,9\n', [], new FakeTerminal({ isTTY: true, env: { NO_COLOR: '1' } }));
+    expect(err).toContain('reading the list: 0 pets');
+    expect(err).toContain('█');
+    expect(out).toBe('2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n');
+  });
+});

@@ -1,0 +1,68 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { fingerprint } from '../../src/sync/fingerprint.ts';
+import { type WantedEntry, WantedStock } from '../../src/sync/wanted-stock.ts';
+
+function stockOf(entries: Iterable<WantedEntry>): WantedStock {
+  const stock = new WantedStock();
+  for (const entry of entries) stock.add(entry);
+  return stock;
+}
+
+describe('WantedStock', () => {
+  test('keeps every pet when it grows', () => {
+    const stock = stockOf(
+      Array.from({ length: 5_000 }, (_, petId) => (petId % 2 ? { petId, adjust: petId } : { petId: BigInt(petId), quantity: petId })),
+    );
+    expect(stock.size).toBe(5_000);
+    expect(stock.amount(4_999)).toBe(4_999);
+    expect(stock.isRelative(4_999)).toBe(true);
+    expect([...stock.pets()].slice(2_000, 2_002)).toEqual([
+      [2_000n, 2_000],
+      [2_001, 2_001],
+    ]);
+  });
+
+  test('writes a quantity of -0 as 0', () => {
+    expect(stockOf([{ petId: 1, quantity: -0 }]).amount(0)).toBe(0);
+  });
+});
+
+describe('fingerprint', () => {
+  const entries = fc.uniqueArray(fc.record({ petId: fc.integer(), quantity: fc.integer() }), {
+    selector: ({ petId }) => petId,
+    minLength: 2,
+    maxLength: 20,
+  });
+
+  test('does not depend on the order of the pets, nor on how an id is written', () => {
+    fc.assert(
+      fc.property(entries, (given) => {
+        const other = given.toReversed().map(({ petId, quantity }) => ({ petId: BigInt(petId), quantity }));
+        expect(fingerprint(stockOf(other))).toBe(fingerprint(stockOf(given)));
+      }),
+    );
+  });
+
+  test('differs for another quantity, another pet, and an adjustment in place of a quantity', () => {
+    const prints = [
+      [{ petId: 1, quantity: 2 }],
+      [{ petId: 1, quantity: 3 }],
+      [{ petId: 2, quantity: 2 }],
+      [{ petId: 1, adjust: 2 }],
+      [{ petId: 1, quantity: -2 }],
+      [{ petId: 12, quantity: 0 }],
+      [
+        { petId: 1, quantity: 2 },
+        { petId: 2, quantity: 2 },
+      ],
+      [],
+    ].map((given: WantedEntry[]) => fingerprint(stockOf(given)));
+    expect(new Set(prints).size).toBe(8);
+  });
+
+  test('tells a hundred thousand states of one row apart', () => {
+    const prints = new Set(Array.from({ length: 100_000 }, (_, quantity) => fingerprint(stockOf([{ petId: 7, quantity }]))));
+    expect(prints.size).toBe(100_000);
+  });
+});
