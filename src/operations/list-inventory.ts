@@ -1,12 +1,12 @@
 import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
-import { type Int64, type InventoryItem, isPetStatus } from '../contract/models.ts';
+import type { Int64, InventoryItem } from '../contract/models.ts';
 import { failureAt } from '../json/failure.ts';
 import { ItemReader } from '../json/item-reader.ts';
 import { type ItemsResult, parseItems } from '../json/parse-items.ts';
 import { readUpTo } from '../transport/body.ts';
-import type { OpenAnswer } from '../transport/transport.ts';
-import { announceUnknownStatuses, decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
+import type { OpenAnswer } from '../transport/open-answer.ts';
+import { announceUnknownStatuses, decode, invalidResponse, NOT_UTF8, type Operation, unknownStatuses } from './operation.ts';
 
 /** Up to here one text and one parse cost the least. */
 const SMALL_LIST_BYTES = 1_048_576;
@@ -60,16 +60,4 @@ async function readLarge<Ids extends Int64>(
   }
   const { failure } = reader.end();
   return failure ?? { ok: true, items: all };
-}
-
-function unknownStatuses(items: readonly { status: string }[]): Set<string> {
-  const unknown = new Set<string>();
-  let known = '';
-  for (const { status } of items) {
-    // Neighbours mostly have the same status, and a comparison costs a tenth of a look-up.
-    if (status === known) continue;
-    if (isPetStatus(status)) known = status;
-    else unknown.add(status);
-  }
-  return unknown;
 }

@@ -1,9 +1,10 @@
 import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
-import { type Int64, type InventoryItem, isPetStatus } from '../contract/models.ts';
+import type { Int64, InventoryItem } from '../contract/models.ts';
+import type { ReadFailure } from '../json/failure.ts';
 import { ItemReader } from '../json/item-reader.ts';
-import type { OpenAnswer } from '../transport/transport.ts';
-import { announceUnknownStatuses, invalidResponse, type StreamOperation } from './operation.ts';
+import type { OpenAnswer } from '../transport/open-answer.ts';
+import { announceUnknownStatuses, invalidResponse, type StreamOperation, unknownStatuses } from './operation.ts';
 
 /** Reads the stock of all pets as it comes (specification, listInventory). */
 export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<ItemBatches<Ids>> {
@@ -27,6 +28,7 @@ export class ItemBatches<Ids extends Int64> {
   readonly #knownStatuses = new Set<string>();
   readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
   #first: InventoryItem<Ids>[] | undefined;
+  #failure: ReadFailure | undefined;
   #isOver = false;
 
   constructor(answer: OpenAnswer, call: Call, { int64, onEnd }: { int64: Ids; onEnd: (failed?: { error: unknown }) => void }) {
@@ -39,6 +41,7 @@ export class ItemBatches<Ids extends Int64> {
   /** Reads the first batch, so that what fails before anything is given out can be tried again. */
   async begin(): Promise<void> {
     this.#first = await this.#read();
+    this.#call.signal.throwIfAborted();
     this.#call.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
@@ -66,21 +69,20 @@ export class ItemBatches<Ids extends Int64> {
   /** Reads until there are items or the list ends. */
   async #read(): Promise<InventoryItem<Ids>[]> {
     for (;;) {
+      if (this.#failure) throw invalidResponse(this.#call, this.#answer, this.#failure);
       const chunk = await this.#answer.nextWhenAsked();
       const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
       this.#announce(items);
-      // What is good is given out before what is wrong is told; the reader tells it again.
-      if (items.length > 0) return items;
-      if (failure) throw invalidResponse(this.#call, this.#answer, failure);
-      if (chunk === undefined) return items;
+      // What is good is given out before what is wrong is told.
+      this.#failure = failure;
+      if (items.length > 0 || (chunk === undefined && !failure)) return items;
     }
   }
 
   #announce(items: readonly { status: string }[]): void {
-    const unknown = new Set<string>();
-    for (const { status } of items) if (!isPetStatus(status) && !this.#knownStatuses.has(status)) unknown.add(status);
+    const unknown = unknownStatuses(items, this.#knownStatuses);
     for (const status of unknown) this.#knownStatuses.add(status);
-    if (unknown.size > 0) announceUnknownStatuses(this.#call, this.#answer, unknown);
+    announceUnknownStatuses(this.#call, this.#answer, unknown);
   }
 
   #end(failed?: { error: unknown }): void {

@@ -6,7 +6,7 @@ import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
 import { parseItem } from '../json/parse-item.ts';
 import { showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
-import type { OpenAnswer } from '../transport/transport.ts';
+import type { OpenAnswer } from '../transport/open-answer.ts';
 import { announceUnknownStatuses, decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
 
 /**

@@ -1,7 +1,6 @@
 import type { Call } from '../call.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
-import { AttemptTimedOut } from './exchange.ts';
 import { causesOf, codeOf, safeCause, textOf } from './safe-cause.ts';
 
 /** Failures before a request can have left: the change was surely not applied. The names without underscores are Bun's. */
@@ -13,7 +12,6 @@ const NO_TLS =
 
 /** The error of an attempt whose answer never came, or came broken. */
 export function connectionFailure(thrown: unknown, call: Call, redactor: Redactor): PetStoreError {
-  if (thrown instanceof AttemptTimedOut) return timedOut(call);
   const chain = causesOf(thrown);
   const code = chain.map(codeOf).findLast((known) => known !== undefined);
   if (code !== undefined && isBeforeRequest(code, chain)) call.refused('connection');
@@ -31,7 +29,8 @@ function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
   return NEVER_CONNECTED.test(code) && !chain.some((error) => /^(?:read|write)/.test(textOf(error, 'syscall') ?? ''));
 }
 
-function timedOut(call: Call): TimeoutError {
+/** The error of an attempt that took longer than its time limit. */
+export function timeLimitFailure(call: Call): TimeoutError {
   const limit = `its \`attemptTimeoutMs\` of ${call.options.attemptTimeoutMs} ms`;
   return new TimeoutError(`Cannot ${call.purpose}: attempt ${call.attempts} had no complete answer within ${limit}`, call.details());
 }

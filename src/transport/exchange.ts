@@ -1,22 +1,23 @@
 import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
 import { hasMethods } from '../options/rules.ts';
+import type { Redactor } from '../redactor.ts';
+import { connectionFailure, timeLimitFailure } from './connection-failure.ts';
 import type { Http, WireRequest } from './http.ts';
 
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
 const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
 
-/** Why an attempt ended before its answer was complete. */
-export class AttemptTimedOut extends Error {}
-
 /**
  * One request on the wire, from its sending until its body is read or dropped. One signal covers headers and body:
  * the call's end, or the time limit of the attempt, stops whatever is under way, also where a fetch ignores its signal.
+ * What it throws is final: a PetStoreError, or the reason for which the call ended.
  */
 export class Exchange {
   /** When it began, on our clock. */
   readonly startedAtMs = Date.now();
   readonly #call: Call;
+  readonly #redactor: Redactor;
   readonly #controller = new AbortController();
   readonly #onCallEnd = () => this.#stop(this.#call.signal.reason);
   #stopTimer = () => {};
@@ -25,8 +26,9 @@ export class Exchange {
   #fail: ((reason: unknown) => void) | undefined;
   #isOver = false;
 
-  constructor(call: Call) {
+  constructor(call: Call, redactor: Redactor) {
     this.#call = call;
+    this.#redactor = redactor;
     call.signal.addEventListener('abort', this.#onCallEnd, { once: true });
     this.#restartTimer();
   }
@@ -37,7 +39,7 @@ export class Exchange {
     // A fetch that ignores its signal may answer when nobody waits any more.
     sending.then((late) => this.#dropLate(late)).catch(() => {});
     const response = await this.#unlessStopped(sending);
-    if (!isAnswer(response)) throw new TypeError('fetch gave no answer');
+    if (!isAnswer(response)) throw this.#failure(new TypeError('fetch gave no answer'));
     this.#reader = response.body?.getReader();
     return response;
   }
@@ -46,7 +48,7 @@ export class Exchange {
   async next(): Promise<Uint8Array | undefined> {
     if (!this.#reader) return undefined;
     const { value } = await this.#unlessStopped(this.#reader.read());
-    if (value !== undefined && !ArrayBuffer.isView(value)) throw new TypeError('the body gave something else than bytes');
+    if (value !== undefined && !ArrayBuffer.isView(value)) throw this.#failure(new TypeError('the body gave something else than bytes'));
     this.#bytesLeft -= value?.byteLength ?? 0;
     if (this.#bytesLeft <= 0) this.#restartTimer();
     return value;
@@ -67,6 +69,8 @@ export class Exchange {
     this.#stopTimer();
     this.#call.signal.removeEventListener('abort', this.#onCallEnd);
     this.#reader?.cancel().catch(() => {});
+    // Whoever still waits for bytes gets none.
+    this.#fail?.(new DOMException('The answer was dropped', 'AbortError'));
   }
 
   #dropLate(response: Response): void {
@@ -76,7 +80,11 @@ export class Exchange {
   #restartTimer(): void {
     this.#stopTimer();
     this.#bytesLeft = BYTES_PER_TIME_LIMIT;
-    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(new AttemptTimedOut()));
+    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call)));
+  }
+
+  #failure(thrown: unknown): unknown {
+    return connectionFailure(thrown, this.#call, this.#redactor);
   }
 
   #stop(reason: unknown): void {
@@ -85,10 +93,12 @@ export class Exchange {
   }
 
   #unlessStopped<T>(work: Promise<T>): Promise<T> {
+    const { signal } = this.#controller;
     return new Promise((resolve, reject) => {
       this.#fail = reject;
-      if (this.#controller.signal.aborted) reject(this.#controller.signal.reason);
-      work.then(resolve, reject);
+      if (signal.aborted) reject(signal.reason);
+      // What fails because it was stopped says nothing new.
+      work.then(resolve, (thrown) => signal.aborted || reject(this.#failure(thrown)));
     });
   }
 }

@@ -5,11 +5,12 @@ import { type Answer, readAnswer } from '../contract/limits.ts';
 import { ConfigurationError, PetStoreError } from '../errors.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
-import { type Body, readUpTo } from './body.ts';
-import { connectionFailure } from './connection-failure.ts';
+import type { AttemptObserver } from './attempt-observer.ts';
+import { readUpTo } from './body.ts';
 import type { Credentials } from './credentials.ts';
 import { Exchange } from './exchange.ts';
 import type { Http } from './http.ts';
+import { OpenAnswer } from './open-answer.ts';
 import { isRefusal, publicRateLimit, statusFailure } from './status-failure.ts';
 
 const MAX_ERROR_BYTES = 65_536;
@@ -24,31 +25,6 @@ export interface AttemptRequest {
   body?: string;
 }
 
-/** Who is told how an attempt went, at once: the quota of its key. */
-export interface AttemptObserver {
-  /** The headers are in. Gives when the gate opens again if they closed it, in milliseconds on our clock. */
-  heard(answer: Answer): number | undefined;
-  /** No answer came: for a failure, or (undefined) because the call was aborted. */
-  lost(failure: PetStoreError | undefined): void;
-  /** Nothing was sent. */
-  unused(): void;
-  /** The attempt is over. */
-  left(): void;
-}
-
-/** A 2xx answer whose body is still to be read. */
-export interface OpenAnswer extends Body {
-  status: number;
-  headers: Headers;
-  answer: Answer;
-  /** As `next`, for consumers that may hold the body up. */
-  nextWhenAsked: Body['next'];
-  /** Makes text of the answer fit to be shown outside of its data. */
-  clean(text: string): string;
-  /** To be called when the body was read, or is not wanted any more. */
-  close(): void;
-}
-
 export interface TransportOptions {
   http: Http;
   baseUrl: string;
@@ -59,6 +35,8 @@ export interface TransportOptions {
 /** Makes one attempt: one request with the key, its answer's headers read once, every failure a PetStoreError. */
 export class Transport {
   readonly #options: TransportOptions;
+  // Browsers name themselves.
+  readonly #ownHeaders = { accept: 'application/json', ...(isBrowser() ? {} : { 'user-agent': USER_AGENT }) };
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -72,19 +50,16 @@ export class Transport {
       observer.unused();
       throw call.signal.reason;
     }
-    const exchange = new Exchange(call);
-    const close = () => {
-      exchange.close();
-      observer.left();
-    };
+    const exchange = new Exchange(call, this.#options.redactor);
     try {
       const { response, answer } = await this.#send(call, exchange, { request, observer, key });
       this.#tellResponse(call, answer, exchange.startedAtMs);
       const reopensAtMs = observer.heard(answer);
-      if (response.ok) return this.#opened(call, exchange, { response, answer, close });
+      if (response.ok) return new OpenAnswer({ response, answer, exchange, observer, redactor: this.#options.redactor });
       throw await this.#failed(call, exchange, { response, answer, reopensAtMs, path: request.path });
     } catch (error) {
-      close();
+      exchange.close();
+      observer.left();
       throw error;
     }
   }
@@ -107,8 +82,7 @@ export class Transport {
     try {
       const response = await exchange.send(this.#options.http, { method, path, body, headers: this.#headers(call, key, body) });
       return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
-    } catch (thrown) {
-      const failure = this.#broken(thrown, call);
+    } catch (failure) {
       observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
       throw failure;
     }
@@ -122,32 +96,9 @@ export class Transport {
   }
 
   #headers(call: Call, key: string, body: string | undefined): Record<string, string> {
-    return {
-      ...(isBrowser() ? {} : { 'user-agent': USER_AGENT }),
-      accept: 'application/json',
-      ...call.options.headers,
-      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
-      authorization: `Bearer ${key}`,
-    };
-  }
-
-  #opened(call: Call, exchange: Exchange, { response, answer, close }: Opened): OpenAnswer {
-    const reading = (next: () => Promise<Uint8Array | undefined>) => async () => {
-      try {
-        return await next();
-      } catch (thrown) {
-        throw this.#broken(thrown, call);
-      }
-    };
-    return {
-      status: response.status,
-      headers: response.headers,
-      answer,
-      next: reading(() => exchange.next()),
-      nextWhenAsked: reading(() => exchange.nextWhenAsked()),
-      clean: (text) => this.#options.redactor.clean(text),
-      close,
-    };
+    const headers: Record<string, string> = { ...this.#ownHeaders, ...call.options.headers, authorization: `Bearer ${key}` };
+    if (body !== undefined) headers['content-type'] = 'application/json';
+    return headers;
   }
 
   async #failed(call: Call, exchange: Exchange, { response, answer, reopensAtMs, path }: Failed): Promise<PetStoreError> {
@@ -158,11 +109,6 @@ export class Transport {
     const { baseUrl, redactor } = this.#options;
     const location = response.headers.get('location');
     return statusFailure({ answer, bodyText, location, address: `${baseUrl}/${path}`, reopensAtMs }, call, redactor);
-  }
-
-  /** What ended the call is thrown as it is; everything else becomes a failure of the connection. */
-  #broken(thrown: unknown, call: Call): unknown {
-    return call.signal.aborted ? call.signal.reason : connectionFailure(thrown, call, this.#options.redactor);
   }
 }
 
@@ -175,10 +121,6 @@ interface Sending {
 interface Answered {
   response: Response;
   answer: Answer;
-}
-
-interface Opened extends Answered {
-  close: () => void;
 }
 
 interface Failed extends Answered {

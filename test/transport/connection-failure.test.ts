@@ -1,8 +1,7 @@
 import { ConnectionError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../src/redactor.ts';
-import { connectionFailure } from '../../src/transport/connection-failure.ts';
-import { AttemptTimedOut } from '../../src/transport/exchange.ts';
+import { connectionFailure, timeLimitFailure } from '../../src/transport/connection-failure.ts';
 import { networkError } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
 
@@ -69,7 +68,9 @@ describe('connectionFailure', () => {
   });
 
   test('an attempt that ran out of time is a TimeoutError that names its limit', () => {
-    const failure = failureOf(new AttemptTimedOut());
+    const call = makeCall();
+    call.sent();
+    const failure = timeLimitFailure(call);
     expect(failure).toBeInstanceOf(TimeoutError);
     expect(failure).toMatchObject({
       message: 'Cannot update pet 42: attempt 1 had no complete answer within its `attemptTimeoutMs` of 30000 ms',

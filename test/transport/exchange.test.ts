@@ -1,6 +1,8 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
-import { AttemptTimedOut, Exchange } from '../../src/transport/exchange.ts';
+import { TimeoutError } from '../../src/errors.ts';
+import { Redactor } from '../../src/redactor.ts';
+import { Exchange } from '../../src/transport/exchange.ts';
 import { chunked, text } from '../support/answers.ts';
 import { makeListCall } from '../support/call.ts';
 import { deferred } from '../support/deferred.ts';
@@ -32,7 +34,7 @@ function handedOut(): { response: Response; give: (chunk: Uint8Array) => void; c
 describe('Exchange', () => {
   test('sends the request with a signal and gives the answer with its body, chunk by chunk', async () => {
     const { http, sent } = wire(() => new Response(chunked(['one', 'two'])));
-    const exchange = new Exchange(makeListCall());
+    const exchange = new Exchange(makeListCall(), new Redactor());
     expect((await exchange.send(http, request)).status).toBe(200);
     const read = [await exchange.next(), await exchange.next(), await exchange.next()];
     expect(read.map((chunk) => chunk && new TextDecoder().decode(chunk))).toEqual(['one', 'two', undefined]);
@@ -40,7 +42,7 @@ describe('Exchange', () => {
   });
 
   test('gives no bytes where the answer has no body', async () => {
-    const exchange = new Exchange(makeListCall());
+    const exchange = new Exchange(makeListCall(), new Redactor());
     await exchange.send(wire(() => text(204, null)).http, request);
     expect(await exchange.next()).toBeUndefined();
   });
@@ -49,30 +51,30 @@ describe('Exchange', () => {
     'ends after `attemptTimeoutMs` without headers, whether or not fetch hears its signal (%o)',
     async (answer) => {
       const { http, sent } = wire(answer);
-      const rejection = rejectionOf(new Exchange(makeListCall({ attemptTimeoutMs: 1_000 })).send(http, request));
+      const rejection = rejectionOf(new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor()).send(http, request));
       await vi.advanceTimersByTimeAsync(999);
       expect(sent[0]?.signal.aborted).toBe(false);
       await vi.advanceTimersByTimeAsync(1);
-      expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+      expect(await rejection).toBeInstanceOf(TimeoutError);
       expect(sent[0]?.signal.aborted).toBe(true);
     },
   );
 
   test('counts the body into `attemptTimeoutMs`', async () => {
     const { response, give } = handedOut();
-    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }));
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor());
     await exchange.send(wire(() => response).http, request);
     await vi.advanceTimersByTimeAsync(600);
     give(new Uint8Array(10));
     await exchange.next();
     const rejection = rejectionOf(exchange.next());
     await vi.advanceTimersByTimeAsync(400);
-    expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+    expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
   test('begins the time again after every 4 MiB of body', async () => {
     const { response, give } = handedOut();
-    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }));
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor());
     await exchange.send(wire(() => response).http, request);
     await vi.advanceTimersByTimeAsync(900);
     await Promise.all([1, 2, 3, 4].map(() => give(MEBIBYTE)));
@@ -85,12 +87,12 @@ describe('Exchange', () => {
     expect(sizes).toEqual(Array(5).fill(MEBIBYTE.byteLength));
     const rejection = rejectionOf(exchange.next());
     await vi.advanceTimersByTimeAsync(100);
-    expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+    expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
   test('lets the clock stand for a consumer who asks when it likes, and gives every chunk its own time', async () => {
     const { response, give } = handedOut();
-    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }));
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor());
     await exchange.send(wire(() => response).http, request);
     give(new Uint8Array(1));
     await exchange.nextWhenAsked();
@@ -101,20 +103,20 @@ describe('Exchange', () => {
     expect((await second)?.byteLength).toBe(2);
     const rejection = rejectionOf(exchange.nextWhenAsked());
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await rejection).toBeInstanceOf(AttemptTimedOut);
+    expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
   test.each([hang, hangDeaf])('ends with the reason of the call, while it waits for headers (%o)', async (answer) => {
     const call = makeListCall();
     const { http, sent } = wire(answer);
-    const rejection = rejectionOf(new Exchange(call).send(http, request));
+    const rejection = rejectionOf(new Exchange(call, new Redactor()).send(http, request));
     call.abort('enough');
     expect([await rejection, sent[0]?.signal.reason]).toEqual(['enough', 'enough']);
   });
 
   test('ends with the reason of the call, while it reads a body whose source does not hear of it', async () => {
     const call = makeListCall();
-    const exchange = new Exchange(call);
+    const exchange = new Exchange(call, new Redactor());
     const { response, cancelled } = handedOut();
     await exchange.send(wire(() => response).http, request);
     const rejection = rejectionOf(exchange.next());
@@ -126,7 +128,7 @@ describe('Exchange', () => {
 
   test('gives nothing more once the call has ended between two chunks', async () => {
     const call = makeListCall();
-    const exchange = new Exchange(call);
+    const exchange = new Exchange(call, new Redactor());
     await exchange.send(wire(() => new Response(chunked(['one', 'two']))).http, request);
     await exchange.next();
     call.abort('enough');
@@ -135,7 +137,7 @@ describe('Exchange', () => {
 
   test('close drops a body that is not read to its end, and leaves neither timer nor listener', async () => {
     const call = makeListCall();
-    const exchange = new Exchange(call);
+    const exchange = new Exchange(call, new Redactor());
     const { response, cancelled } = handedOut();
     await exchange.send(wire(() => response).http, request);
     exchange.close();
@@ -145,7 +147,7 @@ describe('Exchange', () => {
 
   test('drops an answer that comes when nobody waits any more', async () => {
     const call = makeListCall();
-    const exchange = new Exchange(call);
+    const exchange = new Exchange(call, new Redactor());
     const late = deferred<Response>();
     const rejection = rejectionOf(exchange.send(wire(() => late.promise).http, request));
     call.abort('enough');

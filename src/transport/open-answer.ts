@@ -1,0 +1,48 @@
+import type { Answer } from '../contract/limits.ts';
+import type { Redactor } from '../redactor.ts';
+import type { AttemptObserver } from './attempt-observer.ts';
+import type { Body } from './body.ts';
+import type { Exchange } from './exchange.ts';
+
+interface Parts {
+  response: Response;
+  answer: Answer;
+  exchange: Exchange;
+  observer: AttemptObserver;
+  redactor: Redactor;
+}
+
+/** A 2xx answer whose body is still to be read. */
+export class OpenAnswer implements Body {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly answer: Answer;
+  readonly #parts: Parts;
+
+  constructor(parts: Parts) {
+    this.status = parts.response.status;
+    this.headers = parts.response.headers;
+    this.answer = parts.answer;
+    this.#parts = parts;
+  }
+
+  next(): Promise<Uint8Array | undefined> {
+    return this.#parts.exchange.next();
+  }
+
+  /** As `next`, for consumers that may hold the body up. */
+  nextWhenAsked(): Promise<Uint8Array | undefined> {
+    return this.#parts.exchange.nextWhenAsked();
+  }
+
+  /** Makes text of the body fit to be shown. */
+  clean(text: string): string {
+    return this.#parts.redactor.clean(text);
+  }
+
+  /** To be called once, when the body was read or is not wanted any more. */
+  close(): void {
+    this.#parts.exchange.close();
+    this.#parts.observer.left();
+  }
+}
