@@ -28,7 +28,7 @@ export interface ClientEvents {
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
   /** A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. */
   settled: CallEvent & { outcome: 'succeeded' | UpdateOutcome; ms: number; error?: unknown };
-  /** The service sent a status that its specification does not name. */
+  /** The service sent a status that its specification does not name; the first 32 of a call are told. */
   unknownStatus: CallEvent & { status: string };
 }
 
