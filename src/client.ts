@@ -63,8 +63,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
    * @throws PetStoreError that tells how many items came before, or the signal's reason
    */
   streamInventory(options?: RequestOptions): InventoryStream<Ids> {
-    return new InventoryStream(async () =>
-      this.#pipeline.open(streamInventory(this.#options.int64), resolveCallOptions(options, this.#options.call)),
+    return new InventoryStream(async (left) =>
+      this.#pipeline.open(streamInventory(this.#options.int64), resolveCallOptions(options, this.#options.call), left),
     );
   }
 

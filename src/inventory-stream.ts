@@ -2,13 +2,16 @@ import type { Int64, InventoryItem } from './contract/models.ts';
 import { InvalidArgumentError } from './errors.ts';
 import type { ItemBatches } from './operations/stream-inventory.ts';
 
+/** Sends the request and gives the beginning of its answer, unless the reader leaves before. */
+type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids>>;
+
 /** The stock of all pets, item by item, in flat memory; one request, made when the first item is asked for. */
 export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncIterable<InventoryItem<Ids>> {
-  readonly #open: () => Promise<ItemBatches<Ids>>;
+  readonly #open: Opening<Ids>;
   #isTaken = false;
 
   /** @internal */
-  constructor(open: () => Promise<ItemBatches<Ids>>) {
+  constructor(open: Opening<Ids>) {
     this.#open = open;
   }
 
@@ -29,11 +32,13 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
 }
 
 class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Ids>[]> {
-  readonly #open: () => Promise<ItemBatches<Ids>>;
-  #opened: Promise<ItemBatches<Ids>> | undefined;
+  readonly #open: Opening<Ids>;
+  readonly #leaving = new AbortController();
+  #opened: ItemBatches<Ids> | undefined;
+  #latest: Promise<unknown> = Promise.resolve();
   #isOver = false;
 
-  constructor(open: () => Promise<ItemBatches<Ids>>) {
+  constructor(open: Opening<Ids>) {
     this.#open = open;
   }
 
@@ -41,23 +46,36 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     return this;
   }
 
-  async next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
-    if (this.#isOver) return { done: true, value: undefined };
-    this.#opened ??= this.#open();
-    try {
-      const value = await (await this.#opened).next();
-      this.#isOver = value === undefined;
-      return value === undefined ? { done: true, value } : { done: false, value };
-    } catch (error) {
-      this.#isOver = true;
-      throw error;
-    }
+  /** One after the other, also where the caller does not wait, as with a generator. */
+  next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
+    const next = this.#latest.then(() => this.#read());
+    this.#latest = next.catch(() => {});
+    return next;
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
     this.#isOver = true;
-    (await this.#opened?.catch(() => undefined))?.close();
+    if (this.#opened) this.#opened.close();
+    else this.#leaving.abort(new DOMException('The stream was left', 'AbortError'));
     return { done: true, value: undefined };
+  }
+
+  async #read(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
+    if (this.#isOver) return { done: true, value: undefined };
+    try {
+      this.#opened ??= await this.#open(this.#leaving.signal);
+      const value = await this.#opened.next();
+      if (value !== undefined) return { done: false, value };
+    } catch (error) {
+      // Whoever left is not told how the rest ended.
+      if (!this.#isOver) throw this.#over(error);
+    }
+    return this.#over({ done: true, value: undefined });
+  }
+
+  #over<T>(last: T): T {
+    this.#isOver = true;
+    return last;
   }
 }
 
@@ -84,15 +102,20 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
 
   async #nextBatch(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
     const { done, value } = await this.#batches.next();
-    if (done) return { done, value };
-    this.#batch = value;
-    this.#index = 0;
+    // Whoever asked without waiting may have left items of the batch before.
+    const left = this.#batch.length - this.#index;
+    if (done && left === 0) return { done, value };
+    if (!done) {
+      this.#batch = left === 0 ? value : [...this.#batch.slice(this.#index), ...value];
+      this.#index = 0;
+    }
     return this.next();
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
     await this.#batches.return?.();
     this.#batch = [];
+    this.#index = 0;
     return { done: true, value: undefined };
   }
 }

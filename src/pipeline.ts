@@ -50,9 +50,10 @@ export class Pipeline {
     });
   }
 
-  /** Makes a call that lasts until what it gives is read to its end. Only its beginning is tried again. */
-  open<T>(operation: StreamOperation<T>, options: CallOptions): Promise<T> {
+  /** Makes a call that lasts until what it gives is read to its end, or `left` before it begins. Only its beginning is tried again. */
+  open<T>(operation: StreamOperation<T>, options: CallOptions, left: AbortSignal): Promise<T> {
     const call = this.#begin(operation, options);
+    left.addEventListener('abort', () => call.abort(left.reason), { once: true });
     return this.#orSettle(call, () => retry(call, () => this.#attemptToOpen(call, operation)));
   }
 
