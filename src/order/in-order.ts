@@ -49,10 +49,13 @@ export class InOrder {
 class Turn {
   #resolve: (() => void) | undefined;
 
-  constructor(
-    readonly call: Call,
-    public isWaiting: boolean,
-  ) {}
+  readonly call: Call;
+  isWaiting: boolean;
+
+  constructor(call: Call, isWaiting: boolean) {
+    this.call = call;
+    this.isWaiting = isWaiting;
+  }
 
   comes(): Promise<void> {
     const { signal } = this.call;
