@@ -1,0 +1,128 @@
+import { PetStoreClient } from 'petstore-inventory';
+import { describe, expect, test } from 'vitest';
+import { chunked, json, text } from '../support/answers.ts';
+import { freshAddress, KEY, scriptedClient } from '../support/client.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { scriptedFetch } from '../support/scripted-fetch.ts';
+
+const pet = (petId: unknown, status = 'sold') => ({ petId, quantity: 1, status });
+
+/** A list of so many pets, about 45 bytes each. */
+function longList(count: number): string {
+  return JSON.stringify(Array.from({ length: count }, (_none, index) => pet(index + 1)));
+}
+
+describe('listInventory', () => {
+  test('asks for the inventory, and nothing else', async () => {
+    const { client, seen } = scriptedClient([() => json(200, [])]);
+    expect(await client.listInventory()).toEqual([]);
+    expect(seen).toMatchObject([{ method: 'GET', url: expect.stringMatching(/\/v1\/inventory$/), body: undefined }]);
+  });
+
+  test('gives every item as the service told it, without unknown fields', async () => {
+    const { client } = scriptedClient([() => json(200, [{ ...pet(1), colour: 'red' }, pet(-2, 'available')])]);
+    expect(await client.listInventory()).toEqual([pet(1), pet(-2, 'available')]);
+  });
+
+  test('gives ids as numbers, or exact as bigints where the option says so', async () => {
+    const { fetch } = scriptedFetch(() =>
+      text(200, '[{"petId":9223372036854775807,"quantity":1,"status":"sold"},{"petId":1,"quantity":1,"status":"sold"}]'),
+    );
+    const baseUrl = freshAddress();
+    const exact = new PetStoreClient({ apiKey: KEY, baseUrl, fetch, int64: 'bigint' });
+    const rounding = new PetStoreClient({ apiKey: KEY, baseUrl, fetch });
+    expect((await exact.listInventory()).map(({ petId }) => petId)).toEqual([9_223_372_036_854_775_807n, 1n]);
+    expect(await rejectionOf(rounding.listInventory())).toMatchObject({
+      name: 'InvalidResponseError',
+      reason: 'schema',
+      problems: [{ path: '[0].petId', message: expect.stringContaining("int64: 'bigint'") }],
+    });
+  });
+
+  test('announces every unknown status once for each call', async () => {
+    const items = [pet(1, 'reserved'), pet(2, 'reserved'), pet(3, 'lost'), pet(4)];
+    const { client, log } = scriptedClient([() => json(200, items)]);
+    expect(await client.listInventory()).toEqual(items);
+    await client.listInventory();
+    const announced = ['unknownStatus reserved', 'unknownStatus lost'];
+    expect(log.filter((line) => line.startsWith('unknownStatus'))).toEqual([...announced, ...announced]);
+  });
+
+  test('makes an unknown status fit for a log: one line, no key, not endless', async () => {
+    const { client, log } = scriptedClient([() => json(200, [pet(1, `a\nb ${KEY}`), pet(2, 'x'.repeat(10_000))])]);
+    await client.listInventory();
+    expect(log.filter((line) => line.startsWith('unknownStatus')).map((line) => line.slice(0, 30))).toEqual([
+      'unknownStatus a b ***',
+      `unknownStatus ${'x'.repeat(16)}`,
+    ]);
+    expect(Math.max(...log.map((line) => line.length))).toBeLessThan(4_200);
+  });
+
+  test('names the first ten problems with their rows', async () => {
+    const rows = [pet(1), ...Array.from({ length: 12 }, () => ({ petId: 'x', quantity: 1, status: 'sold' }))];
+    const { client, seen } = scriptedClient([() => json(200, rows)]);
+    const error = await rejectionOf(client.listInventory());
+    expect(error).toMatchObject({
+      name: 'InvalidResponseError',
+      reason: 'schema',
+      problems: Array.from({ length: 10 }, (_none, index) => ({
+        path: `[${index + 1}].petId`,
+        message: 'must be an integer, not a string',
+      })),
+      message: expect.stringMatching(/does not match: \[1\]\.petId must be an integer, not a string \(and 9 more\)$/),
+    });
+    expect(error).toMatchObject({ outcome: undefined, petId: undefined, attempts: 1 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test.each([
+    ['an object', '{}', 'schema'],
+    ['no JSON', '[', 'invalid-json'],
+    ['nothing', '', 'invalid-json'],
+    ['more than one document', '[] []', 'invalid-json'],
+  ])('refuses %s', async (_what, body, reason) => {
+    const { client } = scriptedClient([() => text(200, body)]);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason });
+  });
+
+  test('refuses an answer without a body', async () => {
+    const { client } = scriptedClient([() => text(204, null)]);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', status: 204 });
+  });
+
+  test('refuses bytes that are not UTF-8', async () => {
+    const { client } = scriptedClient([() => new Response(new Uint8Array([0x5b, 0xff, 0x5d]))]);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason: 'invalid-utf8' });
+  });
+
+  test('reads a list of some megabytes while it comes, in chunks of any size', async () => {
+    const whole = new TextEncoder().encode(longList(60_000));
+    const pieces = Array.from({ length: Math.ceil(whole.byteLength / 65_537) }, (_none, index) =>
+      whole.slice(index * 65_537, (index + 1) * 65_537),
+    );
+    const { client } = scriptedClient([() => new Response(chunked(pieces))]);
+    const items = await client.listInventory();
+    expect([whole.byteLength > 2_000_000, items.length, items.at(-1)]).toEqual([true, 60_000, pet(60_000)]);
+  });
+
+  test.each([30, 2_000_000])('stops reading a list beyond `maxResponseBytes` of %i', async (maxResponseBytes) => {
+    const { client, seen } = scriptedClient([() => text(200, longList(60_000))], { maxResponseBytes });
+    expect(await rejectionOf(client.listInventory())).toMatchObject({
+      name: 'InvalidResponseError',
+      reason: 'too-large',
+      message: expect.stringContaining(`is longer than the \`maxResponseBytes\` of ${maxResponseBytes}`),
+    });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('accepts a list of exactly `maxResponseBytes`', async () => {
+    const body = longList(3);
+    const { client } = scriptedClient([() => text(200, body)], { maxResponseBytes: body.length });
+    expect(await client.listInventory()).toHaveLength(3);
+  });
+
+  test('refuses an item beyond 1 MiB', async () => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2, 'x'.repeat(1_048_576))])]);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ reason: 'too-large', problems: [{ path: '[1]' }] });
+  });
+});
