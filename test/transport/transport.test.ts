@@ -3,8 +3,9 @@ import { ConfigurationError, ConnectionError, TimeoutError } from 'petstore-inve
 import { describe, expect, test, vi } from 'vitest';
 import { Emitter } from '../../src/events.ts';
 import { Redactor } from '../../src/redactor.ts';
+import type { AttemptObserver } from '../../src/transport/attempt-observer.ts';
 import { readUpTo } from '../../src/transport/body.ts';
-import { type AttemptObserver, Transport } from '../../src/transport/transport.ts';
+import { Transport } from '../../src/transport/transport.ts';
 import { chunked, failure, json, networkError, text } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
 import { deferred } from '../support/deferred.ts';
