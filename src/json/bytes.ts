@@ -9,7 +9,6 @@ export const BYTE = {
   minus: 0x2d,
   zero: 0x30,
   nine: 0x39,
-  colon: 0x3a,
   openList: 0x5b,
   backslash: 0x5c,
   closeList: 0x5d,
