@@ -1,0 +1,340 @@
+import { PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { failure, item, json } from './support/answers.ts';
+import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
+import { rejectionOf } from './support/outcome.ts';
+import { hang, scriptedFetch } from './support/scripted-fetch.ts';
+import { holdTime, NOW_MS } from './support/time.ts';
+
+holdTime();
+
+const unhandled = vi.fn();
+
+beforeEach(() => {
+  unhandled.mockClear();
+  process.on('unhandledRejection', unhandled);
+});
+
+afterEach(() => {
+  process.off('unhandledRejection', unhandled);
+});
+
+/** Node tells of unhandled rejections after the microtasks of a turn. */
+function nextTurn(): Promise<void> {
+  return new Promise((resolve) => setImmediate(resolve));
+}
+
+describe('a call', () => {
+  const limits = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '30', 'x-request-id': 'r1' };
+
+  test('resolves with the data', async () => {
+    const { client, seen } = scriptedClient([() => item(42, 12)]);
+    expect(await client.updateInventory(42, { quantity: 12 })).toEqual({ petId: 42, quantity: 12, status: 'available' });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('gives the whole reply with withResponse(): one request in all', async () => {
+    const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '2' }), () => json(200, [], limits)]);
+    const call = client.listInventory();
+    const replies = Promise.all([call, call.withResponse(), call.withResponse()]);
+    await vi.runAllTimersAsync();
+    const [data, reply, again] = await replies;
+    expect(reply).toEqual({
+      data,
+      status: 200,
+      headers: expect.any(Headers),
+      rateLimit: { limit: 60, remaining: 59, resetAt: expect.any(Date) },
+      attempts: 2,
+      waitedMs: expect.any(Number),
+    });
+    expect([reply.headers.get('x-request-id'), reply.waitedMs >= 2_000, again === reply, seen.length]).toEqual(['r1', true, true, 2]);
+  });
+
+  test('gives a reply without `rateLimit` where the headers say nothing', async () => {
+    const { client } = scriptedClient([() => json(200, [])]);
+    const reply = await client.listInventory().withResponse();
+    expect(reply).toMatchObject({ attempts: 1, waitedMs: 0 });
+    expect(reply).not.toHaveProperty('rateLimit');
+  });
+
+  test('leaves no promise unhandled where only the data is awaited', async () => {
+    const { client } = scriptedClient([() => failure(404)]);
+    await expect(client.listInventory()).rejects.toThrow('404');
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('leaves no promise unhandled where only the reply is awaited', async () => {
+    const { client } = scriptedClient([() => failure(404)]);
+    await expect(client.listInventory().withResponse()).rejects.toThrow('404');
+    await expect(client.updateInventory(1.5, { quantity: 1 }).withResponse()).rejects.toThrow('petId');
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('is unhandled where nobody awaits it at all', async () => {
+    const { client } = scriptedClient([() => failure(404)]);
+    void client.listInventory();
+    await nextTurn();
+    expect(unhandled).toHaveBeenCalledOnce();
+  });
+
+  test.each([{ maxRetries: -1 }, { priority: 'high' }, { signal: {} }, { headers: { authorization: 'x' } }, 'low'])(
+    'rejects with a ConfigurationError for the options %o, nothing sent',
+    async (options) => {
+      const { client, seen } = scriptedClient([() => item(42)]);
+      const call = Reflect.apply(client.updateInventory, client, [42, { quantity: 1 }, options]);
+      expect(await rejectionOf(call)).toMatchObject({ kind: 'configuration', name: 'ConfigurationError' });
+      expect(seen).toHaveLength(0);
+    },
+  );
+
+  test("takes its own options before the client's", async () => {
+    const { client, seen } = scriptedClient([() => failure(500)], { maxRetries: 3, headers: { 'x-team': 'client', 'x-b': '1' } });
+    await rejectionOf(client.listInventory({ maxRetries: 0, headers: { 'X-Team': 'call' } }));
+    expect(seen.map(({ headers }) => headers)).toMatchObject([{ 'x-team': 'call', 'x-b': '1' }]);
+  });
+
+  test('is sent to the address that the environment names, and only there', async () => {
+    const { fetch, seen } = scriptedFetch(() => json(200, []));
+    const baseUrl = { production: freshAddress(), staging: freshAddress() };
+    await new PetStoreClient({ apiKey: KEY, baseUrl, environment: 'staging', fetch }).listInventory();
+    await new PetStoreClient({ apiKey: KEY, baseUrl, fetch }).listInventory();
+    expect(seen.map(({ url }) => url)).toEqual([`${baseUrl.staging}/inventory`, `${baseUrl.production}/inventory`]);
+  });
+});
+
+describe('a listener', () => {
+  test('that throws harms no call', async () => {
+    const { client } = scriptedClient([() => failure(429), () => json(200, [{ petId: 1, quantity: 1, status: 'new' }])]);
+    const throwing = vi.fn(() => {
+      throw new Error('a listener failed');
+    });
+    const names = ['request', 'response', 'retry', 'wait', 'gate', 'settled', 'unknownStatus'] as const;
+    names.map((name) => client.on(name, throwing));
+    const items = client.listInventory();
+    await vi.runAllTimersAsync();
+    expect(await items).toHaveLength(1);
+    expect(throwing.mock.calls.length).toBeGreaterThanOrEqual(names.length);
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('hears nothing more once it has unsubscribed', async () => {
+    const { client } = scriptedClient([() => json(200, [])]);
+    const listener = vi.fn();
+    const end = client.on('settled', listener);
+    await client.listInventory();
+    end();
+    await client.listInventory();
+    expect(listener).toHaveBeenCalledOnce();
+  });
+
+  test('may make another call', async () => {
+    const { client, seen } = scriptedClient([() => json(200, [])]);
+    const second = new Promise((resolve) => {
+      const end = client.on('settled', () => {
+        end();
+        resolve(client.listInventory());
+      });
+    });
+    await client.listInventory();
+    await second;
+    expect(seen).toHaveLength(2);
+  });
+});
+
+describe('a logger', () => {
+  test('is told of every event on one line, and never of the key', async () => {
+    const lines: string[] = [];
+    const at = (level: string) => (line: string) => lines.push(`${level} ${line}`);
+    const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
+    const echoing = () => failure(404, { 'x-key': KEY });
+    const { client } = scriptedClient([() => failure(429), echoing], { logger });
+    const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    await vi.runAllTimersAsync();
+    await rejection;
+    expect(lines.map((line) => line.split(' ').slice(0, 3).join(' '))).toEqual([
+      'debug petstore-inventory: request',
+      'debug petstore-inventory: response',
+      'info petstore-inventory: gate',
+      'warn petstore-inventory: retry',
+      'debug petstore-inventory: wait',
+      'debug petstore-inventory: request',
+      'debug petstore-inventory: response',
+      'info petstore-inventory: gate',
+      'debug petstore-inventory: settled',
+    ]);
+    expect(lines.join('\n')).not.toContain(KEY);
+    expect(lines.join('').includes('\n')).toBe(false);
+  });
+
+  test('never shows a key that the service puts into a status', async () => {
+    const lines: string[] = [];
+    const tell = (line: string) => lines.push(line);
+    const logger = { debug: tell, info: tell, warn: tell, error: tell };
+    const { client } = scriptedClient([() => json(200, [{ petId: 1, quantity: 1, status: `x ${KEY}\nfaked line` }])], { logger });
+    await client.listInventory();
+    expect(lines.filter((line) => line.includes('unknownStatus'))).toEqual([expect.stringMatching(/status=x \*\*\* faked line$/)]);
+  });
+
+  test('that throws harms no call', async () => {
+    const throwing = () => {
+      throw new Error('the logger failed');
+    };
+    const { client } = scriptedClient([() => json(200, [])], {
+      logger: { debug: throwing, info: throwing, warn: throwing, error: throwing },
+    });
+    expect(await client.listInventory()).toEqual([]);
+  });
+
+  test('is warned where a second client has other settings for the same key and address', () => {
+    const baseUrl = freshAddress();
+    const warn = vi.fn();
+    const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+    new PetStoreClient({ apiKey: KEY, baseUrl, plan: 'pro' });
+    new PetStoreClient({ apiKey: KEY, baseUrl, plan: 'free', logger });
+    expect(warn.mock.calls.flat()).toEqual([
+      expect.stringMatching(/^petstore-inventory: another client uses this address and key with another plan/),
+    ]);
+  });
+});
+
+describe('quota', () => {
+  const untouched = { limit: undefined, remaining: undefined, resetAt: undefined };
+
+  test('tells the limits of the plan before the first request', () => {
+    const { client } = scriptedClient([], { plan: 'pro' });
+    expect(client.quota).toEqual({
+      minute: { limit: 300, remaining: 300, resetAt: undefined },
+      day: { limit: 10_000, remaining: 10_000, resetAt: undefined },
+      closedUntil: undefined,
+    });
+    expect(scriptedClient([], { plan: 'unlimited' }).client.quota).toEqual({ minute: untouched, day: untouched, closedUntil: undefined });
+  });
+
+  test('tells what the headers said, with dates', async () => {
+    const sandbox = createSandbox({ pets: 1 });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, plan: 'free' });
+    await client.listInventory();
+    expect(client.quota).toMatchObject({
+      minute: { limit: 60, remaining: 59, resetAt: new Date(NOW_MS + 60_000) },
+      day: { limit: 1_000, remaining: 999 },
+      closedUntil: undefined,
+    });
+  });
+
+  test('tells until when the key is closed', async () => {
+    const { client } = scriptedClient([() => failure(429, { 'retry-after': '30' })], { maxRetries: 0 });
+    await rejectionOf(client.listInventory());
+    expect(client.quota.closedUntil).toEqual(new Date(NOW_MS + 30_000));
+    await vi.advanceTimersByTimeAsync(30_001);
+    expect(client.quota.closedUntil).toBeUndefined();
+  });
+});
+
+describe('close()', () => {
+  test('ends the calls that wait or are in flight, and refuses later ones, with an AbortError', async () => {
+    const { client, seen, log } = scriptedClient([hang]);
+    const rejections = [
+      rejectionOf(client.updateInventory(42, { quantity: 1 })),
+      rejectionOf(client.updateInventory(42, { quantity: 2 })),
+      rejectionOf(client.listInventory()),
+    ];
+    await vi.advanceTimersByTimeAsync(0);
+    client.close();
+    client.close();
+    rejections.push(rejectionOf(client.listInventory()));
+    expect(await Promise.all(rejections)).toMatchObject(Array(4).fill({ name: 'AbortError' }));
+    expect((await Promise.all(rejections)).every((reason) => reason instanceof DOMException)).toBe(true);
+    expect([seen.length, vi.getTimerCount()]).toEqual([1, 0]);
+    expect(log.filter((line) => line.startsWith('settled')).sort()).toEqual([
+      'settled not-sent 0',
+      'settled not-sent 0',
+      'settled not-sent 0',
+      'settled unknown 0',
+    ]);
+  });
+
+  test('is what `await using` does at the end', async () => {
+    const { client } = scriptedClient([hang]);
+    const rejection = await (async () => {
+      await using own = client;
+      return { of: rejectionOf(own.listInventory()) };
+    })();
+    expect(await rejection.of).toMatchObject({ name: 'AbortError' });
+  });
+
+  test('leaves other clients of the same key alone', async () => {
+    const sandbox = createSandbox({ pets: 1 });
+    const options = { apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch };
+    const [one, other] = [new PetStoreClient(options), new PetStoreClient(options)];
+    one.close();
+    expect(await other.listInventory()).toHaveLength(1);
+  });
+});
+
+describe('what a client started', () => {
+  test('is nothing before its first call, and nothing after its last: the process may exit', async () => {
+    const { client } = scriptedClient([() => failure(500), () => json(200, [])], { totalTimeoutMs: 60_000 });
+    expect(vi.getTimerCount()).toBe(0);
+    const items = client.listInventory();
+    await vi.advanceTimersByTimeAsync(100);
+    expect(vi.getTimerCount()).toBeGreaterThan(0);
+    await vi.advanceTimersByTimeAsync(400);
+    await items;
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('a client on the whole service', () => {
+  test('reads and changes the stock', async () => {
+    const sandbox = createSandbox({ pets: [{ petId: 42, quantity: 3 }] });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+    expect(await client.updateInventory(42, { quantity: 12 })).toEqual({ petId: 42, quantity: 12, status: 'available' });
+    expect(await client.listInventory()).toEqual([{ petId: 42, quantity: 12, status: 'available' }]);
+  });
+
+  test('is told of a pet that it does not have', async () => {
+    const sandbox = createSandbox();
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+    expect(await rejectionOf(client.updateInventory(999, { quantity: 1 }))).toMatchObject({
+      name: 'NotFoundError',
+      code: 'pet_missing',
+      petId: 999,
+      outcome: 'rejected',
+      rateLimit: { limit: 60, remaining: 59 },
+    });
+  });
+
+  test('is told of a key that it does not have', async () => {
+    const sandbox = createSandbox();
+    const client = new PetStoreClient({ apiKey: 'psk_nobody', baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+    const log = logOf(client);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', code: 'invalid_key', attempts: 1 });
+    expect(log).toEqual(['request 1 GET /inventory', 'response 401', 'settled rejected 0']);
+  });
+
+  test('is not led astray by ids that a double cannot tell apart', async () => {
+    const ids = [9_007_199_254_740_992n, 9_007_199_254_740_993n];
+    const sandbox = createSandbox({ pets: ids.map((petId) => ({ petId, quantity: 1 })) });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, int64: 'bigint' });
+    const updates = Promise.all(ids.map((petId) => client.updateInventory(petId, { quantity: Number(petId % 10n) })));
+    await vi.runAllTimersAsync();
+    await updates;
+    expect((await client.listInventory()).map(({ petId, quantity }) => [petId, quantity])).toEqual([
+      [ids[0], 2],
+      [ids[1], 3],
+    ]);
+  });
+
+  test('sends nothing more after a change that was applied but not answered was made again', async () => {
+    const sandbox = createSandbox({ pets: 1, faults: [{ at: 1, fail: 'lost' }] });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+    const update = client.updateInventory(1, { quantity: 7 }).withResponse();
+    await vi.runAllTimersAsync();
+    expect(await update).toMatchObject({ data: { quantity: 7 }, attempts: 2, waitedMs: 500 });
+    expect(sandbox.requests).toHaveLength(2);
+  });
+});

@@ -1,0 +1,421 @@
+import { getEventListeners } from 'node:events';
+import { ConnectionError, PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { chunked, failure, item, json, networkError } from './support/answers.ts';
+import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
+import { rejectionOf } from './support/outcome.ts';
+import { hang, hangDeaf, scriptedFetch } from './support/scripted-fetch.ts';
+import { holdTime, NOW_MS } from './support/time.ts';
+
+holdTime();
+
+describe('a call tells its whole story', () => {
+  test('of a success', async () => {
+    const { client, log } = scriptedClient([() => item(42)]);
+    await client.updateInventory(42, { quantity: 1 });
+    expect(log).toEqual(['request 1 PATCH /inventory/42', 'response 200', 'settled succeeded 0']);
+  });
+
+  test('of a 429 that is waited out', async () => {
+    const { client, log } = scriptedClient([() => failure(429, { 'retry-after': '7' }), () => json(200, [])]);
+    const items = client.listInventory();
+    await vi.runAllTimersAsync();
+    expect(await items).toEqual([]);
+    expect(log).toEqual([
+      'request 1 GET /inventory',
+      'response 429',
+      'gate closed',
+      'retry in 7000 RateLimitError',
+      'wait rate-limit 7000',
+      'request 2 GET /inventory',
+      'response 200',
+      'gate open',
+      expect.stringMatching(/^settled succeeded 70\d\d$/),
+    ]);
+  });
+
+  test('of failures of the service, with backoff between', async () => {
+    const { client, log } = scriptedClient([() => failure(502), () => Promise.reject(networkError('ECONNRESET')), () => item(42)]);
+    const update = client.updateInventory(42, { quantity: 1 });
+    await vi.runAllTimersAsync();
+    await update;
+    expect(log).toEqual([
+      'request 1 PATCH /inventory/42',
+      'response 502',
+      'retry in 500 ServerError',
+      'request 2 PATCH /inventory/42',
+      'retry in 1000 ConnectionError',
+      'request 3 PATCH /inventory/42',
+      'response 200',
+      'settled succeeded 1500',
+    ]);
+  });
+
+  test('of a failure that nothing helps against', async () => {
+    const { client, log } = scriptedClient([() => failure(404)]);
+    await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    expect(log).toEqual(['request 1 PATCH /inventory/42', 'response 404', 'settled rejected 0']);
+  });
+
+  test('of a body that is cut, which is tried again', async () => {
+    const { client, log } = scriptedClient([() => new Response(chunked(['[{"petId":'], 'break')), () => json(200, [])]);
+    const items = client.listInventory();
+    await vi.runAllTimersAsync();
+    expect(await items).toEqual([]);
+    expect(log.slice(0, 4)).toEqual([
+      'request 1 GET /inventory',
+      'response 200',
+      'retry in 500 ConnectionError',
+      'request 2 GET /inventory',
+    ]);
+  });
+
+  test('numbered, with the pet, the attempt and the error', async () => {
+    const { client } = scriptedClient([() => failure(404)]);
+    const settled = vi.fn();
+    client.on('settled', settled);
+    const errors = [await rejectionOf(client.updateInventory(42n, { quantity: 1 })), await rejectionOf(client.listInventory())];
+    expect(settled.mock.calls.flat()).toEqual([
+      { callId: 1, operation: 'updateInventory', petId: 42n, attempt: 1, outcome: 'rejected', ms: 0, error: errors[0] },
+      { callId: 2, operation: 'listInventory', attempt: 1, outcome: 'rejected', ms: 0, error: errors[1] },
+    ]);
+  });
+});
+
+describe('retries', () => {
+  test('are five by default, for every kind of failure together', async () => {
+    const { client, seen } = scriptedClient([
+      () => failure(500),
+      () => Promise.reject(networkError('ECONNREFUSED')),
+      () => failure(408),
+      () => failure(503),
+    ]);
+    const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    await vi.runAllTimersAsync();
+    expect(await rejection).toMatchObject({ name: 'ServerError', status: 503, attempts: 6, outcome: 'unknown' });
+    expect(seen).toHaveLength(6);
+  });
+
+  test.each([408, 425, 429, 500, 502, 503, 504, 507, 599])('follow a %i', async (status) => {
+    const { client, seen } = scriptedClient([() => failure(status), () => item(42)]);
+    const update = client.updateInventory(42, { quantity: 1 });
+    await vi.runAllTimersAsync();
+    await update;
+    expect(seen).toHaveLength(2);
+  });
+
+  test.each([301, 302, 307, 308, 400, 401, 403, 404, 405, 409, 418, 422, 501, 505])('do not follow a %i', async (status) => {
+    const { client, seen } = scriptedClient([() => failure(status, { location: '/v1/elsewhere' })]);
+    expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({ status, outcome: 'rejected', attempts: 1 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('do not follow an error of the certificate, with which nothing was sent', async () => {
+    const { client, seen } = scriptedClient([() => Promise.reject(networkError('DEPTH_ZERO_SELF_SIGNED_CERT'))]);
+    expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({ name: 'ConnectionError', outcome: 'not-sent' });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('follow an attempt that ran out of time, and the last one tells so', async () => {
+    const { client, seen } = scriptedClient([hangDeaf], { attemptTimeoutMs: 1_000, maxRetries: 1 });
+    const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    await vi.runAllTimersAsync();
+    expect(await rejection).toMatchObject({ name: 'TimeoutError', kind: 'timeout', attempts: 2, outcome: 'unknown' });
+    expect([seen.length, Date.now() - NOW_MS]).toEqual([2, 2_500]);
+  });
+
+  test('wait no shorter than the Retry-After of a failure that leaves the gate open', async () => {
+    const { client, log } = scriptedClient([() => failure(500, { 'retry-after': '20' }), () => item(42)]);
+    const update = client.updateInventory(42, { quantity: 1 });
+    await vi.runAllTimersAsync();
+    await update;
+    expect(log).toContain('retry in 20000 ServerError');
+    expect(log.at(-1)).toBe('settled succeeded 20000');
+  });
+});
+
+describe('a 429 that is left', () => {
+  test('after the retries is a RateLimitError with its status', async () => {
+    const { client } = scriptedClient([() => failure(429, { 'retry-after': '1' })], { maxRetries: 1 });
+    const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    await vi.runAllTimersAsync();
+    expect(await rejection).toMatchObject({ name: 'RateLimitError', status: 429, attempts: 2, retryAfterMs: 1_000, outcome: 'rejected' });
+  });
+
+  test('with a Retry-After beyond `maxWaitMs` rejects at once, and so does every later call, nothing sent', async () => {
+    const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '121' })]);
+    const first = await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    const second = await rejectionOf(client.updateInventory(43, { quantity: 1 }));
+    expect(first).toMatchObject({ name: 'RateLimitError', status: 429, attempts: 1, retryAfterMs: 121_000 });
+    expect(second).toMatchObject({
+      name: 'RateLimitError',
+      status: undefined,
+      attempts: 0,
+      outcome: 'not-sent',
+      retryAt: expect.any(Date),
+    });
+    expect([seen.length, Date.now(), vi.getTimerCount()]).toEqual([1, NOW_MS, 0]);
+  });
+});
+
+describe('an order of updates', () => {
+  test('is kept for one pet, also while the first is tried again', async () => {
+    const { fetch, seen } = scriptedFetch(
+      () => failure(502),
+      () => item(42),
+    );
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), fetch });
+    const both = Promise.all([client.updateInventory(42, { quantity: 1 }), client.updateInventory(42n, { quantity: 2 })]);
+    await vi.runAllTimersAsync();
+    await both;
+    expect(seen.map(({ body }) => body)).toEqual(['{"quantity":1}', '{"quantity":1}', '{"quantity":2}']);
+  });
+
+  test('goes on after an update that fails for good', async () => {
+    const { client, seen } = scriptedClient([() => failure(404), () => item(42)]);
+    const both = Promise.allSettled([client.updateInventory(42, { quantity: 1 }), client.updateInventory(42, { quantity: 2 })]);
+    await vi.runAllTimersAsync();
+    expect((await both).map(({ status }) => status)).toEqual(['rejected', 'fulfilled']);
+    expect(seen).toHaveLength(2);
+  });
+
+  test('raises a low update in front of other low calls when a normal one of its pet waits behind it', async () => {
+    const sandbox = createSandbox({ pets: 9 });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, concurrency: 1 });
+    const low = (petId: number) => client.updateInventory(petId, { quantity: petId }, { priority: 'low' });
+    const all = Promise.all([client.listInventory(), low(1), low(2), low(3), client.updateInventory(3, { quantity: 30 })]);
+    await vi.runAllTimersAsync();
+    await all;
+    expect(sandbox.requests.map(({ path, quantity }) => `${path} ${quantity}`)).toEqual([
+      '/inventory undefined',
+      '/inventory/3 3',
+      '/inventory/3 30',
+      '/inventory/1 1',
+      '/inventory/2 2',
+    ]);
+  });
+
+  test('lets low calls wait for normal ones that came later', async () => {
+    const sandbox = createSandbox({ pets: 9 });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, concurrency: 1 });
+    const update = (petId: number, priority: 'low' | 'normal') => client.updateInventory(petId, { quantity: 1 }, { priority });
+    const all = Promise.all([client.listInventory(), update(1, 'low'), update(2, 'normal'), update(3, 'low'), update(4, 'normal')]);
+    await vi.runAllTimersAsync();
+    await all;
+    expect(sandbox.requests.map(({ petId }) => petId)).toEqual([undefined, 2n, 4n, 1n, 3n]);
+  });
+});
+
+describe('an abort ends a call at once, wherever it is, with the very reason, and leaves nothing behind:', () => {
+  const reason = { because: 'the caller left' };
+
+  /** Aborts a call after `ms`; tells what it rejected with, when, and what is left of it. */
+  async function abortAfter(ms: number, controller: AbortController, call: Promise<unknown>) {
+    const rejection = rejectionOf(call);
+    await vi.advanceTimersByTimeAsync(ms);
+    controller.abort(reason);
+    const abortedAtMs = Date.now();
+    const thrown = await rejection;
+    return {
+      isReason: thrown === reason,
+      lateMs: Date.now() - abortedAtMs,
+      listeners: getEventListeners(controller.signal, 'abort').length,
+      timers: vi.getTimerCount(),
+    };
+  }
+
+  const AT_ONCE = { isReason: true, lateMs: 0, listeners: 0, timers: 0 };
+
+  test('before it begins, nothing sent', async () => {
+    const { client, seen, log } = scriptedClient([() => item(42)]);
+    const controller = new AbortController();
+    controller.abort(reason);
+    const call = client.updateInventory(42, { quantity: 1 }, { signal: controller.signal });
+    expect(await abortAfter(0, controller, call)).toEqual(AT_ONCE);
+    expect([seen.length, log]).toEqual([0, ['settled not-sent 0']]);
+  });
+
+  test('in the same instant, nothing sent and no quota spent', async () => {
+    const { client, seen, log } = scriptedClient([() => item(42)]);
+    const controller = new AbortController();
+    const before = client.quota.minute.remaining;
+    const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }, { signal: controller.signal }));
+    controller.abort(reason);
+    expect(await rejection).toBe(reason);
+    expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['settled not-sent 0'], before]);
+  });
+
+  test('in flight', async () => {
+    const { client, seen, log } = scriptedClient([hang]);
+    const controller = new AbortController();
+    const call = client.updateInventory(42, { quantity: 1 }, { signal: controller.signal });
+    expect(await abortAfter(10, controller, call)).toEqual(AT_ONCE);
+    expect([seen[0]?.signal.reason, log.at(-1)]).toEqual([reason, 'settled unknown 10']);
+  });
+
+  test('in flight with a fetch that does not hear of it', async () => {
+    const { client, log } = scriptedClient([hangDeaf]);
+    const controller = new AbortController();
+    const call = client.updateInventory(42, { quantity: 1 }, { signal: controller.signal });
+    expect(await abortAfter(10, controller, call)).toEqual(AT_ONCE);
+    expect(log.at(-1)).toBe('settled unknown 10');
+  });
+
+  test('reading the body', async () => {
+    const { client } = scriptedClient([() => new Response(chunked(['[{"petId":1'], 'stall'))]);
+    const controller = new AbortController();
+    expect(await abortAfter(10, controller, client.listInventory({ signal: controller.signal }))).toEqual(AT_ONCE);
+  });
+
+  test('reading the body of a failure', async () => {
+    const { client } = scriptedClient([() => new Response(chunked(['{'], 'stall'), { status: 400 })]);
+    const controller = new AbortController();
+    expect(await abortAfter(10, controller, client.listInventory({ signal: controller.signal }))).toEqual(AT_ONCE);
+  });
+
+  test('backing off', async () => {
+    const { client, seen, log } = scriptedClient([() => failure(500)]);
+    const controller = new AbortController();
+    expect(await abortAfter(100, controller, client.listInventory({ signal: controller.signal }))).toEqual(AT_ONCE);
+    expect([seen.length, log.at(-1)]).toEqual([1, 'settled unknown 100']);
+  });
+
+  test('waiting behind a closed gate', async () => {
+    const { client, log } = scriptedClient([() => failure(429, { 'retry-after': '60' })]);
+    const controller = new AbortController();
+    const call = client.updateInventory(42, { quantity: 1 }, { signal: controller.signal });
+    expect(await abortAfter(1_000, controller, call)).toEqual(AT_ONCE);
+    expect(log.at(-1)).toBe('settled rejected 1000');
+  });
+
+  test('waiting for quota, which it does not cost', async () => {
+    const sandbox = createSandbox({ pets: 2, plans: { free: { requestsPerMinute: 1 } } });
+    const plan = { requestsPerMinute: 1 };
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, plan });
+    const log = logOf(client);
+    await client.listInventory();
+    const controller = new AbortController();
+    const call = client.updateInventory(1, { quantity: 1 }, { signal: controller.signal });
+    expect(await abortAfter(1_000, controller, call)).toEqual(AT_ONCE);
+    expect([sandbox.requests.length, log.at(-1)]).toEqual([1, 'settled not-sent 1000']);
+  });
+
+  test('waiting for an earlier update of its pet', async () => {
+    const { client, seen } = scriptedClient([hang]);
+    const first = rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    const controller = new AbortController();
+    const call = client.updateInventory(42, { quantity: 2 }, { signal: controller.signal });
+    expect(await abortAfter(100, controller, call)).toEqual({ ...AT_ONCE, timers: 1 });
+    client.close();
+    await first;
+    expect(seen).toHaveLength(1);
+  });
+
+  test('waiting for the key', async () => {
+    const { client, seen, log } = scriptedClient([() => item(42)], { apiKey: () => new Promise(() => {}) });
+    const controller = new AbortController();
+    const call = client.updateInventory(42, { quantity: 2 }, { signal: controller.signal });
+    expect(await abortAfter(100, controller, call)).toEqual(AT_ONCE);
+    expect([seen.length, log]).toEqual([0, ['settled not-sent 100']]);
+  });
+
+  test('by AbortSignal.timeout and by a DOMException alike: the reason is passed on', async () => {
+    const { client } = scriptedClient([hang]);
+    const controller = new AbortController();
+    const rejection = rejectionOf(client.listInventory({ signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(0);
+    controller.abort();
+    expect(await rejection).toMatchObject({ name: 'AbortError' });
+    expect(await rejection).toBe(controller.signal.reason);
+  });
+
+  test('but one that comes after the answer was read changes nothing', async () => {
+    const { client } = scriptedClient([() => json(200, [])]);
+    const controller = new AbortController();
+    client.on('settled', () => controller.abort(reason));
+    expect(await client.listInventory({ signal: controller.signal })).toEqual([]);
+    expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
+  });
+});
+
+describe('`totalTimeoutMs`', () => {
+  test('ends a call in flight', async () => {
+    const { client } = scriptedClient([hang], { totalTimeoutMs: 1_000 });
+    const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejection).toMatchObject({
+      name: 'TimeoutError',
+      message: 'Cannot update pet 42: the call was not done within its `totalTimeoutMs` of 1000 ms',
+      attempts: 1,
+      outcome: 'unknown',
+    });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('counts waiting: behind a closed gate, and for an earlier update of the pet', async () => {
+    const { client } = scriptedClient([() => failure(429, { 'retry-after': '60' })]);
+    const timed = { totalTimeoutMs: 1_000 };
+    const rejections = [
+      rejectionOf(client.updateInventory(42, { quantity: 1 }, timed)),
+      rejectionOf(client.updateInventory(42, { quantity: 2 }, timed)),
+    ];
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await Promise.all(rejections)).toMatchObject([
+      { name: 'TimeoutError', attempts: 1, outcome: 'rejected' },
+      { name: 'TimeoutError', attempts: 0, outcome: 'not-sent' },
+    ]);
+    expect([Date.now() - NOW_MS, vi.getTimerCount()]).toEqual([1_000, 0]);
+  });
+
+  test('leaves no timer behind a call that ended before', async () => {
+    const { client } = scriptedClient([() => json(200, [])], { totalTimeoutMs: 1_000 });
+    await client.listInventory();
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('an apiKey function', () => {
+  test('is asked when the slot of an attempt has come, once for each', async () => {
+    const apiKey = vi.fn(async () => `psk_${apiKey.mock.calls.length}`);
+    const { client, seen } = scriptedClient([() => failure(500), () => json(200, [])], { apiKey });
+    expect(apiKey).not.toHaveBeenCalled();
+    const items = client.listInventory();
+    await vi.runAllTimersAsync();
+    await items;
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer psk_1', 'Bearer psk_2']);
+  });
+
+  test.each([
+    ['throws', () => Promise.reject(new Error('vault sealed'))],
+    ['gives an empty key', () => ''],
+    ['gives a key with a space', () => 'Bearer psk_1'],
+  ])('that %s rejects as ConfigurationError: not tried again, nothing sent, no quota spent', async (_what, apiKey) => {
+    const { client, seen, log } = scriptedClient([() => item(42)], { apiKey });
+    const before = client.quota.minute.remaining;
+    expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({
+      name: 'ConfigurationError',
+      option: 'apiKey',
+      operation: 'updateInventory',
+      petId: 42,
+      attempts: 0,
+      outcome: 'not-sent',
+    });
+    expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['settled not-sent 0'], before]);
+  });
+
+  test('that gives different keys never shows any of them', async () => {
+    const apiKey = vi.fn(async () => `psk_hunter${apiKey.mock.calls.length}`);
+    const { client } = scriptedClient([() => failure(500), () => json(404, { code: 'x', message: 'psk_hunter1 psk_hunter2' })], { apiKey });
+    const rejection = rejectionOf(client.listInventory());
+    await vi.runAllTimersAsync();
+    expect(await rejection).toMatchObject({ message: expect.stringMatching(/x: \*\*\* \*\*\*$/) });
+  });
+});
+
+test('a connection failure tells the innermost code and keeps the cause', async () => {
+  const { client } = scriptedClient([() => Promise.reject(networkError('ECONNREFUSED'))], { maxRetries: 0 });
+  const error = await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+  expect(error).toBeInstanceOf(ConnectionError);
+  expect(error).toMatchObject({ code: 'ECONNREFUSED', status: undefined, outcome: 'not-sent', cause: expect.any(Error) });
+});

@@ -1,0 +1,246 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener, type Server } from 'node:http';
+import nock from 'nock';
+import { PetStoreClient } from 'petstore-inventory';
+import { afterAll, afterEach, beforeAll, describe, expect, test } from 'vitest';
+import { freshAddress, KEY } from './support/client.ts';
+import { deferred } from './support/deferred.ts';
+import { rejectionOf } from './support/outcome.ts';
+
+/** One request as it was on the wire. */
+interface OnWire {
+  method: string;
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+beforeAll(() => {
+  nock.disableNetConnect();
+  nock.enableNetConnect('127.0.0.1');
+});
+
+afterEach(() => {
+  nock.cleanAll();
+});
+
+afterAll(() => {
+  nock.enableNetConnect();
+  nock.restore();
+});
+
+/** A service that gives these answers in turn, and a client for it; `wire` is what came over. */
+function serve(...answers: [status: number, body?: string, headers?: Record<string, string>][]): {
+  client: PetStoreClient;
+  wire: OnWire[];
+} {
+  const baseUrl = freshAddress();
+  const wire: OnWire[] = [];
+  const left = [...answers];
+  const answer = async (request: Request): Promise<nock.ReplyFnResult> => {
+    const { method, url, headers } = request.clone();
+    wire.push({
+      method,
+      path: url.slice(new URL(baseUrl).origin.length),
+      headers: Object.fromEntries(headers),
+      body: await request.text(),
+    });
+    const [status, text = '', answerHeaders = {}] = left.shift() ?? [500];
+    return [status, text, answerHeaders];
+  };
+  nock(new URL(baseUrl).origin).persist().get(/./).reply(answer).patch(/./).reply(answer);
+  return { client: new PetStoreClient({ apiKey: KEY, baseUrl, maxRetries: 0 }), wire };
+}
+
+const errorBody = (status: number) => JSON.stringify({ code: `code_${status}`, message: `Message ${status}`, status });
+
+describe('on the wire', () => {
+  test('listInventory is GET /v1/inventory with the key and without a body', async () => {
+    const { client, wire } = serve([200, '[]']);
+    expect(await client.listInventory()).toEqual([]);
+    expect(wire).toEqual([
+      {
+        method: 'GET',
+        path: '/v1/inventory',
+        headers: expect.objectContaining({ authorization: `Bearer ${KEY}`, accept: 'application/json' }),
+        body: '',
+      },
+    ]);
+    expect(wire[0]?.headers).not.toHaveProperty('content-type');
+  });
+
+  test('updateInventory is PATCH /v1/inventory/{petId} with the key and the quantity as JSON', async () => {
+    const { client, wire } = serve([200, '{"petId":42,"quantity":12,"status":"available"}']);
+    expect(await client.updateInventory(42, { quantity: 12 })).toEqual({ petId: 42, quantity: 12, status: 'available' });
+    expect(wire).toEqual([
+      {
+        method: 'PATCH',
+        path: '/v1/inventory/42',
+        headers: expect.objectContaining({
+          authorization: `Bearer ${KEY}`,
+          accept: 'application/json',
+          'content-type': 'application/json',
+        }),
+        body: '{"quantity":12}',
+      },
+    ]);
+  });
+
+  test('a petId beyond 2^53 has every digit', async () => {
+    const { client, wire } = serve([404, errorBody(404)]);
+    await rejectionOf(client.updateInventory(-9_223_372_036_854_775_808n, { quantity: 0 }));
+    expect(wire[0]?.path).toBe('/v1/inventory/-9223372036854775808');
+  });
+});
+
+describe('every documented status of listInventory', () => {
+  test('200 gives the items', async () => {
+    const { client } = serve([200, '[{"petId":1,"quantity":2,"status":"sold"}]']);
+    expect(await client.listInventory()).toEqual([{ petId: 1, quantity: 2, status: 'sold' }]);
+  });
+
+  test.each([
+    [401, 'AuthenticationError'],
+    [429, 'RateLimitError'],
+  ])('%i rejects with a %s', async (status, name) => {
+    const { client } = serve([status, errorBody(status), { 'retry-after': '3' }]);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({
+      name,
+      status,
+      code: `code_${status}`,
+      message: expect.stringContaining(`Cannot list the inventory: the service answered ${status} code_${status}: Message ${status}`),
+      operation: 'listInventory',
+      attempts: 1,
+      retryAfterMs: 3_000,
+    });
+  });
+});
+
+describe('every documented status of updateInventory', () => {
+  test('200 gives the item, and the reply its headers', async () => {
+    const reset = Math.ceil(Date.now() / 1000) + 30;
+    const limits = { 'X-RateLimit-Limit': '60', 'X-RateLimit-Remaining': '59', 'X-RateLimit-Reset': String(reset) };
+    const { client } = serve([200, '{"petId":42,"quantity":12,"status":"available"}', limits]);
+    expect(await client.updateInventory(42, { quantity: 12 }).withResponse()).toMatchObject({
+      data: { petId: 42, quantity: 12, status: 'available' },
+      status: 200,
+      rateLimit: { limit: 60, remaining: 59, resetAt: new Date(reset * 1000) },
+      attempts: 1,
+    });
+  });
+
+  test.each([
+    [400, 'BadRequestError', 'rejected'],
+    [401, 'AuthenticationError', 'rejected'],
+    [404, 'NotFoundError', 'rejected'],
+    [429, 'RateLimitError', 'rejected'],
+    [500, 'ServerError', 'unknown'],
+  ])('%i rejects with a %s, the change %s', async (status, name, outcome) => {
+    const { client } = serve([status, errorBody(status)]);
+    expect(await rejectionOf(client.updateInventory(42, { quantity: 12 }))).toMatchObject({
+      name,
+      status,
+      code: `code_${status}`,
+      outcome,
+      petId: 42,
+    });
+  });
+
+  test('429 with Retry-After is tried again after it', async () => {
+    const { client, wire } = serve([429, '', { 'retry-after': '0.01' }], [200, '{"petId":42,"quantity":12,"status":"available"}']);
+    const reply = await client.updateInventory(42, { quantity: 12 }, { maxRetries: 1, maxWaitMs: 1_000 }).withResponse();
+    expect([reply.attempts, wire.map(({ path }) => path)]).toEqual([2, ['/v1/inventory/42', '/v1/inventory/42']]);
+  });
+});
+
+test.each([301, 302, 303, 307, 308])('a %i is not followed: its location is told, and the key goes nowhere', async (status) => {
+  const { client, wire } = serve([status, '', { location: 'https://user:secret@elsewhere.test/v1/inventory?token=secret' }], [200, '[]']);
+  expect(await rejectionOf(client.listInventory())).toMatchObject({
+    name: 'UnexpectedStatusError',
+    status,
+    location: 'https://elsewhere.test/v1/inventory',
+  });
+  expect(wire).toHaveLength(1);
+});
+
+describe('over a real socket', () => {
+  let server: Server | undefined;
+
+  /** A client of a server on the loopback, which the test closes. */
+  async function listen(onRequest: RequestListener, options: object = {}): Promise<PetStoreClient> {
+    server = createServer(onRequest).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    const address = server.address();
+    const port = typeof address === 'object' ? address?.port : undefined;
+    return new PetStoreClient({ apiKey: KEY, baseUrl: `http://127.0.0.1:${port}/v1`, maxRetries: 0, ...options });
+  }
+
+  afterEach(() => {
+    server?.closeAllConnections();
+    server?.close();
+  });
+
+  test('a request whose bytes are complete is answered', async () => {
+    const client = await listen((request, response) => {
+      const { method, url, headers } = request;
+      response.end(JSON.stringify([{ petId: 1, quantity: 1, status: `${method} ${url} ${headers.host !== undefined}` }]));
+    });
+    expect(await client.listInventory()).toEqual([{ petId: 1, quantity: 1, status: 'GET /v1/inventory true' }]);
+  });
+
+  test('an abort in flight closes the connection within 50 ms', async () => {
+    const arrived = deferred<void>();
+    const closed = deferred<void>();
+    const client = await listen((request) => {
+      request.socket.on('close', () => closed.resolve());
+      arrived.resolve();
+    });
+    const controller = new AbortController();
+    const rejection = rejectionOf(client.listInventory({ signal: controller.signal }));
+    await arrived.promise;
+    const abortedAtMs = performance.now();
+    controller.abort('enough');
+    expect(await rejection).toBe('enough');
+    expect(performance.now() - abortedAtMs).toBeLessThan(50);
+    await closed.promise;
+  });
+
+  test('an abort while a body stalls closes the connection', async () => {
+    const begun = deferred<void>();
+    const closed = deferred<void>();
+    const client = await listen((request, response) => {
+      request.socket.on('close', () => closed.resolve());
+      response.write('[{"petId":1', () => begun.resolve());
+    });
+    const controller = new AbortController();
+    const rejection = rejectionOf(client.listInventory({ signal: controller.signal }));
+    await begun.promise;
+    controller.abort('enough');
+    expect(await rejection).toBe('enough');
+    await closed.promise;
+  });
+
+  test('an attempt times out over headers and over a stalled body', async () => {
+    const silent = await listen(() => {}, { attemptTimeoutMs: 40 });
+    expect(await rejectionOf(silent.listInventory())).toMatchObject({ name: 'TimeoutError', attempts: 1 });
+    server?.closeAllConnections();
+    server?.close();
+    const stalling = await listen((_request, response) => response.write('['), { attemptTimeoutMs: 40 });
+    expect(await rejectionOf(stalling.listInventory())).toMatchObject({ name: 'TimeoutError', attempts: 1 });
+  });
+
+  test('a connection that is reset in the middle of a body is a ConnectionError', async () => {
+    const client = await listen((request, response) => response.write('[{"petId":1', () => request.socket.resetAndDestroy()));
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'ConnectionError', code: expect.any(String) });
+  });
+
+  test('a port where nobody listens is a ConnectionError with ECONNREFUSED, and nothing was sent', async () => {
+    const client = await listen(() => {});
+    await new Promise((resolve) => server?.close(resolve));
+    expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({
+      name: 'ConnectionError',
+      code: 'ECONNREFUSED',
+      outcome: 'not-sent',
+    });
+  });
+});
