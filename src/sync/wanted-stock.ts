@@ -1,4 +1,5 @@
 import type { PetId } from '../contract/models.ts';
+import { IdTable } from './id-table.ts';
 
 /** What one pet's stock shall become: a quantity, or an adjustment of what it is. */
 export type WantedEntry =
@@ -17,23 +18,22 @@ const GIVEN_AS_BIGINT = 2;
 /**
  * The wanted state, one row a pet, in the order in which the pets came first.
  *
- * A million rows have to fit beside everything else: the columns are typed arrays, and only the ids are kept in a map.
+ * A million rows have to fit beside everything else, so the columns are typed arrays.
  */
 export class WantedStock {
-  /** Keys are numbers wherever a double is exact, so that 5 and 5n are one pet. */
-  readonly #rows = new Map<PetId, number>();
+  readonly #ids = new IdTable();
   #amounts = new Float64Array(INITIAL_ROWS);
   #marks = new Uint8Array(INITIAL_ROWS);
   #entries = 0;
 
   /** Pets. */
   get size(): number {
-    return this.#rows.size;
+    return this.#ids.size;
   }
 
   /** Entries beyond the first of their pet. */
   get duplicates(): number {
-    return this.#entries - this.#rows.size;
+    return this.#entries - this.#ids.size;
   }
 
   /** An absolute entry forgets what came before, adjustments add up. Gives the amount that now holds for the pet. */
@@ -47,7 +47,7 @@ export class WantedStock {
   }
 
   rowOf(petId: PetId): number | undefined {
-    return this.#rows.get(keyOf(petId));
+    return this.#ids.rowOf(petId);
   }
 
   isRelative(row: number): boolean {
@@ -71,7 +71,10 @@ export class WantedStock {
 
   /** Every pet, with its id as it was first given, and its row: 0, 1, 2 and so on. */
   *pets(): Generator<[petId: PetId, row: number]> {
-    for (const [key, row] of this.#rows) yield [((this.#marks[row] ?? 0) & GIVEN_AS_BIGINT) === 0 ? key : BigInt(key), row];
+    for (let row = 0; row < this.#ids.size; row++) {
+      const petId = this.#ids.idOf(row);
+      yield [((this.#marks[row] ?? 0) & GIVEN_AS_BIGINT) === 0 ? petId : BigInt(petId), row];
+    }
   }
 
   #setAbsolute(row: number, quantity: number): number {
@@ -82,12 +85,10 @@ export class WantedStock {
   }
 
   #rowFor(petId: PetId): number {
-    const key = keyOf(petId);
-    const known = this.#rows.get(key);
-    if (known !== undefined) return known;
-    const row = this.#rows.size;
+    const known = this.#ids.size;
+    const row = this.#ids.take(petId);
+    if (row < known) return row;
     if (row === this.#amounts.length) this.#grow();
-    this.#rows.set(key, row);
     this.#marks[row] = RELATIVE | (typeof petId === 'bigint' ? GIVEN_AS_BIGINT : 0);
     return row;
   }
@@ -100,10 +101,4 @@ export class WantedStock {
     marks.set(this.#marks);
     this.#marks = marks;
   }
-}
-
-function keyOf(petId: PetId): PetId {
-  if (typeof petId === 'number') return petId;
-  const rounded = Number(petId);
-  return Number.isSafeInteger(rounded) ? rounded : petId;
 }

@@ -1,7 +1,9 @@
-import { pipeline, Readable } from 'node:stream';
 import { CsvError, parse } from 'csv-parse';
 import type { WantedEntry } from '../../sync/index.ts';
 import { badRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
+
+/** Characters that are parsed at once. */
+const PIECE = 2_048;
 
 /** Where the columns stand; -1 for one that is not there. */
 interface Columns {
@@ -34,13 +36,31 @@ async function* parsedRows(text: AsyncIterable<string>, name: string): AsyncGene
     max_record_size: MAX_ROW,
     on_record: (fields: string[], { lines }) => [...fields, String(lines)],
   });
-  pipeline(Readable.from(text), parser, () => {
-    // Whoever iterates the parser is told.
-  });
+  // The iteration below tells of it; an error without a listener would end the process.
+  parser.on('error', () => {});
   try {
-    for await (const record of parser) yield { row: Number(record.pop()), fields: record };
+    for await (const piece of pieces(text)) {
+      parser.write(piece);
+      for (let record = parser.read(); record !== null; record = parser.read()) yield asRow(record);
+      if (parser.destroyed) break;
+    }
+    parser.end();
+    for await (const record of parser) yield asRow(record);
   } catch (error) {
     throw error instanceof CsvError ? explain(error, name) : error;
+  } finally {
+    parser.destroy();
+  }
+}
+
+function asRow(record: string[]): ParsedRow {
+  return { row: Number(record.pop()), fields: record };
+}
+
+/** The parser keeps all records of a piece, and small pieces are forgotten before they grow old. */
+async function* pieces(text: AsyncIterable<string>): AsyncGenerator<string> {
+  for await (const chunk of text) {
+    for (let start = 0; start < chunk.length; start += PIECE) yield chunk.slice(start, start + PIECE);
   }
 }
 
