@@ -1,0 +1,118 @@
+import { describe, expect, test } from 'vitest';
+import { cyclesOf, functionsOf, layerOf, readSource, uncheckedOf } from './support/source.ts';
+
+const files = readSource();
+
+const SERVICE = ['contract', 'errors', 'events', 'redactor', 'clock'];
+
+/**
+ * What each folder of src/, or file at its top, may import of the others. Values go down as a request and come up as a reply, so
+ * imports point down only; pipeline.ts alone knows the order of the steps.
+ */
+const MAY_IMPORT: Record<string, readonly string[]> = {
+  contract: [],
+  clock: [],
+  redactor: [],
+  json: ['contract'],
+  errors: ['contract'],
+  events: ['contract', 'errors'],
+  options: ['contract', 'errors', 'events'],
+  call: ['clock', 'contract', 'errors', 'events', 'options'],
+  order: ['call', 'clock'],
+  retry: ['call', 'clock', 'errors'],
+  quota: ['call', 'clock', 'contract', 'errors', 'events', 'options'],
+  transport: [...SERVICE, 'call', 'options'],
+  operations: ['call', 'contract', 'errors', 'json', 'options', 'transport'],
+  'inventory-stream': ['contract', 'errors', 'operations'],
+  pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'retry', 'transport'],
+  client: [...SERVICE, 'inventory-stream', 'operations', 'options', 'order', 'pipeline', 'quota', 'transport'],
+  sync: ['contract', 'errors', 'clock'],
+  index: ['client', 'contract', 'errors', 'events', 'inventory-stream', 'options', 'pipeline', 'quota', 'sync'],
+  // The fake must not share the client's mistakes.
+  sandbox: ['contract'],
+  node: ['contract', 'clock', 'errors', 'quota', 'sandbox', 'sync'],
+  redis: ['contract', 'clock', 'errors', 'quota'],
+  otel: ['client', 'contract', 'errors', 'events', 'index'],
+  cli: ['client', 'contract', 'errors', 'events', 'index', 'node', 'sandbox', 'sync'],
+};
+
+/** Files that may be longer, each with its reason. */
+const LONG_FILES: Record<string, string> = {};
+
+/** Imports as `from -> to`, of the files of which `concerns` holds. */
+function importsWhere(concerns: (from: string, to: string) => boolean): string[] {
+  return files.flatMap(({ path, imports }) => imports.filter((to) => concerns(path, to)).map((to) => `${path} -> ${to}`));
+}
+
+const isOfSource = (to: string) => files.some(({ path }) => path === to);
+const isIn = (path: string, ...layers: string[]) => layers.includes(layerOf(path));
+
+describe('the source', () => {
+  test('is found', () => {
+    expect(files.length).toBeGreaterThan(60);
+    expect(importsWhere((from, to) => from === 'index.ts' && to === 'client.ts')).toEqual(['index.ts -> client.ts']);
+  });
+
+  test('has no folder or top file without a rule', () => {
+    expect(files.map(({ path }) => layerOf(path)).filter((layer) => !Object.hasOwn(MAY_IMPORT, layer))).toEqual([]);
+  });
+
+  test('imports only what the rule of its folder allows', () => {
+    const forbidden = (from: string, to: string) =>
+      isOfSource(to) && layerOf(from) !== layerOf(to) && MAY_IMPORT[layerOf(from)]?.includes(layerOf(to)) !== true;
+    expect(importsWhere(forbidden)).toEqual([]);
+  });
+
+  test('imports files that are there, and reaches out of src/ for the version alone', () => {
+    expect(importsWhere((_from, to) => to.endsWith('.ts') && !isOfSource(to))).toEqual([]);
+    expect(importsWhere((_from, to) => to.startsWith('.') && to !== '../package.json')).toEqual([]);
+  });
+
+  test('has no import cycles, types included', () => {
+    expect(cyclesOf(files)).toEqual([]);
+  });
+
+  test("asks for Node's modules in node/ and cli/ only", () => {
+    expect(importsWhere((from, to) => to.startsWith('node:') && !isIn(from, 'node', 'cli'))).toEqual([]);
+  });
+
+  test('takes zod as zod/mini or zod/v4/core', () => {
+    expect(importsWhere((_from, to) => /^zod($|\/)/.test(to) && to !== 'zod/mini' && to !== 'zod/v4/core')).toEqual([]);
+  });
+
+  test('knows Redis in redis/ only, and OpenTelemetry in otel/ only', () => {
+    expect(importsWhere((from, to) => /^(ioredis|redis|@redis\/.*)$/.test(to) && !isIn(from, 'redis'))).toEqual([]);
+    expect(importsWhere((from, to) => to.startsWith('@opentelemetry/') && !isIn(from, 'otel'))).toEqual([]);
+  });
+
+  test('keeps each library in the step that needs it', () => {
+    expect(importsWhere((from, to) => /^ky($|\/)/.test(to) && !isIn(from, 'transport'))).toEqual([]);
+    expect(importsWhere((from, to) => /^p-retry($|\/)/.test(to) && !isIn(from, 'retry'))).toEqual([]);
+    expect(importsWhere((from, to) => /^bottleneck($|\/)/.test(to) && !isIn(from, 'quota'))).toEqual([]);
+    expect(importsWhere((from, to) => /^(hono|zod-openapi)($|\/)/.test(to) && !isIn(from, 'sandbox', 'node'))).toEqual([]);
+  });
+
+  test('has no `any`, no `!` and no assertion but `as const`', () => {
+    expect(files.flatMap(uncheckedOf)).toEqual([]);
+  });
+
+  test('has no file of more than 250 lines without a reason', () => {
+    const long = files.filter(({ path, lines }) => lines > 250 && !Object.hasOwn(LONG_FILES, path));
+    expect(long.map(({ path, lines }) => `${path} has ${lines}`)).toEqual([]);
+  });
+
+  test('has no function of more than 45 lines, and nine of ten have 25 at most', () => {
+    const functions = files.flatMap(functionsOf);
+    const long = functions.filter(({ lines }) => lines > 45);
+    expect(long.map(({ where, lines }) => `${where} has ${lines}`)).toEqual([]);
+    expect(functions.filter(({ lines }) => lines <= 25).length / functions.length).toBeGreaterThanOrEqual(0.9);
+  });
+});
+
+test('cyclesOf finds the way back, so that none is missed above', () => {
+  const imports = (path: string, ...others: string[]) => ({ path, imports: others });
+  expect(cyclesOf([imports('a.ts', 'b.ts'), imports('b.ts', 'c.ts', 'd.ts'), imports('c.ts', 'a.ts'), imports('d.ts')])).toEqual([
+    'a.ts -> b.ts -> c.ts -> a.ts',
+  ]);
+  expect(cyclesOf([imports('a.ts', 'b.ts', 'c.ts'), imports('b.ts', 'c.ts'), imports('c.ts')])).toEqual([]);
+});

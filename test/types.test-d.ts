@@ -1,0 +1,171 @@
+import {
+  type InventoryItem,
+  type InventoryStream,
+  isPetStatus,
+  isPetStoreError,
+  type PetId,
+  type PetStatus,
+  PetStoreClient,
+  type PetStoreFailure,
+  type Quota,
+  type RateLimit,
+  type Reply,
+  type RequestOptions,
+} from 'petstore-inventory';
+import { describe, expectTypeOf, test } from 'vitest';
+
+declare const petstore: PetStoreClient;
+declare const exact: PetStoreClient<'bigint'>;
+
+describe('ids', () => {
+  test('are numbers by default', () => {
+    expectTypeOf<InventoryItem['petId']>().toEqualTypeOf<number>();
+    expectTypeOf(petstore.listInventory()).resolves.toEqualTypeOf<InventoryItem[]>();
+    expectTypeOf(petstore.updateInventory(42, { quantity: 1 })).resolves.toEqualTypeOf<InventoryItem>();
+    expectTypeOf(petstore.streamInventory()).toEqualTypeOf<InventoryStream>();
+    expectTypeOf(new PetStoreClient({ apiKey: 'x' })).toEqualTypeOf<PetStoreClient<'number'>>();
+  });
+
+  test('are bigints where the option says so', () => {
+    expectTypeOf<InventoryItem<'bigint'>['petId']>().toEqualTypeOf<bigint>();
+    expectTypeOf(exact.listInventory()).resolves.toEqualTypeOf<InventoryItem<'bigint'>[]>();
+    expectTypeOf(exact.updateInventory(42, { quantity: 1 })).resolves.toEqualTypeOf<InventoryItem<'bigint'>>();
+    expectTypeOf(exact.streamInventory()).toExtend<AsyncIterable<InventoryItem<'bigint'>>>();
+    expectTypeOf(new PetStoreClient({ apiKey: 'x', int64: 'bigint' })).toEqualTypeOf<PetStoreClient<'bigint'>>();
+  });
+
+  test('go in as either', () => {
+    expectTypeOf<PetId>().toEqualTypeOf<number | bigint>();
+    expectTypeOf(petstore.updateInventory).parameter(0).toEqualTypeOf<PetId>();
+    // @ts-expect-error a petId is no string
+    petstore.updateInventory('42', { quantity: 1 });
+    // @ts-expect-error a quantity is no bigint
+    petstore.updateInventory(42, { quantity: 1n });
+    // @ts-expect-error an update has a quantity
+    petstore.updateInventory(42, {});
+  });
+});
+
+test('a status is open: known ones are suggested, others are allowed, and isPetStatus tells them apart', () => {
+  expectTypeOf<PetStatus>().toEqualTypeOf<'available' | 'pending' | 'sold'>();
+  expectTypeOf<'reserved'>().toExtend<InventoryItem['status']>();
+  const status: InventoryItem['status'] = 'available';
+  const known = isPetStatus(status) ? status : undefined;
+  expectTypeOf(known).toEqualTypeOf<PetStatus | undefined>();
+  const readStatus = ({ status }: InventoryItem): PetStatus => {
+    // @ts-expect-error an open status is not known yet
+    return status;
+  };
+  expectTypeOf(readStatus).returns.toEqualTypeOf<PetStatus>();
+});
+
+test('withResponse gives the data with what it took', () => {
+  const reply = petstore.listInventory().withResponse();
+  expectTypeOf(reply).resolves.toEqualTypeOf<Reply<InventoryItem[]>>();
+  expectTypeOf<Reply<number>>().toEqualTypeOf<{
+    data: number;
+    status: number;
+    headers: Headers;
+    rateLimit?: RateLimit;
+    attempts: number;
+    waitedMs: number;
+  }>();
+});
+
+/** What a caller writes: the compiler sees that no kind is forgotten. */
+function explain(failure: PetStoreFailure): string {
+  switch (failure.kind) {
+    case 'bad-request':
+    case 'authentication':
+    case 'not-found':
+    case 'server':
+    case 'connection':
+    case 'timeout':
+      return failure.message;
+    case 'rate-limit':
+      return String(failure.retryAt?.getTime());
+    case 'unexpected-status':
+      return failure.location ?? '';
+    case 'invalid-response':
+      return `${failure.reason} ${failure.problems[0]?.path}`;
+    case 'invalid-argument':
+      return failure.argument;
+    case 'configuration':
+      return failure.option;
+    default:
+      return failure satisfies never;
+  }
+}
+
+describe('failures', () => {
+  test('narrow by kind', () => {
+    expectTypeOf(explain).returns.toEqualTypeOf<string>();
+    expectTypeOf<Extract<PetStoreFailure, { kind: 'not-found' }>['name']>().toEqualTypeOf<'NotFoundError'>();
+    expectTypeOf<PetStoreFailure['outcome']>().toEqualTypeOf<'not-sent' | 'rejected' | 'unknown' | undefined>();
+    expectTypeOf<PetStoreFailure['petId']>().toEqualTypeOf<PetId | undefined>();
+  });
+
+  test('are known by isPetStoreError', () => {
+    expectTypeOf(isPetStoreError).guards.toEqualTypeOf<PetStoreFailure>();
+  });
+
+  test('have fields of their own only where their kind is known', () => {
+    const readLocation = (failure: PetStoreFailure) => {
+      // @ts-expect-error only an unexpected status has a location
+      return failure.location;
+    };
+    expectTypeOf(readLocation).toBeFunction();
+  });
+
+  test('are read only', () => {
+    const rename = (failure: PetStoreFailure) => {
+      // @ts-expect-error a kind is a literal and stays
+      failure.kind = 'not-found';
+    };
+    expectTypeOf(rename).toBeFunction();
+  });
+});
+
+describe('RequestOptions', () => {
+  test('are those of the contract', () => {
+    expectTypeOf<keyof RequestOptions>().toEqualTypeOf<
+      'signal' | 'attemptTimeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'maxWaitMs' | 'priority' | 'headers'
+    >();
+    expectTypeOf<RequestOptions['signal']>().toEqualTypeOf<AbortSignal | undefined>();
+    expectTypeOf<RequestOptions['priority']>().toEqualTypeOf<'normal' | 'low' | undefined>();
+  });
+
+  test('are checked', () => {
+    // @ts-expect-error there are two priorities
+    petstore.listInventory({ priority: 'high' });
+    // @ts-expect-error options of a client are none of a call
+    petstore.listInventory({ plan: 'pro' });
+  });
+});
+
+test('client options are checked', () => {
+  // @ts-expect-error there is no such plan
+  new PetStoreClient({ plan: 'gold' });
+  // @ts-expect-error ids come out as number or bigint
+  new PetStoreClient({ int64: 'string' });
+  expectTypeOf(
+    new PetStoreClient({ apiKey: async () => 'x', baseUrl: { staging: new URL('https://x.test/v1') } }),
+  ).toExtend<AsyncDisposable>();
+});
+
+test('events tell their call', () => {
+  petstore.on('settled', (event) => {
+    expectTypeOf(event.outcome).toEqualTypeOf<'succeeded' | 'not-sent' | 'rejected' | 'unknown'>();
+    expectTypeOf(event.petId).toEqualTypeOf<PetId | undefined>();
+  });
+  petstore.on('gate', ({ until }) => expectTypeOf(until).toEqualTypeOf<Date | undefined>());
+  expectTypeOf(petstore.on('wait', () => {})).toEqualTypeOf<() => void>();
+  // @ts-expect-error there is no such event
+  petstore.on('sent', () => {});
+});
+
+test('quota has dates or nothing', () => {
+  expectTypeOf(petstore.quota).toEqualTypeOf<Quota>();
+  expectTypeOf(petstore.quota.closedUntil).toEqualTypeOf<Date | undefined>();
+  expectTypeOf(petstore.quota.minute.resetAt).toEqualTypeOf<Date | undefined>();
+});
