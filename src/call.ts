@@ -1,3 +1,5 @@
+import { LifeSign } from './clock/life-sign.ts';
+import { isRequestBound } from './clock/request-bound.ts';
 import { startTimer } from './clock/timer.ts';
 import type { PetId } from './contract/models.ts';
 import { type FailureDetails, type OperationName, type PetStoreError, TimeoutError, type UpdateOutcome } from './errors.ts';
@@ -34,6 +36,7 @@ export class Call {
   /** Where this call waits for its slot: told when its priority rises. */
   onRaise: (() => void) | undefined;
   readonly #controller = new AbortController();
+  #lifeSign = isRequestBound() ? new LifeSign() : undefined;
   // Only gets worse: once a request may have arrived, no later answer takes the doubt away.
   #progress: Progress = 'not-sent';
   // What it was before the attempt that is under way.
@@ -60,6 +63,11 @@ export class Call {
   /** Aborts with the caller's reason, or with what ended the call in its place. */
   get signal(): AbortSignal {
     return this.#controller.signal;
+  }
+
+  /** Whether the request on whose behalf it was made ended under it, so that it never settles. */
+  get isGone(): boolean {
+    return this.#lifeSign?.isGone ?? false;
   }
 
   /** `update pet 42`: what the caller wanted, for messages. */
@@ -119,6 +127,8 @@ export class Call {
 
   /** Stops what the call started: its timer and its listener. */
   end(): void {
+    this.#lifeSign?.stop();
+    this.#lifeSign = undefined;
     for (const stop of this.#stops.splice(0)) stop();
   }
 

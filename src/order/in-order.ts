@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { type Deferred, defer } from '../clock/deferred.ts';
 
 /** Sends the updates of one pet one after the other, in the order in which they were called; other calls pass. */
 export class InOrder {
@@ -11,7 +12,7 @@ export class InOrder {
     const pet = String(call.petId);
     const turn = this.#join(pet, call);
     try {
-      if (turn.isWaiting) await this.#untilTurn(turn);
+      if (turn.isWaiting) await this.#untilTurn(pet, turn);
       return await work();
     } finally {
       this.#leave(pet, turn);
@@ -28,27 +29,33 @@ export class InOrder {
     return turn;
   }
 
-  async #untilTurn(turn: Turn): Promise<void> {
+  async #untilTurn(pet: string, turn: Turn): Promise<void> {
     const startedAtMs = Date.now();
     turn.call.tell('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
-    await turn.comes();
+    await turn.comes(() => this.#skipGone(pet));
     turn.call.waitedMs += Date.now() - startedAtMs;
   }
 
   /** Whoever leaves first, by abort or at the end, lets nobody overtake: the turn goes to the first that is left. */
   #leave(pet: string, turn: Turn): void {
     const line = this.#lines.get(pet) ?? [];
-    line.splice(line.indexOf(turn), 1);
+    const at = line.indexOf(turn);
+    if (at < 0) return;
+    line.splice(at, 1);
     const [first] = line;
     if (first) first.begin();
     else this.#lines.delete(pet);
+  }
+
+  /** An update whose request ended under it never leaves by itself. */
+  #skipGone(pet: string): void {
+    for (let first = this.#lines.get(pet)?.[0]; first?.call.isGone; first = this.#lines.get(pet)?.[0]) this.#leave(pet, first);
   }
 }
 
 /** One update's place in the line of its pet. */
 class Turn {
-  #resolve: (() => void) | undefined;
-
+  #coming: Deferred<void> | undefined;
   readonly call: Call;
   isWaiting: boolean;
 
@@ -57,21 +64,19 @@ class Turn {
     this.isWaiting = isWaiting;
   }
 
-  comes(): Promise<void> {
+  /** Resolves when the turn comes; rejects with the reason of an abort. */
+  async comes(onLook: () => void): Promise<void> {
     const { signal } = this.call;
-    return new Promise((resolve, reject) => {
-      if (signal.aborted) return reject(signal.reason);
-      const onAbort = () => reject(signal.reason);
-      signal.addEventListener('abort', onAbort, { once: true });
-      this.#resolve = () => {
-        signal.removeEventListener('abort', onAbort);
-        resolve();
-      };
-    });
+    signal.throwIfAborted();
+    const coming = defer<void>(onLook);
+    this.#coming = coming;
+    const onAbort = () => coming.reject(signal.reason);
+    signal.addEventListener('abort', onAbort, { once: true });
+    await coming.promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
   begin(): void {
     this.isWaiting = false;
-    this.#resolve?.();
+    this.#coming?.resolve();
   }
 }

@@ -13,6 +13,8 @@ import { SteadyClock } from './steady-clock.ts';
 import { Ticket, type TicketOwner } from './ticket.ts';
 import { Waiter, type WaiterOwner } from './waiter.ts';
 
+const SWEEP_EVERY_MS = 1000;
+
 /**
  * Where every attempt on one address and key gets its slot: at once where quota is free, else in line until the ledger says so.
  * One timer exists only while somebody waits.
@@ -22,8 +24,9 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   readonly #ledger: Ledger;
   readonly #line = new Line<Ticket>();
   readonly #releaser: Releaser;
-  // Requests that left and whose bodies are not read yet.
-  #inFlight = 0;
+  // Requests that left and whose bodies are not read yet; those that are answered have no sending any more.
+  readonly #inFlight = new Map<Call, Sending | undefined>();
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
   #lastFailure: PetStoreError | Answer | undefined;
   // What listeners were told last.
@@ -47,7 +50,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   /** For how long nobody has used this gate, in milliseconds; 0 while somebody waits or a request is in flight. */
   get idleMs(): number {
-    return this.#inFlight > 0 || this.#line.size > 0 ? 0 : this.#clock.now() - this.#ledger.lastSentAtMs;
+    return this.#inFlight.size > 0 || this.#line.size > 0 ? 0 : this.#clock.now() - this.#ledger.lastSentAtMs;
   }
 
   /** A second client came with settings of its own: the stricter ones count for both. */
@@ -61,15 +64,16 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   enter(call: Call): Ticket | Promise<Ticket> {
     if (call.signal.aborted) return Promise.reject(call.signal.reason);
     const nowMs = this.#clock.now();
-    const outlook = this.#ledger.look(nowMs, this.#inFlight);
+    const outlook = this.#ledger.look(nowMs, this.#inFlight.size);
     if (outlook.free > 0 && this.#line.size === 0) return this.#admit(call, nowMs);
     if (this.#isTooLong(outlook, call.options.maxWaitMs, nowMs)) return Promise.reject(this.#refusal(call, outlook, nowMs));
     return this.#wait(call, outlook, nowMs);
   }
 
   #admit(call: Call, nowMs: number): Ticket {
-    this.#inFlight++;
-    return new Ticket(this, call, this.#ledger.send(nowMs));
+    const sending = this.#ledger.send(nowMs);
+    this.#inFlight.set(call, sending);
+    return new Ticket(this, call, sending);
   }
 
   #wait(call: Call, { at, reason }: Outlook, nowMs: number): Promise<Ticket> {
@@ -90,13 +94,31 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#line.raise(waiter);
   }
 
+  /** A waiter looks for itself, since the gate's timer may have ended with the request that started it. */
+  look(): void {
+    const nowMs = this.#clock.now();
+    if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(nowMs);
+    this.#pump();
+  }
+
+  /** Drops what belongs to requests that ended under their calls. */
+  #sweep(nowMs: number): void {
+    this.#sweptAtMs = nowMs;
+    this.#line.takeWhere(({ call }) => call.isGone);
+    for (const [call, sending] of this.#inFlight) {
+      if (!call.isGone) continue;
+      this.#inFlight.delete(call);
+      if (sending) this.#ledger.lose(sending, false, nowMs);
+    }
+  }
+
   /** Lets go who may go, and looks again when the ledger says. */
   #pump(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
     if (this.#line.size === 0) return;
     const nowMs = this.#clock.now();
-    const outlook = this.#ledger.look(nowMs, this.#inFlight);
+    const outlook = this.#ledger.look(nowMs, this.#inFlight.size);
     this.#refuseWhoWouldWaitTooLong(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
@@ -120,7 +142,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate on the way. */
   #release(most: number): void {
     const nowMs = this.#clock.now();
-    const { free } = this.#ledger.look(nowMs, this.#inFlight);
+    const { free } = this.#ledger.look(nowMs, this.#inFlight.size);
     for (let left = Math.min(free, most); left > 0; left--) {
       const waiter = this.#line.shift();
       if (!waiter) return;
@@ -161,6 +183,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   heard(call: Call, sending: Sending, answer: Answer): number | undefined {
     const nowMs = this.#clock.now();
+    this.#answered(call);
     this.#ledger.hear(sending, answer, nowMs);
     if (answer.status >= 500) this.#lastFailure = answer;
     const untilMs = this.#ledger.closedUntilMs(nowMs);
@@ -169,20 +192,25 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs).getTime();
   }
 
-  lost(sending: Sending, failure: PetStoreError | undefined): void {
+  lost(call: Call, sending: Sending, failure: PetStoreError | undefined): void {
+    this.#answered(call);
     if (failure) this.#lastFailure = failure;
     this.#ledger.lose(sending, failure !== undefined, this.#clock.now());
     this.#pump();
   }
 
-  unused(): void {
+  unused(call: Call): void {
     this.#ledger.unsend(this.#clock.now());
-    this.left();
+    this.left(call);
   }
 
-  left(): void {
-    this.#inFlight--;
+  left(call: Call): void {
+    this.#inFlight.delete(call);
     this.#pump();
+  }
+
+  #answered(call: Call): void {
+    if (this.#inFlight.has(call)) this.#inFlight.set(call, undefined);
   }
 
   #tellGate(call: Call, untilMs: number | undefined): void {

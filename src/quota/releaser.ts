@@ -1,5 +1,6 @@
 import type Bottleneck from 'bottleneck';
 import Light from 'bottleneck/light.js';
+import { isRequestBound } from '../clock/request-bound.ts';
 
 /**
  * Lets waiting calls go, in batches, through a limiter sized to the plan: a second count, independent of the ledger, so that no fault in it
@@ -25,13 +26,15 @@ export class Releaser {
 
   /** Brings the limiter to what the window leaves. */
   refill(left: number): void {
-    if (!Number.isFinite(this.#reservoir) || left === this.#reservoir) return;
+    if (isRequestBound() || !Number.isFinite(this.#reservoir) || left === this.#reservoir) return;
     void this.#limiter.incrementReservoir(left - this.#reservoir);
     this.#reservoir = left;
   }
 
   /** Lets up to `most` waiting calls go as soon as the limiter has taken the batch. */
   schedule(most: number, onDone: () => void): void {
+    // The limiter's jobs would end with the request that happened to start them, and everybody behind them would wait for ever.
+    if (isRequestBound()) return this.#release(most);
     const weight = Math.min(most, this.#reservoir);
     if (this.#isBusy || weight < 1) return;
     this.#isBusy = true;

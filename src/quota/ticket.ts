@@ -7,9 +7,9 @@ import type { Sending } from './outstanding.ts';
 export interface TicketOwner {
   /** The headers of an answer are in. Gives when the gate opens again, if it is closed now. */
   heard(call: Call, sending: Sending, answer: Answer): number | undefined;
-  lost(sending: Sending, failure: PetStoreError | undefined): void;
-  unused(): void;
-  left(): void;
+  lost(call: Call, sending: Sending, failure: PetStoreError | undefined): void;
+  unused(call: Call): void;
+  left(call: Call): void;
 }
 
 /** The right to send one request now. Whoever has it says how the request went, and when its body is read. */
@@ -31,16 +31,16 @@ export class Ticket {
 
   /** No answer came: for a failure, or (undefined) because the call was aborted. */
   lost(failure: PetStoreError | undefined): void {
-    this.#owner.lost(this.#sending, failure);
+    this.#owner.lost(this.#call, this.#sending, failure);
   }
 
   /** Nothing was sent; the ticket is given back. */
   unused(): void {
-    this.#owner.unused();
+    this.#owner.unused(this.#call);
   }
 
   /** The request is over, its body read or dropped. */
   left(): void {
-    this.#owner.left();
+    this.#owner.left(this.#call);
   }
 }

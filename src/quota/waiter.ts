@@ -1,41 +1,42 @@
 import type { Call } from '../call.ts';
+import { type Deferred, defer } from '../clock/deferred.ts';
 
-/** Who is told when a waiter aborts or becomes more urgent. */
+/** Who is told when a waiter aborts, becomes more urgent, or looks for itself how things stand. */
 export interface WaiterOwner<Slot> {
   abandon(waiter: Waiter<Slot>): void;
   raise(waiter: Waiter<Slot>): void;
+  look(): void;
 }
 
 /** One call that waits for its slot, until it is admitted or refused. */
 export class Waiter<Slot> {
   readonly call: Call;
   readonly sinceMs: number;
-  /** The slot; rejects when the call is refused or aborted. */
-  readonly slot: Promise<Slot>;
   readonly #onAbort: () => void;
-  #resolve: (slot: Slot) => void = ignore;
-  #reject: (reason: unknown) => void = ignore;
+  readonly #slot: Deferred<Slot>;
 
   constructor(call: Call, sinceMs: number, owner: WaiterOwner<Slot>) {
     this.call = call;
     this.sinceMs = sinceMs;
-    this.slot = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
+    this.#slot = defer(() => owner.look());
     this.#onAbort = () => owner.abandon(this);
     call.signal.addEventListener('abort', this.#onAbort, { once: true });
     call.onRaise = () => owner.raise(this);
   }
 
+  /** The slot; rejects when the call is refused or aborted. */
+  get slot(): Promise<Slot> {
+    return this.#slot.promise;
+  }
+
   admit(slot: Slot, nowMs: number): void {
     this.#leave(nowMs);
-    this.#resolve(slot);
+    this.#slot.resolve(slot);
   }
 
   refuse(reason: unknown, nowMs: number): void {
     this.#leave(nowMs);
-    this.#reject(reason);
+    this.#slot.reject(reason);
   }
 
   /** When it has waited too long behind an outage. */
@@ -49,5 +50,3 @@ export class Waiter<Slot> {
     this.call.waitedMs += nowMs - this.sinceMs;
   }
 }
-
-function ignore(): void {}

@@ -1,0 +1,22 @@
+import { afterEach, beforeEach, expect, test, vi } from 'vitest';
+import { LifeSign } from '../../src/clock/life-sign.ts';
+
+beforeEach(() => vi.useFakeTimers());
+afterEach(() => vi.useRealTimers());
+
+test('LifeSign is not gone as long as its timer runs', () => {
+  const sign = new LifeSign();
+  vi.advanceTimersByTime(60_000);
+  expect(sign.isGone).toBe(false);
+  sign.stop();
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('LifeSign is gone five seconds after its timer ended without a word', () => {
+  const sign = new LifeSign();
+  vi.clearAllTimers();
+  vi.advanceTimersByTime(5_000);
+  expect(sign.isGone).toBe(false);
+  vi.advanceTimersByTime(1);
+  expect(sign.isGone).toBe(true);
+});
