@@ -1,0 +1,191 @@
+import { AuthenticationError, isPetStoreError, NotFoundError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { equal, failureOf, ok } from './expect.ts';
+import { type Result, runTest } from './run-test.ts';
+import { API_KEY, type ScenarioName } from './scenarios.ts';
+
+/** What a runtime tells the suite of itself. */
+export interface Place {
+  /** Where the service listens. */
+  origin: string;
+  /** The runtime's name, which gives it services of its own. */
+  runtime: string;
+  /** Whether a key would be public here. */
+  isBrowser: boolean;
+}
+
+type Test = (place: Place) => void | Promise<void>;
+
+export const tests: Record<string, Test> = {
+  'lists the stock': async (place) => {
+    const items = await clientOf(place, 'plain').listInventory();
+    equal(items.length, 12);
+    equal(typeof items[0]?.petId, 'number');
+  },
+  'updates one pet and tells the whole reply': async (place) => {
+    const reply = await clientOf(place, 'plain').updateInventory(3, { quantity: 7 }).withResponse();
+    equal([reply.status, reply.data.petId, reply.data.quantity, reply.attempts], [200, 3, 7, 1]);
+    equal(reply.rateLimit?.limit, 1000);
+  },
+  'rejects with a typed error that does not show the key': async (place) => {
+    const missing = await failureOf(clientOf(place, 'plain').updateInventory(999, { quantity: 1 }));
+    ok(missing instanceof NotFoundError && missing.name === 'NotFoundError', String(missing));
+    equal([missing.kind, missing.status, missing.outcome], ['not-found', 404, 'rejected']);
+    const apiKey = 'wrong-key-0123456789';
+    const refused = await failureOf(clientOf(place, 'plain', { apiKey }).listInventory());
+    ok(refused instanceof AuthenticationError, String(refused));
+    ok(!`${refused.message} ${refused.stack} ${JSON.stringify(refused)}`.includes(apiKey), 'the key is in the error');
+  },
+  'refuses bad arguments before anything is sent': async (place) => {
+    const failure = await failureOf(clientOf(place, 'plain').updateInventory(1, { quantity: 0.5 }));
+    ok(isPetStoreError(failure) && failure.kind === 'invalid-argument' && failure.attempts === 0, String(failure));
+  },
+  'tries a 500 again': async (place) => {
+    const reply = await clientOf(place, 'broken').listInventory().withResponse();
+    equal([reply.attempts, reply.data.length], [2, 12]);
+  },
+  'tries a lost connection again': async (place) => {
+    // A browser or a connection pool may open a broken connection anew by itself, so that we never hear of it.
+    const reply = await clientOf(place, 'reset').updateInventory(1, { quantity: 5 }).withResponse();
+    ok(reply.attempts <= 2 && reply.data.quantity === 5, `${reply.attempts} attempts`);
+  },
+  'calls a body that is cut a broken connection': async (place) => {
+    const failure = await failureOf(clientOf(place, 'cut', { maxRetries: 0 }).listInventory());
+    ok(isPetStoreError(failure) && failure.kind === 'connection', String(failure));
+  },
+  'ends an attempt whose answer or body does not come': async (place) => {
+    for (const scenario of ['stalled', 'stalled-body'] as const) {
+      const failure = await failureOf(clientOf(place, scenario, { maxRetries: 0, attemptTimeoutMs: 300 }).listInventory());
+      ok(isPetStoreError(failure) && failure.kind === 'timeout', `${scenario}: ${failure}`);
+    }
+  },
+  'aborts within moments, with the reason': async (place) => {
+    for (const scenario of ['stalled', 'stalled-body', 'slow'] as const) {
+      const controller = new AbortController();
+      const reason = new Error(`enough of ${scenario}`);
+      const failed = failureOf(clientOf(place, scenario).listInventory({ signal: controller.signal }));
+      await sleep(100);
+      const sinceMs = Date.now();
+      controller.abort(reason);
+      ok((await failed) === reason, `${scenario}: ${await failed}`);
+      ok(Date.now() - sinceMs < 100, `${scenario}: the abort took ${Date.now() - sinceMs} ms`);
+    }
+  },
+  'does not follow a redirect': async (place) => {
+    const failure = await failureOf(clientOf(place, 'moved').listInventory());
+    ok(isPetStoreError(failure) && failure.kind === 'unexpected-status', String(failure));
+    // A browser shows neither the status nor the location of a redirect (Fetch standard, opaque-redirect filtered response).
+    equal(failure.location, place.isBrowser ? undefined : 'http://127.0.0.1:9/elsewhere');
+  },
+  'holds every call while the gate is closed': async (place) => {
+    const client = clientOf(place, 'refusing');
+    const startedAtMs = Date.now();
+    await Promise.all(Array.from({ length: 5 }, (_, index) => client.updateInventory(index + 1, { quantity: 1 })));
+    ok(Date.now() - startedAtMs >= 1_000, `it took ${Date.now() - startedAtMs} ms`);
+    equal((await reportOf(place, 'refusing')).rateLimited, 1);
+  },
+  'waits for the window rather than provoking a 429': async (place) => {
+    const client = clientOf(place, 'windowed', { plan: { requestsPerMinute: 5 } });
+    await Promise.all(Array.from({ length: 8 }, (_, index) => client.updateInventory(index + 1, { quantity: 1 })));
+    const { requests, rateLimited } = await reportOf(place, 'windowed');
+    equal([requests, rateLimited], [8, 0]);
+  },
+  'keeps to the plan where the limits are hidden': async (place) => {
+    const client = clientOf(place, 'hidden', { plan: { requestsPerMinute: 5 }, maxWaitMs: 100 });
+    const calls = Array.from({ length: 7 }, (_, index) => client.updateInventory(index + 1, { quantity: 1 }));
+    const settled = await Promise.allSettled(calls);
+    equal(settled.filter(({ status }) => status === 'fulfilled').length, 5);
+    const { requests, rateLimited } = await reportOf(place, 'hidden');
+    equal([requests, rateLimited], [5, 0]);
+  },
+  'sends the updates of one pet in order': async (place) => {
+    const client = clientOf(place, 'slow');
+    const quantities = await Promise.all([1, 2, 3].map(async (quantity) => (await client.updateInventory(4, { quantity })).quantity));
+    equal(quantities, [1, 2, 3]);
+    equal((await client.listInventory()).find(({ petId }) => petId === 4)?.quantity, 3);
+  },
+  'makes 100 updates at once': async (place) => {
+    const client = clientOf(place, 'large');
+    const items = await Promise.all(Array.from({ length: 100 }, (_, index) => client.updateInventory(index + 1, { quantity: index })));
+    equal(items[99]?.quantity, 99);
+  },
+  'streams a large stock and closes what is left early': async (place) => {
+    let count = 0;
+    for await (const { petId } of clientOf(place, 'large').streamInventory()) count += petId > 0 ? 1 : 0;
+    equal(count, 20_000);
+    for await (const { petId } of clientOf(place, 'large').streamInventory()) {
+      equal(petId, 1);
+      break;
+    }
+  },
+  'gives ids beyond 2^53 exactly or not at all': async (place) => {
+    const failure = await failureOf(clientOf(place, 'wide').listInventory());
+    ok(isPetStoreError(failure) && failure.kind === 'invalid-response' && failure.message.includes('bigint'), String(failure));
+    const exact = new PetStoreClient({ ...optionsOf(place, 'wide'), int64: 'bigint' });
+    equal((await exact.listInventory()).map(({ petId }) => petId), [9007199254740993n, 2n]);
+    equal((await exact.updateInventory(9007199254740993n, { quantity: 9 })).petId, 9007199254740993n);
+  },
+  'ends every call when it is closed': async (place) => {
+    const client = clientOf(place, 'stalled');
+    const failed = [failureOf(client.listInventory()), failureOf(client.updateInventory(1, { quantity: 1 }))];
+    await sleep(50);
+    client.close();
+    for (const failure of [...(await Promise.all(failed)), await failureOf(client.listInventory())]) {
+      ok(failure instanceof DOMException && failure.name === 'AbortError', String(failure));
+    }
+  },
+  'tells events, and survives a listener that throws': async (place) => {
+    const client = clientOf(place, 'plain');
+    const told: string[] = [];
+    client.on('request', () => {
+      throw new Error('a listener of bad manners');
+    });
+    for (const name of ['request', 'response', 'settled'] as const) client.on(name, () => told.push(name));
+    await client.listInventory();
+    equal(told, ['request', 'response', 'settled']);
+  },
+  'asks an apiKey function for the key': async (place) => {
+    const client = clientOf(place, 'plain', { apiKey: async () => API_KEY });
+    equal((await client.listInventory()).length, 12);
+  },
+  'guards the key where it would be public': async (place) => {
+    const { dangerouslyAllowBrowser: _, ...options } = optionsOf(place, 'plain');
+    const failure = await failureOf((async () => new PetStoreClient(options))());
+    equal(isPetStoreError(failure) ? failure.message.includes('dangerouslyAllowBrowser') : failure, place.isBrowser ? true : undefined);
+  },
+  'names the missing key where variables are missing or forbidden': async (place) => {
+    const failure = await failureOf((async () => new PetStoreClient({ ...optionsOf(place, 'plain'), apiKey: undefined }))());
+    ok(isPetStoreError(failure) && failure.kind === 'configuration' && failure.option === 'apiKey', String(failure));
+  },
+  'plays the whole service without a socket': async ({ isBrowser }) => {
+    const { fetch, baseUrl, keys } = createSandbox({ pets: 3 });
+    const client = new PetStoreClient({ fetch, baseUrl, apiKey: keys.pro, dangerouslyAllowBrowser: isBrowser });
+    equal((await client.updateInventory(2, { quantity: 8 })).quantity, 8);
+    equal((await client.listInventory()).map(({ petId }) => petId), [1, 2, 3]);
+  },
+};
+
+/** Runs every test, one after the other. */
+export async function runSuite(place: Place): Promise<Result[]> {
+  const results: Result[] = [];
+  for (const [title, test] of Object.entries(tests)) results.push(await runTest(title, () => test(place)));
+  return results;
+}
+
+export function optionsOf({ origin, runtime, isBrowser }: Place, scenario: ScenarioName): PetStoreClientOptions {
+  const baseUrl = `${origin}/${scenario}/${runtime}/v1`;
+  return { baseUrl, apiKey: API_KEY, plan: 'business', dangerouslyAllowBrowser: isBrowser };
+}
+
+function clientOf(place: Place, scenario: ScenarioName, options: PetStoreClientOptions = {}): PetStoreClient {
+  return new PetStoreClient({ ...optionsOf(place, scenario), ...options });
+}
+
+async function reportOf({ origin, runtime }: Place, scenario: ScenarioName): Promise<{ requests: number; rateLimited: number }> {
+  const response = await fetch(`${origin}/${scenario}/${runtime}/report`);
+  return response.json();
+}
+
+function sleep(ms: number): Promise<void> {
+  return new Promise((resolve) => setTimeout(resolve, ms));
+}
