@@ -29,9 +29,8 @@ export class StockJob {
   readonly failed = new Map<number, FailedUpdate>();
   readonly #states: Uint8Array;
   readonly #from: Float64Array;
-  readonly #to: Float64Array;
-  /** Rows of promised updates without a known end: `from` and `to` hold what was promised. */
-  readonly #doubtful = new Set<number>();
+  /** What promised updates without a known end were to set; `from` holds where their pets stood. */
+  readonly #doubtful = new Map<number, number>();
   readonly #standing = new Map<number, number>();
   readonly #tally: Record<State, number>;
 
@@ -39,7 +38,6 @@ export class StockJob {
     this.stock = stock;
     this.#states = new Uint8Array(stock.size);
     this.#from = new Float64Array(stock.size);
-    this.#to = new Float64Array(stock.size);
     this.#tally = { open: stock.size, missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, done: 0, failed: 0 };
   }
 
@@ -55,8 +53,7 @@ export class StockJob {
 
   promise(row: number, from: number, to: number): void {
     this.#from[row] = from;
-    this.#to[row] = to;
-    this.#doubtful.add(row);
+    this.#doubtful.set(row, to);
   }
 
   /** The promise is void: nothing was changed, and the pet is planned anew. */
@@ -123,7 +120,7 @@ export class StockJob {
   /** What has to be sent, in the order of the wanted pets. */
   *changes(): Generator<Change> {
     for (const [petId, row] of this.stock.pets())
-      if (this.#state(row) === 'change') yield { petId, row, from: this.#from[row] ?? 0, to: this.#to[row] ?? 0 };
+      if (this.#state(row) === 'change') yield { petId, row, from: this.#from[row] ?? 0, to: this.#to(row) };
   }
 
   *petsThatAre(wanted: State): Generator<PetId> {
@@ -135,33 +132,36 @@ export class StockJob {
     for (const [petId, row] of this.stock.pets()) {
       const state = this.#state(row);
       const isResolved = state === 'change' || (state === 'open' && this.#doubtful.has(row));
-      if (isResolved) yield { petId, quantity: this.#to[row] ?? 0 };
+      if (isResolved) yield { petId, quantity: this.#to(row) };
       else if (state === 'open') yield this.stock.entry(petId, row);
     }
   }
 
+  #to(row: number): number {
+    return this.#doubtful.get(row) ?? this.stock.target(row, this.#from[row] ?? 0);
+  }
+
   #plan(row: number, quantity: number): void {
     this.#from[row] = quantity;
-    this.#to[row] = this.stock.target(row, quantity);
-    this.#set(row, this.#to[row] === quantity ? 'unchanged' : 'change');
+    this.#set(row, this.#to(row) === quantity ? 'unchanged' : 'change');
   }
 
   // An adjustment may already be part of what the list says, so a promised update keeps the quantities of its promise.
   #resume(row: number, quantity: number): void {
-    const isEither = quantity === this.#to[row] || quantity === this.#from[row];
+    const isEither = quantity === this.#to(row) || quantity === this.#from[row];
     if (!isEither) this.#standing.set(row, quantity);
-    this.#set(row, !isEither ? 'conflict' : quantity === this.#to[row] ? 'confirmed' : 'change');
+    this.#set(row, !isEither ? 'conflict' : quantity === this.#to(row) ? 'confirmed' : 'change');
   }
 
   #conflictError(petId: PetId, row: number): SyncItemError {
-    const promised = `neither at ${this.#from[row]}, where it was, nor at ${this.#to[row]}, where an interrupted run was setting it`;
+    const promised = `neither at ${this.#from[row]}, where it was, nor at ${this.#to(row)}, where an interrupted run was setting it`;
     return new SyncItemError(`Cannot update pet ${petId}: conflict: it stands at ${this.#standing.get(row)}, ${promised}`, {
       reason: 'conflict',
     });
   }
 
   #failure(petId: PetId, row: number, error: SyncItemError): FailedUpdate {
-    return { petId, quantity: this.#to[row] ?? 0, error };
+    return { petId, quantity: this.#to(row), error };
   }
 
   #state(row: number): State {
