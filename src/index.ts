@@ -14,3 +14,4 @@ export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';
 export type { Reply } from './pipeline.ts';
 export type { Quota, WindowQuota } from './quota/quota.ts';
+export * from './sync/index.ts';

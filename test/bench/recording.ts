@@ -20,9 +20,6 @@ interface Line {
   atSeconds: number;
 }
 
-const output = new URL('../../docs/petstore.svg', import.meta.url);
-await writeFile(output, draw(await record()));
-
 async function record(): Promise<Line[]> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-recording-'));
   const quantities = [12, 30, 8, 48, 0, 17];
@@ -90,11 +87,14 @@ function spans(text: string): string {
   const parts = painted.map((part) => {
     const [code = '', rest = ''] = [part.slice(0, part.indexOf('m')), part.slice(part.indexOf('m') + 1)];
     const name = CLASSES[code];
-    return name && rest !== '' ? `<tspan class="${name}">${escape(rest)}</tspan>` : escape(rest);
+    return name && rest !== '' ? `<tspan class="${name}">${escapeXml(rest)}</tspan>` : escapeXml(rest);
   });
-  return escape(plain) + parts.join('');
+  return escapeXml(plain) + parts.join('');
 }
 
-function escape(text: string): string {
+function escapeXml(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('>', '&gt;');
 }
+
+const output = new URL('../../docs/petstore.svg', import.meta.url);
+await writeFile(output, draw(await record()));
