@@ -82,12 +82,17 @@ export class Bucket {
 
   /** How many may be sent now when `headRoom` more are left to others. */
   free(nowMs: number, headRoom: number): number {
-    return Math.floor(this.level(nowMs) - RESERVE - headRoom);
+    return Math.floor(this.level(nowMs) - this.#kept(headRoom));
   }
 
-  /** When one may be sent. */
+  /** When one may be sent; in whole milliseconds from now, so that no fraction of one is waited for in vain. */
   freeAt(nowMs: number, headRoom: number): number {
-    return nowMs + Math.max(0, 1 + RESERVE + headRoom - this.level(nowMs)) / this.#perMs;
+    return nowMs + Math.ceil(Math.max(0, 1 + this.#kept(headRoom) - this.level(nowMs)) / this.#perMs);
+  }
+
+  /** A full bucket always has one to give. */
+  #kept(headRoom: number): number {
+    return Math.min(RESERVE + headRoom, this.#limit - 1);
   }
 
   get #perMs(): number {

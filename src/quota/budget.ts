@@ -11,6 +11,8 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** A Reset further away than this cannot be the minute's. */
 const LONGEST_MINUTE_MS = 120_000;
+/** Nor is one that is further away than this the day's. */
+const LONGEST_DAY_MS = 25 * 3_600_000;
 /** A Reset this close may teach the minute's limit where no plan is given. */
 const TEACHING_MINUTE_MS = 62_000;
 /** With little quota left few requests may be out: each could meet a surprise. */
@@ -61,13 +63,13 @@ export class Budget {
 
   /** When one may be sent; `nowMs` where it may go now. */
   freeAt(nowMs: number, uncounted: number): number {
-    const headRoom = this.#headRoom.requests;
+    const headRoom = this.#headRoom.within(this.#minute.count.limit);
     const inMinute = this.#bucket.isRecognised ? this.#bucket.freeAt(nowMs, headRoom) : this.#minute.freeAt(nowMs, uncounted + headRoom);
     return Math.max(nowMs, inMinute, this.#day.freeAt(nowMs, uncounted));
   }
 
   #freeInMinute(nowMs: number, uncounted: number): number {
-    const headRoom = this.#headRoom.requests;
+    const headRoom = this.#headRoom.within(this.#minute.count.limit);
     return this.#bucket.isRecognised ? this.#bucket.free(nowMs, headRoom) : this.#minute.free(nowMs, uncounted + headRoom);
   }
 
@@ -127,8 +129,9 @@ export class Budget {
   }
 
   /** A Reset that is far away is the day's; so is a Limit that is the plan's for the day and not for the minute. */
-  #windowOf({ limit, resetAtMs }: RateLimitHeaders, nowMs: number): QuotaWindow {
+  #windowOf({ limit, resetAtMs }: RateLimitHeaders, nowMs: number): QuotaWindow | undefined {
     const aheadMs = this.#serverClock.toLocal(resetAtMs, nowMs) - nowMs;
+    if (aheadMs > LONGEST_DAY_MS) return undefined;
     if (aheadMs > LONGEST_MINUTE_MS) return this.#day;
     if (!this.#isPlanGiven && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
     return limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;

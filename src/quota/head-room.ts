@@ -7,8 +7,9 @@ export class HeadRoom {
   #requests = 0;
   #goodAnswers = 0;
 
-  get requests(): number {
-    return this.#requests;
+  /** At most half of a limit, so that there is always something left to send. */
+  within(limit: number): number {
+    return Math.min(this.#requests, Math.floor(limit / 2));
   }
 
   widen(): void {

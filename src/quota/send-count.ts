@@ -87,7 +87,14 @@ export class SendCount {
   turn(turnMs: number, already: number): void {
     if (turnMs - this.#turnedAtMs < EARLIEST_TURN * this.#lengthMs) return;
     this.#turnedAtMs = turnMs;
-    this.#sinceTurn = already;
+    this.#sinceTurn = Math.max(already, this.#sentSince(turnMs));
+  }
+
+  /** What was surely sent since then: slots that begin later. */
+  #sentSince(instantMs: number): number {
+    let sent = 0;
+    for (let slot = Math.max(Math.ceil(instantMs / this.#slotMs), this.#slot - SLOTS); slot <= this.#slot; slot++) sent += this.#at(slot);
+    return sent;
   }
 
   #at(slot: number): number {

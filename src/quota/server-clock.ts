@@ -24,7 +24,7 @@ export class ServerClock {
     if (known !== undefined && atLeast < known && atMost >= known) return false;
     this.#aheadMs = atLeast;
     this.#seenAtMs = nowMs;
-    return known !== undefined && known - atMost > SET_BACK_MS;
+    return (known ?? this.#presumedMs) - atMost > SET_BACK_MS;
   }
 
   /** An answer had no `Date`; its instants were read as if the server's clock were ahead by this. */

@@ -79,8 +79,8 @@ export class QuotaWindow {
     }
     const laterMs = resetAtMs - this.#newestResetMs;
     const turnMs = this.#serverClock.toLocal(resetAtMs, nowMs) - this.#lengthMs;
-    // It turned before our clock was sure of it.
-    if (Number.isFinite(laterMs) && laterMs > WHOLE_TURN * this.#lengthMs) this.count.turn(turnMs, unanswered + 1);
+    // It turned before our clock was sure of it; never in the future, whatever a header claims.
+    if (Number.isFinite(laterMs) && laterMs > WHOLE_TURN * this.#lengthMs) this.count.turn(Math.min(turnMs, nowMs), unanswered + 1);
     this.#newestResetMs = resetAtMs;
     this.#resetAtMs = resetAtMs;
     this.#remaining = remaining;
