@@ -8,6 +8,8 @@ import type { Http, WireRequest } from './http.ts';
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
 const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
 
+type BodyReader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
+
 /**
  * One request on the wire, from its sending until its body is read or dropped. One signal covers headers and body:
  * the call's end, or the time limit of the attempt, stops whatever is under way, also where a fetch ignores its signal.
@@ -22,7 +24,7 @@ export class Exchange {
   readonly #onCallEnd = () => this.#stop(this.#call.signal.reason);
   #stopTimer = () => {};
   #bytesLeft = BYTES_PER_TIME_LIMIT;
-  #reader: ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>> | undefined;
+  #reader: BodyReader | undefined;
   #fail: ((reason: unknown) => void) | undefined;
   #isOver = false;
 
@@ -35,12 +37,11 @@ export class Exchange {
 
   /** Sends the request; resolves with the answer when its headers are in. */
   async send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Response> {
-    const sending = http({ ...request, signal: this.#controller.signal });
+    const taking = http({ ...request, signal: this.#controller.signal }).then(takeAnswer);
     // A fetch that ignores its signal may answer when nobody waits any more.
-    sending.then((late) => this.#dropLate(late)).catch(() => {});
-    const response = await this.#unlessStopped(sending);
-    if (!isAnswer(response)) throw this.#failure(new TypeError('fetch gave no answer'));
-    this.#reader = response.body?.getReader();
+    taking.then(({ reader }) => (this.#isOver ? reader?.cancel() : undefined)).catch(() => {});
+    const { response, reader } = await this.#unlessStopped(taking);
+    this.#reader = reader;
     return response;
   }
 
@@ -73,10 +74,6 @@ export class Exchange {
     this.#fail?.(new DOMException('The answer was dropped', 'AbortError'));
   }
 
-  #dropLate(response: Response): void {
-    if (this.#isOver) response.body?.cancel().catch(() => {});
-  }
-
   #restartTimer(): void {
     this.#stopTimer();
     this.#bytesLeft = BYTES_PER_TIME_LIMIT;
@@ -104,8 +101,8 @@ export class Exchange {
 }
 
 /** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */
-function isAnswer(response: unknown): boolean {
-  if (typeof response !== 'object' || response === null) return false;
-  const [status, headers, type] = ['status', 'headers', 'type'].map((field): unknown => Reflect.get(response, field));
-  return Number.isInteger(status) && hasMethods(headers, ['get']) && type !== 'error';
+function takeAnswer(response: Response): { response: Response; reader: BodyReader | undefined } {
+  const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']) && response.type !== 'error';
+  if (!isAnswer) throw new TypeError('fetch gave no answer');
+  return { response, reader: response.body?.getReader() };
 }
