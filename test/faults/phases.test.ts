@@ -1,0 +1,160 @@
+import { getEventListeners } from 'node:events';
+import type { PetStoreClient, PetStoreClientOptions, RequestOptions } from 'petstore-inventory';
+import { expect, test } from 'vitest';
+import { rejectionOf } from '../support/outcome.ts';
+import { failing, half, ITEM, ITEMS, itemsOf, lab, ok, pause, silence, textFor, until } from './lab.ts';
+import type { Step } from './raw-server.ts';
+
+/** Where a call may be when it is ended, and what is then true of its change. */
+interface Phase {
+  name: string;
+  steps: Step[];
+  options?: PetStoreClientOptions;
+  /** What happens before the call. */
+  before?: (client: PetStoreClient) => Promise<unknown>;
+  outcome: 'not-sent' | 'rejected' | 'unknown';
+  /** Requests that the server may see in all. */
+  requests: number;
+}
+
+const usedUp: Step = (wire) => usedUpFor(20)(wire);
+/** An update that holds up the next one of its pet. */
+const updateBefore = async (client: PetStoreClient) => {
+  client.updateInventory(1, { quantity: 1 }).catch(() => {});
+  await pause(50);
+};
+
+const PHASES: Phase[] = [
+  { name: 'waiting for quota', steps: [usedUp], before: (client) => client.listInventory(), outcome: 'not-sent', requests: 1 },
+  { name: 'waiting behind a 429', steps: [failing(429, { 'Retry-After': '20' })], outcome: 'rejected', requests: 1 },
+  { name: 'waiting behind a 503', steps: [failing(503, { 'Retry-After': '20' })], outcome: 'unknown', requests: 1 },
+  { name: 'backing off', steps: [failing(502, { 'Retry-After': '20' })], outcome: 'unknown', requests: 1 },
+  { name: 'waiting for an earlier update', steps: [silence], before: updateBefore, outcome: 'not-sent', requests: 1 },
+  { name: 'waiting for its key', steps: [ok], options: { apiKey: () => new Promise<string>(() => {}) }, outcome: 'not-sent', requests: 0 },
+  { name: 'waiting for headers', steps: [silence], outcome: 'unknown', requests: 1 },
+  { name: 'reading the body', steps: [half(silence)], outcome: 'unknown', requests: 1 },
+  { name: 'reading an Error body', steps: [half(silence, 404)], outcome: 'rejected', requests: 1 },
+  { name: 'reading the Error body of a 503', steps: [half(silence, 503)], outcome: 'unknown', requests: 1 },
+];
+const cases = PHASES.map((phase) => [phase.name, phase] as const);
+
+/** Begins the call of a phase; gives what it ends with and what its `settled` event told. */
+async function begin({ steps, options, before }: Phase, call: RequestOptions) {
+  const at = await lab(steps, options);
+  await before?.(at.client);
+  const settled: unknown[] = [];
+  at.client.on('settled', ({ outcome, error }) => settled.push({ outcome, error }));
+  const ended = rejectionOf(at.client.updateInventory(1, { quantity: 5 }, call));
+  return { at, settled, ended };
+}
+
+test.concurrent.each(cases)('a call that is %s ends within 50 ms of its abort, with the reason', async (_name, phase) => {
+  const controller = new AbortController();
+  const { at, settled, ended } = await begin(phase, { signal: controller.signal });
+  await using _ = at;
+  await pause(200);
+  const abortedAt = performance.now();
+  controller.abort('enough');
+  expect(await ended).toBe('enough');
+  expect(performance.now() - abortedAt).toBeLessThan(50);
+  expect(settled).toEqual([{ outcome: phase.outcome, error: 'enough' }]);
+  expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  await pause(100);
+  expect(at.server.requests).toHaveLength(phase.requests);
+});
+
+test.concurrent.each(cases)('a call that is %s ends when its `totalTimeoutMs` does', async (_name, phase) => {
+  const startedAt = performance.now();
+  const { at, settled, ended } = await begin(phase, { totalTimeoutMs: 300 });
+  await using _ = at;
+  const error = await ended;
+  expect(error).toMatchObject({ name: 'TimeoutError', outcome: phase.outcome, petId: 1, message: expect.stringContaining('300 ms') });
+  expect(performance.now() - startedAt).toBeLessThan(600);
+  expect(settled).toEqual([{ outcome: phase.outcome, error }]);
+});
+
+test.concurrent.each(cases)('a call that is %s ends with close(), and so do later calls', async (_name, phase) => {
+  const { at, ended } = await begin(phase, {});
+  await using _ = at;
+  await pause(100);
+  at.client.close();
+  expect(await ended).toMatchObject({ name: 'AbortError' });
+  expect(await rejectionOf(at.client.listInventory())).toMatchObject({ name: 'AbortError' });
+});
+
+test.concurrent('an aborted request is dropped, and the server sees it', async () => {
+  await using at = await lab([half(silence)]);
+  const ended = rejectionOf(at.client.listInventory({ signal: AbortSignal.timeout(100) }));
+  expect(await ended).toMatchObject({ name: 'TimeoutError' });
+  expect(await until(() => at.server.dropped > 0)).toBe(true);
+});
+
+test.concurrent('a call whose signal is aborted already sends nothing', async () => {
+  await using at = await lab([ok]);
+  expect(await rejectionOf(at.client.listInventory({ signal: AbortSignal.abort('before') }))).toBe('before');
+  expect(at.server.connections).toBe(0);
+});
+
+test.concurrent('a call that is aborted by its own `request` event ends at once', async () => {
+  await using at = await lab([silence]);
+  const controller = new AbortController();
+  at.client.on('request', () => controller.abort('at once'));
+  expect(await rejectionOf(at.client.listInventory({ signal: controller.signal }))).toBe('at once');
+});
+
+test.concurrent('calls that are let go together and aborted by the first of them are not sent', async () => {
+  await using at = await lab([usedUpFor(1), ok], { concurrency: 64 });
+  const controller = new AbortController();
+  await at.client.listInventory();
+  const calls = Array.from({ length: 5 }, () => at.client.listInventory({ signal: controller.signal }));
+  const all = Promise.all(calls.map(rejectionOf));
+  at.client.on('request', () => controller.abort('enough'));
+  expect(await all).toEqual(Array(5).fill('enough'));
+  await pause(50);
+  expect(at.server.requests.length).toBeLessThanOrEqual(2);
+});
+
+test('thousands of calls with one signal leave no listener and provoke no warning', async () => {
+  await using at = await lab([ok]);
+  const warnings: Error[] = [];
+  process.on('warning', (warning) => warnings.push(warning));
+  const { signal } = new AbortController();
+  for (let round = 0; round < 20; round++) await Promise.all(Array.from({ length: 100 }, () => at.client.listInventory({ signal })));
+  await itemsOf(at.client.streamInventory({ signal }));
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  expect(warnings).toEqual([]);
+});
+
+test.concurrent('an abort after the answer was read changes nothing', async () => {
+  await using at = await lab([ok]);
+  const controller = new AbortController();
+  const list = at.client.listInventory({ signal: controller.signal });
+  at.client.on('settled', () => controller.abort());
+  expect(await list).toEqual(ITEMS);
+});
+
+test.concurrent('`attemptTimeoutMs` covers headers and body of each attempt, and the next one begins anew', async () => {
+  await using at = await lab([silence, half(silence), ok], { attemptTimeoutMs: 250 });
+  expect(await at.client.updateInventory(1, { quantity: 5 }).withResponse()).toMatchObject({ data: ITEM, attempts: 3 });
+});
+
+test.concurrent('timers beyond 2^31 ms do not fire at once', async () => {
+  await using at = await lab([ok]);
+  const long = { attemptTimeoutMs: 2 ** 32, totalTimeoutMs: Number.MAX_SAFE_INTEGER, maxWaitMs: Number.MAX_SAFE_INTEGER };
+  expect(await at.client.listInventory(long)).toEqual(ITEMS);
+});
+
+test.concurrent('a Retry-After beyond every timer is waited for where `maxWaitMs` allows it', async () => {
+  await using at = await lab([failing(429, { 'Retry-After': '9'.repeat(40) }), ok], { maxWaitMs: Number.MAX_SAFE_INTEGER });
+  expect(await rejectionOf(at.client.listInventory({ totalTimeoutMs: 300 }))).toMatchObject({ name: 'TimeoutError', attempts: 1 });
+  expect(at.server.requests).toHaveLength(1);
+});
+
+function usedUpFor(seconds: number): Step {
+  return (wire) =>
+    wire.answer(200, textFor(wire), {
+      'X-RateLimit-Limit': '60',
+      'X-RateLimit-Remaining': '0',
+      'X-RateLimit-Reset': String(Math.ceil(Date.now() / 1000) + seconds),
+    });
+}
