@@ -1,0 +1,84 @@
+import { describe, expect, test, vi } from 'vitest';
+import { json } from './support/answers.ts';
+import { scriptedClient } from './support/client.ts';
+import { drain } from './support/drain.ts';
+import { thrownBy } from './support/outcome.ts';
+import { holdTime } from './support/time.ts';
+
+holdTime();
+
+const pet = (petId: number) => ({ petId, quantity: 1, status: 'sold' });
+
+/** An answer whose body never ends, and that notes when it is dropped. */
+function endless(): { answer: () => Response; onCancel: ReturnType<typeof vi.fn> } {
+  const onCancel = vi.fn();
+  const begin = new TextEncoder().encode(`[${JSON.stringify(pet(1))},${JSON.stringify(pet(2))},`);
+  const body = () => new ReadableStream({ start: (controller) => controller.enqueue(begin), cancel: onCancel });
+  return { answer: () => new Response(body()), onCancel };
+}
+
+describe('InventoryStream', () => {
+  test('throws at a second iteration, of either kind', async () => {
+    const { client, seen } = scriptedClient([() => json(200, [pet(1)])]);
+    const stream = client.streamInventory();
+    const items = stream[Symbol.asyncIterator]();
+    const refusal = { kind: 'invalid-argument', argument: 'stream', message: expect.stringContaining('a second time') };
+    expect(thrownBy(() => stream[Symbol.asyncIterator]())).toMatchObject(refusal);
+    expect(thrownBy(() => stream.batches())).toMatchObject(refusal);
+    expect(await items.next()).toEqual({ done: false, value: pet(1) });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('gives the items in arrays with batches(), none of them empty', async () => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2), pet(3)])]);
+    const { got: batches } = await drain(client.streamInventory().batches());
+    expect(batches.flat()).toEqual([pet(1), pet(2), pet(3)]);
+    expect(batches.filter((batch) => batch.length === 0)).toEqual([]);
+  });
+
+  test('closes the connection when the loop is left early, and the call succeeded', async () => {
+    const { answer, onCancel } = endless();
+    const { client, log } = scriptedClient([answer]);
+    const items = client.streamInventory()[Symbol.asyncIterator]();
+    await items.next();
+    expect(await items.return?.()).toEqual({ done: true, value: undefined });
+    expect([onCancel.mock.calls.length, log.at(-1), vi.getTimerCount()]).toEqual([1, 'settled succeeded 0', 0]);
+    expect(await items.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('closes the connection when a loop over batches is left early', async () => {
+    const { answer, onCancel } = endless();
+    const { client } = scriptedClient([answer]);
+    const batches = client.streamInventory().batches();
+    expect((await batches.next()).value).toEqual([pet(1), pet(2)]);
+    await batches.return?.();
+    expect(onCancel).toHaveBeenCalledOnce();
+    expect(await batches.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('sends nothing where it is left before its first item', async () => {
+    const { client, seen } = scriptedClient([() => json(200, [])]);
+    const items = client.streamInventory()[Symbol.asyncIterator]();
+    await items.return?.();
+    expect(await items.next()).toEqual({ done: true, value: undefined });
+    expect(seen).toHaveLength(0);
+  });
+
+  test('gives its slot back when it is left, so that the next call goes', async () => {
+    const { client } = scriptedClient([endless().answer, () => json(200, [])], { concurrency: 1 });
+    const items = client.streamInventory()[Symbol.asyncIterator]();
+    await items.next();
+    const list = client.listInventory();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await items.return?.();
+    await vi.runAllTimersAsync();
+    expect(await list).toEqual([]);
+  });
+
+  test('iterates over itself with for await, to its end', async () => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2)])]);
+    const items = client.streamInventory()[Symbol.asyncIterator]();
+    expect(await drain(items)).toEqual({ got: [pet(1), pet(2)], error: undefined });
+    expect(await items.next()).toEqual({ done: true, value: undefined });
+  });
+});
