@@ -7,6 +7,6 @@ export type { Wanted } from './read-wanted.ts';
 export type { SyncReport } from './report.ts';
 export type { FailedUpdate } from './stock-job.ts';
 export { syncInventory } from './sync-inventory.ts';
-export { SyncItemError } from './sync-item-error.ts';
+export { SyncItemError, type SyncItemErrorDetails } from './sync-item-error.ts';
 export type { ReviewedChange, SyncOptions } from './sync-options.ts';
 export type { WantedEntry } from './wanted-stock.ts';

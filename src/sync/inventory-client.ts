@@ -25,7 +25,9 @@ export interface SyncQuota {
 
 /** The part of a `PetStoreClient` that a synchronisation needs. */
 export interface InventoryClient {
+  /** As the client's. */
   streamInventory(options: SyncCallOptions): AsyncIterable<{ petId: PetId; quantity: number }>;
+  /** As the client's. */
   updateInventory(petId: PetId, update: { quantity: number }, options: SyncCallOptions): PromiseLike<unknown>;
   /** Without it, estimates assume the limits of the free plan. */
   readonly quota?: SyncQuota;

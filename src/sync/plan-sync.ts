@@ -26,6 +26,7 @@ export interface SyncPlan {
   fitsToday?: boolean;
 }
 
+/** How a plan is made. */
 export interface PlanOptions {
   /** Rejects the plan with the signal's reason. */
   signal?: AbortSignal | undefined;

@@ -10,6 +10,7 @@ export interface ReviewedChange {
   adjust?: number;
 }
 
+/** How a synchronisation runs. */
 export interface SyncOptions {
   /**
    * Read the list and report every change as `pending`, but send none and write no journal.
