@@ -1,0 +1,70 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { expect, test } from 'vitest';
+import * as z from 'zod/mini';
+import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
+
+/** What a door may cost, bundled, minified and compressed, with all its dependencies, in bytes of 1024. */
+const BUDGETS = {
+  '.': { platform: 'browser', kib: 56, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  './sandbox': { platform: 'browser', kib: 26, without: /^src\/(?!sandbox\/|contract\/)/ },
+  './node': { platform: 'node', kib: 72, without: /^src\/(?:redis|otel|cli)\// },
+  './redis': { platform: 'node', kib: 30, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
+  './otel': { platform: 'node', kib: 30, without: /^src\/(?:sandbox|node|redis|cli|sync)\// },
+} as const;
+
+const limits = Object.entries(BUDGETS);
+
+test('Every door has a budget', async () => {
+  expect(Object.keys(BUDGETS)).toEqual(expect.arrayContaining(await readDoors()));
+});
+
+const open = await readDoors();
+
+test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to its budget and to its own files', async ([door, limit]) => {
+  const { gzipBytes, files } = await bundleDoor(door, limit.platform);
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(limit.kib);
+  expect(files.filter((file) => limit.without.test(file))).toEqual([]);
+});
+
+test('PetStoreClient alone costs a page at most 48 KiB, of which its four dependencies are 24', async () => {
+  const { gzipBytes } = await bundleDoor('.', 'browser', '{ PetStoreClient }');
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(48);
+});
+
+test.for(['.', './sandbox'])('The door %s asks for nothing that a browser lacks', async (door) => {
+  const { code } = await bundleDoor(door, 'browser');
+  expect(code.match(/["'`]node:[a-z]|(?:\bfrom|\bimport|\brequire)\s*\(?["'`][^"'`]*/g)).toBeNull();
+});
+
+test('Installing the package brings four dependencies, and what p-retry needs', async () => {
+  expect(await readInstalled()).toEqual(['bottleneck', 'is-network-error', 'ky', 'p-retry', 'zod']);
+});
+
+const Bytes = z.object({ bare: z.number(), client: z.number() });
+const Allocations = z.object({ update: Bytes, list: Bytes });
+
+test('A call allocates at most four times as much as a bare fetch', async () => {
+  const { update, list } = await measureAllocations();
+  expect(update.client / update.bare).toBeLessThanOrEqual(4);
+  expect(list.client / list.bare).toBeLessThanOrEqual(4);
+});
+
+/** Counts in a process of its own whose heap is large enough that nothing is swept meanwhile. */
+async function measureAllocations(): Promise<z.infer<typeof Allocations>> {
+  const folder = await mkdtemp(join(tmpdir(), 'petstore-budgets-'));
+  const outfile = join(folder, 'allocations.mjs');
+  const entry = new URL('budgets/allocations.ts', import.meta.url).pathname;
+  try {
+    await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', target: 'es2023' });
+    const flags = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, outfile], { env: {} });
+    return Allocations.parse(JSON.parse(stdout));
+  } finally {
+    await rm(folder, { recursive: true });
+  }
+}

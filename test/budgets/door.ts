@@ -1,0 +1,63 @@
+import { readFile } from 'node:fs/promises';
+import { gzipSync } from 'node:zlib';
+import { build } from 'esbuild';
+import * as z from 'zod/mini';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+const Manifest = z.object({ exports: z.record(z.string(), z.unknown()), dependencies: z.record(z.string(), z.string()) });
+const Lockfile = z.object({ packages: z.record(z.string(), z.object({ dependencies: z.optional(z.record(z.string(), z.string())) })) });
+
+/** What a door costs whoever bundles it, dependencies included. */
+export interface Door {
+  /** Minified and compressed, in bytes. */
+  gzipBytes: number;
+  /** The minified code. */
+  code: string;
+  /** The files that it is made of, below the repository. */
+  files: string[];
+}
+
+/** What can be imported from the package: `.`, `./sandbox` and so on. */
+export async function readDoors(): Promise<string[]> {
+  const { exports } = Manifest.parse(await readJson('package.json'));
+  return Object.keys(exports).filter((door) => !door.endsWith('.json'));
+}
+
+/** Bundles what an application takes from a door, from its source: for a browser, or for Node where `node:` is needed. */
+export async function bundleDoor(door: string, platform: 'browser' | 'node', taken = '*'): Promise<Door> {
+  const source = door === '.' ? './src/index.ts' : `./src/${door.slice(2)}/index.ts`;
+  const { outputFiles, metafile } = await build({
+    stdin: { contents: `export ${taken} from '${source}';`, resolveDir: ROOT, sourcefile: 'application.js' },
+    absWorkingDir: ROOT,
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    minify: true,
+    format: 'esm',
+    platform,
+    target: 'es2023',
+    external: ['ioredis', 'redis', '@opentelemetry/api'],
+    metafile: true,
+    write: false,
+    logLevel: 'silent',
+  });
+  const code = outputFiles.map(({ text }) => text).join('\n');
+  return { code, gzipBytes: gzipSync(code, { level: 9 }).length, files: Object.keys(metafile.inputs) };
+}
+
+/** The packages that come along when this one is installed, by the lockfile. */
+export async function readInstalled(): Promise<string[]> {
+  const { packages } = Lockfile.parse(await readJson('package-lock.json'));
+  const found = new Set<string>();
+  const left = Object.keys(Manifest.parse(await readJson('package.json')).dependencies);
+  for (let name = left.pop(); name !== undefined; name = left.pop()) {
+    if (found.has(name)) continue;
+    found.add(name);
+    left.push(...Object.keys(packages[`node_modules/${name}`]?.dependencies ?? {}));
+  }
+  return [...found].sort();
+}
+
+async function readJson(path: string): Promise<unknown> {
+  return JSON.parse(await readFile(`${ROOT}${path}`, 'utf8'));
+}
