@@ -1,5 +1,5 @@
 import { inspect } from 'node:util';
-import * as api from 'petstore-inventory';
+import type * as api from 'petstore-inventory';
 import {
   AuthenticationError,
   BadRequestError,
@@ -16,6 +16,7 @@ import {
   UnexpectedStatusError,
 } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
+import * as errors from '../src/errors.ts';
 import { chunked, failure, json, networkError, text } from './support/answers.ts';
 import { KEY, scriptedClient } from './support/client.ts';
 import { rejectionOf } from './support/outcome.ts';
@@ -49,7 +50,7 @@ describe('every class of error', () => {
   });
 
   test('is in the union and in the table: none is exported beside them', () => {
-    const exported = Object.keys(api).filter((name) => name.endsWith('Error') && name !== 'PetStoreError' && name !== 'isPetStoreError');
+    const exported = Object.keys(errors).filter((name) => name.endsWith('Error') && name !== 'PetStoreError' && name !== 'isPetStoreError');
     expect(exported.sort()).toEqual(OF_EVERY_CLASS.map(([, name]) => name).sort());
   });
 
