@@ -42,6 +42,10 @@ export interface PlanOptions {
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`; nothing was sent.
  * @throws PetStoreError when the list cannot be had.
+ * @example
+ * const petstore = new PetStoreClient({ apiKey, baseUrl });
+ * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: 5 }]);
+ * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`);
  */
 export async function planSync(client: InventoryClient, wanted: Wanted, { signal, now = Date.now }: PlanOptions = {}): Promise<SyncPlan> {
   const job = new StockJob(await readWanted(wanted, signal));

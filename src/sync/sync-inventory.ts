@@ -20,6 +20,10 @@ import { UpdateRun } from './update-run.ts';
  * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job; nothing was sent.
  * @throws JournalError when the journal cannot be read or written.
  * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
+ * @example
+ * const petstore = new PetStoreClient({ apiKey, baseUrl });
+ * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
+ * console.log(`${report.updated} updated, ${report.missing.length} missing`);
  */
 export async function syncInventory(client: InventoryClient, wanted: Wanted, options: SyncOptions = {}): Promise<SyncReport> {
   const concurrency = resolveConcurrency(options.concurrency);
