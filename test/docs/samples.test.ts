@@ -20,9 +20,10 @@ afterAll(() => installed[Symbol.asyncDispose]());
 describe.concurrent('Samples', () => {
   test.for(samples)('$place runs and prints what it says', async (sample) => {
     await using service = await serve();
-    const file = `${sample.place.replace(/\W/g, '-')}.ts`;
-    await installed.write(file, sample.code);
-    const { code, stdout, stderr } = await installed.run(file, { env: service.env });
+    // A folder of its own, so that the files it makes meet no other's.
+    const cwd = sample.place.replace(/\W/g, '-');
+    await installed.write(`${cwd}/sample.ts`, sample.code);
+    const { code, stdout, stderr } = await installed.run(`${cwd}/sample.ts`, { env: service.env, cwd });
     expect({ code, stderr: code === 0 ? '' : stderr }).toEqual({ code: 0, stderr: '' });
     expect(told(stdout, sample)).toEqual(sample.prints);
   });

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { copyFile, cp, mkdir, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 
@@ -16,7 +16,8 @@ export interface InstalledPackage extends AsyncDisposable {
   env: Record<string, string>;
   /** Copies a file or a folder of this repository into the user's folder. */
   copy(path: string): Promise<void>;
-  write(name: string, text: string): Promise<void>;
+  /** Writes a file into the folder, or into one below it. */
+  write(path: string, text: string): Promise<void>;
   /** Runs a file of the folder in Node 24. */
   run(file: string, options?: RunOptions): Promise<Run>;
 }
@@ -24,6 +25,8 @@ export interface InstalledPackage extends AsyncDisposable {
 export interface RunOptions {
   env?: Record<string, string>;
   args?: readonly string[];
+  /** Where it runs, below the folder. */
+  cwd?: string;
 }
 
 export interface Run {
@@ -46,8 +49,11 @@ export async function installPackage(): Promise<InstalledPackage> {
     folder,
     env: ENV,
     copy: (path) => cp(join(ROOT, path), join(folder, path), { recursive: true }),
-    write: (name, text) => writeFile(join(folder, name), text),
-    run: (file, { env = {}, args = [] } = {}) => runNode([file, ...args], { cwd: folder, env }),
+    write: async (path, text) => {
+      await mkdir(join(folder, dirname(path)), { recursive: true });
+      await writeFile(join(folder, path), text);
+    },
+    run: (file, { env = {}, args = [], cwd = '.' } = {}) => runNode([join(folder, file), ...args], { cwd: join(folder, cwd), env }),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
 }
