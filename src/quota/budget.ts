@@ -11,7 +11,7 @@ const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 /** A Reset further away than this cannot be the minute's. */
 const LONGEST_MINUTE_MS = 120_000;
-/** Nor is one that is further away than this the day's. */
+/** Nor can one that is further away than this be the day's. */
 const LONGEST_DAY_MS = 25 * 3_600_000;
 /** A Reset this close may teach the minute's limit where no plan is given. */
 const TEACHING_MINUTE_MS = 62_000;
@@ -123,15 +123,23 @@ export class Budget {
     if (this.#bucket.isRecognised) this.#bucket.drain(nowMs);
   }
 
+  /** When the window that the headers speak of ends, by our clock; undefined where they claim what no window can be. */
+  believedEndMs({ resetAtMs }: RateLimitHeaders, nowMs: number): number | undefined {
+    const endsAtMs = this.#serverClock.toLocal(resetAtMs, nowMs);
+    return endsAtMs - nowMs > LONGEST_DAY_MS ? undefined : endsAtMs;
+  }
+
   /** What is known of both windows, for people. */
   snapshot(nowMs: number, uncounted: number): Pick<Quota, 'minute' | 'day'> {
     return { minute: this.#minute.snapshot(nowMs, uncounted), day: this.#day.snapshot(nowMs, uncounted) };
   }
 
   /** A Reset that is far away is the day's; so is a Limit that is the plan's for the day and not for the minute. */
-  #windowOf({ limit, resetAtMs }: RateLimitHeaders, nowMs: number): QuotaWindow | undefined {
-    const aheadMs = this.#serverClock.toLocal(resetAtMs, nowMs) - nowMs;
-    if (aheadMs > LONGEST_DAY_MS) return undefined;
+  #windowOf(rateLimit: RateLimitHeaders, nowMs: number): QuotaWindow | undefined {
+    const endsAtMs = this.believedEndMs(rateLimit, nowMs);
+    if (endsAtMs === undefined) return undefined;
+    const { limit } = rateLimit;
+    const aheadMs = endsAtMs - nowMs;
     if (aheadMs > LONGEST_MINUTE_MS) return this.#day;
     if (!this.#isPlanGiven && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
     return limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;

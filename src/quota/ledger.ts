@@ -95,10 +95,11 @@ export class Ledger {
     return { free: Math.min(free, slots), at: nowMs, reason: 'quota' };
   }
 
-  /** One request asks at a time; only its answer lets the next one go. */
+  /** One request asks at a time, and pays from the plan like any other; only its answer lets the next one go. */
   #lookInOutage(nowMs: number, sinceMs: number): Outlook {
+    const { unanswered } = this.#outstanding;
     const isOut = this.#outstanding.isSince(sinceMs);
-    const at = isOut ? Number.POSITIVE_INFINITY : Math.max(nowMs, this.#outage.probeAtMs);
+    const at = isOut ? Number.POSITIVE_INFINITY : Math.max(this.#outage.probeAtMs, this.#budget.freeAt(nowMs, unanswered));
     return { free: at > nowMs ? 0 : 1, at, reason: 'outage' };
   }
 
@@ -156,7 +157,7 @@ export class Ledger {
   }
 
   #close({ rateLimit, retryAfterMs }: Answer, nowMs: number): void {
-    const resetAtMs = rateLimit?.remaining === 0 ? this.#serverClock.toLocal(rateLimit.resetAtMs, nowMs) : undefined;
+    const resetAtMs = rateLimit?.remaining === 0 ? this.#budget.believedEndMs(rateLimit, nowMs) : undefined;
     this.#closing.close(retryAfterMs, resetAtMs, nowMs);
     this.#unknownSinceMs = this.#closing.untilMs;
   }

@@ -7,17 +7,18 @@ import { isRequestBound } from '../clock/request-bound.ts';
  * can send more than the plan. One batch is in the air at a time.
  */
 export class Releaser {
-  readonly #limiter: Bottleneck;
+  #limiter: Bottleneck;
   readonly #release: (most: number) => void;
   #isBusy = false;
   // What the limiter still lets through; it tells it only asynchronously.
   #reservoir: number;
+  #usedAtMs = Date.now();
 
   /** @param limit requests in a window; infinite where the plan sets none */
   constructor(limit: number, release: (most: number) => void) {
     this.#release = release;
     this.#reservoir = limit;
-    this.#limiter = new Light({ reservoir: Number.isFinite(limit) ? limit : null });
+    this.#limiter = createLimiter(limit);
   }
 
   get isBusy(): boolean {
@@ -26,8 +27,13 @@ export class Releaser {
 
   /** Brings the limiter to what the window leaves. */
   refill(left: number): void {
-    if (isRequestBound() || !Number.isFinite(this.#reservoir) || left === this.#reservoir) return;
-    void this.#limiter.incrementReservoir(left - this.#reservoir);
+    if (isRequestBound()) return;
+    const nowMs = Date.now();
+    const beginsToCount = this.#reservoir === Number.POSITIVE_INFINITY && left < this.#reservoir;
+    // The limiter reads the machine's clock: set back by an hour, it would hold its next batch for an hour.
+    if (nowMs < this.#usedAtMs || beginsToCount) this.#limiter = createLimiter(left);
+    else if (left !== this.#reservoir) void this.#limiter.incrementReservoir(left - this.#reservoir);
+    this.#usedAtMs = nowMs;
     this.#reservoir = left;
   }
 
@@ -46,4 +52,8 @@ export class Releaser {
     };
     this.#limiter.schedule({ weight: Number.isFinite(weight) ? weight : 1 }, job).then(done, done);
   }
+}
+
+function createLimiter(limit: number): Bottleneck {
+  return new Light({ reservoir: Number.isFinite(limit) ? limit : null });
 }
