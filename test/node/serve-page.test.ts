@@ -10,7 +10,7 @@ if (isSkipped) console.warn('No Chromium found: the tests of the page are skippe
 
 let browser: Browser;
 beforeAll(async () => {
-  if (!isSkipped) browser = await chromium.launch({ executablePath: program, args: CHROMIUM_FLAGS });
+  if (!isSkipped) browser = await chromium.launch({ executablePath: program ?? 'chromium', args: CHROMIUM_FLAGS });
 });
 afterAll(() => browser?.close());
 
