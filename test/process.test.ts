@@ -1,0 +1,36 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+
+let folder = '';
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-'));
+  const entryPoints = [new URL('../src/index.ts', import.meta.url).pathname];
+  await build({ entryPoints, outfile: join(folder, 'index.mjs'), bundle: true, format: 'esm', platform: 'node', logLevel: 'silent' });
+});
+
+afterAll(() => rm(folder, { recursive: true }));
+
+/** Runs a program with a client that is never closed, and gives what it printed. */
+async function run(program: string): Promise<string> {
+  const client = `import { PetStoreClient } from './index.mjs';
+    const answers = [new Response(null, { status: 429, headers: { 'retry-after': '0.1' } }), new Response('[]')];
+    const petstore = new PetStoreClient({ apiKey: 'k', baseUrl: 'https://pets.test/v1', fetch: async () => answers.shift() });`;
+  await writeFile(join(folder, 'program.mjs'), `${client}\n${program}`);
+  const { stdout } = await promisify(execFile)(process.execPath, [join(folder, 'program.mjs')], { timeout: 10_000 });
+  return stdout;
+}
+
+test('a process with a call waiting stays, and exits when it has nothing left to do', async () => {
+  const program = "petstore.on('settled', ({ outcome }) => console.log(outcome)); petstore.listInventory({ totalTimeoutMs: 60_000 });";
+  expect(await run(program)).toBe('succeeded\n');
+});
+
+test('a process whose client never made a call exits', async () => {
+  expect(await run("console.log('made')")).toBe('made\n');
+});
