@@ -73,6 +73,14 @@ export abstract class PetStoreError extends Error {
     this.bodyText = details.bodyText;
     this.outcome = details.outcome;
     Object.defineProperty(this, BRAND, { value: true });
+    this.hideUnknown();
+  }
+
+  /** Leaves what is not known out of what a console prints. */
+  protected hideUnknown(): void {
+    for (const [field, value] of Object.entries(this)) {
+      if (value === undefined) Object.defineProperty(this, field, { value, enumerable: false });
+    }
   }
 
   /** Everything but the stack and the cause, ready for a log; a bigint petId becomes a string. */
@@ -127,6 +135,7 @@ export class UnexpectedStatusError extends PetStoreError {
   constructor(message: string, details: FailureDetails & { location?: string | undefined } = {}) {
     super(message, details);
     this.location = details.location;
+    this.hideUnknown();
   }
 }
 
