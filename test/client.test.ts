@@ -234,6 +234,38 @@ describe('quota', () => {
   });
 });
 
+describe('a gate', () => {
+  const refusing = () => scriptedFetch(() => failure(429, { 'retry-after': '30' })).fetch;
+
+  test('belongs to an address and a key: another client finds it closed', async () => {
+    const baseUrl = freshAddress();
+    const clientOf = (apiKey: string, address: string) =>
+      new PetStoreClient({ apiKey, baseUrl: address, fetch: refusing(), maxRetries: 0 });
+    await rejectionOf(clientOf('psk_1', baseUrl).listInventory());
+    const closed = [clientOf('psk_1', `${baseUrl}/`), clientOf('psk_2', baseUrl), clientOf('psk_1', freshAddress())];
+    expect(closed.map(({ quota }) => quota.closedUntil !== undefined)).toEqual([true, false, false]);
+  });
+
+  test('belongs to an address and a function where the key comes from one', async () => {
+    const baseUrl = freshAddress();
+    const [one, other] = [async () => 'psk_1', async () => 'psk_1'];
+    const clientOf = (apiKey: () => Promise<string>) => new PetStoreClient({ apiKey, baseUrl, fetch: refusing(), maxRetries: 0 });
+    await rejectionOf(clientOf(one).listInventory());
+    expect([clientOf(one), clientOf(other)].map(({ quota }) => quota.closedUntil !== undefined)).toEqual([true, false]);
+  });
+
+  test('outlives its client: a closed key stays closed for the next one, which sends nothing', async () => {
+    const options = { apiKey: KEY, baseUrl: freshAddress(), maxRetries: 0, maxWaitMs: 1_000 };
+    const first = new PetStoreClient({ ...options, fetch: refusing() });
+    await rejectionOf(first.listInventory());
+    first.close();
+    const { fetch, seen } = scriptedFetch(() => json(200, []));
+    const next = new PetStoreClient({ ...options, fetch });
+    expect(await rejectionOf(next.listInventory())).toMatchObject({ name: 'RateLimitError', status: undefined, attempts: 0 });
+    expect(seen).toHaveLength(0);
+  });
+});
+
 describe('close()', () => {
   test('ends the calls that wait or are in flight, and refuses later ones, with an AbortError', async () => {
     const { client, seen, log } = scriptedClient([hang]);
