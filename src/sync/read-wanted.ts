@@ -1,6 +1,6 @@
 import { PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
-import { untilAborted } from './until-aborted.ts';
+import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 
 /** The wanted entries, as many as there are: a lazy source is asked for one entry at a time. */
@@ -12,10 +12,11 @@ export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
  * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1.
  */
 export async function readWanted(wanted: Wanted, signal: AbortSignal | undefined): Promise<WantedStock> {
+  if (!isIterable(wanted)) throw new InvalidArgumentError('Cannot use this as `wanted`: it must be iterable', { argument: 'wanted' });
   const stock = new WantedStock();
   let entryNumber = 0;
   const take = (entry: unknown): void => addChecked(stock, entry, ++entryNumber);
-  if (Symbol.asyncIterator in wanted) for await (const entry of untilAborted(wanted, signal)) take(entry);
+  if (Symbol.asyncIterator in wanted) for await (const entry of itemsUntilAborted(wanted, signal)) take(entry);
   else for (const entry of wanted) take(entry);
   return stock;
 }
@@ -45,6 +46,10 @@ function problemOf(entry: unknown): string {
   if (quantity !== undefined && adjust !== undefined) return 'it has both a quantity and an adjust, so what is wanted is unclear';
   const [name, value] = quantity === undefined ? ['adjust', adjust] : ['quantity', quantity];
   return `${name} must be an integer within ±(2^53−1), not ${shown(value)}`;
+}
+
+function isIterable(value: unknown): boolean {
+  return isObject(value) && (Symbol.asyncIterator in value || Symbol.iterator in value);
 }
 
 // Most ids are numbers, and the schema takes twenty times as long to say so.

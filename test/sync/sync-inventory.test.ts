@@ -263,6 +263,10 @@ describe('a bad entry', () => {
     expect(store.requests).toEqual([]);
   });
 
+  test('a wanted state that cannot be iterated is refused', async () => {
+    await expect(syncInventory(new FakeStore([]), Object(1))).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'wanted' });
+  });
+
   test('adjustments that add up to more than a double holds are refused', async () => {
     const wanted = [
       { petId: 1, adjust: Number.MAX_SAFE_INTEGER },

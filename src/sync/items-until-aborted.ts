@@ -1,5 +1,5 @@
 /** Gives the items of a source until `signal` fires, then ends without waiting for the item that is under way. */
-export async function* untilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSignal | undefined): AsyncGenerator<Item> {
+export async function* itemsUntilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSignal | undefined): AsyncGenerator<Item> {
   if (!signal) return yield* source;
   const iterator = source[Symbol.asyncIterator]();
   let wake = (): void => {};
