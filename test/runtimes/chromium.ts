@@ -40,8 +40,8 @@ export async function runInChromium(origin: string): Promise<Result[]> {
 
 /** Only where CI runs as root may the machine be changed. */
 async function findProgram(): Promise<string> {
-  const find = () => [process.env['CHROMIUM'] ?? '', ...PROGRAMS].find((path) => path !== '' && existsSync(path));
-  if (!find() && process.env['CI'] === 'true' && process.getuid?.() === 0) await run('sh', ['-c', INSTALL]);
+  const find = () => [process.env.CHROMIUM ?? '', ...PROGRAMS].find((path) => path !== '' && existsSync(path));
+  if (!find() && process.env.CI === 'true' && process.getuid?.() === 0) await run('sh', ['-c', INSTALL]);
   const program = find();
   if (program === undefined) throw new MissingRuntime(`no Chromium in /usr/bin: ${INSTALL}, or set CHROMIUM to its path`);
   return program;

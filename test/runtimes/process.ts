@@ -56,7 +56,7 @@ function checkExit(run: ProcessRun): Promise<Result> {
 function runToEnd(program: string, args: readonly string[]): Promise<ProcessRun> {
   const lines: { text: string; atMs: number }[] = [];
   const { promise, resolve, reject } = Promise.withResolvers<ProcessRun>();
-  const env = { PATH: process.env['PATH'], HOME: process.env['HOME'], NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' };
+  const env = { PATH: process.env.PATH, HOME: process.env.HOME, NO_COLOR: '1', DENO_NO_UPDATE_CHECK: '1' };
   const child = execFile(program, args, { env, timeout: LONGEST_RUN_MS, maxBuffer: 1e7 }, (_, stdout, stderr) => {
     const find = (prefix: string) => lines.find(({ text }) => text.startsWith(prefix));
     const textAfter = (prefix: string) => find(prefix)?.text.slice(prefix.length) ?? '';

@@ -52,7 +52,7 @@ async function runColumn(runtime: string, run: Run, origin: string): Promise<Col
 }
 
 function isGood({ results, missing }: Column): boolean {
-  if (missing !== undefined) return process.env['CI'] !== 'true';
+  if (missing !== undefined) return process.env.CI !== 'true';
   return results.every(({ error }) => error === undefined);
 }
 
