@@ -40,11 +40,12 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   /** @throws ConfigurationError that names the option, the rule and the value */
   constructor(options: PetStoreClientOptions<Ids> = {}) {
     this.#options = resolveOptions(options);
-    const { apiKey, baseUrl, plan, concurrency, share, fetch, logger } = this.#options;
+    const { apiKey, baseUrl, plan, concurrency, share, quotaStore, fetch, logger } = this.#options;
     const redactor = new Redactor();
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger);
-    this.#gate = gateOf(baseUrl, apiKey, { plan, concurrency, share }, (message) => this.#emitter.warn(message));
+    const warn = (message: string) => this.#emitter.warn(message);
+    this.#gate = gateOf(baseUrl, apiKey, { plan, concurrency, share }, warn, quotaStore);
     const transport = new Transport({ http: createHttp(baseUrl, fetch), baseUrl, credentials, redactor });
     this.#pipeline = new Pipeline({ order: new InOrder(), gate: this.#gate, transport, emitter: this.#emitter });
   }

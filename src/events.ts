@@ -26,6 +26,8 @@ export interface ClientEvents {
   wait: CallEvent & { reason: WaitReason; ms: number };
   /** The gate of this key closed, `until` then at least, or opened again. */
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
+  /** The store of the quota cannot be used, so that this process keeps to its part, or it can be again. Told with the next request. */
+  quotaStore: CallEvent & { state: 'local' | 'shared'; reason?: string };
   /** A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. */
   settled: CallEvent & { outcome: 'succeeded' | UpdateOutcome; ms: number; error?: unknown };
   /** The service sent a status that its specification does not name; the first 32 of a call are told. */
@@ -36,7 +38,7 @@ export interface ClientEvents {
 export interface Logger {
   /** Every request, answer, wait and end of a call. */
   debug(message: string): void;
-  /** The gate of a key closed or opened. */
+  /** The gate of a key closed or opened, the store of a quota was lost or is back. */
   info(message: string): void;
   /** A retry, a status that the specification does not name, two clients that disagree. */
   warn(message: string): void;
@@ -55,6 +57,7 @@ export class Emitter {
     retry: new Set(),
     wait: new Set(),
     gate: new Set(),
+    quotaStore: new Set(),
     settled: new Set(),
     unknownStatus: new Set(),
   };
@@ -92,7 +95,7 @@ export class Emitter {
   #log(name: keyof ClientEvents, event: CallEvent): void {
     const logger = this.#logger;
     if (!logger) return;
-    const level = name === 'retry' || name === 'unknownStatus' ? 'warn' : name === 'gate' ? 'info' : 'debug';
+    const level = name === 'retry' || name === 'unknownStatus' ? 'warn' : name === 'gate' || name === 'quotaStore' ? 'info' : 'debug';
     unharmed(() => logger[level](`petstore-inventory: ${name} ${describe(event)}`));
   }
 }

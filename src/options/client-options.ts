@@ -2,6 +2,7 @@ import type { Int64 } from '../contract/models.ts';
 import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../events.ts';
+import type { QuotaStore } from '../quota/store.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
@@ -62,6 +63,11 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   share?: number | undefined;
   /**
+   * Where the quota of this key is kept, so that several processes share it: `redisQuotaStore` or `fileQuotaStore`.
+   * @default this process's memory
+   */
+  quotaStore?: QuotaStore | undefined;
+  /**
    * Most decoded bytes that `listInventory` accepts. A stream has no total.
    * @default 268435456
    */
@@ -91,6 +97,7 @@ export interface ResolvedOptions<Ids extends Int64> {
   int64: Ids;
   concurrency: number;
   share: number;
+  quotaStore: QuotaStore | undefined;
   maxResponseBytes: number;
   fetch: typeof globalThis.fetch | undefined;
   logger: Logger | undefined;
@@ -110,6 +117,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
     int64: resolveInt64(options.int64),
     concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),
     share: numberOption('share', options.share, 1, { min: 0, above: true, max: 1 }),
+    quotaStore: resolveQuotaStore(options.quotaStore),
     maxResponseBytes: numberOption('maxResponseBytes', options.maxResponseBytes, 268_435_456, { min: 1, integer: true }),
     fetch: resolveFetch(options.fetch),
     logger: resolveLogger(options.logger),
@@ -169,6 +177,13 @@ function resolveInt64(int64: Int64 | undefined): Int64 {
 function resolveFetch(fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch | undefined {
   if (fetch === undefined || typeof fetch === 'function') return fetch;
   throw badOption('fetch', 'a function', { shown: fetch });
+}
+
+function resolveQuotaStore(store: QuotaStore | undefined): QuotaStore | undefined {
+  if (store === undefined || hasMethods(store, ['join'])) return store;
+  throw badOption('quotaStore', 'what redisQuotaStore() of petstore-inventory/redis or fileQuotaStore() of petstore-inventory/node gives', {
+    shown: store,
+  });
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;

@@ -37,6 +37,10 @@ export class Closing {
     const backoffMs = Math.min(LONGEST_BACKOFF_MS, firstMs * 2 ** (Math.max(1, this.#strikes) - 1));
     const waitMs = Math.max(toldMs ?? 0, backoffMs);
     const jitterMs = this.#random() * Math.min(MOST_JITTER_MS, JITTER * waitMs);
-    this.#untilMs = Math.max(this.#untilMs, nowMs + waitMs + jitterMs);
+    this.closeUntil(nowMs + waitMs + jitterMs);
+  }
+
+  closeUntil(instantMs: number): void {
+    this.#untilMs = Math.max(this.#untilMs, instantMs);
   }
 }

@@ -2,6 +2,7 @@ import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
+import type { Borrower, BorrowerOwner } from './borrower.ts';
 import { Ledger, type Outlook } from './ledger.ts';
 import { Line } from './line.ts';
 import type { Sending } from './outstanding.ts';
@@ -28,6 +29,8 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   readonly #inFlight = new Map<Call, Sending | undefined>();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
+  // Where the quota is shared with other processes.
+  #borrower: Borrower | undefined;
   #lastFailure: PetStoreError | Answer | undefined;
   // What listeners were told last.
   #toldClosed = false;
@@ -55,16 +58,32 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   /** A second client came with settings of its own: the stricter ones count for both. */
   tighten(settings: QuotaSettings, warn: (message: string) => void): void {
+    this.#borrower?.tighten(settings);
     const differing = this.#ledger.tighten(settings);
     if (differing.length > 0)
       warn(`another client uses this address and key with another ${differing.join(' and ')}: the stricter counts for both`);
+  }
+
+  /** From now on a request also needs a slot of the quota that processes share. */
+  share(borrow: (owner: BorrowerOwner) => Borrower): void {
+    this.#borrower ??= borrow({
+      now: () => this.#clock.now(),
+      waiting: () => this.#line.size,
+      changed: () => this.#pump(),
+      closed: (untilMs) => this.#ledger.closeUntil(untilMs),
+    });
+  }
+
+  #look(nowMs: number, wanted: number): Outlook {
+    const outlook = this.#ledger.look(nowMs, this.#inFlight.size);
+    return this.#borrower ? this.#borrower.narrow(outlook, wanted, nowMs) : outlook;
   }
 
   /** Gives a ticket: at once where one is free, else when the call's turn comes. Rejects when the wait is longer than the call allows. */
   enter(call: Call): Ticket | Promise<Ticket> {
     if (call.signal.aborted) return Promise.reject(call.signal.reason);
     const nowMs = this.#clock.now();
-    const outlook = this.#ledger.look(nowMs, this.#inFlight.size);
+    const outlook = this.#look(nowMs, this.#line.size + 1);
     if (outlook.free > 0 && this.#line.size === 0) return this.#admit(call, nowMs);
     if (this.#isTooLong(outlook, call.options.maxWaitMs, nowMs)) return Promise.reject(this.#refusal(call, outlook, nowMs));
     return this.#wait(call, outlook, nowMs);
@@ -73,6 +92,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   #admit(call: Call, nowMs: number): Ticket {
     const sending = this.#ledger.send(nowMs);
     this.#inFlight.set(call, sending);
+    this.#borrower?.use(call, nowMs);
     return new Ticket(this, call, sending);
   }
 
@@ -108,7 +128,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     for (const [call, sending] of this.#inFlight) {
       if (!call.isGone) continue;
       this.#inFlight.delete(call);
-      if (sending) this.#ledger.lose(sending, false, nowMs);
+      if (sending) this.#lose(sending, false, nowMs);
     }
   }
 
@@ -118,7 +138,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#stopTimer = undefined;
     if (this.#line.size === 0) return;
     const nowMs = this.#clock.now();
-    const outlook = this.#ledger.look(nowMs, this.#inFlight.size);
+    const outlook = this.#look(nowMs, this.#line.size);
     this.#refuseWhoWouldWaitTooLong(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
@@ -142,7 +162,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate on the way. */
   #release(most: number): void {
     const nowMs = this.#clock.now();
-    const { free } = this.#ledger.look(nowMs, this.#inFlight.size);
+    const { free } = this.#look(nowMs, this.#line.size);
     for (let left = Math.min(free, most); left > 0; left--) {
       const waiter = this.#line.shift();
       if (!waiter) return;
@@ -187,6 +207,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#ledger.hear(sending, answer, nowMs);
     if (answer.status >= 500) this.#lastFailure = answer;
     const untilMs = this.#ledger.closedUntilMs(nowMs);
+    this.#borrower?.hear({ answer, sentAtMs: sending.atMs, closedUntilMs: untilMs }, nowMs);
     this.#tellGate(call, untilMs);
     this.#pump();
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs).getTime();
@@ -195,12 +216,18 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   lost(call: Call, sending: Sending, failure: PetStoreError | undefined): void {
     this.#answered(call);
     if (failure) this.#lastFailure = failure;
-    this.#ledger.lose(sending, failure !== undefined, this.#clock.now());
+    this.#lose(sending, failure !== undefined, this.#clock.now());
     this.#pump();
+  }
+
+  #lose(sending: Sending, isFailure: boolean, nowMs: number): void {
+    this.#ledger.lose(sending, isFailure, nowMs);
+    this.#borrower?.lost(nowMs);
   }
 
   unused(call: Call): void {
     this.#ledger.unsend(this.#clock.now());
+    this.#borrower?.unused();
     this.left(call);
   }
 

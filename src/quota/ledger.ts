@@ -162,6 +162,12 @@ export class Ledger {
     this.#unknownSinceMs = this.#closing.untilMs;
   }
 
+  /** Another process was told that the key is closed. */
+  closeUntil(instantMs: number): void {
+    this.#closing.closeUntil(instantMs);
+    this.#unknownSinceMs = this.#closing.untilMs;
+  }
+
   /** A good answer to a request sent since the budget was unknown makes it known. */
   #hearProbe(sending: Sending): void {
     this.#closing.forgive(sending.atMs);

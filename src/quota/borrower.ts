@@ -1,0 +1,280 @@
+import type { Call } from '../call.ts';
+import { startTimer } from '../clock/timer.ts';
+import type { Answer } from '../contract/limits.ts';
+import { HeardQuota } from './heard.ts';
+import { Lease } from './lease.ts';
+import type { Outlook } from './ledger.ts';
+import { localShare } from './local-share.ts';
+import type { QuotaSettings } from './settings.ts';
+import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota } from './store.ts';
+
+/** A store answers or fails sooner; then the gate looks again. */
+const PATIENCE_MS = 600;
+/** Slots that nobody used for so long are given back. */
+const IDLE_MS = 150;
+/** So long they are kept for requests that are out, whose callers may come again. */
+const IDLE_WITH_REQUESTS_MS = 1000;
+/** A lease that was used up as fast as this is followed by one of twice its size. */
+const FAST_MS = 1000;
+
+/** For whom a borrower borrows. */
+export interface BorrowerOwner {
+  now(): number;
+  /** How many wait for a slot. */
+  waiting(): number;
+  /** There may be other slots now. */
+  changed(): void;
+  /** Another process met a closed gate. */
+  closed(untilMs: number): void;
+}
+
+/** What became of a request. */
+export interface HeardAnswer {
+  answer: Answer;
+  sentAtMs: number;
+  /** Until when the gate is closed now, if it is. */
+  closedUntilMs: number | undefined;
+}
+
+/** What a borrower is made of. */
+export interface BorrowerStart {
+  settings: QuotaSettings;
+  store: Pick<QuotaStore, 'processes' | 'isNear'>;
+  /** A promise where the key has to be asked for. */
+  join: () => SharedQuota | Promise<SharedQuota>;
+  owner: BorrowerOwner;
+  warn: (message: string) => void;
+}
+
+/**
+ * Borrows slots of the quota that several processes share: one ask at a time, none while some are left. Where the store fails, this process
+ * takes an even part of what is left for its own, until the window ends; only then it asks again, so that no slot is taken twice.
+ */
+export class Borrower {
+  readonly #start: BorrowerStart;
+  readonly #member = Math.random().toString(36).slice(2, 12);
+  readonly #heard: HeardQuota;
+  #lease = noLease();
+  #isLocal = false;
+  #hasFailed = false;
+  #isAsking = false;
+  // When to ask again, and what the wait until then is for.
+  #askAtMs = Number.NEGATIVE_INFINITY;
+  #reason: Outlook['reason'] = 'quota';
+  // Size and instant of the latest grant, for the size of the next.
+  #granted = 0;
+  #grantedAtMs = Number.NEGATIVE_INFINITY;
+  // The lease is there to find out what is left: its answer is reported at once.
+  #isProbe = false;
+  #isProbeAnswered = false;
+  #unanswered = 0;
+  #usedAtMs = Number.NEGATIVE_INFINITY;
+  #stopWatch: (() => void) | undefined;
+  #closedUntilMs = Number.NEGATIVE_INFINITY;
+  #members: number | undefined;
+  // Told with the next request.
+  #news: { state: 'local' | 'shared'; reason?: string } | undefined;
+
+  constructor(start: BorrowerStart) {
+    this.#start = start;
+    this.#heard = new HeardQuota(start.settings);
+  }
+
+  tighten(settings: QuotaSettings): void {
+    this.#heard.tighten(settings);
+  }
+
+  /** What the ledger allows, as far as this process holds slots for it; where it holds none it asks. */
+  narrow(outlook: Outlook, wanted: number, nowMs: number): Outlook {
+    if (outlook.free <= 0) return outlook;
+    if (this.#lease.free(nowMs) === 0 && wanted > 0 && nowMs >= this.#askAtMs) this.#take(wanted, nowMs);
+    const free = this.#lease.free(nowMs);
+    if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
+    return { free: 0, at: Math.max(nowMs + 1, this.#askAtMs), reason: this.#reason };
+  }
+
+  /** A request leaves. */
+  use(call: Call, nowMs: number): void {
+    this.#tell(call);
+    this.#unanswered++;
+    this.#usedAtMs = nowMs;
+    this.#lease.use();
+  }
+
+  /** It did not leave after all. */
+  unused(): void {
+    this.#unanswered--;
+    this.#lease.giveBack();
+    this.#watch();
+  }
+
+  lost(nowMs: number): void {
+    this.#unanswered--;
+    this.#answered(nowMs);
+  }
+
+  hear({ answer, sentAtMs, closedUntilMs }: HeardAnswer, nowMs: number): void {
+    this.#unanswered--;
+    this.#heard.hear(answer, sentAtMs, nowMs);
+    if (closedUntilMs === undefined || closedUntilMs <= this.#closedUntilMs) return this.#answered(nowMs);
+    // The others shall hear of it at once.
+    this.#closedUntilMs = closedUntilMs;
+    this.#isProbe = false;
+    this.#heard.forget();
+    this.#report(nowMs);
+  }
+
+  /** Another process met a closed gate. */
+  hearClosed(untilMs: number): void {
+    if (untilMs <= this.#closedUntilMs) return;
+    this.#closedUntilMs = untilMs;
+    this.#heard.forget();
+    this.#start.owner.closed(untilMs);
+  }
+
+  #answered(nowMs: number): void {
+    const waiting = this.#start.owner.waiting();
+    if (this.#isProbe) {
+      this.#isProbe = false;
+      this.#isProbeAnswered = true;
+      if (waiting > 0 && !this.#isAsking && !this.#isLocal) this.#take(waiting, nowMs);
+      else this.#report(nowMs);
+    } else if (this.#start.store.isNear && waiting === 0 && this.#unanswered === 0) this.#report(nowMs);
+  }
+
+  /** Tells the store without asking for more; what is held is given back. Where that fails, the next ask will too. */
+  #report(nowMs: number): void {
+    if (this.#isLocal) return;
+    const ask = this.#ask(0, nowMs);
+    this.#lease = noLease();
+    try {
+      const told = this.#exchange(ask);
+      if (told instanceof Promise) told.catch(ignore);
+    } catch {
+      // As above.
+    }
+  }
+
+  #take(wanted: number, nowMs: number): void {
+    if (this.#isAsking) return;
+    this.#isLocal = false;
+    this.#reason = 'quota';
+    const ask = this.#ask(this.#grown(wanted, nowMs), nowMs);
+    try {
+      const answer = this.#exchange(ask);
+      if (answer instanceof Promise) this.#settleLater(answer, nowMs);
+      else this.#settle(answer, nowMs);
+    } catch (failure) {
+      this.#fail(failure, nowMs);
+    }
+  }
+
+  #exchange(ask: LeaseAsk): LeaseAnswer | Promise<LeaseAnswer> {
+    const shared = this.#start.join();
+    return shared instanceof Promise ? shared.then((joined) => joined.exchange(ask)) : shared.exchange(ask);
+  }
+
+  #settleLater(answer: Promise<LeaseAnswer>, nowMs: number): void {
+    this.#isAsking = true;
+    this.#askAtMs = nowMs + PATIENCE_MS;
+    const { owner } = this.#start;
+    const settled = answer.then(
+      (lease) => this.#settle(lease, nowMs),
+      (failure: unknown) => this.#fail(failure, owner.now()),
+    );
+    void settled.then(() => {
+      this.#isAsking = false;
+      owner.changed();
+    });
+  }
+
+  #ask(wanted: number, nowMs: number): LeaseAsk {
+    const isProbeAnswered = this.#isProbeAnswered;
+    this.#isProbeAnswered = false;
+    return {
+      member: this.#member,
+      wanted,
+      returned: this.#lease.end(nowMs),
+      returnedOfMs: this.#lease.windowMs,
+      unanswered: this.#unanswered,
+      plan: this.#heard.plan,
+      minute: this.#heard.minute(nowMs),
+      day: this.#heard.day(nowMs),
+      isProbeAnswered,
+      closedForMs: Math.max(0, Math.ceil(this.#closedUntilMs - nowMs)),
+    };
+  }
+
+  /** Calls that come one by one shall not each cost an ask. */
+  #grown(wanted: number, nowMs: number): number {
+    if (this.#start.store.isNear || nowMs - this.#grantedAtMs > FAST_MS) return wanted;
+    return Math.max(wanted, 2 * this.#granted);
+  }
+
+  #settle(answer: LeaseAnswer, askedAtMs: number): void {
+    const { owner } = this.#start;
+    if (answer.reason === 'lost') return this.#fail('it was restarted empty', owner.now());
+    this.#members = Math.max(answer.members, 1);
+    this.#recover();
+    if (answer.granted > 0) return this.#hold(answer, askedAtMs);
+    this.#askAtMs = owner.now() + answer.waitMs;
+    if (answer.reason !== 'closed') return;
+    this.#reason = 'rate-limit';
+    this.hearClosed(askedAtMs + answer.waitMs);
+  }
+
+  #hold(answer: LeaseAnswer, askedAtMs: number): void {
+    this.#lease = new Lease(answer, askedAtMs);
+    this.#granted = answer.granted;
+    this.#grantedAtMs = askedAtMs;
+    this.#usedAtMs = askedAtMs;
+    this.#askAtMs = Number.NEGATIVE_INFINITY;
+    this.#isProbe = answer.reason === 'probe';
+    this.#watch();
+  }
+
+  #recover(): void {
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    this.#news = { state: 'shared' };
+  }
+
+  #fail(failure: unknown, nowMs: number): void {
+    const { warn, store } = this.#start;
+    const minute = this.#heard.minute(nowMs);
+    this.#isLocal = true;
+    this.#lease = localShare({ plan: this.#heard.plan, minute, processes: store.processes ?? this.#members }, nowMs);
+    this.#askAtMs = this.#lease.endsAtMs;
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    const reason = failure instanceof Error ? failure.message : String(failure);
+    this.#news = { state: 'local', reason };
+    warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+  }
+
+  #tell(call: Call): void {
+    const news = this.#news;
+    if (!news) return;
+    this.#news = undefined;
+    call.tell('quotaStore', (event) => ({ ...event, ...news }));
+  }
+
+  /** Looks now and then whether slots lie idle, and gives them back; one timer, and none without slots. */
+  #watch(): void {
+    this.#stopWatch ??= startTimer(IDLE_MS, () => {
+      this.#stopWatch = undefined;
+      const { owner } = this.#start;
+      const nowMs = owner.now();
+      if (this.#isLocal || this.#lease.free(nowMs) === 0) return;
+      const idleMs = owner.waiting() > 0 ? Number.POSITIVE_INFINITY : this.#unanswered > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
+      if (nowMs - this.#usedAtMs >= idleMs) this.#report(nowMs);
+      else this.#watch();
+    });
+  }
+}
+
+function noLease(): Lease {
+  return new Lease({ granted: 0, windowMs: 0, endsInMs: 0 }, 0);
+}
+
+function ignore(): void {}
