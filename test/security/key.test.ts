@@ -1,0 +1,187 @@
+import { inspect } from 'node:util';
+import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { expect, test } from 'vitest';
+import { half, lab, silence } from '../faults/lab.ts';
+import { head, type Step } from '../faults/raw-server.ts';
+import { freshAddress, KEY, scriptedClient } from '../support/client.ts';
+import { rejectionOf, thrownBy } from '../support/outcome.ts';
+
+/** Everything that somebody might write down of something. */
+function dump(thing: unknown): string {
+  const stacks: unknown[] = [];
+  for (let cause = thing; cause instanceof Error; cause = cause.cause) stacks.push(cause.stack, cause.message, String(cause));
+  return [inspect(thing, { depth: 8, showHidden: true, getters: true }), JSON.stringify(thing), ...stacks].join('\n');
+}
+
+const SECRETS = [KEY, encodeURIComponent(KEY), KEY.toLowerCase()];
+function expectNoKeyIn(...things: unknown[]): void {
+  const dumped = things.map(dump).join('\n');
+  expect(SECRETS.filter((secret) => dumped.includes(secret))).toEqual([]);
+}
+
+const errorBody = (message: string, code = 'no') => JSON.stringify({ code, message, status: 400 });
+const byte = (encode: (code: number) => string) => [...KEY].map((character) => encode(character.charCodeAt(0))).join('');
+const hex = (code: number) => code.toString(16).padStart(2, '0');
+const long = (before: number) => 'x'.repeat(before) + KEY.repeat(3);
+const ECHOES: [string, Step][] = [
+  ['the message of an Error body', ({ answer }) => answer(400, errorBody(`bad key ${KEY}`))],
+  ['the code of an Error body', ({ answer }) => answer(401, errorBody('m', KEY))],
+  [
+    'a message that escapes it',
+    ({ answer }) =>
+      answer(
+        400,
+        errorBody('m').replace(
+          'm',
+          byte((code) => `\\u00${hex(code)}`),
+        ),
+      ),
+  ],
+  ['other fields', ({ answer }) => answer(400, JSON.stringify({ error: KEY, status: KEY }))],
+  ['a page', ({ answer }) => answer(502, `<p>Authorization: Bearer ${KEY.replaceAll('=', '&#61;')}</p>`)],
+  ['a page of entities', ({ answer }) => answer(502, `<p>${byte((code) => `&#x${hex(code)};`)}</p>`)],
+  ['an address', ({ answer }) => answer(404, `GET /v1?key=${encodeURIComponent(KEY)}`)],
+  ['an address in small letters', ({ answer }) => answer(404, encodeURIComponent(KEY).toLowerCase())],
+  ['an address that was encoded again', ({ answer }) => answer(404, encodeURIComponent(encodeURIComponent(KEY)))],
+  ['a text across the cut at 1 KiB', ({ answer }) => answer(500, long(1020 - KEY.length))],
+  ['a text up to the cut at 1 KiB', ({ answer }) => answer(500, long(1010))],
+  ['a message across the cut at 4 KiB', ({ answer }) => answer(400, errorBody(long(4090)))],
+  ['a code across the cut at 4 KiB', ({ answer }) => answer(400, errorBody('m', long(4096 - 3 * KEY.length)))],
+  ['a body across the cut at 64 KiB', ({ answer }) => answer(400, long(65_530))],
+  ['a body with control characters within it', ({ answer }) => answer(400, errorBody(`\u0000${KEY}\u001b[0m`))],
+  ['the path of a Location', ({ answer }) => answer(302, '', { Location: `https://evil.test/${KEY}/x` })],
+  ['the host of a Location', ({ answer }) => answer(302, '', { Location: `https://${KEY.replace(/\W.*/, '')}.evil.test/` })],
+  ['the query of a Location', ({ answer }) => answer(302, '', { Location: `/v1?key=${KEY}#${KEY}` })],
+  ['the credentials of a Location', ({ answer }) => answer(302, '', { Location: `https://${encodeURIComponent(KEY)}:x@evil.test/` })],
+  ['every header', ({ answer }) => answer(429, '', { 'Retry-After': KEY, Date: KEY, 'X-RateLimit-Limit': KEY, 'WWW-Authenticate': KEY })],
+  ['the status line', ({ end }) => end(`HTTP/1.1 400 ${KEY}\r\nContent-Length: 0\r\n\r\n`)],
+  ['a header that is broken', ({ end }) => end(`${head(200, { [`X ${KEY}`]: KEY })}`)],
+  ['a body that is no JSON', ({ answer }) => answer(200, KEY)],
+  ['a body of the wrong shape', ({ answer }) => answer(200, JSON.stringify({ petId: KEY, quantity: KEY, [KEY]: KEY }))],
+  ['a status that it makes up', ({ answer }) => answer(200, JSON.stringify({ petId: 2, quantity: 5, status: KEY }))],
+  ['an answer that is cut', half(({ end }) => end(KEY), 400)],
+];
+test.concurrent.each(ECHOES)('the key shows nowhere when the service echoes it in %s', async (_name, step) => {
+  const lines: string[] = [];
+  const write = (line: string) => void lines.push(line);
+  const logger = { debug: write, info: write, warn: write, error: write };
+  await using at = await lab([step], { maxRetries: 0, logger, attemptTimeoutMs: 1000 });
+  const events: unknown[] = [];
+  for (const name of ['request', 'response', 'retry', 'wait', 'gate', 'settled', 'unknownStatus'] as const) {
+    at.client.on(name, (event) => events.push(event));
+  }
+  const error = await rejectionOf(at.client.updateInventory(1, { quantity: 5 }));
+  expectNoKeyIn(error, events, lines, at.log, at.client);
+  expect(events.length).toBeGreaterThanOrEqual(2);
+});
+
+test.concurrent('an unknown status that is the key, or controls a terminal, is announced without either', async () => {
+  const status = `\u001b[31m${KEY}\n2026-11-21 FORGED LINE`;
+  await using at = await lab([({ answer }) => answer(200, JSON.stringify({ petId: 1, quantity: 5, status }))]);
+  expect(await at.client.updateInventory(1, { quantity: 5 })).toMatchObject({ status });
+  expect(at.log).toContain('unknownStatus [31m*** 2026-11-21 FORGED LINE');
+});
+
+test.concurrent('the key shows nowhere in a timeout, an abort or a refused connection', async () => {
+  await using at = await lab([silence], { attemptTimeoutMs: 100, maxRetries: 0 });
+  const timeout = await rejectionOf(at.client.listInventory());
+  const aborted = await rejectionOf(at.client.listInventory({ signal: AbortSignal.timeout(20) }));
+  await at.server[Symbol.asyncDispose]();
+  expectNoKeyIn(timeout, aborted, await rejectionOf(at.client.updateInventory(1, { quantity: 5 })), at.log);
+});
+
+const header = { authorization: `Bearer ${KEY}` };
+test.each<[string, unknown]>([
+  ['quotes the key', new TypeError(`Headers.append: "Bearer ${KEY}" is an invalid header value`)],
+  ['hangs the request onto itself', Object.assign(new Error('x'), { request: new Request('https://x.test', { headers: header }) })],
+  [
+    'hangs options onto its cause',
+    new TypeError('fetch failed', { cause: Object.assign(new Error('y'), { config: { headers: header } }) }),
+  ],
+  ['has the key as its name and code', Object.assign(new Error(KEY), { name: KEY, code: KEY })],
+  ['has many causes', new AggregateError([Object.assign(new Error(KEY), header), new Error(KEY)], KEY)],
+  ['is the key', KEY],
+  ['is an object of headers', header],
+  [
+    'writes the key over many lines of its stack',
+    Object.assign(new Error('x'), { stack: `Error: x\n  Bearer ${KEY}\n    at ${KEY} (file.js:1:1)` }),
+  ],
+])('the key shows nowhere when a fetch throws what %s', async (_name, thrown) => {
+  const { client, log } = scriptedClient([() => Promise.reject(thrown)], { maxRetries: 0 });
+  expectNoKeyIn(await rejectionOf(client.listInventory()), log);
+});
+
+test('a client shows no key, however it is written down', () => {
+  const client = new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress() });
+  expectNoKeyIn(client, client.streamInventory(), client.quota);
+  const dynamic = new PetStoreClient({ apiKey: () => KEY, baseUrl: freshAddress() });
+  expectNoKeyIn(dynamic);
+});
+
+test.each(['psk_\r\nX-Evil: 1', 'psk_\n', 'psk a', '\u0000psk', 'Bearer psk', 'ps\u212a', 'psk\u00a0', '\tpsk'])(
+  'a key of other than visible ASCII (%j) is refused without being shown',
+  (apiKey) => {
+    const error = thrownBy(() => new PetStoreClient({ apiKey, baseUrl: freshAddress() }));
+    expect(error).toMatchObject({ name: 'ConfigurationError', option: 'apiKey' });
+    expect(dump(error)).not.toContain(JSON.stringify(apiKey).slice(1, -1));
+  },
+);
+
+test.each<Record<string, string>>([
+  { 'x-a': 'b\r\nX-Evil: 1' },
+  { 'x-a': 'b\u0000' },
+  { 'x-a\r\nX-Evil': '1' },
+  { 'x a': '1' },
+  { '': '1' },
+  { 'x-a:': '1' },
+  { 'x-a': '\u20ac' },
+  { Authorization: 'Bearer other' },
+  { aUTHORIZATION: 'Bearer other' },
+  { 'Proxy-Authorization': 'x' },
+  { Host: 'evil.test' },
+  { 'Transfer-Encoding': 'chunked' },
+  { 'content-LENGTH': '0' },
+])('headers that would split a message or replace what is ours (%j) are refused', async (headers) => {
+  expect(thrownBy(() => new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), headers }))).toMatchObject({ option: 'headers' });
+  const { client, seen } = scriptedClient([() => new Response('[]')]);
+  expect(await rejectionOf(client.listInventory({ headers }))).toMatchObject({ name: 'ConfigurationError', option: 'headers' });
+  expect(seen).toEqual([]);
+});
+
+test.each([
+  '../x',
+  '1/../../evil',
+  '1?x=1',
+  '1#',
+  '1%2f..',
+  '1 ',
+  '',
+  '0x1',
+  1.5,
+  Number.NaN,
+  2 ** 53,
+  2n ** 63n,
+  null,
+  [1],
+  { toString: () => '1' },
+])('a petId that is no int64 (%o) reaches no path', async (petId) => {
+  const { client, seen } = scriptedClient([() => new Response('[]')]);
+  const update = Reflect.get(client, String('updateInventory'));
+  const error = await rejectionOf(Reflect.apply(update, client, [petId, { quantity: 1 }]));
+  expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'petId', outcome: 'not-sent' });
+  expect(seen).toEqual([]);
+});
+
+test('what bodies and options call __proto__ changes no prototype', async () => {
+  const poison = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"petId":1,"quantity":2,"status":"sold"}';
+  const options: PetStoreClientOptions = JSON.parse('{"__proto__":{"polluted":1,"maxRetries":99},"headers":{"__proto__":"x"}}');
+  const { client } = scriptedClient(
+    [() => new Response(poison), () => new Response(`[${poison}]`), () => new Response(poison, { status: 400 })],
+    options,
+  );
+  const item = { petId: 1, quantity: 2, status: 'sold' };
+  expect(Reflect.ownKeys(await client.updateInventory(1, { quantity: 2 }))).toEqual(Object.keys(item));
+  expect(await client.listInventory()).toEqual([item]);
+  expect(await rejectionOf(client.updateInventory(1, { quantity: 2 }))).toMatchObject({ name: 'BadRequestError' });
+  expect(Reflect.get({}, 'polluted')).toBeUndefined();
+});
