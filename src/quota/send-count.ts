@@ -90,6 +90,11 @@ export class SendCount {
     this.#sinceTurn = Math.max(already, this.#sentSince(turnMs));
   }
 
+  /** The window did not turn after all, it slides: only the rolling count is right. */
+  slide(): void {
+    this.#sinceTurn = this.#rolling;
+  }
+
   /** What was surely sent since then: slots that begin later. */
   #sentSince(instantMs: number): number {
     let sent = 0;

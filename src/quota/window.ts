@@ -81,6 +81,8 @@ export class QuotaWindow {
     const turnMs = this.#serverClock.toLocal(resetAtMs, nowMs) - this.#lengthMs;
     // It turned before our clock was sure of it; never in the future, whatever a header claims.
     if (Number.isFinite(laterMs) && laterMs > WHOLE_TURN * this.#lengthMs) this.count.turn(Math.min(turnMs, nowMs), unanswered + 1);
+    // What is left for a share no header tells: it has to be counted, and a sliding window has no turns.
+    else if (this.#share < 1) this.count.slide();
     this.#newestResetMs = resetAtMs;
     this.#resetAtMs = resetAtMs;
     this.#remaining = remaining;

@@ -76,6 +76,20 @@ describe('Ledger, alone on its key,', () => {
     );
   });
 
+  test('sends hardly more than its share in any minute of a log that slides', () => {
+    fc.assert(
+      fc.property(windows, fc.constantFrom(0.3, 0.5, 0.7), (world, share) => {
+        const { passages } = play({ ...world, policy: 'sliding-log', share });
+        const most = mostWithin(
+          60_000,
+          passages.map(({ sentAtMs }) => sentAtMs),
+        );
+        expect(most).toBeLessThanOrEqual(1.2 * Math.max(1, Math.floor(world.plan.requestsPerMinute * share)) + 2);
+      }),
+      FUZZ,
+    );
+  });
+
   test('sends no more than its share of the plan in any minute of the server', () => {
     fc.assert(
       fc.property(worlds, fc.constantFrom(0.3, 0.5, 0.7), (world, share) => {
