@@ -1,5 +1,3 @@
-import { PetStoreError } from '../errors.ts';
-
 /**
  * Where a synchronisation writes down what it is about to do, so that it can be killed at any instant and go on.
  *
@@ -16,8 +14,19 @@ export interface Journal {
   close?(): Promise<void>;
 }
 
-/** A journal that cannot be read or written. What it holds is left as it is; `code` is that of the system, such as `ENOSPC`. */
-export class JournalError extends PetStoreError {
+/**
+ * A journal that cannot be read or written. What it holds is left as it is.
+ *
+ * It is no PetStoreError: not the service failed, but the place where the caller keeps the journal.
+ */
+export class JournalError extends Error {
   override readonly name = 'JournalError';
   readonly kind = 'journal';
+  /** The system's code, such as `ENOSPC`, or one of `journal_busy`, `journal_no_file` and the like. */
+  readonly code: string | undefined;
+
+  constructor(message: string, { code, cause }: { code?: string; cause?: unknown } = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.code = code;
+  }
 }
