@@ -2,6 +2,7 @@ import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { failureAt } from '../json/failure.ts';
+import { isBeginning } from '../json/is-beginning.ts';
 import { ItemReader } from '../json/item-reader.ts';
 import { type ItemsResult, parseItems } from '../json/parse-items.ts';
 import { readUpTo } from '../transport/body.ts';
@@ -31,23 +32,22 @@ async function readItems<Ids extends Int64>(
   call: Call,
   { int64, maxBytes }: Limits<Ids>,
 ): Promise<InventoryItem<Ids>[]> {
-  const begun = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
-  const result = begun.isComplete ? readSmall(begun.bytes, int64) : await readLarge(answer, begun.bytes, { int64, maxBytes });
+  const { bytes, isComplete } = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
+  const result = isComplete ? readSmall(bytes, int64) : await readLarge(answer, bytes, { int64, maxBytes });
   if (!result.ok) throw invalidResponse(call, answer, result);
   announceUnknownStatuses(call, answer, unknownStatuses(result.items));
   return result.items;
 }
 
-function readSmall<Ids extends Int64>(bytes: Uint8Array, int64: Ids): ItemsResult<Ids> {
+type Result<Ids extends Int64> = ItemsResult<Ids> & { isCut?: boolean };
+
+function readSmall<Ids extends Int64>(bytes: Uint8Array, int64: Ids): Result<Ids> {
   const text = decode(bytes);
-  return text === undefined ? NOT_UTF8 : parseItems(text, int64);
+  const result = text === undefined ? NOT_UTF8 : parseItems(text, int64);
+  return result.ok ? result : { ...result, isCut: isBeginning(bytes, 'list') };
 }
 
-async function readLarge<Ids extends Int64>(
-  answer: OpenAnswer,
-  begun: Uint8Array,
-  { int64, maxBytes }: Limits<Ids>,
-): Promise<ItemsResult<Ids>> {
+async function readLarge<Ids extends Int64>(answer: OpenAnswer, begun: Uint8Array, { int64, maxBytes }: Limits<Ids>): Promise<Result<Ids>> {
   const reader = new ItemReader(int64);
   const all: InventoryItem<Ids>[] = [];
   let size = 0;
@@ -59,5 +59,5 @@ async function readLarge<Ids extends Int64>(
     for (const item of items) all.push(item);
   }
   const { failure } = reader.end();
-  return failure ?? { ok: true, items: all };
+  return failure ? { ...failure, isCut: true } : { ok: true, items: all };
 }

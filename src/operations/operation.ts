@@ -1,6 +1,13 @@
 import type { Call } from '../call.ts';
 import { isPetStatus, type PetId } from '../contract/models.ts';
-import { type FailureDetails, InvalidResponseError, type InvalidResponseReason, type OperationName, type Problem } from '../errors.ts';
+import {
+  type FailureDetails,
+  InvalidResponseError,
+  type InvalidResponseReason,
+  type OperationName,
+  type PetStoreError,
+  type Problem,
+} from '../errors.ts';
 import { failureAt } from '../json/failure.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
@@ -23,10 +30,17 @@ export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'>
 interface Fault {
   reason: InvalidResponseReason;
   problems: readonly Problem[];
+  /** Nothing is wrong but that the end is missing. */
+  isCut?: boolean;
 }
 
-/** The error of an answer that does not match: the first problem is in the message, the others in `problems`. */
-export function invalidResponse(call: Call, { status }: OpenAnswer, { reason, problems }: Fault): InvalidResponseError {
+/**
+ * The error of an answer that does not match: the first problem is in the message, the others in `problems`.
+ * Runtimes take a compressed stream that was cut for a whole one, so that this is how a broken connection shows itself there.
+ */
+export function invalidResponse(call: Call, answer: OpenAnswer, { reason, problems, isCut = false }: Fault): PetStoreError {
+  if (isCut && answer.isCompressed) return answer.cutOff(call);
+  const { status } = answer;
   const details: FailureDetails = { ...call.details(), status, code: 'invalid_response' };
   const message = `Cannot ${call.purpose}: the service answered ${status} with a body that ${describe(problems)}`;
   return new InvalidResponseError(message, { ...details, reason, problems });

@@ -28,7 +28,7 @@ export class ItemBatches<Ids extends Int64> {
   readonly #knownStatuses = new Set<string>();
   readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
   #first: InventoryItem<Ids>[] | undefined;
-  #failure: ReadFailure | undefined;
+  #failure: (ReadFailure & { isCut: boolean }) | undefined;
   #isOver = false;
 
   constructor(answer: OpenAnswer, call: Call, { int64, onEnd }: { int64: Ids; onEnd: (failed?: { error: unknown }) => void }) {
@@ -74,7 +74,7 @@ export class ItemBatches<Ids extends Int64> {
       const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
       this.#announce(items);
       // What is good is given out before what is wrong is told.
-      this.#failure = failure;
+      this.#failure = failure && { ...failure, isCut: chunk === undefined };
       if (items.length > 0 || (chunk === undefined && !failure)) return items;
     }
   }

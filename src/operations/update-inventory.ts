@@ -3,6 +3,7 @@ import { INVENTORY_PATH } from '../contract/http.ts';
 import { type Int64, type InventoryItem, isPetStatus, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
+import { isBeginning } from '../json/is-beginning.ts';
 import { parseItem } from '../json/parse-item.ts';
 import { showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
@@ -56,7 +57,7 @@ async function readItem<Ids extends Int64>(
   const text = decode(bytes);
   if (text === undefined) throw invalidResponse(call, answer, NOT_UTF8);
   const result = parseItem(text, int64);
-  if (!result.ok) throw invalidResponse(call, answer, result);
+  if (!result.ok) throw invalidResponse(call, answer, { ...result, isCut: isBeginning(bytes, 'item') });
   const { item } = result;
   if (BigInt(item.petId) !== BigInt(pet)) {
     throw invalidResponse(call, answer, {

@@ -1,7 +1,10 @@
+import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
+import type { PetStoreError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import type { Body } from './body.ts';
+import { connectionFailure } from './connection-failure.ts';
 import type { Exchange } from './exchange.ts';
 
 interface Parts {
@@ -38,6 +41,18 @@ export class OpenAnswer implements Body {
   /** Makes text of the body fit to be shown. */
   clean(text: string): string {
     return this.#parts.redactor.clean(text);
+  }
+
+  /** Whether the bytes on the wire were others than those of the body. */
+  get isCompressed(): boolean {
+    const coding = this.headers.get('content-encoding') ?? 'identity';
+    return !/^\s*(?:identity)?\s*$/i.test(coding) && this.headers.get('content-length') !== '0';
+  }
+
+  /** The failure of a body that was cut. */
+  cutOff(call: Call): PetStoreError {
+    const cause = Object.assign(new Error('the compressed body ends too early'), { code: 'ERR_BODY_CUT_OFF' });
+    return connectionFailure(cause, call, this.#parts.redactor);
   }
 
   /** To be called once, when the body was read or is not wanted any more. */
