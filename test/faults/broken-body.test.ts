@@ -13,6 +13,14 @@ function halfCompressed(coding: string, compress: (text: string) => Uint8Array):
   };
 }
 
+/** Sends half of a body that was compressed as if it were all of it. */
+function cutCompressed(coding: string, compress: (text: string) => Uint8Array): Step {
+  return (wire) => {
+    const bytes = compress(textFor(wire));
+    wire.answer(200, bytes.subarray(0, bytes.length / 2), { 'Content-Encoding': coding });
+  };
+}
+
 /** Sends a body in one chunk (RFC 9112 section 7.1) and ends with `rest`. */
 function chunked(sizeOf: (text: string) => string, rest: string): Step {
   return (wire) => wire.end(`${head(200, { 'Transfer-Encoding': 'chunked' })}${sizeOf(textFor(wire))}\r\n${textFor(wire)}\r\n${rest}`);
@@ -34,6 +42,10 @@ const BROKEN: [string, Step][] = [
   ['is deflate and ends in the middle', halfCompressed('deflate', deflateSync)],
   ['is brotli and ends in the middle', halfCompressed('br', brotliCompressSync)],
   ['is zstd and ends in the middle', halfCompressed('zstd', zstdCompressSync)],
+  ['is gzip and cut within its length', cutCompressed('gzip', gzipSync)],
+  ['is deflate and cut within its length', cutCompressed('deflate', deflateSync)],
+  ['is brotli and cut within its length', cutCompressed('br', brotliCompressSync)],
+  ['is zstd and cut within its length', cutCompressed('zstd', zstdCompressSync)],
   ['says gzip and is none', (wire) => wire.answer(200, textFor(wire), { 'Content-Encoding': 'gzip' })],
 ];
 
@@ -61,6 +73,9 @@ const complete =
 
 test.concurrent.each<[string, Step, string]>([
   ['is empty', complete(''), 'invalid-json'],
+  ['is empty and says gzip', complete('', { 'Content-Encoding': 'gzip' }), 'invalid-json'],
+  ['is a page in gzip', complete(gzipSync('<html>'), { 'Content-Encoding': 'gzip' }), 'invalid-json'],
+  ['is wrong in gzip', complete(gzipSync('[{"petId":1}]'), { 'Content-Encoding': 'gzip' }), 'schema'],
   ['is a page', complete('<html>hello</html>'), 'invalid-json'],
   ['is JSON cut off within its length', complete('[{"petId":1,'), 'invalid-json'],
   ['is not UTF-8', complete(Buffer.from([0x22, 0xff, 0xfe, 0x22])), 'invalid-utf8'],
