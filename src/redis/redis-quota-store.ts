@@ -1,0 +1,110 @@
+import * as z from 'zod/mini';
+import { badOption, numberOption } from '../options/rules.ts';
+import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota/store.ts';
+import { LEASE_SCRIPT } from './lease-script.ts';
+import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
+import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscriber.ts';
+
+/** A Redis that takes longer counts as down. */
+const PATIENCE_MS = 500;
+
+/** Options of a store in Redis. */
+export interface RedisQuotaStoreOptions {
+  /**
+   * What the names of its keys begin with.
+   * @default 'petstore:quota:'
+   */
+  prefix?: string | undefined;
+  /**
+   * How many processes share the quota: while Redis cannot be used, each keeps to its part.
+   * @default as many as were seen last, or 10
+   */
+  processes?: number | undefined;
+  /** Another connection, to hear at once that the service closed the key. Without it that is heard with the next lease. */
+  subscriber?: RedisSubscriber | undefined;
+}
+
+/**
+ * Keeps the quota of a key in Redis 6 or later, for processes on any number of machines. Give it to each client as `quotaStore`.
+ *
+ * The connection is yours: open it before, and close it when the clients are done. Redis sees neither key nor address, only a hash.
+ *
+ * @param client a connected client of ioredis or node-redis, or a cluster of either
+ * @throws ConfigurationError
+ */
+export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOptions = {}): QuotaStore {
+  const { prefix = 'petstore:quota:', processes, subscriber } = options;
+  if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix))
+    throw badOption('prefix', 'a text without braces, since Redis Cluster reads what stands in them', { shown: prefix });
+  checkSubscriber(subscriber);
+  const scripts = scriptsOf(client);
+  return {
+    processes: numberOption('processes', processes, undefined, { min: 1, integer: true }),
+    isNear: false,
+    join: (key, hear) => new RedisQuota(scripts, nameOf(prefix, key), (name) => subscriber && listen(subscriber, name, tellMs(hear))),
+  };
+}
+
+/** The hash stands in braces, so that whatever is kept of one key lives on one node of a cluster. */
+async function nameOf(prefix: string, { address, apiKey }: StoreKey): Promise<string> {
+  return `${prefix}{${(await digest('SHA-256', `${address}\n${apiKey}`)).slice(0, 32)}}`;
+}
+
+async function digest(algorithm: string, text: string): Promise<string> {
+  const bytes = new Uint8Array(await crypto.subtle.digest(algorithm, new TextEncoder().encode(text)));
+  return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
+}
+
+function tellMs(hear: (closedForMs: number) => void): (message: string) => void {
+  return (message) => {
+    const closedForMs = Number(message);
+    if (closedForMs > 0) hear(closedForMs);
+  };
+}
+
+const Answer = z.object({
+  granted: z.number(),
+  endsInMs: z.number(),
+  windowMs: z.number(),
+  waitMs: z.number(),
+  reason: z.enum(['closed', 'quota', 'probe', 'lost']),
+  members: z.number(),
+});
+
+class RedisQuota implements SharedQuota {
+  readonly #scripts: RedisScripts;
+  readonly #name: Promise<string>;
+  readonly #sha1 = digest('SHA-1', LEASE_SCRIPT);
+
+  constructor(scripts: RedisScripts, name: Promise<string>, onName: (name: string) => void) {
+    this.#scripts = scripts;
+    this.#name = name;
+    void name.then(onName);
+  }
+
+  async exchange(ask: LeaseAsk): Promise<LeaseAnswer> {
+    const { whyNot } = this.#scripts;
+    if (whyNot !== undefined) throw new Error(`Redis: ${whyNot}`);
+    const told = await withinPatience(this.#run(JSON.stringify(ask)));
+    return Answer.parse(JSON.parse(String(told)));
+  }
+
+  async #run(argument: string): Promise<unknown> {
+    const [name, sha1] = await Promise.all([this.#name, this.#sha1]);
+    try {
+      return await this.#scripts.runBySha(sha1, name, argument);
+    } catch (failure) {
+      // Redis forgot the script, or never had it; running it in full makes it known.
+      if (!String(failure).includes('NOSCRIPT')) throw failure;
+      return this.#scripts.run(LEASE_SCRIPT, name, argument);
+    }
+  }
+}
+
+function withinPatience<T>(answer: Promise<T>): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`Redis did not answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+    const stop = () => clearTimeout(timer);
+    answer.then(resolve, reject).then(stop, stop);
+  });
+}

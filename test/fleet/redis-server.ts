@@ -1,0 +1,72 @@
+import { type ChildProcess, spawn, spawnSync } from 'node:child_process';
+import { createServer } from 'node:net';
+import { Redis } from 'ioredis';
+
+/** Whether a Redis server is on the PATH; in CI it has to be. */
+export const HAS_REDIS = spawnSync('redis-server', ['--version']).status === 0;
+
+/** A Redis of our own on a free port, without a file: killed, it comes back empty. */
+export class RedisServer {
+  readonly port: number;
+  #child: ChildProcess | undefined;
+
+  private constructor(port: number) {
+    this.port = port;
+  }
+
+  static async start(): Promise<RedisServer> {
+    const server = new RedisServer(await freePort());
+    await server.restart();
+    return server;
+  }
+
+  get url(): string {
+    return `redis://127.0.0.1:${this.port}`;
+  }
+
+  async restart(): Promise<void> {
+    const flags = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--loglevel', 'warning'];
+    this.#child = spawn('redis-server', flags, { stdio: 'ignore' });
+    await this.ask('PING');
+  }
+
+  /** Runs one command over a connection of its own. */
+  async ask(command: string, ...words: string[]): Promise<unknown> {
+    const client = new Redis(this.url, { retryStrategy: () => 20, maxRetriesPerRequest: 250 });
+    client.on('error', () => {});
+    try {
+      return await client.call(command, ...words);
+    } finally {
+      client.disconnect();
+    }
+  }
+
+  /** Scripts that were run since the start or the last reset of the statistics. */
+  async scriptsRun(): Promise<number> {
+    const told = String(await this.ask('INFO', 'commandstats'));
+    const calls = Array.from(told.matchAll(/^cmdstat_eval(?:sha)?:calls=(\d+)/gm), ([, count]) => Number(count));
+    return calls.reduce((total, count) => total + count, 0);
+  }
+
+  /** SIGKILL; resolves when the process is gone. */
+  kill(): Promise<void> {
+    return new Promise((resolve) => {
+      const child = this.#child;
+      if (!child || child.exitCode !== null || child.signalCode !== null) return resolve();
+      child.once('exit', () => resolve());
+      child.kill('SIGKILL');
+    });
+  }
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.once('error', reject);
+    server.listen(0, '127.0.0.1', () => {
+      const address = server.address();
+      const port = typeof address === 'object' && address ? address.port : 0;
+      server.close(() => resolve(port));
+    });
+  });
+}

@@ -1,0 +1,54 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import type { PlanLimits } from '../../src/index.ts';
+
+/** What a worker is told to do. */
+export interface WorkerOrder {
+  baseUrl: string;
+  apiKey: string;
+  petId: number;
+  plan?: PlanLimits;
+  maxWaitMs?: number;
+  redisUrl?: string;
+  library?: 'ioredis' | 'redis';
+  subscribes?: boolean;
+  processes?: number;
+  file?: string;
+  /** So many calls one after the other; else as many as go until `untilMs`. */
+  calls?: number;
+  /** How many calls at once. */
+  callers?: number;
+  untilMs: number;
+}
+
+/** What a worker tells when it is done. */
+export interface WorkerReport {
+  succeeded: number;
+  /** Calls that failed by themselves, by the error's name. */
+  failed: Record<string, number>;
+  lastMessage?: string;
+  /** Of the quota store. */
+  events: string[];
+  warnings: string[];
+  latenciesMs: number[];
+}
+
+export interface Worker {
+  child: ChildProcess;
+  /** Resolves when the process has ended by itself; undefined where it was killed. */
+  report: Promise<WorkerReport | undefined>;
+}
+
+const SCRIPT = fileURLToPath(new URL('worker.ts', import.meta.url));
+
+export function startWorker(order: WorkerOrder): Worker {
+  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  let told = '';
+  child.stdout?.on('data', (chunk: Buffer) => {
+    told += chunk.toString();
+  });
+  const report = new Promise<WorkerReport | undefined>((resolve) => {
+    child.once('exit', (code) => setImmediate(() => resolve(code === 0 ? JSON.parse(told) : undefined)));
+  });
+  return { child, report };
+}
