@@ -1,5 +1,5 @@
 import { ConnectionError, RateLimitError, ServerError, TimeoutError } from 'petstore-inventory';
-import { describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Emitter } from '../../src/events.ts';
 import { makeCall, makeListCall } from '../support/call.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
@@ -23,6 +23,16 @@ describe('Gate, while the budget is unknown,', () => {
     visitors.askTimes(3);
     await pass(1_100);
     expect(visitors.log).toEqual(['0 1', '1 2']);
+  });
+
+  test('probes with no more requests in flight than `concurrency`', async () => {
+    const visitors = new Visitors(makeGate({ concurrency: 1 }));
+    visitors.askTimes(2);
+    await pass(5_000);
+    expect(visitors.log).toEqual(['0 1']);
+    visitors.lose(undefined);
+    await pass(50);
+    expect(visitors.log).toEqual(['0 1', '5 2']);
   });
 
   test('probes again after the Reset, and not before', async () => {
@@ -436,6 +446,45 @@ describe('Gate holds the process', () => {
       visitors.answer();
     }
     await pass(100);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
+
+describe('Gate, where timers and promises belong to requests (workerd),', () => {
+  beforeEach(() => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  test('lets who waits look for itself when the timers of everybody before are gone', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.ask('waits, and its request ends');
+    vi.clearAllTimers();
+    visitors.ask('waits');
+    await pass(5_900);
+    expect(visitors.log).toEqual(['0 probe', '1 waits']);
+  });
+
+  test('takes its slot from a call whose request ended under it', async () => {
+    const visitors = new Visitors(makeGate({ plan: 'unlimited', concurrency: 1 }));
+    visitors.ask('its request ends');
+    vi.clearAllTimers();
+    visitors.ask('waits');
+    await pass(4_900);
+    expect(visitors.log).toEqual(['0 its request ends']);
+    await pass(2_000);
+    expect(visitors.log).toHaveLength(2);
+  });
+
+  test('leaves no timer when a call has its slot', async () => {
+    const visitors = new Visitors(makeGate());
+    const calls = [visitors.ask('1'), visitors.ask('2')];
+    await pass(1_100);
+    for (const call of calls) call.end();
+    expect(visitors.log).toHaveLength(2);
     expect(vi.getTimerCount()).toBe(0);
   });
 });

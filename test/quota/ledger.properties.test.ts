@@ -76,15 +76,15 @@ describe('Ledger, alone on its key,', () => {
     );
   });
 
-  test('sends hardly more than its share in any minute of a log that slides', () => {
+  test('sends at most twice its share in any stretch of a minute, wherever the windows turn', () => {
     fc.assert(
       fc.property(windows, fc.constantFrom(0.3, 0.5, 0.7), (world, share) => {
-        const { passages } = play({ ...world, policy: 'sliding-log', share });
+        const { passages } = play({ ...world, share });
         const most = mostWithin(
-          60_000,
+          50_000,
           passages.map(({ sentAtMs }) => sentAtMs),
         );
-        expect(most).toBeLessThanOrEqual(1.2 * Math.max(1, Math.floor(world.plan.requestsPerMinute * share)) + 2);
+        expect(most).toBeLessThanOrEqual(2 * Math.max(1, Math.floor(world.plan.requestsPerMinute * share)));
       }),
       FUZZ,
     );
