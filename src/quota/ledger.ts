@@ -85,6 +85,7 @@ export class Ledger {
   look(nowMs: number, inFlight: number): Outlook {
     if (this.#closing.untilMs > nowMs) return { free: 0, at: this.#closing.untilMs, reason: 'rate-limit' };
     this.#turnWindows(nowMs);
+    if (inFlight >= this.#settings.concurrency) return { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
     if (this.#outage.sinceMs !== undefined) return this.#lookInOutage(nowMs, this.#outage.sinceMs);
     const { uncounted } = this.#outstanding;
     const free = this.#budget.free(nowMs, uncounted);

@@ -41,11 +41,11 @@ export class Line<Slot> {
     if (this.size === 0) this.#measure(undefined);
   }
 
-  /** Takes the one whose turn it is. */
+  /** Takes the one whose turn it is, of those that would take a slot. */
   shift(): Waiter<Slot> | undefined {
-    const [first] = this.#normal.size > 0 ? this.#normal : this.#low;
-    if (first) this.leave(first);
-    return first;
+    const next = firstAwake(this.#normal) ?? firstAwake(this.#low);
+    if (next) this.leave(next);
+    return next;
   }
 
   /** Takes all who are of this kind. */
@@ -69,4 +69,9 @@ export class Line<Slot> {
     if (this.#outageSinceMs === undefined) return;
     this.#patienceEndsAtMs = Math.min(this.#patienceEndsAtMs, waiter.patienceEndsAtMs(this.#outageSinceMs));
   }
+}
+
+function firstAwake<Slot>(waiters: Iterable<Waiter<Slot>>): Waiter<Slot> | undefined {
+  for (const waiter of waiters) if (waiter.isAwake) return waiter;
+  return undefined;
 }

@@ -29,6 +29,11 @@ export class Waiter<Slot> {
     return this.#slot.promise;
   }
 
+  /** Whether it would take a slot now. */
+  get isAwake(): boolean {
+    return this.#slot.isAwake();
+  }
+
   admit(slot: Slot, nowMs: number): void {
     this.#leave(nowMs);
     this.#slot.resolve(slot);
