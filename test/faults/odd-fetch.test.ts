@@ -59,11 +59,14 @@ describe('a fetch that', () => {
     expect(isPetStoreError(error)).toBe(true);
   });
 
-  test.concurrent.each(BROKEN)('%s is asked again', async (_name, give) => {
-    let calls = 0;
-    const fetch = untyped(() => (++calls === 1 ? give() : Promise.resolve(new Response(ITEM_TEXT))));
-    const { client } = scriptedClient([], { fetch, maxRetries: 1 });
-    expect(await client.updateInventory(1, { quantity: 5 }).withResponse()).toMatchObject({ attempts: 2 });
+  test('fails in any of these ways is asked again', async () => {
+    const attempts = BROKEN.map(async ([, give]) => {
+      let calls = 0;
+      const fetch = untyped(() => (++calls === 1 ? give() : Promise.resolve(new Response(ITEM_TEXT))));
+      const { client } = scriptedClient([], { fetch, maxRetries: 1 });
+      return (await client.updateInventory(1, { quantity: 5 }).withResponse()).attempts;
+    });
+    expect(await Promise.all(attempts)).toEqual(BROKEN.map(() => 2));
   });
 
   test('gives a body of null has answered with nothing', async () => {

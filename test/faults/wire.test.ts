@@ -132,9 +132,13 @@ test.concurrent.each([
   expect(error).toMatchObject({ name, status, outcome, code: `E_${status}`, attempts: 1 });
 });
 
-test.concurrent.each([408, 425, 429, 500, 502, 503, 504, 507, 520, 599])('a %i is tried again', async (status) => {
-  await using at = await lab([failing(status), ok]);
-  expect(await at.client.updateInventory(1, { quantity: 5 }).withResponse()).toMatchObject({ data: ITEM, attempts: 2 });
+test('408, 425, 429 and every 5xx but 501 and 505 are tried again', async () => {
+  const statuses = [408, 425, 429, 500, 502, 503, 504, 507, 520, 599];
+  const attempts = statuses.map(async (status) => {
+    await using at = await lab([failing(status), ok]);
+    return (await at.client.updateInventory(1, { quantity: 5 }).withResponse()).attempts;
+  });
+  expect(await Promise.all(attempts)).toEqual(statuses.map(() => 2));
 });
 
 test.concurrent.each<[string, Step[], string, string]>([
