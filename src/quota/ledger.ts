@@ -18,6 +18,9 @@ export interface Outlook {
   reason: WaitReason;
 }
 
+/** All requests that may be in flight are. */
+const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
+
 /**
  * What is known of one key's quota: the plan, what was sent, what the answers said. It tells how many requests may be sent at an
  * instant so that the service refuses none. Pure arithmetic: no timers, the time is a parameter.
@@ -85,14 +88,15 @@ export class Ledger {
   look(nowMs: number, inFlight: number): Outlook {
     if (this.#closing.untilMs > nowMs) return { free: 0, at: this.#closing.untilMs, reason: 'rate-limit' };
     this.#turnWindows(nowMs);
-    if (inFlight >= this.#settings.concurrency) return { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
-    if (this.#outage.sinceMs !== undefined) return this.#lookInOutage(nowMs, this.#outage.sinceMs);
+    const isFull = inFlight >= this.#settings.concurrency;
+    if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs, this.#outage.sinceMs);
     const { uncounted } = this.#outstanding;
     const free = this.#budget.free(nowMs, uncounted);
     if (free <= 0) return { free: 0, at: this.#budget.freeAt(nowMs, uncounted), reason: 'quota' };
+    if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
     const slots = this.#budget.mostInFlight(nowMs, this.#settings.concurrency) - inFlight;
-    if (slots <= 0) return { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
+    if (slots <= 0) return FULL;
     return { free: Math.min(free, slots), at: nowMs, reason: 'quota' };
   }
 
