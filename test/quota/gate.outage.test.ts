@@ -1,0 +1,96 @@
+import { ConnectionError, ServerError, TimeoutError } from 'petstore-inventory';
+import { describe, expect, test, vi } from 'vitest';
+import { makeListCall } from '../support/call.ts';
+import { holdTime, NOW_MS } from '../support/time.ts';
+import { makeGate, pass, Visitors } from './gate-kit.ts';
+
+holdTime();
+
+describe('Gate, in an outage,', () => {
+  const down = { status: 500, receivedAtMs: NOW_MS };
+
+  /** Three failures over half a second. */
+  async function breakDown(visitors: Visitors, fail: () => void): Promise<void> {
+    visitors.askTimes(3);
+    for (let n = 0; n < 3; n++) {
+      await pass(600);
+      fail();
+    }
+    expect(visitors.log).toHaveLength(3);
+  }
+
+  test('probes after 0.5, 1, 2, 4, 8, 8 s, one at a time', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    const startMs = Date.now();
+    visitors.askTimes(8);
+    const probes: number[] = [];
+    for (const waitMs of [500, 1_000, 2_000, 4_000, 8_000, 8_000]) {
+      await pass(waitMs + 30);
+      expect(visitors.tickets).toHaveLength(1);
+      probes.push(Math.round((Date.now() - startMs) / 500) / 2);
+      visitors.answer({ ...down, receivedAtMs: Date.now() });
+    }
+    expect(probes).toEqual([0.5, 1.5, 3.5, 7.5, 15.5, 23.5]);
+  });
+
+  test('three failures within half a second are none', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(3);
+    await pass(10);
+    for (let n = 0; n < 3; n++) visitors.answer({ ...down, receivedAtMs: Date.now() });
+    visitors.askTimes(4);
+    await pass(1_000);
+    expect(visitors.log.length).toBeGreaterThan(5);
+  });
+
+  test('lets the rest go after a probe that succeeded', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.askTimes(5);
+    await pass(600);
+    visitors.answer();
+    await pass(50);
+    expect(visitors.tickets).toHaveLength(4);
+  });
+
+  test.each([
+    ['ServerError', (visitors: Visitors) => visitors.answer({ ...down, status: 502, receivedAtMs: Date.now() }), ServerError],
+    ['TimeoutError', (visitors: Visitors) => visitors.lose(new TimeoutError('x')), TimeoutError],
+    ['ConnectionError', (visitors: Visitors) => visitors.lose(new ConnectionError('x', { code: 'ECONNREFUSED' })), ConnectionError],
+  ])('a call that waited `maxWaitMs` behind it rejects with the last failure as %s', async (_name, fail, expected) => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => fail(visitors));
+    visitors.ask('prober', makeListCall({ maxWaitMs: 1e9 }));
+    visitors.ask('impatient', makeListCall({ maxWaitMs: 3_000 }));
+    await pass(2_900);
+    expect(visitors.failures).toEqual([]);
+    await pass(200);
+    expect(visitors.failures).toEqual([expect.any(expected)]);
+  });
+
+  test('pays its probes from the plan', async () => {
+    const visitors = new Visitors(makeGate({ plan: { requestsPerMinute: 3 } }));
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.askTimes(3);
+    await pass(50_000);
+    expect(visitors.tickets).toHaveLength(0);
+    await pass(15_000);
+    expect(visitors.tickets).toHaveLength(1);
+  });
+
+  test('takes 10,000 calls in under a second of work', async () => {
+    vi.useRealTimers();
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    vi.useFakeTimers({ now: NOW_MS });
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    vi.useRealTimers();
+    const startMs = performance.now();
+    visitors.askTimes(10_000, () => makeListCall({ maxWaitMs: 1e9 }));
+    expect(performance.now() - startMs).toBeLessThan(1_000);
+  });
+});

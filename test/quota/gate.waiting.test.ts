@@ -1,0 +1,148 @@
+import { RateLimitError } from 'petstore-inventory';
+import { describe, expect, test, vi } from 'vitest';
+import { Emitter } from '../../src/events.ts';
+import { makeCall, makeListCall } from '../support/call.ts';
+import { holdTime, NOW_MS } from '../support/time.ts';
+import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
+
+holdTime();
+
+describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
+  test('tells everybody at once, sends nothing, and keeps those who allow it', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.ask('patient', makeListCall({ maxWaitMs: 8_000_000 }));
+    visitors.askTimes(3);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 7_200_000 }));
+    visitors.ask('late');
+    await pass(0);
+    expect(visitors.log).toEqual(['0 probe', '0 1 refused', '0 2 refused', '0 3 refused', '0 late refused']);
+    const [failure] = visitors.failures;
+    expect(failure).toBeInstanceOf(RateLimitError);
+    expect(failure).toMatchObject({ status: undefined, code: 'wait_too_long', retryAt: new Date(NOW_MS + 7_200_000), attempts: 0 });
+    await pass(7_200_100);
+    expect(visitors.log.at(-1)).toBe('7200 patient');
+  });
+
+  test('refuses at once when the day is used up, but not while an answer is out that may change it', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.ask('next');
+    visitors.answer(answerNow({ rateLimit: { limit: 1_000, remaining: 1, resetAtMs: NOW_MS + 36_000_000 } }));
+    visitors.ask('last');
+    await pass(50);
+    expect(visitors.log).toEqual(['0 probe', '0 next']);
+    visitors.answer(answerNow({ rateLimit: { limit: 1_000, remaining: 0, resetAtMs: NOW_MS + 36_000_000 } }));
+    await pass(0);
+    expect(visitors.log).toEqual(['0 probe', '0 next', '0.1 last refused']);
+  });
+
+  test('does not count the length of the line', async () => {
+    const visitors = new Visitors(makeGate({ plan: { requestsPerMinute: 1 } }));
+    visitors.askTimes(4);
+    for (let minute = 0; minute < 4; minute++) {
+      visitors.answer({ status: 200, receivedAtMs: Date.now() });
+      await pass(61_500);
+    }
+    expect(visitors.failures).toEqual([]);
+    expect(visitors.log).toHaveLength(4);
+  });
+
+  test('gives a call its own last failure back', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 7_200_000 }));
+    const call = makeListCall();
+    call.lastFailure = new RateLimitError('x', { status: 429 });
+    visitors.ask('again', call);
+    await pass(0);
+    expect(visitors.failures).toEqual([call.lastFailure]);
+  });
+});
+
+describe('Gate keeps the line in order:', () => {
+  const low = () => makeListCall({ maxWaitMs: 1e9 });
+
+  test('first come, first served; low calls let normal ones pass; a raised one goes behind them', async () => {
+    const visitors = new Visitors(makeGate());
+    const makeLow = () => makeCall({}, { priority: 'low' });
+    visitors.ask('probe');
+    visitors.ask('low 1', makeLow());
+    const raised = visitors.ask('low 2', makeLow());
+    visitors.ask('normal 1');
+    visitors.ask('normal 2');
+    raised.raise();
+    raised.raise();
+    visitors.answer();
+    await pass(50);
+    expect(visitors.log.map((line) => line.slice(2))).toEqual(['probe', 'normal 1', 'normal 2', 'low 2', 'low 1']);
+  });
+
+  test('an abort leaves in the same tick, takes no slot and no listener', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    const leaving = low();
+    const removed = vi.spyOn(leaving.signal, 'removeEventListener');
+    visitors.ask('leaving', leaving);
+    leaving.abort(new Error('changed my mind'));
+    expect(vi.getTimerCount()).toBe(0);
+    await Promise.resolve();
+    expect(visitors.failures).toEqual([new Error('changed my mind')]);
+    expect(removed).toHaveBeenCalledOnce();
+    expect(leaving.onRaise).toBeUndefined();
+    visitors.answer();
+    expect(gate.quota.minute.remaining).toBe(50);
+  });
+
+  test('a call that is aborted already does not even wait', async () => {
+    const call = low();
+    call.abort('gone');
+    await expect(makeGate().enter(call)).rejects.toBe('gone');
+  });
+
+  test('tells how long a call waited, and why', async () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 5_000 }));
+    const call = visitors.ask('next', makeCall({ emitter }));
+    await pass(6_000);
+    expect(told).toEqual([['rate-limit', 5_000]]);
+    expect(call.waitedMs).toBeGreaterThanOrEqual(5_000);
+  });
+});
+
+describe('Gate reads a clock that is never set back:', () => {
+  test('a wait of a minute stays a minute when the clock is set back by an hour', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(2);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 60_000 }));
+    await pass(30_000);
+    vi.setSystemTime(NOW_MS - 3_600_000);
+    await pass(29_900);
+    expect(visitors.tickets).toHaveLength(0);
+    await pass(200);
+    expect(visitors.tickets).toHaveLength(1);
+  });
+});
+
+describe('Gate holds the process', () => {
+  test('by one timer while calls wait for an instant, and by none when nobody waits', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));
+    expect(vi.getTimerCount()).toBe(0);
+    visitors.askTimes(5);
+    await pass(0);
+    expect(vi.getTimerCount()).toBe(1);
+    for (let n = 0; n < 5; n++) {
+      await pass(1_100);
+      visitors.answer();
+    }
+    await pass(100);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});
