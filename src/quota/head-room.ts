@@ -1,6 +1,6 @@
 /** So many good answers make up for one surprise; more on a bucket, where head-room is kept once and not lost with every window. */
 const ANSWERS_PER_REQUEST = 20;
-const ANSWERS_PER_REQUEST_OF_BUCKET = 200;
+const ANSWERS_PER_REQUEST_OF_BUCKET = 140;
 
 /** The requests that are left to other users of the key, once they showed themselves by a 429 that nobody foresaw. */
 export class HeadRoom {
