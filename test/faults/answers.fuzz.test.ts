@@ -66,8 +66,11 @@ function cut(bytes: Uint8Array, cuts: readonly number[]): Uint8Array[] {
   return at.slice(1).map((end, index) => bytes.subarray(at[index], end));
 }
 
+/** Many runs take more than the usual time. */
+const SLOW = { timeout: 20_000 + 20 * FUZZ.numRuns };
+
 const end = fc.constantFrom('close' as const, 'close' as const, 'break' as const, 'stall' as const);
-test('whatever a fetch answers, a call ends in time with a value or with a PetStoreError that does not show the key', async () => {
+test('whatever a fetch answers, a call ends in time with a value or with a PetStoreError that does not show the key', SLOW, async () => {
   const cuts = fc.array(fc.nat(), { maxLength: 4 });
   await fc.assert(
     fc.asyncProperty(fc.record({ status, headers, body, cuts, end, call }), async (told) => {
@@ -82,7 +85,7 @@ test('whatever a fetch answers, a call ends in time with a value or with a PetSt
   );
 });
 
-test('whatever a fetch throws, a call ends with a PetStoreError that does not show the key', async () => {
+test('whatever a fetch throws, a call ends with a PetStoreError that does not show the key', SLOW, async () => {
   const thrown = fc.oneof(fc.anything({ withNullPrototype: true, withBigInt: true }), fc.constantFrom(...KEY_SPELLINGS));
   const details = fc.dictionary(fc.constantFrom('code', 'name', 'message', 'stack', 'request', 'headers', 'cause', 'syscall'), thrown);
   const error = fc.tuple(printable, details).map(([message, more]) => Object.assign(new Error(`${message} ${KEY}`), more));
@@ -102,27 +105,31 @@ beforeAll(async () => {
 });
 afterAll(() => server[Symbol.asyncDispose]());
 
-test('whatever comes over a socket, a call ends in time with a value or with a PetStoreError that does not show the key', async () => {
-  const line = fc
-    .tuple(fc.oneof(name, limits, fc.constantFrom('transfer-encoding', 'connection', 'upgrade')), value)
-    .map((both) => both.join(': '));
-  const begin = fc.oneof(
-    fc.tuple(status, fc.array(line, { maxLength: 5 })).map(([code, lines]) => [`HTTP/1.1 ${code} X`, ...lines, '', ''].join('\r\n')),
-    printable,
-    fc.constant('HTTP/1.1 200 OK\r\n'),
-  );
-  const finish = fc.constantFrom('end' as const, 'end' as const, 'reset' as const, 'stay' as const);
-  await fc.assert(
-    fc.asyncProperty(fc.record({ begin, body, finish, call }), async (told) => {
-      serve = ({ write, end, reset }) => {
-        write(Buffer.concat([Buffer.from(told.begin, 'latin1'), told.body]));
-        if (told.finish === 'end') end();
-        if (told.finish === 'reset') setTimeout(reset, 1);
-      };
-      const baseUrl = `${server.url.replace('/v1', '')}/${new URL(freshAddress()).host}/v1`;
-      const { client } = scriptedClient([], { ...AT_ONCE, baseUrl, fetch: globalThis.fetch });
-      expect(await endsWell(client, told.call)).toBe(true);
-    }),
-    { numRuns: Math.ceil(FUZZ.numRuns / 4) },
-  );
-});
+test(
+  'whatever comes over a socket, a call ends in time with a value or with a PetStoreError that does not show the key',
+  SLOW,
+  async () => {
+    const line = fc
+      .tuple(fc.oneof(name, limits, fc.constantFrom('transfer-encoding', 'connection', 'upgrade')), value)
+      .map((both) => both.join(': '));
+    const begin = fc.oneof(
+      fc.tuple(status, fc.array(line, { maxLength: 5 })).map(([code, lines]) => [`HTTP/1.1 ${code} X`, ...lines, '', ''].join('\r\n')),
+      printable,
+      fc.constant('HTTP/1.1 200 OK\r\n'),
+    );
+    const finish = fc.constantFrom('end' as const, 'end' as const, 'reset' as const, 'stay' as const);
+    await fc.assert(
+      fc.asyncProperty(fc.record({ begin, body, finish, call }), async (told) => {
+        serve = ({ write, end, reset }) => {
+          write(Buffer.concat([Buffer.from(told.begin, 'latin1'), told.body]));
+          if (told.finish === 'end') end();
+          if (told.finish === 'reset') setTimeout(reset, 1);
+        };
+        const baseUrl = `${server.url.replace('/v1', '')}/${new URL(freshAddress()).host}/v1`;
+        const { client } = scriptedClient([], { ...AT_ONCE, baseUrl, fetch: globalThis.fetch });
+        expect(await endsWell(client, told.call)).toBe(true);
+      }),
+      { numRuns: Math.ceil(FUZZ.numRuns / 4) },
+    );
+  },
+);
