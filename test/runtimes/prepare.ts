@@ -1,6 +1,6 @@
 import { execFile } from 'node:child_process';
 import { existsSync } from 'node:fs';
-import { rm, symlink } from 'node:fs/promises';
+import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
@@ -26,8 +26,11 @@ const FOLDERS = ['.', 'node-22-oldest', 'node-22', 'node-26'] as const;
 /** Installs the runtimes by their lockfiles where they are missing, and the package itself as a user has it: built, in node_modules. */
 export async function install(): Promise<void> {
   const missing = FOLDERS.map((folder) => join(HERE, folder)).filter((folder) => !existsSync(join(folder, 'node_modules/.package-lock.json')));
-  await Promise.all(missing.map((cwd) => run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd })));
+  const installs = missing.map((cwd) => run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd }));
+  // What could not be installed is missing, and told as such.
+  for (const install of await Promise.allSettled(installs)) if (install.status === 'rejected') console.error(install.reason.message);
   const link = join(HERE, 'node_modules', 'petstore-inventory');
+  await mkdir(join(HERE, 'node_modules'), { recursive: true });
   await rm(link, { force: true, recursive: true });
   await symlink(join(HERE, '..', '..'), link, 'junction');
 }
