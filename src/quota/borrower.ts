@@ -16,6 +16,8 @@ const IDLE_MS = 150;
 const IDLE_WITH_REQUESTS_MS = 1000;
 /** A lease that was used up as fast as this is followed by one of twice its size. */
 const FAST_MS = 1000;
+/** More requests than these are not in flight at a window's end. */
+const MOST_LATE = 256;
 
 /** For whom a borrower borrows. */
 export interface BorrowerOwner {
@@ -68,6 +70,9 @@ export class Borrower {
   #isProbe = false;
   #isProbeAnswered = false;
   #unanswered = 0;
+  // When the window ended of which slots were held last, and what requests from before were told since then.
+  #lastEndMs = Number.NEGATIVE_INFINITY;
+  #late: LeaseAsk['late'] = [];
   #usedAtMs = Number.NEGATIVE_INFINITY;
   #stopWatch: (() => void) | undefined;
   #closedUntilMs = Number.NEGATIVE_INFINITY;
@@ -116,11 +121,12 @@ export class Borrower {
   hear({ answer, sentAtMs, closedUntilMs }: HeardAnswer, nowMs: number): void {
     this.#unanswered--;
     this.#heard.hear(answer, sentAtMs, nowMs);
+    if (sentAtMs < this.#lastEndMs && nowMs >= this.#lastEndMs && answer.rateLimit) this.#late.push(answer.rateLimit);
+    if (this.#isLocal && this.#lease.windowMs === 0) this.#takePart(nowMs);
     if (closedUntilMs === undefined || closedUntilMs <= this.#closedUntilMs) return this.#answered(nowMs);
     // The others shall hear of it at once.
     this.#closedUntilMs = closedUntilMs;
     this.#isProbe = false;
-    this.#heard.forget();
     this.#report(nowMs);
   }
 
@@ -128,7 +134,6 @@ export class Borrower {
   hearClosed(untilMs: number): void {
     if (untilMs <= this.#closedUntilMs) return;
     this.#closedUntilMs = untilMs;
-    this.#heard.forget();
     this.#start.owner.closed(untilMs);
   }
 
@@ -197,6 +202,7 @@ export class Borrower {
       returned: this.#lease.end(nowMs),
       returnedOfMs: this.#lease.windowMs,
       unanswered: this.#unanswered,
+      late: this.#late.slice(-MOST_LATE),
       plan: this.#heard.plan,
       minute: this.#heard.minute(nowMs),
       day: this.#heard.day(nowMs),
@@ -225,6 +231,8 @@ export class Borrower {
 
   #hold(answer: LeaseAnswer, askedAtMs: number): void {
     this.#lease = new Lease(answer, askedAtMs);
+    if (answer.windowMs !== 0) this.#lastEndMs = this.#lease.endsAtMs;
+    this.#late = [];
     this.#granted = answer.granted;
     this.#grantedAtMs = askedAtMs;
     this.#usedAtMs = askedAtMs;
@@ -240,16 +248,21 @@ export class Borrower {
   }
 
   #fail(failure: unknown, nowMs: number): void {
-    const { warn, store } = this.#start;
-    const minute = this.#heard.minute(nowMs);
+    const { warn } = this.#start;
     this.#isLocal = true;
-    this.#lease = localShare({ plan: this.#heard.plan, minute, processes: store.processes ?? this.#members }, nowMs);
-    this.#askAtMs = this.#lease.endsAtMs;
+    this.#takePart(nowMs);
     if (this.#hasFailed) return;
     this.#hasFailed = true;
     const reason = failure instanceof Error ? failure.message : String(failure);
     this.#news = { state: 'local', reason };
     warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+  }
+
+  #takePart(nowMs: number): void {
+    const minute = this.#heard.minute(nowMs);
+    const processes = this.#start.store.processes ?? this.#members;
+    this.#lease = localShare({ plan: this.#heard.plan, minute, processes }, nowMs);
+    this.#askAtMs = this.#lease.endsAtMs;
   }
 
   #tell(call: Call): void {

@@ -58,12 +58,6 @@ export class HeardQuota {
     else this.#minute = newer(this.#minute, heard);
   }
 
-  /** What was heard is void: the key was closed. */
-  forget(): void {
-    this.#minute = undefined;
-    this.#day = undefined;
-  }
-
   minute(nowMs: number): HeardWindow | undefined {
     return this.#tell(this.#minute, nowMs);
   }

@@ -12,6 +12,10 @@ const PROBE_PATIENCE_MS = 1000;
 const PROBE_POLL_MS = 25;
 /** One lease is at most this part of the limit, and at most half of a process's part of what is left. */
 const LEASES_OF_LIMIT = 20;
+/** A process that asked so lately is there: its part of the window is kept for it. */
+const PRESENT_MS = 1000;
+/** How soon a process asks again that has had its part, while others are still taking theirs. */
+const PART_POLL_MS = 50;
 /** Turns closer together than this do not renew the plan's count. */
 const EARLIEST_TURN_MS = 54_000;
 /** A number that every store can hold stands for what has no limit. */
@@ -21,8 +25,16 @@ const UNLIMITED = 1e12;
 export interface BookWindow {
   limit: number;
   left: number;
+  /** The first Remaining that was told under this Reset. */
+  told: number;
   resetAtMs: number;
   endsAtMs: number;
+}
+
+/** What one process got in this window, and when it asked last. */
+export interface BookMember {
+  granted: number;
+  askedAtMs: number;
 }
 
 /** What a store keeps of one key; instants on the store's own clock. */
@@ -38,8 +50,8 @@ export interface LeaseBook {
   /** Slots granted in each twelfth of a minute, and in each hour. */
   minuteSlots: Record<string, number>;
   daySlots: Record<string, number>;
-  /** Slots granted to each process since the window began. */
-  members: Record<string, number>;
+  /** The processes that asked since the window began. */
+  members: Record<string, BookMember>;
 }
 
 export function emptyBook(): LeaseBook {
@@ -85,7 +97,7 @@ function giveBack(book: LeaseBook, { returned, returnedOfMs, member }: LeaseAsk,
   if (book.day) book.day.left += returned;
   if (book.minute?.resetAtMs !== returnedOfMs) return;
   book.minute.left += returned;
-  add(book.members, member, -returned);
+  if (book.members[member]) book.members[member].granted -= returned;
 }
 
 function hear(book: LeaseBook, ask: LeaseAsk, nowMs: number): void {
@@ -94,7 +106,8 @@ function hear(book: LeaseBook, ask: LeaseAsk, nowMs: number): void {
   const isOwn = book.probeBy === ask.member && book.probeUntilMs > 0;
   if (!ask.isProbeAnswered || !isOwn) return;
   // The headers did not tell the minute: the plan alone counts, for a minute.
-  if (!isKnown(book, nowMs)) book.minute = { limit: UNLIMITED, left: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
+  if (!isKnown(book, nowMs))
+    book.minute = { limit: UNLIMITED, left: UNLIMITED, told: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
   book.probeUntilMs = 0;
 }
 
@@ -106,7 +119,13 @@ function isFresh(book: LeaseBook, { endsInMs, agoMs }: HeardWindow, nowMs: numbe
 function hearDay(book: LeaseBook, { limit, remaining, resetAtMs, endsInMs }: HeardWindow, nowMs: number): void {
   if (book.day && resetAtMs < book.day.resetAtMs) return;
   const before = book.day?.resetAtMs === resetAtMs ? book.day.left : UNLIMITED;
-  book.day = { limit, left: Math.min(before, remaining, book.limitPerDay ?? UNLIMITED), resetAtMs, endsAtMs: nowMs + endsInMs };
+  book.day = {
+    limit,
+    left: Math.min(before, remaining, book.limitPerDay ?? UNLIMITED),
+    told: remaining,
+    resetAtMs,
+    endsAtMs: nowMs + endsInMs,
+  };
 }
 
 function hearMinute(book: LeaseBook, ask: LeaseAsk, heard: HeardWindow & { nowMs: number }): void {
@@ -123,7 +142,7 @@ function hearMinute(book: LeaseBook, ask: LeaseAsk, heard: HeardWindow & { nowMs
   book.probeUntilMs = 0;
   // A store that knows nothing, and a process that does: the store came back empty. The window is the processes' own until it ends.
   const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, ask.plan.requestsPerMinute ?? UNLIMITED) - probes);
-  book.minute = { limit: isForgotten ? 0 : limit, left, resetAtMs, endsAtMs: nowMs + endsInMs };
+  book.minute = { limit: isForgotten ? 0 : limit, left, told: remaining, resetAtMs, endsAtMs: nowMs + endsInMs };
 }
 
 function grant(book: LeaseBook, ask: LeaseAsk, nowMs: number): LeaseAnswer {
@@ -132,18 +151,35 @@ function grant(book: LeaseBook, ask: LeaseAsk, nowMs: number): LeaseAnswer {
   const { minute } = book;
   if (!minute) return grantProbe(book, ask, nowMs);
   if (minute.limit === 0) return refuse(book, { waitMs: minute.endsAtMs - nowMs, reason: 'lost' });
-  if (book.members[ask.member] === undefined) {
-    book.members[ask.member] = 0;
-    minute.left = Math.max(0, minute.left - ask.unanswered);
-  }
+  if (book.members[ask.member] === undefined) minute.left = Math.max(0, minute.left - lateOf(ask, minute));
+  const member = { granted: book.members[ask.member]?.granted ?? 0, askedAtMs: nowMs };
+  book.members[ask.member] = member;
   const free = Math.min(minute.left, freeByPlan(book, ask), freeInDay(book, nowMs));
   if (free < 1) return refuse(book, { waitMs: waitMsOf(book, ask, nowMs), reason: 'quota' });
   const limit = Math.min(minute.limit, ask.plan.requestsPerMinute ?? UNLIMITED);
   const members = Object.keys(book.members).length;
+  const own = partOf(ask.member, { book, free, nowMs });
+  if (own < 1) return refuse(book, { waitMs: Math.min(PART_POLL_MS, minute.endsAtMs - nowMs), reason: 'quota' });
   const most = Math.min(Math.max(1, Math.floor(limit / LEASES_OF_LIMIT)), Math.max(1, Math.floor(free / (2 * members))));
-  const granted = Math.min(ask.wanted, most, free);
+  const granted = Math.min(ask.wanted, most, own);
   count(book, { member: ask.member, granted, nowMs });
   return { granted, endsInMs: minute.endsAtMs - nowMs, windowMs: minute.resetAtMs, waitMs: 0, reason: 'quota', members };
+}
+
+/** What one process may take: its even part comes before the rest, and the parts of others that are there stay for them. */
+function partOf(member: string, { book, free, nowMs }: { book: LeaseBook; free: number; nowMs: number }): number {
+  const members = Object.values(book.members);
+  const part = Math.floor(members.reduce((total, { granted }) => total + granted, free) / members.length);
+  const kept = Object.entries(book.members).reduce((sum, [name, { granted, askedAtMs }]) => {
+    return name === member || nowMs - askedAtMs > PRESENT_MS ? sum : sum + Math.max(0, part - granted);
+  }, 0);
+  const lacking = Math.max(0, part - (book.members[member]?.granted ?? 0));
+  return Math.max(free - kept, lacking > 0 ? Math.max(1, Math.floor((free * lacking) / (lacking + kept))) : 0);
+}
+
+/** Requests of the last window that are not in what the probe was told: those that are out, and those that the service counted after it. */
+function lateOf({ unanswered, late }: LeaseAsk, minute: BookWindow): number {
+  return unanswered + late.filter(({ resetAtMs, remaining }) => resetAtMs === minute.resetAtMs && remaining < minute.told).length;
 }
 
 /** What is left is not known: one request of all processes asks. */
@@ -152,7 +188,7 @@ function grantProbe(book: LeaseBook, ask: LeaseAsk, nowMs: number): LeaseAnswer 
   turn(book, nowMs);
   if (Math.min(freeByPlan(book, ask), freeInDay(book, nowMs)) < 1)
     return refuse(book, { waitMs: waitMsOf(book, ask, nowMs), reason: 'quota' });
-  book.members = { [ask.member]: 0 };
+  book.members = { [ask.member]: { granted: 0, askedAtMs: nowMs } };
   book.probeBy = ask.member;
   book.probeUntilMs = nowMs + PROBE_PATIENCE_MS;
   count(book, { member: ask.member, granted: 1, nowMs });
@@ -173,7 +209,7 @@ function count(book: LeaseBook, { member, granted, nowMs }: { member: string; gr
   book.sinceTurn += granted;
   add(book.minuteSlots, slotOf(nowMs, SLOT_MS), granted);
   add(book.daySlots, slotOf(nowMs, HOUR_MS), granted);
-  add(book.members, member, granted);
+  if (book.members[member]) book.members[member].granted += granted;
 }
 
 function freeByPlan(book: LeaseBook, { plan }: LeaseAsk): number {

@@ -19,5 +19,5 @@ export function localShare({ plan, minute, processes = PRESUMED_PROCESSES }: Loc
   const part = Math.floor(Math.min(limit, minute?.remaining ?? limit) / processes);
   // Where nothing was heard one request has to ask.
   const granted = minute ? part : Math.max(1, part);
-  return new Lease({ granted, windowMs: 0, endsInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs);
+  return new Lease({ granted, windowMs: minute?.resetAtMs ?? 0, endsInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs);
 }

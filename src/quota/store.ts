@@ -45,6 +45,8 @@ export interface LeaseAsk {
   returnedOfMs: number;
   /** Its requests that are out: they may be counted in a window that begins now. */
   unanswered: number;
+  /** What those were told that were answered after the window they were sent in. */
+  late: Pick<HeardWindow, 'resetAtMs' | 'remaining'>[];
   /** What the options say, share included; undefined where they leave it to the headers. */
   plan: Partial<PlanLimits>;
   minute: HeardWindow | undefined;

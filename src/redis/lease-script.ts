@@ -62,7 +62,8 @@ local function count(granted)
   book.sinceTurn = book.sinceTurn + granted
   add(book.minuteSlots, slotOf(SLOT), granted)
   add(book.daySlots, slotOf(HOUR), granted)
-  add(book.members, ask.member, granted)
+  local member = book.members[ask.member]
+  if member then member.granted = member.granted + granted end
 end
 
 local function giveBack()
@@ -73,14 +74,22 @@ local function giveBack()
   if book.day then book.day.left = book.day.left + ask.returned end
   if not book.minute or book.minute.resetAtMs ~= ask.returnedOfMs then return end
   book.minute.left = book.minute.left + ask.returned
-  add(book.members, ask.member, -ask.returned)
+  local member = book.members[ask.member]
+  if member then member.granted = member.granted - ask.returned end
+end
+local function lateOf()
+  local late = ask.unanswered
+  for _, one in ipairs(ask.late) do
+    if one.resetAtMs == book.minute.resetAtMs and one.remaining < book.minute.told then late = late + 1 end
+  end
+  return late
 end
 local function isFresh(heard) return heard and heard.endsInMs > 0 and now - heard.agoMs >= book.closedUntilMs end
 local function hearDay(heard)
   if book.day and heard.resetAtMs < book.day.resetAtMs then return end
   local before = book.day and book.day.resetAtMs == heard.resetAtMs and book.day.left or UNLIMITED
   book.day = { limit = heard.limit, left = math.min(before, heard.remaining, book.limitPerDay or UNLIMITED),
-    resetAtMs = heard.resetAtMs, endsAtMs = now + heard.endsInMs }
+    told = heard.remaining, resetAtMs = heard.resetAtMs, endsAtMs = now + heard.endsInMs }
 end
 local function hearMinute(heard)
   if isKnown() then
@@ -95,13 +104,14 @@ local function hearMinute(heard)
   local probes = book.probeUntilMs > now and not isOwnProbe and 1 or 0
   book.probeUntilMs = 0
   local left = isForgotten and 0 or math.max(0, math.min(heard.remaining, plan) - probes)
-  book.minute = { limit = isForgotten and 0 or heard.limit, left = left, resetAtMs = heard.resetAtMs, endsAtMs = now + heard.endsInMs }
+  book.minute = { limit = isForgotten and 0 or heard.limit, left = left, told = heard.remaining,
+    resetAtMs = heard.resetAtMs, endsAtMs = now + heard.endsInMs }
 end
 local function hear()
   if isFresh(ask.day) then hearDay(ask.day) end
   if isFresh(ask.minute) then hearMinute(ask.minute) end
   if not ask.isProbeAnswered or book.probeBy ~= ask.member or book.probeUntilMs == 0 then return end
-  if not isKnown() then book.minute = { limit = UNLIMITED, left = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE } end
+  if not isKnown() then book.minute = { limit = UNLIMITED, left = UNLIMITED, told = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE } end
   book.probeUntilMs = 0
 end
 local function turn()
@@ -114,25 +124,35 @@ local function grantProbe()
   if book.probeUntilMs > now then return refuse(25, 'probe') end
   turn()
   if math.min(freeByPlan(), freeInDay()) < 1 then return waitForQuota() end
-  book.members = { [ask.member] = 0 }
+  book.members = { [ask.member] = { granted = 0, askedAtMs = now } }
   book.probeBy = ask.member
   book.probeUntilMs = now + 1000
   count(1)
   return { granted = 1, endsInMs = 1000, windowMs = 0, waitMs = 0, reason = 'probe', members = 1 }
 end
+local function partOf(free, members)
+  local total, kept = free, 0
+  for _, member in pairs(book.members) do total = total + member.granted end
+  local part = math.floor(total / members)
+  for name, member in pairs(book.members) do
+    if name ~= ask.member and now - member.askedAtMs <= 1000 then kept = kept + math.max(0, part - member.granted) end
+  end
+  local lacking = math.max(0, part - book.members[ask.member].granted)
+  return math.max(free - kept, lacking > 0 and math.max(1, math.floor(free * lacking / (lacking + kept))) or 0)
+end
 local function grant()
   if book.closedUntilMs > now then return refuse(book.closedUntilMs - now, 'closed') end
   if not isKnown() then return grantProbe() end
   if book.minute.limit == 0 then return refuse(book.minute.endsAtMs - now, 'lost') end
-  if not book.members[ask.member] then
-    book.members[ask.member] = 0
-    book.minute.left = math.max(0, book.minute.left - ask.unanswered)
-  end
+  if not book.members[ask.member] then book.minute.left = math.max(0, book.minute.left - lateOf()) end
+  book.members[ask.member] = { granted = book.members[ask.member] and book.members[ask.member].granted or 0, askedAtMs = now }
   local free = math.min(book.minute.left, freeByPlan(), freeInDay())
   if free < 1 then return waitForQuota() end
   local members = size(book.members)
+  local own = partOf(free, members)
+  if own < 1 then return refuse(math.min(50, book.minute.endsAtMs - now), 'quota') end
   local most = math.min(math.max(1, math.floor(math.min(book.minute.limit, plan) / 20)), math.max(1, math.floor(free / (2 * members))))
-  local granted = math.min(ask.wanted, most, free)
+  local granted = math.min(ask.wanted, most, own)
   count(granted)
   return { granted = granted, endsInMs = book.minute.endsAtMs - now, windowMs = book.minute.resetAtMs, waitMs = 0, reason = 'quota',
     members = members }

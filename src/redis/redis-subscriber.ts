@@ -1,20 +1,29 @@
 import { badOption, hasMethods } from '../options/rules.ts';
 
-/** A connection of either library that only listens. */
-export interface RedisSubscriber {
-  subscribe(channel: string, listener?: (message: string) => void): Promise<unknown>;
+interface IoredisSubscriber {
+  readonly status: string;
+  subscribe(channel: string): Promise<unknown>;
 }
+
+interface NodeRedisSubscriber {
+  readonly isOpen: boolean;
+  subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+}
+
+/** A connection of either library that only listens. */
+export type RedisSubscriber = IoredisSubscriber | NodeRedisSubscriber;
 
 /** Listens to a channel: at once with node-redis, through the common event with ioredis. */
 export function listen(subscriber: RedisSubscriber, channel: string, hear: (message: string) => void): void {
-  const on: unknown = Reflect.get(subscriber, 'on');
-  const isNodeRedis = hasMethods(subscriber, ['evalSha']);
-  if (typeof on === 'function' && !isNodeRedis) {
-    Reflect.apply(on, subscriber, ['message', (from: unknown, message: unknown) => from === channel && hear(String(message))]);
-  }
-  if (typeof on === 'function') Reflect.apply(on, subscriber, ['error', ignore]);
-  // Without it a closed gate is heard at the next lease; ioredis and node-redis subscribe again by themselves.
-  (isNodeRedis ? subscriber.subscribe(channel, hear) : subscriber.subscribe(channel)).catch(ignore);
+  const on = (event: string, tell: (...told: unknown[]) => void) => {
+    const subscribeTo: unknown = Reflect.get(subscriber, 'on');
+    if (typeof subscribeTo === 'function') Reflect.apply(subscribeTo, subscriber, [event, tell]);
+  };
+  on('error', ignore);
+  if (!('isOpen' in subscriber)) on('message', (from, message) => from === channel && hear(String(message)));
+  const subscribed = 'isOpen' in subscriber ? subscriber.subscribe(channel, hear) : subscriber.subscribe(channel);
+  // Without it a closed gate is heard at the next lease; both libraries subscribe again by themselves.
+  subscribed.catch(ignore);
 }
 
 /** @throws ConfigurationError */

@@ -57,6 +57,8 @@ const scripts = await redis.scriptsRun();
 await redis.kill();
 
 const windows = windowsSeen(served.sandbox, windowMs);
+const refusedAt = served.sandbox.requests.filter(({ status }) => status === 429).map(({ atMs, petId }) => `${atMs - firstTurnMs}:${petId}`);
+if (refusedAt.length > 0) console.log('429s, ms after the first turn, and process:', refusedAt.join(' '));
 const full = windows.filter(({ startsAtMs }) => startsAtMs >= firstTurnMs && startsAtMs < untilMs);
 console.table(
   full.map((window) => ({
