@@ -3,10 +3,16 @@
 import { PEERS } from './peers.ts';
 
 const CALLS = 1000;
-const BODY = '[{"petId":1,"quantity":10,"status":"available"},{"petId":2,"quantity":0,"status":"sold"},{"petId":3,"quantity":7,"status":"pending"}]';
+const BODY =
+  '[{"petId":1,"quantity":10,"status":"available"},{"petId":2,"quantity":0,"status":"sold"},{"petId":3,"quantity":7,"status":"pending"}]';
 
 const fetch = async () => {
-  const headers = { 'content-type': 'application/json', 'x-ratelimit-limit': '1000000', 'x-ratelimit-remaining': '999999', 'x-ratelimit-reset': `${Math.ceil(Date.now() / 1000) + 60}` };
+  const headers = {
+    'content-type': 'application/json',
+    'x-ratelimit-limit': '1000000',
+    'x-ratelimit-remaining': '999999',
+    'x-ratelimit-reset': `${Math.ceil(Date.now() / 1000) + 60}`,
+  };
   return new Response(BODY, { headers });
 };
 

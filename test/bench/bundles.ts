@@ -15,7 +15,16 @@ const ENTRIES: Record<string, string> = {
 export async function measureBundles(): Promise<Record<string, number>> {
   const sizes = Object.entries(ENTRIES).map(async ([name, contents]) => {
     const stdin = { contents, resolveDir: import.meta.dirname };
-    const { outputFiles } = await build({ stdin, bundle: true, minify: true, write: false, format: 'esm', platform: 'browser', target: 'es2023', logLevel: 'error' });
+    const { outputFiles } = await build({
+      stdin,
+      bundle: true,
+      minify: true,
+      write: false,
+      format: 'esm',
+      platform: 'browser',
+      target: 'es2023',
+      logLevel: 'error',
+    });
     return [name, gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).byteLength] as const;
   });
   return Object.fromEntries(await Promise.all(sizes));

@@ -23,7 +23,7 @@ export function drawBars(groups: readonly Group[]): string {
   let y = 8;
   const parts: string[] = [];
   for (const { title, bars } of groups) {
-    parts.push(`<text class="title" x="8" y="${y + 16}">${escape(title)}</text>`);
+    parts.push(`<text class="title" x="8" y="${y + 16}">${escaped(title)}</text>`);
     y += ROW + 4;
     const most = Math.max(...bars.map((bar) => bar.value));
     for (const bar of bars) {
@@ -33,16 +33,16 @@ export function drawBars(groups: readonly Group[]): string {
     y += 14;
   }
   const width = LABEL_WIDTH + BAR_WIDTH + 110;
-  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" role="img" aria-label="${escape(groups.map((group) => group.title).join('; '))}"><style>${STYLE}</style>${parts.join('')}</svg>\n`;
+  return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 ${width} ${y}" role="img" aria-label="${escaped(groups.map((group) => group.title).join('; '))}"><style>${STYLE}</style>${parts.join('')}</svg>\n`;
 }
 
 function drawBar({ label, value, text, isOurs }: Bar, y: number, most: number): string {
   const width = Math.max(2, (value / most) * BAR_WIDTH).toFixed(1);
-  const name = `<text x="${LABEL_WIDTH - 8}" y="${y + 15}" text-anchor="end">${escape(label)}</text>`;
+  const name = `<text x="${LABEL_WIDTH - 8}" y="${y + 15}" text-anchor="end">${escaped(label)}</text>`;
   const bar = `<rect class="bar${isOurs ? ' ours' : ''}" x="${LABEL_WIDTH}" y="${y + 3}" width="${width}" height="${ROW - 6}" rx="2"/>`;
-  return `${name}${bar}<text x="${LABEL_WIDTH + Number(width) + 6}" y="${y + 15}">${escape(text)}</text>`;
+  return `${name}${bar}<text x="${LABEL_WIDTH + Number(width) + 6}" y="${y + 15}">${escaped(text)}</text>`;
 }
 
-function escape(text: string): string {
+function escaped(text: string): string {
   return text.replaceAll('&', '&amp;').replaceAll('<', '&lt;').replaceAll('"', '&quot;');
 }

@@ -31,13 +31,18 @@ export async function measureCalls(inFlight: number): Promise<Record<string, Cal
   return Object.fromEntries(lists.map(({ name }) => [name, ratios(name, rounds)]));
 }
 
-async function measureRound(lists: readonly { name: string; list: () => Promise<unknown> }[], inFlight: number): Promise<Record<string, Round>> {
+async function measureRound(
+  lists: readonly { name: string; list: () => Promise<unknown> }[],
+  inFlight: number,
+): Promise<Record<string, Round>> {
   const iterations = Math.ceil(CALLS_PER_ROUND / inFlight);
   const bench = new Bench({ iterations, time: 0, warmup: false });
   const cpu: Record<string, number> = {};
   for (const { name, list } of lists) {
     let before = process.cpuUsage();
-    const beforeAll = () => void (before = process.cpuUsage());
+    const beforeAll = () => {
+      before = process.cpuUsage();
+    };
     const afterAll = () => {
       const { user, system } = process.cpuUsage(before);
       cpu[name] = user + system;
@@ -45,10 +50,16 @@ async function measureRound(lists: readonly { name: string; list: () => Promise<
     bench.add(name, () => Promise.all(Array.from({ length: inFlight }, list)), { beforeAll, afterAll, retainSamples: true });
   }
   await bench.run();
-  return Object.fromEntries(bench.tasks.map(({ name, result }) => [name, { cpu: cpu[name] ?? Number.NaN, p50: 'latency' in result ? (result.latency.p50 ?? Number.NaN) : Number.NaN }]));
+  return Object.fromEntries(
+    bench.tasks.map(({ name, result }) => [
+      name,
+      { cpu: cpu[name] ?? Number.NaN, p50: 'latency' in result ? (result.latency.p50 ?? Number.NaN) : Number.NaN },
+    ]),
+  );
 }
 
 function ratios(name: string, rounds: readonly Record<string, Round>[]): CallCost {
-  const of = (field: keyof Round) => median(rounds.map((round) => (round[name]?.[field] ?? Number.NaN) / (round.fetch?.[field] ?? Number.NaN)));
+  const of = (field: keyof Round) =>
+    median(rounds.map((round) => (round[name]?.[field] ?? Number.NaN) / (round.fetch?.[field] ?? Number.NaN)));
   return { cpu: of('cpu'), p50: of('p50') };
 }

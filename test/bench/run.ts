@@ -16,7 +16,8 @@ const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
 async function measureAllocations(): Promise<Record<string, number>> {
   const nursery = ['--expose-gc', '--min-semi-space-size=512', '--max-semi-space-size=512'];
   const entries: [string, number][] = [];
-  for (const name of Object.keys(PEERS)) entries.push([name, (await inProcess<{ bytes: number }>('allocations.ts', [name], nursery)).bytes]);
+  for (const name of Object.keys(PEERS))
+    entries.push([name, (await inProcess<{ bytes: number }>('allocations.ts', [name], nursery)).bytes]);
   return Object.fromEntries(entries);
 }
 
@@ -29,14 +30,27 @@ function callTable(single: Record<string, CallCost>, many: Record<string, CallCo
   const base = bytes.fetch ?? Number.NaN;
   const rows = Object.keys(PEERS).map((name) => {
     const [one, fifty] = [single[name], many[name]];
-    return [name, times(one?.cpu ?? Number.NaN), times(one?.p50 ?? Number.NaN), times(fifty?.cpu ?? Number.NaN), times(fifty?.p50 ?? Number.NaN), times((bytes[name] ?? Number.NaN) / base)];
+    return [
+      name,
+      times(one?.cpu ?? Number.NaN),
+      times(one?.p50 ?? Number.NaN),
+      times(fifty?.cpu ?? Number.NaN),
+      times(fifty?.p50 ?? Number.NaN),
+      times((bytes[name] ?? Number.NaN) / base),
+    ];
   });
   return table(['client', 'CPU', 'median latency', 'CPU, 50 in flight', 'median of 50, 50 in flight', 'bytes allocated'], rows);
 }
 
 function listTable(costs: Record<string, ListCost>): string {
   const rows = Object.entries(costs).map(([way, { cpu, cpuMs, peakMb, firstItemMs }]) => {
-    return [way, times(cpu), `${cpuMs.toFixed(0)} ms`, `${peakMb.toFixed(0)} MiB`, firstItemMs === undefined ? '' : `${firstItemMs.toFixed(0)} ms`];
+    return [
+      way,
+      times(cpu),
+      `${cpuMs.toFixed(0)} ms`,
+      `${peakMb.toFixed(0)} MiB`,
+      firstItemMs === undefined ? '' : `${firstItemMs.toFixed(0)} ms`,
+    ];
   });
   return table(['way', 'CPU', 'CPU time', 'peak memory', 'first item after the headers'], rows);
 }
@@ -83,16 +97,34 @@ ${lists.map(([name, costs]) => `### ${name}\n\n${listTable(costs)}`).join('\n\n'
 
 A bundle for browsers by esbuild, minified and gzipped, with everything it needs; and what an import takes in a fresh process.
 
-${table(['client', 'bundle'], Object.entries(bundles).map(([name, size]) => [name, kilobytes(size)]))}
+${table(
+  ['client', 'bundle'],
+  Object.entries(bundles).map(([name, size]) => [name, kilobytes(size)]),
+)}
 
-${table(['import', 'time'], Object.entries(imports).map(([name, ms]) => [name, `${ms.toFixed(1)} ms`]))}
+${table(
+  ['import', 'time'],
+  Object.entries(imports).map(([name, ms]) => [name, `${ms.toFixed(1)} ms`]),
+)}
 `;
 const million = lists.find(([name]) => name === '1,000,000 items')?.[1] ?? {};
 const chart = drawBars([
   barsOf('CPU of a call, 1 = fetch', Object.fromEntries(Object.entries(single).map(([name, cost]) => [name, cost.cpu])), times),
-  barsOf('CPU of a call with 50 in flight, 1 = fetch', Object.fromEntries(Object.entries(many).map(([name, cost]) => [name, cost.cpu])), times),
-  barsOf('CPU of a list of a million items, 1 = res.json()', Object.fromEntries(Object.entries(million).map(([way, cost]) => [way, cost.cpu])), times),
-  barsOf('Peak memory of a list of a million items', Object.fromEntries(Object.entries(million).map(([way, cost]) => [way, cost.peakMb])), (mb) => `${mb.toFixed(0)} MiB`),
+  barsOf(
+    'CPU of a call with 50 in flight, 1 = fetch',
+    Object.fromEntries(Object.entries(many).map(([name, cost]) => [name, cost.cpu])),
+    times,
+  ),
+  barsOf(
+    'CPU of a list of a million items, 1 = res.json()',
+    Object.fromEntries(Object.entries(million).map(([way, cost]) => [way, cost.cpu])),
+    times,
+  ),
+  barsOf(
+    'Peak memory of a list of a million items',
+    Object.fromEntries(Object.entries(million).map(([way, cost]) => [way, cost.peakMb])),
+    (mb) => `${mb.toFixed(0)} MiB`,
+  ),
 ]);
 await writeFile(new URL('performance.md', docs), page);
 await writeFile(new URL('performance.svg', docs), chart);

@@ -6,7 +6,12 @@ const ITEMS_PER_BLOCK = 1000;
 
 function head(): Record<string, string> {
   const reset = Math.ceil(Date.now() / 1000) + 60;
-  return { 'content-type': 'application/json', 'x-ratelimit-limit': '1000000', 'x-ratelimit-remaining': '999999', 'x-ratelimit-reset': `${reset}` };
+  return {
+    'content-type': 'application/json',
+    'x-ratelimit-limit': '1000000',
+    'x-ratelimit-remaining': '999999',
+    'x-ratelimit-reset': `${reset}`,
+  };
 }
 
 function block(from: number, to: number, firstId: bigint): string {
