@@ -8,9 +8,6 @@ import type { Quota } from './quota.ts';
 import { ServerClock } from './server-clock.ts';
 import { namesOfDifferences, type QuotaSettings } from './settings.ts';
 
-/** A probe without an answer lets the next one go after this time, so that a stalled request holds nobody up. */
-const PROBE_PATIENCE_MS = 1000;
-
 /** How many requests may be sent now; where none, when to look again and why. `at` is infinite where only an answer can tell. */
 export interface Outlook {
   free: number;
@@ -110,7 +107,7 @@ export class Ledger {
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
     const isOut = this.#outstanding.isSince(unknownSinceMs);
-    const at = Math.max(this.#outage.probeAtMs, isOut ? this.#outstanding.lastSentAtMs + PROBE_PATIENCE_MS : nowMs);
+    const at = Math.max(this.#outage.probeAtMs, isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs);
     return { free: at > nowMs ? 0 : 1, at, reason: 'quota' };
   }
 
@@ -134,7 +131,7 @@ export class Ledger {
 
   /** Learns from the headers of an answer. */
   hear(sending: Sending, answer: Answer, nowMs: number): void {
-    this.#outstanding.hear(sending.atMs);
+    this.#outstanding.hear(sending.atMs, nowMs);
     this.#hearClock(sending, answer, nowMs);
     this.#hearHealth(sending, answer, nowMs);
     this.#budget.hear(answer, this.#outstanding.unanswered, nowMs);

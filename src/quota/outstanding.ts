@@ -5,6 +5,13 @@ export interface Sending {
   readonly wasPlanned: boolean;
 }
 
+/** A probe without an answer lets the next one go after this time, so that a stalled request holds nobody up; */
+const LEAST_PATIENCE_MS = 1000;
+/** after more where the service usually takes long, since a second probe may be one too many. */
+const PATIENCE = 2;
+/** The part of a new answer in what is usual. */
+const WEIGHT = 1 / 8;
+
 /** The requests that the newest answer may not contain yet, and those that were lost on the way. Pure: the time is a parameter. */
 export class Outstanding {
   #unanswered = 0;
@@ -12,6 +19,13 @@ export class Outstanding {
   #lost = 0;
   #lostAtMs = Number.NEGATIVE_INFINITY;
   #lastSentAtMs = Number.NEGATIVE_INFINITY;
+  // How long answers usually take.
+  #usualMs = 0;
+
+  /** How long a probe is waited for before the next one goes. */
+  get patienceMs(): number {
+    return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs);
+  }
 
   /** Requests that were neither heard nor lost. */
   get unanswered(): number {
@@ -43,8 +57,9 @@ export class Outstanding {
     this.#lastSentAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  hear(sentAtMs: number): void {
+  hear(sentAtMs: number, nowMs: number): void {
     this.#unanswered--;
+    this.#usualMs += WEIGHT * (nowMs - sentAtMs - this.#usualMs);
     if (sentAtMs > this.#lostAtMs) this.#lost = 0;
   }
 
