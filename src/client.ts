@@ -1,11 +1,12 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
+import { ConfigurationError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import { InventoryStream } from './inventory-stream.ts';
 import { listInventory } from './operations/list-inventory.ts';
 import type { Operation } from './operations/operation.ts';
 import { streamInventory } from './operations/stream-inventory.ts';
 import { updateInventory } from './operations/update-inventory.ts';
-import { type RequestOptions, resolveCallOptions } from './options/call-options.ts';
+import { type CallOptions, type RequestOptions, resolveCallOptions } from './options/call-options.ts';
 import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
 import { InOrder } from './order/in-order.ts';
 import { Pipeline, type Reply } from './pipeline.ts';
@@ -65,7 +66,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
    */
   streamInventory(options?: RequestOptions): InventoryStream<Ids> {
     return new InventoryStream(async (left) =>
-      this.#pipeline.open(streamInventory(this.#options.int64), resolveCallOptions(options, this.#options.call), left),
+      this.#pipeline.open(streamInventory(this.#options.int64), this.#resolveFor({ name: 'streamInventory' }, options), left),
     );
   }
 
@@ -99,8 +100,21 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   }
 
   #send<T>(makeOperation: () => Operation<T>, options: RequestOptions | undefined): ReplyPromise<T> {
-    const start = async () => this.#pipeline.send(makeOperation(), resolveCallOptions(options, this.#options.call));
+    const start = async () => {
+      const operation = makeOperation();
+      return this.#pipeline.send(operation, this.#resolveFor(operation, options));
+    };
     return withResponse(start());
+  }
+
+  #resolveFor({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: RequestOptions | undefined): CallOptions {
+    try {
+      return resolveCallOptions(options, this.#options.call);
+    } catch (error) {
+      if (!(error instanceof ConfigurationError)) throw error;
+      const change = petId === undefined ? {} : ({ petId, outcome: 'not-sent' } as const);
+      throw new ConfigurationError(error.message, { option: error.option, operation: name, ...change });
+    }
   }
 }
 
