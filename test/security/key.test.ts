@@ -144,7 +144,8 @@ test.each<Record<string, string>>([
 ])('headers that would split a message or replace what is ours (%j) are refused', async (headers) => {
   expect(thrownBy(() => new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), headers }))).toMatchObject({ option: 'headers' });
   const { client, seen } = scriptedClient([() => new Response('[]')]);
-  expect(await rejectionOf(client.listInventory({ headers }))).toMatchObject({ name: 'ConfigurationError', option: 'headers' });
+  const error = await rejectionOf(client.updateInventory(1, { quantity: 1 }, { headers }));
+  expect(error).toMatchObject({ name: 'ConfigurationError', option: 'headers', outcome: 'not-sent', petId: 1 });
   expect(seen).toEqual([]);
 });
 
