@@ -3,6 +3,7 @@ import { startTimer } from '../clock/timer.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
 import type { Borrower, BorrowerOwner } from './borrower.ts';
+import { InFlight } from './in-flight.ts';
 import { Ledger, type Outlook } from './ledger.ts';
 import { Line } from './line.ts';
 import type { Sending } from './outstanding.ts';
@@ -25,8 +26,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   readonly #ledger: Ledger;
   readonly #line = new Line<Ticket>();
   readonly #releaser: Releaser;
-  // Requests that left and whose bodies are not read yet; those that are answered have no sending any more.
-  readonly #inFlight = new Map<Call, Sending | undefined>();
+  readonly #inFlight = new InFlight();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
   // Where the quota is shared with other processes.
@@ -91,7 +91,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   #admit(call: Call, nowMs: number): Ticket {
     const sending = this.#ledger.send(nowMs);
-    this.#inFlight.set(call, sending);
+    this.#inFlight.add(call, sending);
     this.#borrower?.use(call, nowMs);
     return new Ticket(this, call, sending);
   }
@@ -125,11 +125,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   #sweep(nowMs: number): void {
     this.#sweptAtMs = nowMs;
     this.#line.takeWhere(({ call }) => call.isGone);
-    for (const [call, sending] of this.#inFlight) {
-      if (!call.isGone) continue;
-      this.#inFlight.delete(call);
-      if (sending) this.#lose(sending, false, nowMs);
-    }
+    for (const sending of this.#inFlight.dropGone()) this.#lose(sending, false, nowMs);
   }
 
   /** Lets go who may go, and looks again when the ledger says. */
@@ -203,7 +199,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   heard(call: Call, sending: Sending, answer: Answer): number | undefined {
     const nowMs = this.#clock.now();
-    this.#answered(call);
+    this.#inFlight.answered(call);
     this.#ledger.hear(sending, answer, nowMs);
     if (answer.status >= 500) this.#lastFailure = answer;
     const untilMs = this.#ledger.closedUntilMs(nowMs);
@@ -214,7 +210,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   }
 
   lost(call: Call, sending: Sending, failure: PetStoreError | undefined): void {
-    this.#answered(call);
+    this.#inFlight.answered(call);
     if (failure) this.#lastFailure = failure;
     this.#lose(sending, failure !== undefined, this.#clock.now());
     this.#pump();
@@ -232,12 +228,8 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   }
 
   left(call: Call): void {
-    this.#inFlight.delete(call);
+    this.#inFlight.remove(call);
     this.#pump();
-  }
-
-  #answered(call: Call): void {
-    if (this.#inFlight.has(call)) this.#inFlight.set(call, undefined);
   }
 
   #tellGate(call: Call, untilMs: number | undefined): void {
