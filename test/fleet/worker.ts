@@ -2,6 +2,7 @@ import { Redis } from 'ioredis';
 import { createClient } from 'redis';
 import { PetStoreClient } from '../../src/index.ts';
 
+import { fileQuotaStore } from '../../src/node/index.ts';
 import type { QuotaStore } from '../../src/quota/store.ts';
 import { redisQuotaStore } from '../../src/redis/index.ts';
 import type { WorkerOrder, WorkerReport } from './workers.ts';
@@ -33,6 +34,7 @@ async function openNodeRedis(url: string): Promise<Opened> {
 }
 
 async function open(): Promise<Opened> {
+  if (order.file) return { quotaStore: fileQuotaStore(order.file), close: () => {} };
   if (!order.redisUrl) return { close: () => {} };
   return order.library === 'redis' ? openNodeRedis(order.redisUrl) : openIoredis(order.redisUrl);
 }

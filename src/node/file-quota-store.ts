@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import * as z from 'zod/mini';
+import { badOption } from '../options/rules.ts';
+import { emptyBook, exchangeLease, type LeaseBook } from '../quota/lease-book.ts';
+import type { QuotaStore, StoreKey } from '../quota/store.ts';
+import { QuotaFile } from './quota-file.ts';
+
+/**
+ * Keeps the quota of a key in a file (SQLite), for processes of one machine: scripts that cron starts, or the workers of one host. The
+ * minute, the day and a closed gate outlive the process. Give it to each client as `quotaStore`.
+ *
+ * The file is made if missing, readable to its owner only, and holds neither key nor address, only a hash. A network drive will not do.
+ *
+ * @param path its folder has to exist
+ * @throws ConfigurationError that says what to do, where the file cannot be written or is another program's
+ */
+export function fileQuotaStore(path: string): QuotaStore {
+  if (typeof path !== 'string' || path === '') throw badOption('path', 'the path of a file', { shown: path });
+  const file = new QuotaFile(path);
+  return {
+    processes: undefined,
+    isNear: true,
+    join: (key) => {
+      const name = nameOf(key);
+      return {
+        exchange: (ask) =>
+          file.change(name, Date.now, (kept, nowMs) => {
+            const book = readBook(kept, nowMs);
+            const answer = exchangeLease(book, ask, nowMs);
+            return { book: JSON.stringify(book), answer };
+          }),
+      };
+    },
+  };
+}
+
+function nameOf({ address, apiKey }: StoreKey): string {
+  return createHash('sha256').update(`${address}\n${apiKey}`).digest('hex').slice(0, 32);
+}
+
+const counts = z.record(z.string(), z.number());
+const window = z.object({ limit: z.number(), left: z.number(), told: z.number(), resetAtMs: z.number(), endsAtMs: z.number() });
+const Book = z.object({
+  closedUntilMs: z.number(),
+  probeBy: z.string(),
+  probeUntilMs: z.number(),
+  minute: z.optional(window),
+  day: z.optional(window),
+  limitPerDay: z.optional(z.number()),
+  turnedAtMs: z.number(),
+  sinceTurn: z.number(),
+  minuteSlots: counts,
+  daySlots: counts,
+  members: z.record(z.string(), z.object({ granted: z.number(), askedAtMs: z.number() })),
+});
+
+/** The machine's clock may have been set back: instants further ahead than any window are void. */
+function readBook(kept: string | undefined, nowMs: number): LeaseBook {
+  if (kept === undefined) return emptyBook();
+  const book = Book.parse(JSON.parse(kept));
+  const farthestMs = nowMs + 25 * 3_600_000;
+  if (Math.max(book.minute?.endsAtMs ?? 0, book.day?.endsAtMs ?? 0) > farthestMs) return emptyBook();
+  return { ...book, minute: book.minute, day: book.day, limitPerDay: book.limitPerDay };
+}

@@ -1,0 +1,99 @@
+import { chmodSync, closeSync, openSync } from 'node:fs';
+import { dirname } from 'node:path';
+import type { DatabaseSync, StatementSync } from 'node:sqlite';
+import { ConfigurationError } from '../errors.ts';
+import { showValue } from '../options/rules.ts';
+import { loadSqlite } from './sqlite.ts';
+
+/** Marks a database as a quota's: "PETQ" in ASCII. */
+const APPLICATION_ID = 0x50455451;
+const VERSION = 1;
+/** A process that holds the file for longer counts as hung. */
+const PATIENCE_MS = 500;
+/** What nobody used for longer says nothing any more. */
+const KEPT_MS = 25 * 3_600_000;
+
+const SETUP = `
+  PRAGMA application_id = ${APPLICATION_ID};
+  PRAGMA user_version = ${VERSION};
+  CREATE TABLE IF NOT EXISTS quotas (name TEXT PRIMARY KEY, book TEXT NOT NULL, usedAtMs INTEGER NOT NULL) STRICT, WITHOUT ROWID;
+`;
+
+/** The books of all keys in one file of SQLite, which several processes have open. */
+export class QuotaFile {
+  readonly #database: DatabaseSync;
+  readonly #one: StatementSync;
+  readonly #put: StatementSync;
+  readonly #dropOld: StatementSync;
+
+  /** Opens or makes the file. @throws ConfigurationError that says what to do */
+  constructor(path: string) {
+    this.#database = openDatabase(path);
+    this.#one = this.#database.prepare('SELECT book FROM quotas WHERE name = ?');
+    this.#put = this.#database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)');
+    this.#dropOld = this.#database.prepare('DELETE FROM quotas WHERE usedAtMs < ?');
+  }
+
+  /** Reads a book, lets `change` give what becomes of it, and writes that, undisturbed by other processes. */
+  change<T>(name: string, nowMs: () => number, change: (book: string | undefined, nowMs: number) => { book: string; answer: T }): T {
+    this.#database.exec('BEGIN IMMEDIATE');
+    try {
+      // Read only now: the wait for other processes is over.
+      const changedAtMs = nowMs();
+      const kept = this.#one.get(name)?.book;
+      const { book, answer } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
+      this.#put.run(name, book, changedAtMs);
+      if (kept === undefined) this.#dropOld.run(changedAtMs - KEPT_MS);
+      this.#database.exec('COMMIT');
+      return answer;
+    } catch (failure) {
+      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      throw failure;
+    }
+  }
+}
+
+function openDatabase(path: string): DatabaseSync {
+  const sqlite = loadSqlite();
+  if (!sqlite) throw unusable(path, 'this runtime has no node:sqlite: use Node 22.13 or later');
+  let database: DatabaseSync | undefined;
+  try {
+    // SQLite would make it readable to everybody, and gives its companions the same mode.
+    closeSync(openSync(path, 'a', 0o600));
+    database = new sqlite.DatabaseSync(path, { timeout: PATIENCE_MS });
+    checkOwner(database, path);
+    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+    database.exec(`BEGIN IMMEDIATE; ${SETUP} COMMIT;`);
+    chmodSync(path, 0o600);
+    return database;
+  } catch (error) {
+    database?.close();
+    throw error instanceof ConfigurationError ? error : unusable(path, reason(error, path), error);
+  }
+}
+
+function checkOwner(database: DatabaseSync, path: string): void {
+  const number = (sql: string, name: string) => Number(database.prepare(sql).get()?.[name]);
+  const id = number('PRAGMA application_id', 'application_id');
+  const tables = number('SELECT count(*) AS tables FROM sqlite_schema', 'tables');
+  if (id !== APPLICATION_ID && (id !== 0 || tables !== 0)) throw unusable(path, 'it belongs to another program, name another file');
+  if (number('PRAGMA user_version', 'user_version') <= VERSION) return;
+  throw unusable(path, 'a newer version of petstore-inventory made it, use that one here too or name another file');
+}
+
+function unusable(path: string, why: string, cause?: unknown): ConfigurationError {
+  return new ConfigurationError(`Cannot use ${showValue(path)} as the file of a quota store: ${why}`, { option: 'quotaStore', cause });
+}
+
+function reason(error: unknown, path: string): string {
+  const text = error instanceof Error ? error.message : String(error);
+  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  if (code === 'ENOENT') return `make the folder ${dirname(path)} first`;
+  if (code === 'EISDIR') return 'it is a folder, name a file in it';
+  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'it cannot be written, check the rights of the file and its folder';
+  if (text.includes('readonly') || text.includes('unable to open'))
+    return 'it cannot be written, check the rights of the file and its folder';
+  if (text.includes('not a database')) return 'it is no database of SQLite, name another file';
+  if (text.includes('locked')) return `another process held it for more than ${PATIENCE_MS} ms, look for one that hangs`;
+  return text;
+}
