@@ -10,10 +10,10 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What a door may cost, bundled, minified and compressed, with all its dependencies, in bytes of 1024. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 56, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 58, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 26, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 72, without: /^src\/(?:redis|otel|cli)\// },
-  './redis': { platform: 'node', kib: 30, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
+  './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
   './otel': { platform: 'node', kib: 30, without: /^src\/(?:sandbox|node|redis|cli|sync)\// },
 } as const;
 
@@ -31,9 +31,9 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 48 KiB, of which its four dependencies are 24', async () => {
+test('PetStoreClient alone costs a page at most 50 KiB, of which its four dependencies are 24', async () => {
   const { gzipBytes } = await bundleDoor('.', 'browser', '{ PetStoreClient }');
-  expect(gzipBytes / 1024).toBeLessThanOrEqual(48);
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(50);
 });
 
 test.for(['.', './sandbox'])('The door %s asks for nothing that a browser lacks', async (door) => {
