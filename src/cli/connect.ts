@@ -1,6 +1,7 @@
 import { PetStoreClient } from '../client.ts';
 import type { Logger } from '../events.ts';
 import { duration } from './duration.ts';
+import { openState } from './state.ts';
 import { type Terminal, tell } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -12,6 +13,8 @@ export interface CommonOptions {
   baseUrl?: string;
   environment?: string;
   plan?: string;
+  /** False for `--no-state`. */
+  state?: boolean;
 }
 
 /** Ids come out exact, however long they are. */
@@ -26,18 +29,19 @@ const TOLD_WAIT_MS = 2_000;
 /** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal): Promise<Client> {
   const logger = loggerFor(options, terminal);
-  const client = options.sandbox ? await connectToSandbox(logger) : connectToService(options, logger);
+  const client = options.sandbox ? await connectToSandbox(logger) : connectToService(options, terminal, logger);
   tellWaits(client, terminal);
   return client;
 }
 
-function connectToService({ baseUrl, environment, plan }: CommonOptions, logger: Logger): Client {
+function connectToService({ baseUrl, environment, plan, state }: CommonOptions, terminal: Terminal, logger: Logger): Client {
   const named = wordOf('environment', environment, ENVIRONMENTS);
   return new PetStoreClient({
     int64: 'bigint',
     logger,
     environment: named,
     plan: wordOf('plan', plan, PLANS),
+    quotaStore: state === false ? undefined : openState(terminal),
     baseUrl: baseUrl !== undefined && named === 'staging' ? { staging: baseUrl } : baseUrl,
   });
 }

@@ -79,5 +79,6 @@ function withCommonOptions(command: Command): Command {
     .option('--base-url <url>', 'the address of the service, ending in /v1')
     .option('--environment <name>', 'production or staging')
     .option('--plan <name>', 'free, pro, business or unlimited')
+    .option('--no-state', 'do not share the quota with other runs on this machine')
     .option('-v, --verbose', 'log every request, and show everything that is known of an error');
 }
