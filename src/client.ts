@@ -79,6 +79,11 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
     return this.#send(() => updateInventory(petId, update, this.#options.int64), options);
   }
 
+  /** The address that the client talks to, as it was resolved: without a trailing slash, and never with credentials. */
+  get baseUrl(): string {
+    return this.#options.baseUrl;
+  }
+
   /** What is known of the key's quota now. */
   get quota(): Quota {
     return this.#gate.quota;

@@ -90,6 +90,10 @@ describe('a call', () => {
     },
   );
 
+  test('goes to the address that `baseUrl` tells, without a trailing slash', () => {
+    expect(new PetStoreClient({ apiKey: KEY, baseUrl: 'https://pets.example/v1/' }).baseUrl).toBe('https://pets.example/v1');
+  });
+
   test("takes its own options before the client's", async () => {
     const { client, seen } = scriptedClient([() => failure(500)], { maxRetries: 3, headers: { 'x-team': 'client', 'x-b': '1' } });
     await rejectionOf(client.listInventory({ maxRetries: 0, headers: { 'X-Team': 'call' } }));

@@ -20,6 +20,10 @@ export class FinishingClient implements InventoryClient {
     client.on('wait', ({ petId }) => this.#cameBack(String(petId)));
   }
 
+  get baseUrl(): string {
+    return this.#client.baseUrl;
+  }
+
   get quota(): SyncQuota {
     return this.#client.quota;
   }

@@ -31,4 +31,6 @@ export interface InventoryClient {
   updateInventory(petId: PetId, update: { quantity: number }, options: SyncCallOptions): PromiseLike<unknown>;
   /** Without it, estimates assume the limits of the free plan. */
   readonly quota?: SyncQuota;
+  /** Tells this store from others, so that a journal is not used for another one: its address, without secrets. */
+  readonly baseUrl?: string;
 }

@@ -21,7 +21,7 @@ const RecordedError = z.object({
 
 /** What a journal tells. `job` comes first and once, `run` begins every run, `end` closes a job that has nothing left to do. */
 const JournalRecord = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('job'), version: z.literal(1), wanted: z.string(), pets: z.int() }),
+  z.object({ type: z.literal('job'), version: z.literal(1), store: z.optional(z.string()), wanted: z.string(), pets: z.int() }),
   z.object({ type: z.literal('run'), at: z.string() }),
   /** The pet may stand at `to` from now on. */
   z.object({ type: z.literal('intent'), petId: RecordedId, from: z.number(), to: z.number() }),

@@ -11,16 +11,24 @@ export interface History {
   isFinished: boolean;
   /** Tells the wanted state of this job from others. */
   wanted: string;
+  /** The address that the job is for, where the client tells it. */
+  store: string | undefined;
+}
+
+/** What a journal has to fit. */
+interface OwnJob {
+  job: StockJob;
+  store: string | undefined;
 }
 
 /**
  * Takes over what a journal tells of earlier runs.
  *
- * @throws InvalidArgumentError when the journal belongs to another wanted state.
+ * @throws InvalidArgumentError when the journal belongs to another wanted state, or to another store.
  * @throws JournalError when a line is neither a record nor the torn end of a run.
  */
-export async function replay(journal: Journal, job: StockJob): Promise<History> {
-  const history: History = { isNew: true, isFinished: false, wanted: fingerprint(job.stock) };
+export async function replay(journal: Journal, { job, store }: OwnJob): Promise<History> {
+  const history: History = { isNew: true, isFinished: false, wanted: fingerprint(job.stock), store };
   let lineNumber = 0;
   let tornAt: number | undefined;
   for await (const line of journal.read()) {
@@ -42,6 +50,7 @@ function beginsRun(line: string): boolean {
 
 function takeOver(record: JournalRecord, { history, job, journal }: { history: History; job: StockJob; journal: Journal }): void {
   if (record.type === 'job') {
+    if (record.store !== history.store) throw otherStore(journal, record.store, history.store);
     if (record.wanted !== history.wanted) throw otherJob(journal, record.pets, job.stock.size);
     history.isNew = false;
   } else if (history.isNew) throw unreadable(journal, 1);
@@ -84,6 +93,14 @@ function unreadable(journal: Journal, lineNumber: number): JournalError {
   return new JournalError(`Cannot resume from ${named(journal)}: line ${lineNumber} is not a record of a journal`, {
     code: 'journal_unreadable',
   });
+}
+
+function otherStore(journal: Journal, theirs: string | undefined, ours: string | undefined): InvalidArgumentError {
+  const shown = (store: string | undefined): string => store ?? 'a store whose address is not known';
+  return new InvalidArgumentError(
+    `Cannot use ${named(journal)} for ${shown(ours)}: it belongs to a job for ${shown(theirs)}; name journals after their job and store`,
+    { argument: 'journal' },
+  );
 }
 
 function otherJob(journal: Journal, theirs: number, ours: number): InvalidArgumentError {

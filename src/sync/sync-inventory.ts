@@ -17,7 +17,7 @@ import { UpdateRun } from './update-run.ts';
  * One failed pet does not stop the run; a bad key, a used-up day or an abort does, and the promise still resolves with the report.
  * All calls have low priority, so that others pass.
  *
- * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job; nothing was sent.
+ * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job or another store; nothing was sent.
  * @throws JournalError when the journal cannot be read or written.
  * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
  * @example
@@ -30,7 +30,7 @@ export async function syncInventory(client: InventoryClient, wanted: Wanted, opt
   const job = new StockJob(await readWanted(wanted, options.signal));
   if (options.signal?.aborted) return reportOf(job, 'abort');
   try {
-    const history = options.journal && (await replay(options.journal, job));
+    const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl }));
     if (history?.isFinished) return finishedReport(job);
     return await runJob({ client, job, history, options, concurrency });
   } finally {
@@ -90,7 +90,7 @@ async function listInto(job: StockJob, { client, progress, signal, now }: ListPa
 }
 
 function* openingRecords(job: StockJob, history: History | undefined, nowMs: number): Generator<JournalRecord> {
-  if (history?.isNew) yield { type: 'job', version: 1, wanted: history.wanted, pets: job.stock.size };
+  if (history?.isNew) yield { type: 'job', version: 1, store: history.store, wanted: history.wanted, pets: job.stock.size };
   yield { type: 'run', at: new Date(nowMs).toISOString() };
 }
 

@@ -174,6 +174,24 @@ describe('--journal', () => {
     expect(requests()).toEqual([]);
   });
 
+  test('of one service is refused for another, which is not asked', async () => {
+    await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
+    served.sandbox.clear();
+    const words = ['--journal', file('j'), '--environment', 'staging', '--base-url', served.stagingUrl];
+    const { code, err } = await sync('petId,adjust\n1,1\n', words);
+    expect(code).toBe(2);
+    expect(err).toContain(`Cannot use journal j for ${served.stagingUrl}: it belongs to a job for ${served.url}`);
+    expect(requests()).toEqual([]);
+  });
+
+  test('is refused with --sandbox, whose stock is gone afterwards', async () => {
+    expect(await sync('petId,adjust\n1,1\n', ['--journal', file('j'), '--sandbox'])).toEqual({
+      code: 2,
+      out: '',
+      err: 'petstore: Cannot use --journal with --sandbox: that sandbox is gone when the command ends, so nothing could go on there\n',
+    });
+  });
+
   test('survives an input with a row of 10 MB', async () => {
     await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
     const held = await readFile(file('j'), 'utf8');

@@ -56,6 +56,24 @@ describe('a journal', () => {
     expect(store.requests).toEqual([]);
   });
 
+  test('of one store is refused for another, and names both addresses', async () => {
+    const staging = Object.assign(new FakeStore(pets(2, 5)), { baseUrl: 'https://staging.example/v1' });
+    const production = Object.assign(new FakeStore(pets(2, 5)), { baseUrl: 'https://example/v1' });
+    const journal = new MemoryJournal();
+    await syncInventory(staging, TWO, { journal });
+    const other = syncInventory(production, TWO, { journal });
+    await expect(other).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'journal' });
+    await expect(other).rejects.toThrow('journal memory for https://example/v1: it belongs to a job for https://staging.example/v1');
+    expect(production.requests).toEqual([]);
+    expect(await syncInventory(staging, TWO, { journal })).toMatchObject({ updated: 2 });
+  });
+
+  test('of a store with an address is refused for one without', async () => {
+    const journal = new MemoryJournal();
+    await syncInventory(Object.assign(new FakeStore(pets(2, 5)), { baseUrl: 'https://example/v1' }), TWO, { journal });
+    await expect(syncInventory(new FakeStore(pets(2, 5)), TWO, { journal })).rejects.toThrow('for a store whose address is not known');
+  });
+
   test('sends a doubtful update again when the pet stands where it was', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.stock.set(2, 5);

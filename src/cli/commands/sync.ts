@@ -24,6 +24,8 @@ const NOTICE = 'petstore: finishing the requests under way; interrupt again to e
 /** Brings the stock to the state that a file describes, or with `--dry-run` shows what that would take. */
 export async function sync(path: string, options: SyncCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const concurrency = concurrencyOf(options.concurrency);
+  if (options.sandbox && options.journal !== undefined)
+    throw new UsageError('Cannot use --journal with --sandbox: that sandbox is gone when the command ends, so nothing could go on there');
   const client = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal, options.dryRun ? undefined : NOTICE);
   try {

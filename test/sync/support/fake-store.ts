@@ -22,6 +22,7 @@ export class FakeStore implements InventoryClient {
   /** Rows that the list shows a second time. */
   readonly twice = new Set<PetId>();
   settings: Settings;
+  baseUrl?: string;
 
   constructor(stock: Iterable<readonly [PetId, number]>, settings: Settings = {}) {
     this.stock = new Map(stock);
