@@ -1,5 +1,6 @@
 import type { ApiKeySource } from '../options/client-options.ts';
-import { Borrower, type BorrowerOwner, type BorrowerStart } from './borrower.ts';
+import { Borrower } from './borrower.ts';
+import type { BorrowerOwner, BorrowerStart } from './borrower-start.ts';
 import type { QuotaStore, SharedQuota } from './store.ts';
 
 interface GateName {

@@ -1,34 +1,23 @@
 import type { Call } from '../call.ts';
-import { startTimer } from '../clock/timer.ts';
 import type { Answer } from '../contract/limits.ts';
+import type { BorrowerStart } from './borrower-start.ts';
 import { HeardQuota } from './heard.ts';
+import { IDLE_MS, IdleWatch } from './idle-watch.ts';
 import { Lease } from './lease.ts';
 import type { Outlook } from './ledger.ts';
 import { localShare } from './local-share.ts';
 import type { QuotaSettings } from './settings.ts';
-import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota } from './store.ts';
+import type { LeaseAnswer, LeaseAsk } from './store.ts';
+import { StoreNews } from './store-news.ts';
 
 /** A store answers or fails sooner; then the gate looks again. */
 const PATIENCE_MS = 600;
-/** Slots that nobody used for so long are given back. */
-const IDLE_MS = 150;
-/** So long they are kept for requests that are out, whose callers may come again. */
+/** So long slots are kept for requests that are out, whose callers may come again. */
 const IDLE_WITH_REQUESTS_MS = 1000;
 /** A lease that was used up as fast as this is followed by one of twice its size. */
 const FAST_MS = 1000;
 /** More requests than these are not in flight at a window's end. */
 const MOST_LATE = 256;
-
-/** For whom a borrower borrows. */
-export interface BorrowerOwner {
-  now(): number;
-  /** How many wait for a slot. */
-  waiting(): number;
-  /** There may be other slots now. */
-  changed(): void;
-  /** Another process met a closed gate. */
-  closed(untilMs: number): void;
-}
 
 /** What became of a request. */
 export interface HeardAnswer {
@@ -36,16 +25,6 @@ export interface HeardAnswer {
   sentAtMs: number;
   /** Until when the gate is closed now, if it is. */
   closedUntilMs: number | undefined;
-}
-
-/** What a borrower is made of. */
-export interface BorrowerStart {
-  settings: QuotaSettings;
-  store: Pick<QuotaStore, 'processes' | 'isNear'>;
-  /** A promise where the key has to be asked for. */
-  join: () => SharedQuota | Promise<SharedQuota>;
-  owner: BorrowerOwner;
-  warn: (message: string) => void;
 }
 
 /**
@@ -58,7 +37,8 @@ export class Borrower {
   readonly #heard: HeardQuota;
   #lease = noLease();
   #isLocal = false;
-  #hasFailed = false;
+  readonly #news: StoreNews;
+  readonly #idle: IdleWatch;
   #isAsking = false;
   // When to ask again, and what the wait until then is for.
   #askAtMs = Number.NEGATIVE_INFINITY;
@@ -73,16 +53,14 @@ export class Borrower {
   // When the window ended of which slots were held last, and what requests from before were told since then.
   #lastEndMs = Number.NEGATIVE_INFINITY;
   #late: LeaseAsk['late'] = [];
-  #usedAtMs = Number.NEGATIVE_INFINITY;
-  #stopWatch: (() => void) | undefined;
   #closedUntilMs = Number.NEGATIVE_INFINITY;
   #members: number | undefined;
-  // Told with the next request.
-  #news: { state: 'local' | 'shared'; reason?: string } | undefined;
 
   constructor(start: BorrowerStart) {
     this.#start = start;
     this.#heard = new HeardQuota(start.settings);
+    this.#news = new StoreNews(start.warn);
+    this.#idle = new IdleWatch((sinceMs) => this.#isWorthKeeping(sinceMs));
   }
 
   tighten(settings: QuotaSettings): void {
@@ -100,9 +78,9 @@ export class Borrower {
 
   /** A request leaves. */
   use(call: Call, nowMs: number): void {
-    this.#tell(call);
+    this.#news.tell(call);
     this.#unanswered++;
-    this.#usedAtMs = nowMs;
+    this.#idle.touch(nowMs);
     this.#lease.use();
   }
 
@@ -110,7 +88,7 @@ export class Borrower {
   unused(): void {
     this.#unanswered--;
     this.#lease.giveBack();
-    this.#watch();
+    this.#idle.watch();
   }
 
   lost(nowMs: number): void {
@@ -221,7 +199,7 @@ export class Borrower {
     const { owner } = this.#start;
     if (answer.reason === 'lost') return this.#fail('it was restarted empty', owner.now());
     this.#members = Math.max(answer.members, 1);
-    this.#recover();
+    this.#news.recover();
     if (answer.granted > 0) return this.#hold(answer, askedAtMs);
     this.#askAtMs = owner.now() + answer.waitMs;
     if (answer.reason !== 'closed') return;
@@ -235,27 +213,25 @@ export class Borrower {
     this.#late = [];
     this.#granted = answer.granted;
     this.#grantedAtMs = askedAtMs;
-    this.#usedAtMs = askedAtMs;
+    this.#idle.touch(askedAtMs);
     this.#askAtMs = Number.NEGATIVE_INFINITY;
     this.#isProbe = answer.reason === 'probe';
-    this.#watch();
-  }
-
-  #recover(): void {
-    if (!this.#hasFailed) return;
-    this.#hasFailed = false;
-    this.#news = { state: 'shared' };
+    this.#idle.watch();
   }
 
   #fail(failure: unknown, nowMs: number): void {
-    const { warn } = this.#start;
     this.#isLocal = true;
     this.#takePart(nowMs);
-    if (this.#hasFailed) return;
-    this.#hasFailed = true;
-    const reason = failure instanceof Error ? failure.message : String(failure);
-    this.#news = { state: 'local', reason };
-    warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+    this.#news.fail(failure);
+  }
+
+  /** Gives slots back that lie idle. */
+  #isWorthKeeping(sinceMs: number): boolean {
+    const nowMs = this.#start.owner.now();
+    if (this.#isLocal || this.#lease.free(nowMs) === 0) return false;
+    if (this.#start.owner.waiting() > 0 || nowMs - sinceMs < (this.#unanswered > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS)) return true;
+    this.#report(nowMs);
+    return false;
   }
 
   #takePart(nowMs: number): void {
@@ -263,26 +239,6 @@ export class Borrower {
     const processes = this.#start.store.processes ?? this.#members;
     this.#lease = localShare({ plan: this.#heard.plan, minute, processes }, nowMs);
     this.#askAtMs = this.#lease.endsAtMs;
-  }
-
-  #tell(call: Call): void {
-    const news = this.#news;
-    if (!news) return;
-    this.#news = undefined;
-    call.tell('quotaStore', (event) => ({ ...event, ...news }));
-  }
-
-  /** Looks now and then whether slots lie idle, and gives them back; one timer, and none without slots. */
-  #watch(): void {
-    this.#stopWatch ??= startTimer(IDLE_MS, () => {
-      this.#stopWatch = undefined;
-      const { owner } = this.#start;
-      const nowMs = owner.now();
-      if (this.#isLocal || this.#lease.free(nowMs) === 0) return;
-      const idleMs = owner.waiting() > 0 ? Number.POSITIVE_INFINITY : this.#unanswered > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
-      if (nowMs - this.#usedAtMs >= idleMs) this.#report(nowMs);
-      else this.#watch();
-    });
   }
 }
 

@@ -1,3 +1,4 @@
+import { add, dropBelow, firstSlotMs, type SlotCounts, slotOf, sum } from './slot-counts.ts';
 import type { HeardWindow, LeaseAnswer, LeaseAsk } from './store.ts';
 
 const MINUTE_MS = 60_000;
@@ -48,8 +49,8 @@ export interface LeaseBook {
   turnedAtMs: number;
   sinceTurn: number;
   /** Slots granted in each twelfth of a minute, and in each hour. */
-  minuteSlots: Record<string, number>;
-  daySlots: Record<string, number>;
+  minuteSlots: SlotCounts;
+  daySlots: SlotCounts;
   /** The processes that asked since the window began. */
   members: Record<string, BookMember>;
 }
@@ -246,27 +247,4 @@ function isKnown(book: LeaseBook, nowMs: number): boolean {
 function forgetOld(book: LeaseBook, nowMs: number): void {
   dropBelow(book.minuteSlots, slotOf(nowMs, SLOT_MS) - MINUTE_SLOTS);
   dropBelow(book.daySlots, slotOf(nowMs, HOUR_MS) - DAY_SLOTS);
-}
-
-function dropBelow(slots: Record<string, number>, first: number): void {
-  for (const slot of Object.keys(slots)) if (Number(slot) < first) delete slots[slot];
-}
-
-function slotOf(nowMs: number, slotMs: number): number {
-  return Math.floor(nowMs / slotMs);
-}
-
-function add(counts: Record<string, number>, name: string | number, more: number): void {
-  counts[name] = Math.max(0, (counts[name] ?? 0) + more);
-}
-
-function sum(slots: Record<string, number>): number {
-  return Object.values(slots).reduce((total, granted) => total + granted, 0);
-}
-
-/** When the oldest slot that holds anything leaves the rolling count. */
-function firstSlotMs(slots: Record<string, number>, slotMs: number, kept: number): number {
-  const filled = Object.entries(slots).filter(([, granted]) => granted > 0);
-  const first = Math.min(...filled.map(([slot]) => Number(slot)));
-  return Number.isFinite(first) ? (first + kept + 1) * slotMs : 0;
 }

@@ -1,6 +1,6 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { rm, writeFile } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { type ServedSandbox, serveSandbox } from '../../../src/node/serve.ts';
 import { buildCli } from './build-cli.ts';
 
@@ -100,7 +100,13 @@ function runOnce(
   { file, killWhen }: { file: string; killWhen: { requests: number; ms: number } | undefined },
 ): Promise<number | null> {
   const child = spawn(process.execPath, [file, 'sync', job.csv, '--journal', job.journal, '--concurrency', '4', '--allow-negative'], {
-    env: { ...process.env, PETSTORE_BASE_URL: job.served.url, PETSTORE_API_KEY: job.served.keys.business, PETSTORE_PLAN: 'unlimited' },
+    env: {
+      ...process.env,
+      PETSTORE_BASE_URL: job.served.url,
+      PETSTORE_API_KEY: job.served.keys.business,
+      PETSTORE_PLAN: 'unlimited',
+      XDG_STATE_HOME: dirname(job.journal),
+    },
     stdio: 'ignore',
   });
   const stopWatching = killWhen ? killLater(child, job, killWhen) : () => {};

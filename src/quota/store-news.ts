@@ -1,0 +1,36 @@
+import type { Call } from '../call.ts';
+import type { ClientEvents } from '../events.ts';
+
+type News = Pick<ClientEvents['quotaStore'], 'state' | 'reason'>;
+
+/** Tells once that the store failed, and once that it is back: as a warning at once, as an event with the next request. */
+export class StoreNews {
+  readonly #warn: (message: string) => void;
+  #hasFailed = false;
+  #news: News | undefined;
+
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn;
+  }
+
+  fail(failure: unknown): void {
+    if (this.#hasFailed) return;
+    const reason = failure instanceof Error ? failure.message : String(failure);
+    this.#hasFailed = true;
+    this.#news = { state: 'local', reason };
+    this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+  }
+
+  recover(): void {
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    this.#news = { state: 'shared' };
+  }
+
+  tell(call: Call): void {
+    const news = this.#news;
+    if (!news) return;
+    this.#news = undefined;
+    call.tell('quotaStore', (event) => ({ ...event, ...news }));
+  }
+}
