@@ -27,7 +27,7 @@ test('README tells the defaults that the options have', () => {
   const { call, fetch, ...client } = resolveOptions({ apiKey: 'key', baseUrl: 'https://shop.example/v1' });
   const resolved = { ...client, ...call, fetch: 'globalThis.fetch', environment: "'production'", int64: `'${client.int64}'` };
   const named = new Map(Object.entries(resolved).map(([name, value]) => [name, String(value)]));
-  const unset = new Set(['required', 'none', 'false', 'this process’s memory', 'learned from the headers, free until then']);
+  const unset = new Set(['required', 'none', 'false', "this process's memory", 'learned from the headers, free until then']);
   const told = options.filter(([, value = '']) => !unset.has(value));
   expect(told.map(([name = '']) => [name, named.get(name)])).toEqual(told.map(([name, value]) => [name, value]));
 });

@@ -14,24 +14,26 @@ export interface Sample {
   prints: string[];
 }
 
-const CLIENT = "import { PetStoreClient } from 'petstore-inventory';\nconst petstore = new PetStoreClient();\n";
+const FROM_VARIABLES = "import { PetStoreClient } from 'petstore-inventory';\nconst petstore = new PetStoreClient();\n";
 
-/** The blocks of a document in one language, in their order. */
-export function samplesOf(document: string, language = 'ts'): Sample[] {
+/** The blocks of a document in one language, in their order; those without a client are given one, unless another text is given. */
+export function samplesOf(document: string, language = 'ts', before?: string): Sample[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
-  const fences = text.matchAll(new RegExp(`^\`\`\`${language}\\n(?<code>.*?)^\`\`\`$`, 'gms'));
-  return Array.from(fences, ({ index, groups }) => {
-    const code = groups?.code ?? '';
+  const fences = Array.from(text.matchAll(new RegExp(`^\`\`\`${language}\\n(?<code>.*?)^\`\`\`$`, 'gms')));
+  const given = before ?? (document === 'README.md' ? (fences[0]?.groups?.code ?? '') : FROM_VARIABLES);
+  return fences.map(({ index, groups }) => {
     const line = text.slice(0, index).split('\n').length;
-    return {
-      place: `${document}:${line}`,
-      code: language === 'ts' ? withClient(code) : code,
-      prints: Array.from(code.matchAll(/\/\/ → (.*)$/gm), ([, printed = '']) => printed),
-    };
+    const shown = groups?.code ?? '';
+    const code = language === 'ts' ? withClient(shown, given) : shown;
+    return { place: `${document}:${line}`, code, prints: outputsOf(shown).length === 0 ? [] : outputsOf(code) };
   });
 }
 
-/** The documents say that `petstore` is `new PetStoreClient()` where a sample makes none. */
-function withClient(code: string): string {
-  return /\bpetstore\b(?!-)/.test(code) && !/\bpetstore = /.test(code) ? CLIENT + code : code;
+function outputsOf(code: string): string[] {
+  return Array.from(code.matchAll(/\/\/ → (.*)$/gm), ([, printed = '']) => printed);
+}
+
+/** What a document says that it was given where a sample makes no client: the README its first sample, the others a client. */
+function withClient(code: string, given: string): string {
+  return /\bpetstore\b(?!-)/.test(code) && !/\bpetstore = /.test(code) ? given + code : code;
 }
