@@ -11,6 +11,8 @@ import {
   type RateLimit,
   type Reply,
   type RequestOptions,
+  type SyncItemError,
+  type SyncReport,
 } from 'petstore-inventory';
 import { describe, expectTypeOf, test } from 'vitest';
 
@@ -168,4 +170,18 @@ test('quota has dates or nothing', () => {
   expectTypeOf(petstore.quota).toEqualTypeOf<Quota>();
   expectTypeOf(petstore.quota.closedUntil).toEqualTypeOf<Date | undefined>();
   expectTypeOf(petstore.quota.minute.resetAt).toEqualTypeOf<Date | undefined>();
+});
+
+test('a failed pet of a report narrows by its kind', () => {
+  const narrow = ({ error }: SyncReport['failed'][number]) => {
+    switch (error.kind) {
+      case 'sync':
+        return expectTypeOf(error).toEqualTypeOf<SyncItemError>();
+      case 'unexpected-status':
+        return expectTypeOf(error.location).toEqualTypeOf<string | undefined>();
+      default:
+        return expectTypeOf(error).toExtend<PetStoreFailure>();
+    }
+  };
+  expectTypeOf(narrow).toBeFunction();
 });

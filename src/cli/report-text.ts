@@ -1,5 +1,5 @@
-import { describeError } from '../sync/failure.ts';
 import type { FailedUpdate, SyncReport } from '../sync/index.ts';
+import { recordError } from '../sync/recorded-error.ts';
 import { counted } from './duration.ts';
 import { jsonText } from './json-text.ts';
 
@@ -7,7 +7,7 @@ import { jsonText } from './json-text.ts';
 const NAMED = 20;
 
 export function reportJson(report: SyncReport): string {
-  const failed = report.failed.map(({ petId, quantity, error }) => ({ petId, quantity, error: describeError(error) }));
+  const failed = report.failed.map(({ petId, quantity, error }) => ({ petId, quantity, error: recordError(error) }));
   return `${jsonText({ ...report, failed })}\n`;
 }
 

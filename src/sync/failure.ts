@@ -1,4 +1,4 @@
-import type { UpdateOutcome } from '../errors.ts';
+import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
 /** What ends a run before everything is sent. */
@@ -39,27 +39,18 @@ export function isFinal(error: unknown): boolean {
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
 
-/** What was thrown, as an Error. */
-export function asError(thrown: unknown): Error {
-  return thrown instanceof Error ? thrown : new SyncItemError(`Cannot update: ${String(thrown)}`, { kind: 'unknown', cause: thrown });
-}
+/** Why an update failed: an error of the client, or one of the synchronisation itself. */
+export type UpdateFailure = PetStoreFailure | SyncItemError;
 
-/** The part of an error that a journal keeps. */
-export function describeError(error: Error): {
-  name: string;
-  kind: string;
-  message: string;
-  code?: string;
-  status?: number;
-  reason?: string;
-} {
-  const { code, status, reason } = { code: field(error, 'code'), status: field(error, 'status'), reason: field(error, 'reason') };
-  return {
-    name: error.name,
-    kind: String(field(error, 'kind') ?? 'unknown'),
-    message: error.message.slice(0, 4096),
+/** What an update threw, as a failure; only a client of another make throws what is none. */
+export function asFailure(thrown: unknown): UpdateFailure {
+  if (isPetStoreError(thrown)) return thrown;
+  const [code, status] = [field(thrown, 'code'), field(thrown, 'status')];
+  return new SyncItemError(`Cannot update: ${thrown instanceof Error ? thrown.message : String(thrown)}`, {
+    reason: 'thrown',
+    outcome: outcomeOf(thrown),
+    cause: thrown,
     ...(typeof code === 'string' && { code }),
     ...(typeof status === 'number' && { status }),
-    ...(typeof reason === 'string' && { reason }),
-  };
+  });
 }

@@ -2,8 +2,8 @@ import { InvalidArgumentError } from '../errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type Journal, JournalError } from './journal.ts';
 import { JOB_PREFIX, type JournalRecord, parseRecord, RUN_PREFIX } from './journal-record.ts';
+import { restoreError } from './recorded-error.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
-import { SyncItemError } from './sync-item-error.ts';
 
 /** What a journal says of a job: nothing yet, begun, or finished. */
 export interface History {
@@ -81,8 +81,8 @@ function takeOverPet(record: PetRecord, job: StockJob): void {
   }
 }
 
-function restoreFailure({ petId, quantity, error: { message, ...details } }: Extract<PetRecord, { type: 'failed' }>): FailedUpdate {
-  return { petId, quantity, error: new SyncItemError(message, details) };
+function restoreFailure({ petId, quantity, error }: Extract<PetRecord, { type: 'failed' }>): FailedUpdate {
+  return { petId, quantity, error: restoreError(error, petId) };
 }
 
 function named(journal: Journal): string {

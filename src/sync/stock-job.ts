@@ -1,4 +1,5 @@
 import type { PetId } from '../contract/models.ts';
+import type { PetStoreFailure } from '../errors.ts';
 import { SyncItemError } from './sync-item-error.ts';
 import type { WantedEntry, WantedStock } from './wanted-stock.ts';
 
@@ -18,8 +19,8 @@ export interface Change {
 export interface FailedUpdate {
   petId: PetId;
   quantity: number;
-  /** One of this package's errors, or a `SyncItemError`. */
-  error: Error;
+  /** One of the client's errors, or a `SyncItemError`: `switch (error.kind)` tells which. */
+  error: PetStoreFailure | SyncItemError;
 }
 
 /** How far each wanted pet is, told by a journal, by the service's list, and by the answers to updates. */

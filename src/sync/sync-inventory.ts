@@ -1,10 +1,11 @@
-import { describeError, type StopReason, stopReason } from './failure.ts';
+import { type StopReason, stopReason } from './failure.ts';
 import type { InventoryClient } from './inventory-client.ts';
 import { JobLog } from './job-log.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
+import { recordError } from './recorded-error.ts';
 import { type History, replay } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import { type FailedUpdate, StockJob } from './stock-job.ts';
@@ -102,7 +103,7 @@ function* endListing(job: StockJob): Generator<JournalRecord> {
 }
 
 function failedRecord({ petId, quantity, error }: FailedUpdate): JournalRecord {
-  return { type: 'failed', petId, quantity, error: describeError(error) };
+  return { type: 'failed', petId, quantity, error: recordError(error) };
 }
 
 function* closingRecords(job: StockJob): Generator<JournalRecord> {

@@ -1,9 +1,7 @@
 import type { UpdateOutcome } from '../errors.ts';
 
-/** Why a pet failed without a request, or what a journal tells of an earlier request. */
+/** What is known of a `SyncItemError` besides its message. */
 export interface SyncItemErrorDetails {
-  name?: string | undefined;
-  kind?: string | undefined;
   code?: string | undefined;
   status?: number | undefined;
   reason?: string | undefined;
@@ -12,23 +10,20 @@ export interface SyncItemErrorDetails {
 }
 
 /**
- * A failure of one pet that comes from the synchronisation itself: `reason` is `conflict` (a doubtful update was resumed, and the
- * pet stands at neither of its quantities) or `duplicate` (the service lists the pet twice).
- *
- * A failure that was read from a journal comes back as one too, with the `name`, `kind`, `code`, `status` and message that it had.
+ * A failure of one pet that is none of the service's: `reason` is `conflict` (a doubtful update was resumed, and the pet stands at
+ * neither of its quantities), `duplicate` (the service lists the pet twice) or `thrown` (a client that is no `PetStoreClient` threw
+ * `cause`).
  */
 export class SyncItemError extends Error {
-  override readonly name: string;
-  readonly kind: string;
+  override readonly name = 'SyncItemError';
+  readonly kind = 'sync';
   readonly code: string | undefined;
   readonly status: number | undefined;
   readonly reason: string | undefined;
   readonly outcome: UpdateOutcome | undefined;
 
-  constructor(message: string, details: SyncItemErrorDetails) {
+  constructor(message: string, details: SyncItemErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
-    this.name = details.name ?? 'SyncItemError';
-    this.kind = details.kind ?? 'sync';
     this.code = details.code ?? details.reason;
     this.status = details.status;
     this.reason = details.reason;

@@ -1,7 +1,8 @@
-import { asError, describeError, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
+import { asFailure, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
 import type { InventoryClient } from './inventory-client.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
+import { recordError } from './recorded-error.ts';
 import type { Change, StockJob } from './stock-job.ts';
 
 /** What a run of updates works with. */
@@ -97,9 +98,9 @@ export class UpdateRun {
 
   #fail({ petId, row, to }: Change, thrown: unknown): void {
     const { job, log } = this.#parts;
-    const error = asError(thrown);
+    const error = asFailure(thrown);
     job.fail(row, { petId, quantity: to, error });
-    if (isFinal(thrown)) log.note({ type: 'failed', petId, quantity: to, error: describeError(error) });
+    if (isFinal(thrown)) log.note({ type: 'failed', petId, quantity: to, error: recordError(error) });
     else this.#openFailures += 1;
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { AuthenticationError } from '../../src/errors.ts';
+import { AuthenticationError, BadRequestError } from '../../src/errors.ts';
 import { JournalError, syncInventory } from '../../src/sync/index.ts';
 import { FakeStore, pets, type Treatment } from './support/fake-store.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
@@ -37,6 +37,7 @@ describe('a journal', () => {
     expect(second.failed).toMatchObject([
       { petId: 2, quantity: 7, error: { name: 'BadRequestError', kind: 'bad-request', code: 'refused', status: 400 } },
     ]);
+    expect(second.failed[0]?.error).toBeInstanceOf(BadRequestError);
     expect(second.failed[0]?.error.message).toBe(first.failed[0]?.error.message);
     expect(store.requests).toHaveLength(3);
   });

@@ -86,7 +86,7 @@ describe('syncInventory', () => {
   test('reports what was thrown even when it is no Error', async () => {
     const store = new FakeStore([[1, 5]], { treat: () => ({ reject: 'odd' }) });
     const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
-    expect(report.failed[0]?.error.message).toBe('Cannot update: odd');
+    expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: 'Cannot update: odd', cause: 'odd' });
   });
 
   test('asks for nothing when nothing is wanted', async () => {
