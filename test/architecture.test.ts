@@ -26,7 +26,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'inventory-stream': ['contract', 'errors', 'operations'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'retry', 'transport'],
   client: [...SERVICE, 'inventory-stream', 'operations', 'options', 'order', 'pipeline', 'quota', 'transport'],
-  sync: ['contract', 'errors', 'clock'],
+  sync: ['contract', 'errors', 'clock', 'options'],
   index: ['client', 'contract', 'errors', 'events', 'inventory-stream', 'options', 'pipeline', 'quota', 'sync'],
   // The fake must not share the client's mistakes.
   sandbox: ['contract'],

@@ -5,6 +5,7 @@ import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
 import { StockJob } from './stock-job.ts';
+import { checkOptions } from './sync-options.ts';
 
 /** What a synchronisation would do. */
 export interface SyncPlan {
@@ -41,13 +42,16 @@ export interface PlanOptions {
  * Tells what `syncInventory` would do, for the price of one list.
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`; nothing was sent.
+ * @throws ConfigurationError for an option that is unknown or bad.
  * @throws PetStoreError when the list cannot be had.
  * @example
  * const petstore = new PetStoreClient({ apiKey, baseUrl });
  * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: 5 }]);
  * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`);
  */
-export async function planSync(client: InventoryClient, wanted: Wanted, { signal, now = Date.now }: PlanOptions = {}): Promise<SyncPlan> {
+export async function planSync(client: InventoryClient, wanted: Wanted, options: PlanOptions = {}): Promise<SyncPlan> {
+  checkOptions(options, ['signal', 'now']);
+  const { signal, now = Date.now } = options;
   const job = new StockJob(await readWanted(wanted, signal));
   signal?.throwIfAborted();
   if (job.needsList) await readList(client, job, { signal, progress: new ProgressReporter(client, { now }) });

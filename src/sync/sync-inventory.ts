@@ -9,7 +9,7 @@ import { recordError } from './recorded-error.ts';
 import { type History, replay } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import { type FailedUpdate, StockJob } from './stock-job.ts';
-import { type ReviewedChange, resolveConcurrency, type SyncOptions } from './sync-options.ts';
+import { type ReviewedChange, resolveSyncOptions, type SyncOptions } from './sync-options.ts';
 import { UpdateRun } from './update-run.ts';
 
 /**
@@ -19,6 +19,7 @@ import { UpdateRun } from './update-run.ts';
  * All calls have low priority, so that others pass.
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job or another store; nothing was sent.
+ * @throws ConfigurationError for an option that is unknown or bad; nothing was sent.
  * @throws JournalError when the journal cannot be read or written.
  * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
  * @example
@@ -26,14 +27,14 @@ import { UpdateRun } from './update-run.ts';
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
  * console.log(`${report.updated} updated, ${report.missing.length} missing`);
  */
-export async function syncInventory(client: InventoryClient, wanted: Wanted, options: SyncOptions = {}): Promise<SyncReport> {
-  const concurrency = resolveConcurrency(options.concurrency);
+export async function syncInventory(client: InventoryClient, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
+  const options = resolveSyncOptions(given);
   const job = new StockJob(await readWanted(wanted, options.signal));
   if (options.signal?.aborted) return reportOf(job, 'abort');
   try {
     const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl }));
     if (history?.isFinished) return finishedReport(job);
-    return await runJob({ client, job, history, options, concurrency });
+    return await runJob({ client, job, history, options });
   } finally {
     await options.journal?.close?.();
   }
@@ -43,12 +44,11 @@ interface JobParts {
   client: InventoryClient;
   job: StockJob;
   history: History | undefined;
-  options: SyncOptions;
-  concurrency: number;
+  options: SyncOptions & { concurrency: number };
 }
 
-async function runJob({ client, job, history, options, concurrency }: JobParts): Promise<SyncReport> {
-  const { signal, dryRun = false, now = Date.now } = options;
+async function runJob({ client, job, history, options }: JobParts): Promise<SyncReport> {
+  const { signal, concurrency, dryRun = false, now = Date.now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
   const progress = new ProgressReporter(client, { onProgress: options.onProgress, now });
   progress.begin(job);

@@ -1,4 +1,4 @@
-import { ConfigurationError } from '../errors.ts';
+import { badOption, hasMethods, numberOption, refuseUnknown } from '../options/rules.ts';
 import type { Journal } from './journal.ts';
 import type { SyncProgress } from './progress.ts';
 
@@ -40,10 +40,28 @@ export interface SyncOptions {
 const DEFAULT_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 1000;
 
-/** @throws ConfigurationError for a `concurrency` out of range. */
-export function resolveConcurrency(concurrency: number = DEFAULT_CONCURRENCY): number {
-  if (Number.isInteger(concurrency) && concurrency >= 1 && concurrency <= MAX_CONCURRENCY) return concurrency;
-  throw new ConfigurationError(`Cannot use ${concurrency} as \`concurrency\`: it must be an integer from 1 to ${MAX_CONCURRENCY}`, {
-    option: 'concurrency',
-  });
+const SYNC_OPTIONS = ['dryRun', 'journal', 'concurrency', 'signal', 'onProgress', 'review', 'now'] as const;
+
+/** Checks what the caller gave and fills in the concurrency. @throws ConfigurationError that names the option */
+export function resolveSyncOptions(options: SyncOptions): SyncOptions & { concurrency: number } {
+  checkOptions(options, SYNC_OPTIONS);
+  const { dryRun, journal } = options;
+  if (dryRun !== undefined && typeof dryRun !== 'boolean') throw badOption('dryRun', 'true or false', { shown: dryRun });
+  if (journal !== undefined && !hasMethods(journal, ['read', 'append']))
+    throw badOption('journal', 'a journal, such as fileJournal(path) of petstore-inventory/node gives', { shown: journal });
+  const rule = { min: 1, max: MAX_CONCURRENCY, integer: true };
+  return { ...options, concurrency: numberOption('concurrency', options.concurrency, DEFAULT_CONCURRENCY, rule) };
+}
+
+/** @throws ConfigurationError for a name that is not among `known`, and for what is no function or no signal where one is asked for */
+export function checkOptions(options: object, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object', { shown: options });
+  refuseUnknown(options, known);
+  for (const name of ['onProgress', 'review', 'now']) {
+    const value: unknown = Reflect.get(options, name);
+    if (value !== undefined && typeof value !== 'function') throw badOption(name, 'a function', { shown: value });
+  }
+  const signal: unknown = Reflect.get(options, 'signal');
+  if (signal !== undefined && !hasMethods(signal, ['throwIfAborted', 'addEventListener']))
+    throw badOption('signal', 'an AbortSignal', { shown: signal });
 }

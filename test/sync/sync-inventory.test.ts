@@ -89,6 +89,19 @@ describe('syncInventory', () => {
     expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: 'Cannot update: odd', cause: 'odd' });
   });
 
+  test.each([
+    [{ dryrun: true }, 'dryrun', 'the options are dryRun, journal, concurrency, signal, onProgress, review, now'],
+    [{ dryRun: 'no' }, 'dryRun', 'it must be true or false'],
+    [{ journal: 'x.journal' }, 'journal', 'such as fileJournal(path) of petstore-inventory/node gives'],
+    [{ review: true }, 'review', 'it must be a function'],
+    [{ signal: {} }, 'signal', 'it must be an AbortSignal'],
+  ])('refuses the options %o, and asks for nothing', async (options, option, message) => {
+    const store = new FakeStore([[1, 5]]);
+    const run = Reflect.apply(syncInventory, undefined, [store, [{ petId: 1, quantity: 6 }], options]);
+    await expect(run).rejects.toMatchObject({ kind: 'configuration', option, message: expect.stringContaining(message) });
+    expect(store.requests).toEqual([]);
+  });
+
   test('asks for nothing when nothing is wanted', async () => {
     const store = new FakeStore(pets(3, 5));
     expect(await syncInventory(store, [])).toEqual(NOTHING);
@@ -279,6 +292,11 @@ describe('a bad entry', () => {
 });
 
 describe('planSync', () => {
+  test('refuses an option that it does not have', async () => {
+    const plan = Reflect.apply(planSync, undefined, [new FakeStore([]), [], { concurrency: 3 }]);
+    await expect(plan).rejects.toMatchObject({ option: 'concurrency', message: expect.stringContaining('the options are signal, now') });
+  });
+
   test('tells changes, counts and cost for the price of one list', async () => {
     const resetAt = new Date(90_000);
     const quota = { minute: { limit: 2, remaining: 1, resetAt }, day: { limit: 100, remaining: 3, resetAt: new Date(86_400_000) } };
