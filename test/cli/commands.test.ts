@@ -174,12 +174,24 @@ describe('petstore quota', () => {
     const before = served.sandbox.requests.length;
     const { code, out } = await run(['quota']);
     expect(code).toBe(0);
-    expect(out).toMatch(/^minute {2}\d+ of 300 left, resets in \d+ s \(.*Z\)\nday {5}\d+ of 10000 left/);
+    expect(out).toMatch(/^minute {2}\d+ of 300 left, resets in \d+ s \(.*Z\)\nday {5}unknown \(at most \d+ of 10000\)\n$/);
     expect(served.sandbox.requests.length - before).toBe(1);
   });
 
-  test('writes JSON', async () => {
-    expect(JSON.parse((await run(['quota', '--json'])).out)).toMatchObject({ minute: { limit: 300 } });
+  test('writes JSON, where what no header told is null', async () => {
+    expect(JSON.parse((await run(['quota', '--json'])).out)).toMatchObject({
+      minute: { limit: 300, remaining: expect.any(Number) },
+      day: { limit: 10_000, remaining: null, atMost: expect.any(Number) },
+    });
+  });
+
+  test('tells nothing where no header says anything', async () => {
+    const headers = { 'x-ratelimit-limit': null, 'x-ratelimit-remaining': null, 'x-ratelimit-reset': null };
+    const silent = await serveSandbox({ faults: [{ headers }] });
+    vi.stubEnv('PETSTORE_BASE_URL', silent.url);
+    vi.stubEnv('PETSTORE_API_KEY', silent.keys.pro);
+    expect((await run(['quota'])).out).toBe('minute  unknown\nday     unknown\n');
+    await silent.close();
   });
 });
 

@@ -11,8 +11,7 @@ export async function quota(options: CommonOptions, terminal: Terminal): Promise
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     await askOnce(client, signal);
-    const known = client.quota;
-    await writeText(terminal.stdout, options.json ? `${JSON.stringify(known)}\n` : describe(known, terminal.now()));
+    await writeText(terminal.stdout, textOf(client.quota, options, terminal.now()));
   } finally {
     stopListening();
     client.close();
@@ -25,13 +24,34 @@ async function askOnce(client: Client, signal: AbortSignal): Promise<void> {
   for await (const _batch of client.streamInventory({ signal }).batches()) break;
 }
 
-function describe({ minute, day, closedUntil }: SyncQuota, nowMs: number): string {
-  const closed = closedUntil && closedUntil.getTime() > nowMs ? `nothing can be sent for ${duration(closedUntil.getTime() - nowMs)}\n` : '';
+/** What an answer told of a window, or the most that can be left of it: others may use the key. */
+interface Known {
+  limit: number | undefined;
+  /** Null where no answer told it. */
+  remaining: number | null;
+  atMost?: number | undefined;
+  resetAt?: Date | undefined;
+}
+
+/** A window without a reset is one that no header spoke of. */
+function knownOf({ limit, remaining, resetAt }: SyncQuotaWindow, hasHeard: boolean): Known {
+  if (resetAt !== undefined) return { limit, remaining: remaining ?? null, resetAt };
+  return hasHeard ? { limit, remaining: null, atMost: remaining } : { limit: undefined, remaining: null };
+}
+
+function textOf(quota: SyncQuota, { json }: CommonOptions, nowMs: number): string {
+  const hasHeard = quota.minute.resetAt !== undefined || quota.day.resetAt !== undefined;
+  const [minute, day] = [knownOf(quota.minute, hasHeard), knownOf(quota.day, hasHeard)];
+  if (json) return `${JSON.stringify({ minute, day, closedUntil: quota.closedUntil })}\n`;
+  const closedMs = (quota.closedUntil?.getTime() ?? 0) - nowMs;
+  const closed = closedMs > 0 ? `nothing can be sent for ${duration(closedMs)}\n` : '';
   return `${describeWindow('minute', minute, nowMs)}${describeWindow('day', day, nowMs)}${closed}`;
 }
 
-function describeWindow(name: string, { limit, remaining, resetAt }: SyncQuotaWindow, nowMs: number): string {
-  const left = limit === undefined ? 'not known' : `${remaining ?? '?'} of ${limit} left`;
+function describeWindow(name: string, { limit, remaining, atMost, resetAt }: Known, nowMs: number): string {
+  const of = limit === undefined ? '' : ` of ${limit}`;
+  const bound = atMost === undefined ? '' : ` (at most ${atMost}${of})`;
+  const left = remaining === null ? `unknown${bound}` : `${remaining}${of} left`;
   const resets = resetAt ? `, resets in ${duration(Math.max(0, resetAt.getTime() - nowMs))} (${resetAt.toISOString()})` : '';
   return `${name.padEnd(8)}${left}${resets}\n`;
 }
