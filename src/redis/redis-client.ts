@@ -48,10 +48,15 @@ function isNodeRedis(client: unknown): client is NodeRedisClient {
   return hasMethods(client, ['evalSha', 'eval']);
 }
 
+/** Clients that have the listener. */
+const outliving = new WeakSet<object>();
+
 /** A node-redis client without a listener for its errors ends the process when Redis goes away; the store tells it as a warning. */
-function outliveErrors(client: object): void {
+export function outliveErrors(client: object): void {
   const on: unknown = Reflect.get(client, 'on');
-  if (typeof on === 'function') Reflect.apply(on, client, ['error', ignore]);
+  if (outliving.has(client) || typeof on !== 'function') return;
+  outliving.add(client);
+  Reflect.apply(on, client, ['error', ignore]);
 }
 
 function ofIoredis(client: IoredisClient): RedisScripts {

@@ -1,4 +1,5 @@
 import { badOption, hasMethods } from '../options/rules.ts';
+import { outliveErrors } from './redis-client.ts';
 
 interface IoredisSubscriber {
   readonly status: string;
@@ -19,7 +20,7 @@ export function listen(subscriber: RedisSubscriber, channel: string, hear: (mess
     const subscribeTo: unknown = Reflect.get(subscriber, 'on');
     if (typeof subscribeTo === 'function') Reflect.apply(subscribeTo, subscriber, [event, tell]);
   };
-  on('error', ignore);
+  outliveErrors(subscriber);
   if (!('isOpen' in subscriber)) on('message', (from, message) => from === channel && hear(String(message)));
   const subscribed = 'isOpen' in subscriber ? subscriber.subscribe(channel, hear) : subscriber.subscribe(channel);
   // Without it a closed gate is heard at the next lease; both libraries subscribe again by themselves.

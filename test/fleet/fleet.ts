@@ -1,8 +1,9 @@
 /**
  * Eight processes on one key over three full windows, and what the service and Redis saw of them.
  *
- *     npm exec -- node test/fleet/fleet.ts [ioredis|redis] [processes] [limit] [windowMs] [kill]
+ *     npm exec -- node test/fleet/fleet.ts [ioredis|redis|none] [processes] [limit] [windowMs] [windows] [kill]
  *
+ * `none`: without a store, by the headers alone.
  * `kill`: Redis is killed (SIGKILL) at a quarter of the second window and comes back empty half a window later.
  */
 import { setTimeout as sleep } from 'node:timers/promises';
@@ -11,9 +12,8 @@ import { RedisServer } from './redis-server.ts';
 import { type SeenWindow, windowsSeen } from './windows-seen.ts';
 import { startWorker } from './workers.ts';
 
-const WINDOWS = 3;
-const [, , library = 'ioredis', processesText = '8', limitText = '1000', windowText = '6000', mode] = process.argv;
-const [processes, limit, windowMs] = [Number(processesText), Number(limitText), Number(windowText)];
+const [, , library = 'ioredis', processesText = '8', limitText = '1000', windowText = '6000', windowsText = '3', mode] = process.argv;
+const [processes, limit, windowMs, windowCount] = [Number(processesText), Number(limitText), Number(windowText), Number(windowsText)];
 
 const redis = await RedisServer.start();
 const served = await serveSandbox({
@@ -23,7 +23,7 @@ const served = await serveSandbox({
   ban: false,
 });
 const firstTurnMs = Math.ceil((Date.now() + 2500) / windowMs) * windowMs;
-const untilMs = firstTurnMs + WINDOWS * windowMs;
+const untilMs = firstTurnMs + windowCount * windowMs;
 // More than the headers allow in a window, since the plan's own minute is longer than the window.
 const plan = { requestsPerMinute: limit * Math.ceil(60_000 / windowMs) };
 const workers = Array.from({ length: processes }, (_, index) =>
@@ -32,7 +32,7 @@ const workers = Array.from({ length: processes }, (_, index) =>
     apiKey: served.keys.fleet ?? '',
     petId: index + 1,
     plan,
-    redisUrl: redis.url,
+    ...(library !== 'none' && { redisUrl: redis.url }),
     library: library === 'redis' ? 'redis' : 'ioredis',
     processes,
     callers: 16,

@@ -10,12 +10,15 @@ export class RedisServer {
   readonly port: number;
   #child: ChildProcess | undefined;
 
-  private constructor(port: number) {
+  readonly #flags: readonly string[];
+
+  private constructor(port: number, flags: readonly string[]) {
     this.port = port;
+    this.#flags = flags;
   }
 
-  static async start(): Promise<RedisServer> {
-    const server = new RedisServer(await freePort());
+  static async start(flags: readonly string[] = []): Promise<RedisServer> {
+    const server = new RedisServer(await freePort(), flags);
     await server.restart();
     return server;
   }
@@ -25,7 +28,19 @@ export class RedisServer {
   }
 
   async restart(): Promise<void> {
-    const flags = ['--port', String(this.port), '--bind', '127.0.0.1', '--save', '', '--appendonly', 'no', '--loglevel', 'warning'];
+    const flags = [
+      '--port',
+      String(this.port),
+      '--bind',
+      '127.0.0.1',
+      '--save',
+      '',
+      '--appendonly',
+      'no',
+      '--loglevel',
+      'warning',
+      ...this.#flags,
+    ];
     this.#child = spawn('redis-server', flags, { stdio: 'ignore' });
     await this.ask('PING');
   }
