@@ -42,6 +42,11 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#releaser = new Releaser(this.#ledger.ceiling(this.#clock.now()), (most) => this.#release(most));
   }
 
+  /** Whether the service lets this key send at all. */
+  isOpen(): boolean {
+    return this.#ledger.closedUntilMs(this.#clock.now()) === undefined;
+  }
+
   /** What is known of the key's quota now. */
   get quota(): Quota {
     const nowMs = this.#clock.now();
@@ -222,8 +227,22 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#borrower?.lost(nowMs);
   }
 
-  unused(call: Call): void {
-    this.#ledger.unsend(this.#clock.now());
+  broken(call: Call, sending: Sending, failure: PetStoreError): void {
+    const nowMs = this.#clock.now();
+    this.#lastFailure = failure;
+    this.#ledger.break(sending, nowMs);
+    this.#tellGate(call, this.#ledger.closedUntilMs(nowMs));
+    this.#pump();
+  }
+
+  proven(call: Call, sending: Sending): void {
+    this.#ledger.prove(sending);
+    this.#tellGate(call, this.#ledger.closedUntilMs(this.#clock.now()));
+    this.#pump();
+  }
+
+  unused(call: Call, sending: Sending): void {
+    this.#ledger.unsend(sending, this.#clock.now());
     this.#borrower?.unused();
     this.left(call);
   }

@@ -2,7 +2,7 @@ import type { Answer } from '../contract/limits.ts';
 import type { WaitReason } from '../events.ts';
 import { Budget } from './budget.ts';
 import { Closing } from './closing.ts';
-import { Outage } from './outage.ts';
+import { isPromising, isServiceFailure, Outage } from './outage.ts';
 import { Outstanding, type Sending } from './outstanding.ts';
 import type { Quota } from './quota.ts';
 import { ServerClock } from './server-clock.ts';
@@ -113,14 +113,15 @@ export class Ledger {
 
   send(nowMs: number): Sending {
     this.#budget.send(nowMs);
+    const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, previousAtMs: this.#outstanding.lastSentAtMs };
     this.#outstanding.send(nowMs);
-    return { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined };
+    return sending;
   }
 
   /** The request was not sent after all. */
-  unsend(nowMs: number): void {
+  unsend(sending: Sending, nowMs: number): void {
     this.#budget.unsend(nowMs);
-    this.#outstanding.unsend();
+    this.#outstanding.unsend(sending);
   }
 
   /** No answer came; `isFailure` where the service or the network is to blame, and not an abort. */
@@ -129,8 +130,19 @@ export class Ledger {
     if (isFailure) this.#outage.fail(sending.atMs, nowMs);
   }
 
+  /** The body of an answer broke after its headers. */
+  break(sending: Sending, nowMs: number): void {
+    this.#outage.fail(sending.atMs, nowMs);
+  }
+
+  /** The service did what it promised with the headers of an answer. */
+  prove({ heardAtMs }: Sending): void {
+    if (heardAtMs !== undefined) this.#outage.succeed(heardAtMs);
+  }
+
   /** Learns from the headers of an answer. */
   hear(sending: Sending, answer: Answer, nowMs: number): void {
+    sending.heardAtMs = nowMs;
     this.#outstanding.hear(sending.atMs, nowMs);
     this.#hearClock(sending, answer, nowMs);
     this.#hearHealth(sending, answer, nowMs);
@@ -147,9 +159,11 @@ export class Ledger {
     this.#unknownSinceMs ??= nowMs;
   }
 
-  #hearHealth(sending: Sending, { status }: Answer, nowMs: number): void {
-    if (status >= 500 && status !== 501 && status !== 505) this.#outage.fail(sending.atMs, nowMs);
-    else this.#outage.succeed();
+  /** A good status is only half of an answer: whether its body comes too is told later. */
+  #hearHealth(sending: Sending, answer: Answer, nowMs: number): void {
+    if (isServiceFailure(answer)) this.#outage.fail(sending.atMs, nowMs);
+    else if (isPromising(answer)) this.#outage.hope(nowMs);
+    else this.#outage.succeed(nowMs);
   }
 
   #hearRefusal(sending: Sending, answer: Answer, nowMs: number): void {

@@ -1,8 +1,20 @@
+import type { Answer } from '../contract/limits.ts';
+
 /** So many failures in a row, over so long, are an outage. */
 const FAILURES = 3;
 const SPAN_MS = 500;
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 8000;
+
+/** Whether an answer is a failure of the service that may pass. */
+export function isServiceFailure({ status }: Pick<Answer, 'status'>): boolean {
+  return status >= 500 && status !== 501 && status !== 505;
+}
+
+/** Whether headers are good and a body is to follow, which may still break. */
+export function isPromising({ status }: Pick<Answer, 'status'>): boolean {
+  return status >= 200 && status < 300;
+}
 
 /** Whether the service is down, and when to ask it again. Pure: the time is a parameter. */
 export class Outage {
@@ -39,7 +51,14 @@ export class Outage {
     this.#probeAtMs = nowMs + this.#delayMs;
   }
 
-  succeed(): void {
+  /** The headers of a good answer are in, its body is not: it is waited for as long as for a probe, and then another one goes. */
+  hope(nowMs: number): void {
+    if (this.#sinceMs !== undefined) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
+  }
+
+  /** The service answered in full a request whose headers came at `heardAtMs`. What was answered before the outage says nothing new. */
+  succeed(heardAtMs: number): void {
+    if (this.#sinceMs !== undefined && heardAtMs < this.#sinceMs) return;
     this.#failures = 0;
     this.#sinceMs = undefined;
     this.#probeAtMs = 0;

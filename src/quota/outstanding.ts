@@ -3,6 +3,10 @@ export interface Sending {
   readonly atMs: number;
   /** Whether the budget was known when it was sent: a 429 is then a surprise. */
   readonly wasPlanned: boolean;
+  /** When the request before it was sent. */
+  readonly previousAtMs: number;
+  /** When the headers of its answer came. */
+  heardAtMs?: number;
 }
 
 /** A probe without an answer lets the next one go after this time, so that a stalled request holds nobody up; */
@@ -51,10 +55,10 @@ export class Outstanding {
     this.#lastSentAtMs = nowMs;
   }
 
-  /** The latest request did not leave after all. */
-  unsend(): void {
+  /** A request did not leave after all. */
+  unsend({ atMs, previousAtMs }: Sending): void {
     this.#unanswered--;
-    this.#lastSentAtMs = Number.NEGATIVE_INFINITY;
+    if (this.#lastSentAtMs === atMs) this.#lastSentAtMs = previousAtMs;
   }
 
   hear(sentAtMs: number, nowMs: number): void {

@@ -1,14 +1,21 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
+import { isPromising } from './outage.ts';
 import type { Sending } from './outstanding.ts';
 
 /** Who gave a ticket and hears what became of it. */
 export interface TicketOwner {
+  /** Whether requests may be sent at all. */
+  isOpen(): boolean;
   /** The headers of an answer are in. Gives when the gate opens again, if it is closed now. */
   heard(call: Call, sending: Sending, answer: Answer): number | undefined;
   lost(call: Call, sending: Sending, failure: PetStoreError | undefined): void;
-  unused(call: Call): void;
+  /** The body of an answer broke after its headers. */
+  broken(call: Call, sending: Sending, failure: PetStoreError): void;
+  /** What came of an answer's body shows that the service is up. */
+  proven(call: Call, sending: Sending): void;
+  unused(call: Call, sending: Sending): void;
   left(call: Call): void;
 }
 
@@ -17,6 +24,8 @@ export class Ticket {
   readonly #owner: TicketOwner;
   readonly #call: Call;
   readonly #sending: Sending;
+  // The headers promise a body that is still to be proven.
+  #isPromising = false;
 
   constructor(owner: TicketOwner, call: Call, sending: Sending) {
     this.#owner = owner;
@@ -24,8 +33,14 @@ export class Ticket {
     this.#sending = sending;
   }
 
+  /** False where the gate closed since the ticket was given: then it is to be given back. */
+  get isGood(): boolean {
+    return this.#owner.isOpen();
+  }
+
   /** The headers of the answer are in. Gives when the gate opens again, if it is closed now; milliseconds on our clock. */
   heard(answer: Answer): number | undefined {
+    this.#isPromising = isPromising(answer);
     return this.#owner.heard(this.#call, this.#sending, answer);
   }
 
@@ -34,13 +49,27 @@ export class Ticket {
     this.#owner.lost(this.#call, this.#sending, failure);
   }
 
-  /** Nothing was sent; the ticket is given back. */
-  unused(): void {
-    this.#owner.unused(this.#call);
+  /** The body broke after its headers: it was cut, reset, or did not come in time. */
+  broken(failure: PetStoreError): void {
+    this.#isPromising = false;
+    this.#owner.broken(this.#call, this.#sending, failure);
   }
 
-  /** The request is over, its body read or dropped. */
+  /** Enough of the body came to tell that the service is up: for those that are read for long. `left` says the same of any other. */
+  proven(): void {
+    if (!this.#isPromising) return;
+    this.#isPromising = false;
+    this.#owner.proven(this.#call, this.#sending);
+  }
+
+  /** Nothing was sent; the ticket is given back. */
+  unused(): void {
+    this.#owner.unused(this.#call, this.#sending);
+  }
+
+  /** The request is over, its body read or dropped. One that was aborted before anything was read tells nothing. */
   left(): void {
+    if (!this.#call.signal.aborted || this.#call.delivered > 0) this.proven();
     this.#owner.left(this.#call);
   }
 }

@@ -51,6 +51,16 @@ export class Visitors {
     ticket?.left();
   }
 
+  /** The headers of the oldest ticket's answer are good, its body breaks after a millisecond. */
+  async break(failure: Parameters<Ticket['broken']>[0]): Promise<void> {
+    const ticket = this.tickets.shift();
+    expect(ticket).toBeDefined();
+    ticket?.heard(answerNow());
+    await pass(1);
+    ticket?.broken(failure);
+    ticket?.left();
+  }
+
   lose(failure: Parameters<Ticket['lost']>[0]): void {
     const ticket = this.tickets.shift();
     ticket?.lost(failure);

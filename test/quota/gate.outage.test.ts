@@ -2,7 +2,7 @@ import { ConnectionError, ServerError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { makeListCall } from '../support/call.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
-import { makeGate, pass, Visitors } from './gate-kit.ts';
+import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
 
 holdTime();
 
@@ -80,6 +80,38 @@ describe('Gate, in an outage,', () => {
     expect(visitors.tickets).toHaveLength(0);
     await pass(15_000);
     expect(visitors.tickets).toHaveLength(1);
+  });
+
+  test('takes bodies that break after good headers for failures', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(3);
+    for (let n = 0; n < 3; n++) {
+      await pass(600);
+      await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
+    }
+    visitors.askTimes(20);
+    for (const waitMs of [500, 1_000, 2_000, 4_000]) {
+      await pass(waitMs + 30);
+      expect(visitors.tickets).toHaveLength(1);
+      await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
+    }
+  });
+
+  test('lets the rest go only when the body of the probe came too; one that is read for long holds up no other probe', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.askTimes(10);
+    await pass(510);
+    visitors.tickets[0]?.heard(answerNow());
+    await pass(450);
+    expect(visitors.tickets).toHaveLength(1);
+    await pass(100);
+    expect(visitors.tickets).toHaveLength(2);
+    visitors.tickets[0]?.proven();
+    await pass(20);
+    expect(visitors.tickets.length).toBeGreaterThan(5);
   });
 
   test('takes 10,000 calls in under a second of work', async () => {
