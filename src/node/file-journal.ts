@@ -1,5 +1,5 @@
 import { constants } from 'node:fs';
-import { type FileHandle, open } from 'node:fs/promises';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Journal, JournalError } from '../sync/journal.ts';
 import { journalLines } from './journal-lines.ts';
@@ -10,7 +10,7 @@ import { journalLines } from './journal-lines.ts';
  * Appends that meet while the disk is busy share one flush. Two processes on one file are told apart by its length: the one
  * that finds foreign lines stops before it sends anything for its own.
  *
- * @param path Made if missing; its folder has to exist. Name it after the job, such as `restock-2026-11-21.journal`.
+ * @param path Made by the first `append` if missing; its folder has to exist. Name it after the job, such as `restock-2026-11-21.journal`.
  * @throws JournalError from `read` and `append`; what the file holds is left as it is.
  * @example
  * const petstore = new PetStoreClient({ apiKey, baseUrl });
@@ -30,6 +30,8 @@ interface Batch {
 class FileJournal implements Journal {
   readonly name: string;
   #opened: Promise<OpenFile> | undefined;
+  /** Reading found no file: whatever is in it later is foreign. */
+  #wasMissing = false;
   #waiting: Batch | undefined;
   #lastFlush: Promise<void> = Promise.resolve();
 
@@ -38,6 +40,8 @@ class FileJournal implements Journal {
   }
 
   async *read(): AsyncGenerator<string> {
+    this.#wasMissing = this.#opened === undefined && (await isMissing(this.name));
+    if (this.#wasMissing) return;
     const { handle, isRegular } = await this.#open();
     if (isRegular) yield* journalLines(handle, this.name);
   }
@@ -51,6 +55,7 @@ class FileJournal implements Journal {
   async close(): Promise<void> {
     const opened = this.#opened;
     this.#opened = undefined;
+    this.#wasMissing = false;
     await this.#lastFlush.catch(() => {});
     const file = await opened?.catch(() => undefined);
     await file?.handle.close();
@@ -73,7 +78,7 @@ class FileJournal implements Journal {
   }
 
   #open(): Promise<OpenFile> {
-    this.#opened ??= OpenFile.at(this.name);
+    this.#opened ??= OpenFile.at(this.name, { isNew: this.#wasMissing });
     return this.#opened;
   }
 }
@@ -96,12 +101,12 @@ class OpenFile {
     this.#length = found.length;
   }
 
-  static async at(path: string): Promise<OpenFile> {
+  static async at(path: string, { isNew }: { isNew: boolean }): Promise<OpenFile> {
     let handle: FileHandle | undefined;
     try {
       handle = await open(path, O_RDWR | O_APPEND | O_CREAT, 0o600);
       const found = await handle.stat();
-      const file = new OpenFile(path, handle, { isRegular: found.isFile(), length: found.size });
+      const file = new OpenFile(path, handle, { isRegular: found.isFile(), length: isNew ? 0 : found.size });
       if (found.size > 0) file.#endsInLine = await endsInLine(handle, found.size);
       else if (found.isFile()) await flushFolder(path);
       return file;
@@ -131,6 +136,16 @@ class OpenFile {
     if (size === this.#length) return;
     throw new JournalError(`Cannot go on with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
   }
+}
+
+/** Whether only the file is missing, and not its folder. */
+async function isMissing(path: string): Promise<boolean> {
+  const there = (place: string) =>
+    stat(place).then(
+      () => true,
+      (error: unknown) => !(error instanceof Error && Reflect.get(error, 'code') === 'ENOENT'),
+    );
+  return !(await there(path)) && (await there(dirname(path)));
 }
 
 async function endsInLine(handle: FileHandle, length: number): Promise<boolean> {

@@ -126,6 +126,11 @@ describe('--dry-run', () => {
     });
   });
 
+  test('makes no journal', async () => {
+    expect((await sync('petId,adjust\n1,+4\n', ['--dry-run', '--journal', file('j')])).code).toBe(0);
+    await expect(readFile(file('j'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
   test('knows what the journal says is done', async () => {
     await sync('petId,adjust\n1,+4\n', ['--journal', file('j')]);
     expect((await sync('petId,adjust\n1,+4\n', ['--journal', file('j'), '--dry-run'])).out).toContain('0 changes');

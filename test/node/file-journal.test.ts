@@ -53,6 +53,19 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'b']);
   });
 
+  test('makes its file with the first line, and not by being read', async () => {
+    expect(await linesOf(path)).toEqual([]);
+    await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('that found no file takes what is in it later as foreign', async () => {
+    const journal = fileJournal(path);
+    for await (const _line of journal.read()) break;
+    await writeFile(path, 'foreign\n');
+    await expect(journal.append(['a'])).rejects.toMatchObject({ code: 'journal_busy' });
+    await journal.close?.();
+  });
+
   test('gives a torn last line, and begins a new one after it', async () => {
     await writeFile(path, 'a\ntor');
     const journal = fileJournal(path);
