@@ -20,6 +20,12 @@ export interface CommonOptions {
 /** Ids come out exact, however long they are. */
 export type Client = PetStoreClient<'bigint'>;
 
+/** Options of a few words, checked. */
+interface Words {
+  plan: (typeof PLANS)[number] | undefined;
+  environment: (typeof ENVIRONMENTS)[number] | undefined;
+}
+
 const PLANS = ['free', 'pro', 'business', 'unlimited'] as const;
 const ENVIRONMENTS = ['production', 'staging'] as const;
 
@@ -29,27 +35,35 @@ const TOLD_WAIT_MS = 2_000;
 /** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal): Promise<Client> {
   const logger = loggerFor(options, terminal);
-  const client = options.sandbox ? await connectToSandbox(logger) : connectToService(options, terminal, logger);
+  const words = { plan: wordOf('plan', options.plan, PLANS), environment: wordOf('environment', options.environment, ENVIRONMENTS) };
+  const client = options.sandbox ? await connectToSandbox(words, logger) : connectToService({ ...options, ...words }, terminal, logger);
   tellWaits(client, terminal);
   return client;
 }
 
-function connectToService({ baseUrl, environment, plan, state }: CommonOptions, terminal: Terminal, logger: Logger): Client {
-  const named = wordOf('environment', environment, ENVIRONMENTS);
+function connectToService(
+  { baseUrl, environment, plan, state }: Omit<CommonOptions, keyof Words> & Words,
+  terminal: Terminal,
+  logger: Logger,
+): Client {
   return new PetStoreClient({
     int64: 'bigint',
     logger,
-    environment: named,
-    plan: wordOf('plan', plan, PLANS),
+    environment,
+    plan,
     quotaStore: state === false ? undefined : openState(terminal),
-    baseUrl: baseUrl !== undefined && named === 'staging' ? { staging: baseUrl } : baseUrl,
+    baseUrl: baseUrl !== undefined && environment === 'staging' ? { staging: baseUrl } : baseUrl,
   });
 }
 
-async function connectToSandbox(logger: Logger): Promise<Client> {
+/** What a limit has to be so that nobody meets it. */
+const NO_LIMIT = { requestsPerMinute: 1_000_000_000 };
+
+async function connectToSandbox({ plan = 'pro' }: Words, logger: Logger): Promise<Client> {
   const { createSandbox } = await import('../sandbox/index.ts');
-  const { keys, baseUrl, fetch } = createSandbox();
-  return new PetStoreClient({ int64: 'bigint', logger, environment: 'production', apiKey: keys.pro, plan: 'pro', baseUrl, fetch });
+  const { keys, baseUrl, fetch } = createSandbox(plan === 'unlimited' ? { plans: { business: NO_LIMIT } } : {});
+  const apiKey = keys[plan === 'unlimited' ? 'business' : plan];
+  return new PetStoreClient({ int64: 'bigint', logger, environment: 'production', apiKey, plan, baseUrl, fetch });
 }
 
 function wordOf<Word extends string>(option: string, value: string | undefined, words: readonly Word[]): Word | undefined {

@@ -56,6 +56,20 @@ describe('petstore list', () => {
     expect((await run(['list', '--json', '--status', 'lost'])).out).toBe('[]\n');
   });
 
+  test.each([[['--json']], [['--csv']], [[]]])('with %j writes nothing when it fails', async (words) => {
+    vi.stubEnv('PETSTORE_API_KEY', 'wrong');
+    expect(await run(['list', ...words])).toMatchObject({ code: 3, out: '' });
+  });
+
+  test('writes an empty list of an empty store', async () => {
+    const empty = await serveSandbox({ pets: [] });
+    vi.stubEnv('PETSTORE_BASE_URL', empty.url);
+    vi.stubEnv('PETSTORE_API_KEY', empty.keys.pro);
+    expect((await run(['list', '--json'])).out).toBe('[]\n');
+    expect((await run(['list', '--csv'])).out).toBe('petId,quantity,status\n');
+    await empty.close();
+  });
+
   test('writes CSV', async () => {
     expect((await run(['list', '--csv', '--status', 'sold'])).out).toBe('petId,quantity,status\n2,7,sold\n');
   });
@@ -183,6 +197,19 @@ describe('petstore quota', () => {
       minute: { limit: 300, remaining: expect.any(Number) },
       day: { limit: 10_000, remaining: null, atMost: expect.any(Number) },
     });
+  });
+
+  test.each([
+    ['free', 'minute  59 of 60 left'],
+    ['business', 'minute  999 of 1000 left'],
+    ['unlimited', 'minute  999999999 left'],
+  ])('asks a sandbox with the key of --plan %s', async (plan, line) => {
+    expect((await run(['quota', '--sandbox', '--plan', plan])).out).toContain(line);
+  });
+
+  test('checks --plan and --environment with --sandbox too', async () => {
+    expect(await run(['quota', '--sandbox', '--plan', 'gold'])).toMatchObject({ code: 2, out: '' });
+    expect(await run(['quota', '--sandbox', '--environment', 'test'])).toMatchObject({ code: 2, out: '' });
   });
 
   test('tells nothing where no header says anything', async () => {

@@ -28,20 +28,30 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
   const { signal, stopListening } = interruptSignal(terminal);
   const format = formatOf(options, paintFor(terminal.stdout, terminal));
   let count = 0;
+  const begin = once(format.first);
   try {
-    await writeText(terminal.stdout, format.first);
     for await (const batch of client.streamInventory({ signal }).batches()) {
       const items = options.status === undefined ? batch : batch.filter(({ status }) => status === options.status);
-      await writeText(terminal.stdout, items.map((item, index) => format.item(item, count + index)).join(''));
+      await writeText(terminal.stdout, `${begin()}${items.map((item, index) => format.item(item, count + index)).join('')}`);
       count += items.length;
     }
-    await writeText(terminal.stdout, format.last(count));
+    await writeText(terminal.stdout, `${begin()}${format.last(count)}`);
   } finally {
     stopListening();
     client.close();
   }
   if (terminal.stdout.isTTY && !options.json && !options.csv) tell(terminal, counted(count, 'pet'));
   return EXIT.done;
+}
+
+/** Gives a text the first time it is asked for: a list that fails before its first batch leaves nothing behind. */
+function once(text: string): () => string {
+  let left = text;
+  return () => {
+    const given = left;
+    left = '';
+    return given;
+  };
 }
 
 function formatOf({ json, csv }: ListOptions, paint: Paint): Format {
