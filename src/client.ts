@@ -129,7 +129,8 @@ function withResponse<T>(reply: Promise<Reply<T>>): ReplyPromise<T> {
     withResponse: () => {
       // Whoever takes the whole reply is told of its failure there.
       data.catch(() => {});
-      return reply;
+      // A promise of its own, so that a failure of which nobody is told is not silent.
+      return reply.then((answer) => answer);
     },
   });
 }

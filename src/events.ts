@@ -1,5 +1,5 @@
 import type { PetId } from './contract/models.ts';
-import type { OperationName, PetStoreError, RateLimit, UpdateOutcome } from './errors.ts';
+import { InvalidArgumentError, type OperationName, type PetStoreError, type RateLimit, type UpdateOutcome } from './errors.ts';
 
 /** What every event tells: which call it is about. */
 export interface CallEvent {
@@ -74,6 +74,9 @@ export class Emitter {
   }
 
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
+    const known = Object.keys(this.#listeners);
+    if (!known.includes(name)) throw badArgument('event', `the events are ${known.join(', ')}`);
+    if (typeof listener !== 'function') throw badArgument('listener', 'it must be a function');
     // A wrapper of its own, so that one function subscribed twice is told twice and unsubscribed once.
     const own: Listener<Name> = (event) => listener(event);
     this.#listeners[name].add(own);
@@ -120,4 +123,8 @@ function unharmed(tell: () => unknown): void {
   } catch {
     // A listener's or a logger's fault is its owner's; the call goes on.
   }
+}
+
+function badArgument(argument: string, rule: string): InvalidArgumentError {
+  return new InvalidArgumentError(`Cannot listen with this \`${argument}\`: ${rule}`, { argument });
 }

@@ -17,11 +17,15 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
 
   /** Gives the items one by one. @throws InvalidArgumentError at the second iteration */
   [Symbol.asyncIterator](): AsyncIterableIterator<InventoryItem<Ids>> {
-    return new Items(this.batches());
+    return new Items(this.#take());
   }
 
   /** Gives the items in arrays as they come, which costs less than one by one. @throws InvalidArgumentError at the second iteration */
   batches(): AsyncIterableIterator<InventoryItem<Ids>[]> {
+    return this.#take();
+  }
+
+  #take(): Batches<Ids> {
     if (this.#isTaken) {
       const message = 'Cannot read the stream a second time: it is one request; call streamInventory() again';
       throw new InvalidArgumentError(message, { argument: 'stream', operation: 'streamInventory' });
@@ -44,6 +48,10 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
 
   [Symbol.asyncIterator](): this {
     return this;
+  }
+
+  get isAborted(): boolean {
+    return this.#opened?.isAborted ?? false;
   }
 
   /** One after the other, also where the caller does not wait, as with a generator. */
@@ -81,11 +89,11 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
 
 /** Written by hand: an async generator would double the cost of an item. */
 class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Ids>> {
-  readonly #batches: AsyncIterableIterator<InventoryItem<Ids>[]>;
+  readonly #batches: Batches<Ids>;
   #batch: InventoryItem<Ids>[] = [];
   #index = 0;
 
-  constructor(batches: AsyncIterableIterator<InventoryItem<Ids>[]>) {
+  constructor(batches: Batches<Ids>) {
     this.#batches = batches;
   }
 
@@ -94,6 +102,7 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   }
 
   next(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
+    if (this.#batches.isAborted) this.#forget();
     const value = this.#batch[this.#index];
     if (value === undefined) return this.#nextBatch();
     this.#index++;
@@ -113,9 +122,13 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   }
 
   async return(): Promise<IteratorReturnResult<undefined>> {
-    await this.#batches.return?.();
+    await this.#batches.return();
+    this.#forget();
+    return { done: true, value: undefined };
+  }
+
+  #forget(): void {
     this.#batch = [];
     this.#index = 0;
-    return { done: true, value: undefined };
   }
 }

@@ -7,7 +7,7 @@ import type { InOrder } from './order/in-order.ts';
 import type { Gate } from './quota/gate.ts';
 import { retry } from './retry/retry.ts';
 import { publicRateLimit } from './transport/status-failure.ts';
-import type { Transport } from './transport/transport.ts';
+import type { Admission, Transport } from './transport/transport.ts';
 
 /** What the service answered, and what it took. */
 export interface Reply<T> {
@@ -64,8 +64,7 @@ export class Pipeline {
   }
 
   async #attempt<T>(call: Call, operation: Operation<T>): Promise<Reply<T>> {
-    const ticket = await this.#steps.gate.enter(call);
-    const answer = await this.#steps.transport.open(call, operation.request, ticket);
+    const answer = await this.#steps.transport.open(call, operation.request, await this.#admit(call));
     try {
       const data = await operation.read(answer, call);
       const rateLimit = publicRateLimit(answer.answer);
@@ -77,13 +76,22 @@ export class Pipeline {
   }
 
   async #attemptToOpen<T>(call: Call, operation: StreamOperation<T>): Promise<T> {
-    const ticket = await this.#steps.gate.enter(call);
-    const answer = await this.#steps.transport.open(call, operation.request, ticket);
+    const answer = await this.#steps.transport.open(call, operation.request, await this.#admit(call));
     try {
       return await operation.read(answer, call, (failed) => this.#settle(call, failed));
     } catch (failure) {
       answer.close();
       throw failure;
+    }
+  }
+
+  /** Buys a slot and reads the key. While a key took its time the gate may have closed: then another slot is waited for. */
+  async #admit(call: Call): Promise<Admission> {
+    for (;;) {
+      const observer = await this.#steps.gate.enter(call);
+      const key = await this.#steps.transport.readKey(call, observer);
+      if (observer.isGood) return { key, observer };
+      observer.unused();
     }
   }
 

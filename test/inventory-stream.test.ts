@@ -56,6 +56,24 @@ describe('InventoryStream', () => {
     expect(await batches.next()).toEqual({ done: true, value: undefined });
   });
 
+  test('gives its slot back once it has begun, so that its loop may make calls of its own', async () => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2)]), () => json(200, pet(1)), () => json(200, pet(2))], { concurrency: 1 });
+    const updated: unknown[] = [];
+    for await (const { petId } of client.streamInventory()) updated.push(await client.updateInventory(petId, { quantity: 1 }));
+    expect(updated).toEqual([pet(1), pet(2)]);
+  });
+
+  test('gives out nothing more once its signal aborted, though items are there', async () => {
+    const { answer } = endless();
+    const { client } = scriptedClient([answer]);
+    const controller = new AbortController();
+    const items = client.streamInventory({ signal: controller.signal })[Symbol.asyncIterator]();
+    expect(await items.next()).toEqual({ done: false, value: pet(1) });
+    controller.abort('enough');
+    await expect(items.next()).rejects.toBe('enough');
+    expect(await items.next()).toEqual({ done: true, value: undefined });
+  });
+
   test('sends nothing where it is left before its first item', async () => {
     const { client, seen } = scriptedClient([() => json(200, [])]);
     const items = client.streamInventory()[Symbol.asyncIterator]();

@@ -41,6 +41,8 @@ export class ItemBatches<Ids extends Int64> {
   /** Reads the first batch, so that what fails before anything is given out can be tried again. */
   async begin(): Promise<void> {
     this.#first = await this.#read();
+    // Its quota is paid, and its consumer may wait for a slot of its own before it reads on.
+    this.#answer.release();
     this.#call.signal.throwIfAborted();
     this.#call.signal.addEventListener('abort', this.#onAbort, { once: true });
   }
@@ -59,6 +61,11 @@ export class ItemBatches<Ids extends Int64> {
       this.#end({ error });
       throw error;
     }
+  }
+
+  /** Whether the call was ended, so that nothing more is given out. */
+  get isAborted(): boolean {
+    return this.#call.signal.aborted;
   }
 
   /** Nothing more is wanted: drops the connection. */

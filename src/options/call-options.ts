@@ -1,4 +1,4 @@
-import { badOption, numberOption, wordOption } from './rules.ts';
+import { badOption, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /** Options of one call; what is left out is as the client has it. */
 export interface RequestOptions {
@@ -46,6 +46,7 @@ export const CALL_DEFAULTS: CallOptions = {
 export function resolveCallOptions(given: RequestOptions | undefined, defaults: CallOptions): CallOptions {
   if (given === undefined) return defaults;
   if (typeof given !== 'object' || given === null) throw badOption('options', 'an object', { shown: given });
+  refuseUnknown(given, Object.keys(CALL_DEFAULTS));
   return {
     signal: signalOption(given.signal) ?? defaults.signal,
     attemptTimeoutMs: numberOption('attemptTimeoutMs', given.attemptTimeoutMs, defaults.attemptTimeoutMs, { min: 0, above: true }),

@@ -6,7 +6,7 @@ import type { QuotaStore } from '../quota/store.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
-import { badOption, hasMethods, numberOption, wordOption } from './rules.ts';
+import { badOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /** Gives the key when an attempt is about to be sent. */
 export type ApiKeySource = () => string | Promise<string>;
@@ -104,9 +104,30 @@ export interface ResolvedOptions<Ids extends Int64> {
   call: CallOptions;
 }
 
+const OPTION_NAMES = [
+  'apiKey',
+  'environment',
+  'baseUrl',
+  'plan',
+  'int64',
+  'maxRetries',
+  'attemptTimeoutMs',
+  'totalTimeoutMs',
+  'maxWaitMs',
+  'concurrency',
+  'share',
+  'maxResponseBytes',
+  'fetch',
+  'headers',
+  'quotaStore',
+  'logger',
+  'dangerouslyAllowBrowser',
+] as const satisfies readonly (keyof PetStoreClientOptions)[];
+
 /** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key. */
 export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>): ResolvedOptions<Ids> {
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object', { shown: options });
+  refuseUnknown(options, OPTION_NAMES);
   if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
   const { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers } = options;
   const environment = options.environment ?? readVariable('PETSTORE_ENVIRONMENT');

@@ -22,6 +22,14 @@ function describe(value: unknown): string {
   return String(value);
 }
 
+/** Refuses names that no option has, so that a misspelt one is not passed over in silence. */
+export function refuseUnknown(options: object, known: readonly string[]): void {
+  const unknown = Object.entries(options).find(([name, value]) => value !== undefined && !known.includes(name));
+  if (!unknown) return;
+  const [name] = unknown;
+  throw new ConfigurationError(`Cannot use \`${name}\` as an option: the options are ${known.join(', ')}`, { option: name });
+}
+
 export interface NumberRule {
   min: number;
   /** The smallest value itself is not allowed. */
@@ -43,7 +51,7 @@ function follows(value: number, { min, above = false, max = Number.MAX_SAFE_INTE
 }
 
 function describeRule({ min, above = false, max, integer = false }: NumberRule): string {
-  const kind = integer ? 'an integer' : 'a number';
+  const kind = integer ? 'an integer' : 'a finite number';
   const from = above ? `above ${min}` : `of at least ${min}`;
   return max === undefined ? `${kind} ${from}` : `${kind} ${from} and at most ${max}`;
 }

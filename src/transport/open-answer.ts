@@ -21,6 +21,7 @@ export class OpenAnswer implements Body {
   readonly headers: Headers;
   readonly answer: Answer;
   readonly #parts: Parts;
+  #isReleased = false;
 
   constructor(parts: Parts) {
     this.status = parts.response.status;
@@ -55,9 +56,16 @@ export class OpenAnswer implements Body {
     return connectionFailure(cause, call, this.#parts.redactor);
   }
 
-  /** To be called once, when the body was read or is not wanted any more. */
+  /** Gives the slot back while the body is still to be read, by a consumer who may make other calls meanwhile. */
+  release(): void {
+    if (this.#isReleased) return;
+    this.#isReleased = true;
+    this.#parts.observer.left();
+  }
+
+  /** To be called when the body was read or is not wanted any more. */
   close(): void {
     this.#parts.exchange.close();
-    this.#parts.observer.left();
+    this.release();
   }
 }

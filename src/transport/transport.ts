@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { startTimer } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION } from '../contract/http.ts';
 import { type Answer, readAnswer } from '../contract/limits.ts';
@@ -14,6 +15,7 @@ import { OpenAnswer } from './open-answer.ts';
 import { isRefusal, publicRateLimit, statusFailure } from './status-failure.ts';
 
 const MAX_ERROR_BYTES = 65_536;
+const DROPPED_AT_CUT = 4096;
 /** Names the client where a runtime allows it; browsers send their own. */
 const USER_AGENT = `petstore-inventory/0.1.0 (api ${API_VERSION})`;
 
@@ -42,10 +44,32 @@ export class Transport {
     this.#options = options;
   }
 
+  /**
+   * Gives the key of the next request, at once where it is a string. A function may take as long as an attempt.
+   * @throws ConfigurationError where it gives none, or the reason of an abort; the slot is given back
+   */
+  readKey(call: Call, observer: AttemptObserver): string | Promise<string> {
+    const key = this.#options.credentials();
+    return typeof key === 'string' ? key : this.#waitForKey(key, call, observer);
+  }
+
+  async #waitForKey(key: Promise<string>, call: Call, observer: AttemptObserver): Promise<string> {
+    const limitMs = call.options.attemptTimeoutMs;
+    const limit = new AbortController();
+    const stopTimer = startTimer(limitMs, () => limit.abort(keyTimedOut(limitMs)));
+    try {
+      return await untilAborted(untilAborted(key, call.signal), limit.signal);
+    } catch (error) {
+      observer.unused();
+      throw error instanceof ConfigurationError ? ofCall(error, call) : error;
+    } finally {
+      stopTimer();
+    }
+  }
+
   /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
-  async open(call: Call, request: AttemptRequest, observer: AttemptObserver): Promise<OpenAnswer> {
-    const key = await this.#readKey(call, observer);
-    // Nobody would hear of an abort that came while the key did.
+  async open(call: Call, request: AttemptRequest, { key, observer }: Admission): Promise<OpenAnswer> {
+    // Nobody would hear of an abort that came before the exchange listens.
     if (call.signal.aborted) {
       observer.unused();
       throw call.signal.reason;
@@ -61,17 +85,6 @@ export class Transport {
       exchange.close();
       observer.left();
       throw error;
-    }
-  }
-
-  async #readKey(call: Call, observer: AttemptObserver): Promise<string> {
-    try {
-      call.signal.throwIfAborted();
-      const key = this.#options.credentials();
-      return typeof key === 'string' ? key : await untilAborted(key, call.signal);
-    } catch (error) {
-      observer.unused();
-      throw error instanceof ConfigurationError ? ofCall(error, call) : error;
     }
   }
 
@@ -112,10 +125,14 @@ export class Transport {
   }
 }
 
-interface Sending {
-  request: AttemptRequest;
-  observer: AttemptObserver;
+/** What an attempt needs before it may be made: the key, and who hears of it. */
+export interface Admission {
   key: string;
+  observer: AttemptObserver;
+}
+
+interface Sending extends Admission {
+  request: AttemptRequest;
 }
 
 interface Answered {
@@ -128,6 +145,11 @@ interface Failed extends Answered {
   path: string;
 }
 
+function keyTimedOut(limitMs: number): ConfigurationError {
+  const message = `Cannot send the request: the \`apiKey\` function gave no key within the \`attemptTimeoutMs\` of ${limitMs} ms`;
+  return new ConfigurationError(message, { option: 'apiKey' });
+}
+
 /** The same error, telling which call it ended. */
 function ofCall({ message, option, cause }: ConfigurationError, call: Call): ConfigurationError {
   return new ConfigurationError(message, { ...call.details(), option, cause });
@@ -136,8 +158,9 @@ function ofCall({ message, option, cause }: ConfigurationError, call: Call): Con
 /** The status line stands, whatever becomes of the body: what cannot be read is left out. */
 async function readErrorBody(exchange: Exchange): Promise<string> {
   try {
-    const { bytes } = await readUpTo(exchange, MAX_ERROR_BYTES);
-    return new TextDecoder().decode(bytes.subarray(0, MAX_ERROR_BYTES));
+    const { bytes, isComplete } = await readUpTo(exchange, MAX_ERROR_BYTES);
+    // The end of a body that was cut may be the beginning of an echoed key, in any spelling.
+    return new TextDecoder().decode(bytes.subarray(0, isComplete ? MAX_ERROR_BYTES : MAX_ERROR_BYTES - DROPPED_AT_CUT));
   } catch {
     return '';
   }

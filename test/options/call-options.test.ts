@@ -41,7 +41,7 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  const POSITIVE = 'a number above 0';
+  const POSITIVE = 'a finite number above 0';
   const COUNT = 'an integer of at least 0';
 
   test.each([
@@ -53,7 +53,7 @@ describe('resolveCallOptions', () => {
     ['maxRetries', -1, COUNT],
     ['maxRetries', 1.5, COUNT],
     ['maxRetries', '3', '"3"'],
-    ['maxWaitMs', -1, 'a number of at least 0'],
+    ['maxWaitMs', -1, 'a finite number of at least 0'],
     ['maxWaitMs', null, 'null'],
     ['priority', 'high', '"normal" or "low"'],
     ['signal', {}, 'an AbortSignal'],

@@ -174,7 +174,7 @@ describe('PetStoreClient refuses in its constructor', () => {
 
   const PLAN_RULE = 'it must be "free", "pro", "business", "unlimited" or { requestsPerMinute, requestsPerDay }';
   const COUNT = 'it must be an integer of at least 1';
-  const SHARE = 'it must be a number above 0 and at most 1';
+  const SHARE = 'it must be a finite number above 0 and at most 1';
 
   test.each([
     ['environment', 'test', 'Cannot use "test" as `environment`: it must be "production" or "staging"'],
@@ -190,9 +190,9 @@ describe('PetStoreClient refuses in its constructor', () => {
     ['int64', 'string', 'Cannot use "string" as `int64`: it must be "number" or "bigint"'],
     ['maxRetries', -1, 'Cannot use -1 as `maxRetries`: it must be an integer of at least 0'],
     ['maxRetries', 0.5, 'Cannot use 0.5 as `maxRetries`: it must be an integer of at least 0'],
-    ['attemptTimeoutMs', 0, 'Cannot use 0 as `attemptTimeoutMs`: it must be a number above 0'],
-    ['totalTimeoutMs', Number.NaN, 'Cannot use NaN as `totalTimeoutMs`: it must be a number above 0'],
-    ['maxWaitMs', -1, 'Cannot use -1 as `maxWaitMs`: it must be a number of at least 0'],
+    ['attemptTimeoutMs', 0, 'Cannot use 0 as `attemptTimeoutMs`: it must be a finite number above 0'],
+    ['totalTimeoutMs', Number.NaN, 'Cannot use NaN as `totalTimeoutMs`: it must be a finite number above 0'],
+    ['maxWaitMs', -1, 'Cannot use -1 as `maxWaitMs`: it must be a finite number of at least 0'],
     ['concurrency', 0, `Cannot use 0 as \`concurrency\`: ${COUNT}`],
     ['concurrency', 2.5, `Cannot use 2.5 as \`concurrency\`: ${COUNT}`],
     ['share', 0, `Cannot use 0 as \`share\`: ${SHARE}`],
@@ -290,4 +290,9 @@ test.each([
 test('PETSTORE_LOG=off is silent', () => {
   vi.stubEnv('PETSTORE_LOG', 'off');
   expect(resolveOptions({ apiKey, baseUrl }).logger).toBeUndefined();
+});
+
+test('PetStoreClient refuses an option that it does not have, and names those that it has', () => {
+  const misspelt = { apiKey: 'k', baseUrl: 'https://pets.test/v1', maxRetry: 3 };
+  expect(() => new PetStoreClient(misspelt)).toThrow(/^Cannot use `maxRetry` as an option: the options are apiKey, .*maxRetries/);
 });

@@ -51,15 +51,15 @@ describe('numberOption', () => {
   });
 
   test.each([
-    [{ min: 1 }, 0, 'a number of at least 1'],
-    [{ min: 0, above: true }, 0, 'a number above 0'],
-    [{ min: 0, above: true, max: 1 }, 1.1, 'a number above 0 and at most 1'],
+    [{ min: 1 }, 0, 'a finite number of at least 1'],
+    [{ min: 0, above: true }, 0, 'a finite number above 0'],
+    [{ min: 0, above: true, max: 1 }, 1.1, 'a finite number above 0 and at most 1'],
     [{ min: 1, integer: true }, 1.5, 'an integer of at least 1'],
-    [{ min: 0 }, Number.NaN, 'a number of at least 0'],
-    [{ min: 0 }, Number.POSITIVE_INFINITY, 'a number of at least 0'],
-    [{ min: 0 }, '5', 'a number of at least 0'],
-    [{ min: 0 }, null, 'a number of at least 0'],
-    [{ min: 0 }, 5n, 'a number of at least 0'],
+    [{ min: 0 }, Number.NaN, 'a finite number of at least 0'],
+    [{ min: 0 }, Number.POSITIVE_INFINITY, 'a finite number of at least 0'],
+    [{ min: 0 }, '5', 'a finite number of at least 0'],
+    [{ min: 0 }, null, 'a finite number of at least 0'],
+    [{ min: 0 }, 5n, 'a finite number of at least 0'],
     [{ min: 0, integer: true }, 2 ** 53, 'an integer of at least 0'],
   ])('follows the rule %o and refuses %s', (rule, value, told) => {
     const error = thrownBy(() => numberOption('n', value, 7, rule));

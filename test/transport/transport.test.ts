@@ -1,11 +1,12 @@
 import { readFile } from 'node:fs/promises';
 import { ConfigurationError, ConnectionError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
+import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
 import { Redactor } from '../../src/redactor.ts';
 import type { AttemptObserver } from '../../src/transport/attempt-observer.ts';
 import { readUpTo } from '../../src/transport/body.ts';
-import { Transport } from '../../src/transport/transport.ts';
+import { type AttemptRequest, Transport } from '../../src/transport/transport.ts';
 import { chunked, failure, json, networkError, text } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
 import { deferred } from '../support/deferred.ts';
@@ -18,6 +19,14 @@ holdTime();
 
 const update = { method: 'PATCH', path: 'inventory/42', body: '{"quantity":1}' } as const;
 const list = { method: 'GET', path: 'inventory' } as const;
+
+/** A transport that reads the key when it is to send, as the pipeline does once it has a slot. */
+function admitting(transport: Transport) {
+  return {
+    open: async (call: Call, request: AttemptRequest, observer: AttemptObserver) =>
+      transport.open(call, request, { key: await transport.readKey(call, observer), observer }),
+  };
+}
 
 /** A transport on such a wire, and an observer that notes what it hears. */
 function setUp(answer: Answering, credentials: () => string | Promise<string> = () => 'psk_1') {
@@ -32,7 +41,7 @@ function setUp(answer: Answering, credentials: () => string | Promise<string> = 
     unused: () => heard.push('unused'),
     left: () => heard.push('left'),
   };
-  const transport = new Transport({ http, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() });
+  const transport = admitting(new Transport({ http, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() }));
   return { transport, observer, heard, sent };
 }
 
@@ -177,7 +186,7 @@ describe('Transport.open sends nothing and gives its ticket back', () => {
     const call = makeCall();
     call.abort('enough');
     expect(await rejectionOf(transport.open(call, update, observer))).toBe('enough');
-    expect([heard, sent.length, call.outcome, credentials.mock.calls.length]).toEqual([['unused'], 0, 'not-sent', 0]);
+    expect([heard, sent.length, call.outcome, credentials.mock.calls.length]).toEqual([['unused'], 0, 'not-sent', 1]);
   });
 
   test('for a call that is aborted in the instant before the request', async () => {
