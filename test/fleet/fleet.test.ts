@@ -1,0 +1,94 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { HAS_REDIS, RedisServer } from './redis-server.ts';
+import { type SeenWindow, windowsSeen } from './windows-seen.ts';
+import { startWorker, type Worker, type WorkerOrder } from './workers.ts';
+
+const WINDOW_MS = 2000;
+const LIMIT = 240;
+const PROCESSES = 3;
+/** One lease of every process. */
+const LEASES = PROCESSES * (LIMIT / 20);
+// More than the headers allow, since the plan's own minute is longer than the window.
+const plan = { requestsPerMinute: LIMIT * 30 };
+
+describe.skipIf(!HAS_REDIS && !process.env.CI)('processes that share a key through Redis', { timeout: 60_000 }, () => {
+  let redis: RedisServer;
+  let served: ServedSandbox<'fleet'>;
+  let firstTurnMs: number;
+  let workers: Worker[];
+
+  beforeEach(async () => {
+    redis = await RedisServer.start();
+    served = await serveSandbox({ pets: PROCESSES, window: WINDOW_MS, plans: { fleet: { requestsPerMinute: LIMIT } }, ban: false });
+  });
+
+  afterEach(async () => {
+    for (const { child } of workers) child.kill('SIGKILL');
+    await redis.kill();
+    await served.close();
+  });
+
+  /** Starts a fleet that is at work for these windows. */
+  function start(windows: number, order: Partial<WorkerOrder> = {}): void {
+    firstTurnMs = Math.ceil((Date.now() + 2000) / WINDOW_MS) * WINDOW_MS;
+    const common = {
+      baseUrl: served.url,
+      apiKey: served.keys.fleet,
+      plan,
+      redisUrl: redis.url,
+      processes: PROCESSES,
+      callers: 16,
+      ...order,
+    };
+    workers = Array.from({ length: PROCESSES }, (_, index) =>
+      startWorker({ ...common, petId: index + 1, untilMs: firstTurnMs + windows * WINDOW_MS }),
+    );
+  }
+
+  function fullWindows(): SeenWindow[] {
+    return windowsSeen(served.sandbox, WINDOW_MS).filter(({ startsAtMs }) => startsAtMs >= firstTurnMs);
+  }
+
+  const untilWindow = (windows: number) => sleep(firstTurnMs + windows * WINDOW_MS - Date.now());
+
+  test('use every window to 97 %, without a 429, and evenly', async () => {
+    start(2, { library: 'redis' });
+    const reports = await Promise.all(workers.map(({ report }) => report));
+    const seen = windowsSeen(served.sandbox, WINDOW_MS);
+    expect(reports.map((report) => report?.failed)).toEqual([{}, {}, {}]);
+    expect(seen.reduce((sum, { refused }) => sum + refused, 0)).toBe(0);
+    const full = fullWindows().slice(0, 2);
+    expect(Math.min(...full.map(({ admitted }) => admitted))).toBeGreaterThanOrEqual(0.97 * LIMIT);
+    const shares = [1, 2, 3].map(
+      (pet) => full.reduce((sum, { byPet }) => sum + (byPet[pet] ?? 0), 0) / (full.length * (LIMIT / PROCESSES)),
+    );
+    expect(Math.min(...shares)).toBeGreaterThan(0.8);
+    expect(Math.max(...shares)).toBeLessThan(1.2);
+  });
+
+  test('survive that Redis is killed and comes back empty', async () => {
+    start(3, { library: 'ioredis' });
+    await untilWindow(0.1);
+    await redis.kill();
+    await sleep(WINDOW_MS / 2);
+    await redis.restart();
+    const reports = await Promise.all(workers.map(({ report }) => report));
+    const [killed, ...after] = fullWindows();
+    expect(reports.map((report) => report?.failed)).toEqual([{}, {}, {}]);
+    expect((killed?.admitted ?? 0) + (killed?.refused ?? 0)).toBeLessThanOrEqual(LIMIT + LEASES);
+    expect(Math.max(...reports.map((report) => report?.warnings.length ?? 0))).toBe(1);
+    expect(after[1]?.admitted).toBeGreaterThanOrEqual(0.97 * LIMIT);
+  });
+
+  test('have the slots of one that was killed back in the next window', async () => {
+    start(2);
+    await untilWindow(0.05);
+    workers[0]?.child.kill('SIGKILL');
+    const reports = await Promise.all(workers.map(({ report }) => report));
+    const [, next] = fullWindows();
+    expect(reports.map((report) => report?.failed)).toEqual([undefined, {}, {}]);
+    expect(next).toMatchObject({ admitted: LIMIT, refused: 0 });
+  });
+});

@@ -1,0 +1,133 @@
+import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
+import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
+import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
+import type { LeaseAsk } from '../../src/quota/store.ts';
+import { startWorker, type WorkerOrder, type WorkerReport } from '../fleet/workers.ts';
+
+const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
+const WINDOW_MS = 2000;
+const LIMITS = { requestsPerMinute: 8, requestsPerDay: 16 };
+
+let folder: string;
+let path: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'petstore-'));
+  path = join(folder, 'quota.db');
+});
+
+afterEach(() => rmSync(folder, { recursive: true }));
+
+const ASK: LeaseAsk = {
+  member: 'a',
+  wanted: 1,
+  returned: 0,
+  returnedOfMs: 0,
+  unanswered: 0,
+  late: [],
+  plan: {},
+  minute: undefined,
+  day: undefined,
+  isProbeAnswered: false,
+  closedForMs: 0,
+};
+
+describe('fileQuotaStore', () => {
+  test('shares what one process was told with whoever opens the file next', () => {
+    const ask = (more: Partial<LeaseAsk>) =>
+      fileQuotaStore(path)
+        .join(KEY, () => {})
+        .exchange({ ...ASK, ...more });
+    expect(ask({})).toMatchObject({ granted: 1, reason: 'probe' });
+    expect(ask({ member: 'b' })).toMatchObject({ granted: 0, reason: 'probe' });
+    ask({ wanted: 0, closedForMs: 60_000 });
+    expect(ask({ member: 'b' })).toMatchObject({ granted: 0, reason: 'closed' });
+  });
+
+  test('keeps neither key nor address, in files that only their owner can read', () => {
+    fileQuotaStore(path)
+      .join(KEY, () => {})
+      .exchange(ASK);
+    for (const name of readdirSync(folder)) {
+      expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
+      expect(readFileSync(join(folder, name), 'latin1')).not.toMatch(/psk_live_secret|inventory\.test/);
+    }
+  });
+
+  test('narrows the rights of a file that was readable to others', () => {
+    fileQuotaStore(path);
+    chmodSync(path, 0o644);
+    fileQuotaStore(path);
+    expect(statSync(path).mode & 0o777).toBe(0o600);
+  });
+
+  const newer = () => {
+    fileQuotaStore(path);
+    new DatabaseSync(path).exec('PRAGMA user_version = 2');
+  };
+
+  test.each([
+    ['in a folder that does not exist', () => rmSync(folder, { recursive: true }), /make the folder .* first/],
+    ['that is a folder', () => mkdirSync(path), /name a file in it/],
+    ['that is no database', () => writeFileSync(path, 'petId,quantity\n'.repeat(100)), /no database of SQLite, name another file/],
+    ['of another program', () => new DatabaseSync(path).exec('CREATE TABLE notes (text)'), /belongs to another program/],
+    ['of a newer version', newer, /a newer version of petstore-inventory made it/],
+  ])('refuses a file %s', (_, prepare, message) => {
+    prepare();
+    expect(() => fileQuotaStore(path)).toThrow(
+      expect.objectContaining({ name: 'ConfigurationError', message: expect.stringMatching(message) }),
+    );
+    mkdirSync(folder, { recursive: true });
+  });
+
+  test('refuses what is no path', () => {
+    expect(() => Reflect.apply(fileQuotaStore, undefined, [42])).toThrow(/`path`/);
+  });
+});
+
+describe('scripts that share a file', { timeout: 60_000 }, () => {
+  let served: ServedSandbox<'cron'>;
+  const run = (order: Partial<WorkerOrder> = {}) =>
+    startWorker({
+      baseUrl: served.url,
+      apiKey: served.keys.cron,
+      petId: 1,
+      // The minute is shorter than a minute here, so that the headers govern it.
+      plan: { requestsPerMinute: 300, requestsPerDay: LIMITS.requestsPerDay },
+      file: path,
+      calls: 1,
+      untilMs: 0,
+      ...order,
+    }).report;
+
+  beforeEach(async () => {
+    served = await serveSandbox({ pets: 1, window: WINDOW_MS, plans: { cron: LIMITS }, ban: false });
+  });
+
+  afterEach(() => served.close());
+
+  test('meet no 429 and never exceed the day, one after the other and at once', async () => {
+    const reports: (WorkerReport | undefined)[] = [];
+    for (let script = 0; script < 3; script++) reports.push(await run({ calls: 3 }));
+    reports.push(...(await Promise.all(Array.from({ length: 10 }, () => run()))));
+    const succeeded = reports.reduce((sum, report) => sum + (report?.succeeded ?? 0), 0);
+    expect(served.sandbox.report()).toMatchObject({ requests: LIMITS.requestsPerDay, rateLimited: 0 });
+    expect(succeeded).toBe(LIMITS.requestsPerDay);
+    expect(reports.filter((report) => report?.failed.RateLimitError)).toHaveLength(3);
+  });
+
+  test('send nothing during a penalty, and say until when', async () => {
+    served.sandbox.faults.add({ status: 429, headers: { 'Retry-After': '3600' }, times: 1 });
+    await run({ maxWaitMs: 1000 });
+    const report = await run({ maxWaitMs: 1000 });
+    expect(served.sandbox.report().requests).toBe(1);
+    expect(report).toMatchObject({
+      failed: { RateLimitError: 1 },
+      lastMessage: expect.stringMatching(/the service closed this key until 20\d\d-/),
+    });
+  });
+});
