@@ -50,7 +50,7 @@ function addSyncCommand(program: Command, terminal: Terminal, exit: (code: ExitC
   )
     .option('--dry-run', 'print the changes like a diff, and send none')
     .option('--journal <path>', 'keep a journal of this job; run it again with the same one to go on')
-    .option('--allow-negative', 'let adjustments make a stock negative')
+    .option('--allow-negative', 'let a stock become negative')
     .option('--concurrency <number>', 'updates under way at once', '16')
     .addHelpText(
       'after',

@@ -142,13 +142,20 @@ describe('--dry-run', () => {
   });
 });
 
-describe('an adjustment below zero', () => {
+describe('a stock below zero', () => {
   test('is refused before anything is sent', async () => {
     const { code, err } = await sync('petId,adjust\n1,2\n2,-6\n');
     expect(code).toBe(2);
     expect(err).toBe(
       'petstore: Cannot use in: the adjustment -6 would take pet 2 from 5 to -1; correct it, or allow it with --allow-negative\n',
     );
+    expect(requests()).toEqual(['GET /inventory']);
+  });
+
+  test('is refused as a quantity too', async () => {
+    const { code, err } = await sync('petId,quantity\n1,9\n2,-6\n');
+    expect(code).toBe(2);
+    expect(err).toBe('petstore: Cannot use in: it would take pet 2 from 5 to -6; correct it, or allow it with --allow-negative\n');
     expect(requests()).toEqual(['GET /inventory']);
   });
 

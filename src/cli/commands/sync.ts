@@ -96,12 +96,12 @@ function concurrencyOf(text: string): number {
   throw new UsageError(`Cannot use --concurrency ${text}: it must be a whole number from 1 to 1000`);
 }
 
-/** The service owns the bounds of a quantity; but an adjustment below zero is likelier a typing error. */
+/** The service owns the bounds of a quantity; but a stock below zero is likelier a typing error. */
 function refuseNegative(changes: Iterable<ReviewedChange>, path: string, { allowNegative }: SyncCommandOptions): void {
   if (allowNegative) return;
   for (const { petId, from, to, adjust } of changes) {
-    if (adjust === undefined || to >= 0) continue;
-    const what = `the adjustment ${adjust} would take pet ${petId} from ${from} to ${to}`;
+    if (to >= 0) continue;
+    const what = `${adjust === undefined ? 'it' : `the adjustment ${adjust}`} would take pet ${petId} from ${from} to ${to}`;
     throw new UsageError(`Cannot use ${inputName(path)}: ${what}; correct it, or allow it with --allow-negative`);
   }
 }
