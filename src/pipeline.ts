@@ -70,6 +70,9 @@ export class Pipeline {
       const rateLimit = publicRateLimit(answer.answer);
       const { status, headers } = answer;
       return { data, status, headers, ...(rateLimit ? { rateLimit } : {}), attempts: call.attempts, waitedMs: call.waitedMs };
+    } catch (failure) {
+      answer.broke(failure);
+      throw failure;
     } finally {
       answer.close();
     }
@@ -80,6 +83,7 @@ export class Pipeline {
     try {
       return await operation.read(answer, call, (failed) => this.#settle(call, failed));
     } catch (failure) {
+      answer.broke(failure);
       answer.close();
       throw failure;
     }

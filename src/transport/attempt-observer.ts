@@ -7,6 +7,8 @@ export interface AttemptObserver {
   heard(answer: Answer): number | undefined;
   /** No answer came: for a failure, or (undefined) because the call was aborted. */
   lost(failure: PetStoreError | undefined): void;
+  /** The body broke after its headers: it was cut, reset, or did not come in time. */
+  broken(failure: PetStoreError): void;
   /** Nothing was sent. */
   unused(): void;
   /** The attempt is over. */

@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
-import type { PetStoreError } from '../errors.ts';
+import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import type { Body } from './body.ts';
@@ -54,6 +54,11 @@ export class OpenAnswer implements Body {
   cutOff(call: Call): PetStoreError {
     const cause = Object.assign(new Error('the compressed body ends too early'), { code: 'ERR_BODY_CUT_OFF' });
     return connectionFailure(cause, call, this.#parts.redactor);
+  }
+
+  /** Says why the body could not be read. What is wrong with what it says is no fault of the connection. */
+  broke(failure: unknown): void {
+    if (failure instanceof ConnectionError || failure instanceof TimeoutError) this.#parts.observer.broken(failure);
   }
 
   /** Gives the slot back while the body is still to be read, by a consumer who may make other calls meanwhile. */

@@ -38,6 +38,7 @@ function setUp(answer: Answering, credentials: () => string | Promise<string> = 
       return undefined;
     },
     lost: (lost) => heard.push(`lost ${lost?.name}`),
+    broken: (failure) => heard.push(`broken ${failure.name}`),
     unused: () => heard.push('unused'),
     left: () => heard.push('left'),
   };
