@@ -42,11 +42,12 @@ const REASONS = {
   quota: "today's quota is used up",
 } as const;
 
-/** Why a run ended early and how to go on, on one line; `undefined` where it did not. */
-export function explainStop(
-  { stopped, updated, pending }: SyncReport,
+/** Why a run ended early and how to go on, or why it had nothing to do, on one line; `undefined` where it went to its end. */
+export function explainEnd(
+  { stopped, updated, pending, finishedAt }: SyncReport,
   { journal, resetAt }: { journal: string | undefined; resetAt: Date | undefined },
 ): string | undefined {
+  if (finishedAt) return `petstore: nothing sent: this job was finished at ${finishedAt.toISOString()}; a new job needs a new --journal`;
   if (stopped === undefined) return undefined;
   const when = stopped === 'quota' && resetAt ? ` after ${resetAt.toISOString()}` : '';
   const how =

@@ -19,6 +19,9 @@ const RecordedError = z.object({
   reason: z.optional(z.string()),
 });
 
+/** An instant as `toISOString` writes it. */
+const Instant = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));
+
 /** What a journal tells. `job` comes first and once, `run` begins every run, `end` closes a job that has nothing left to do. */
 const JournalRecord = z.discriminatedUnion('type', [
   z.object({ type: z.literal('job'), version: z.literal(1), store: z.optional(z.string()), wanted: z.string(), pets: z.int() }),
@@ -33,7 +36,7 @@ const JournalRecord = z.discriminatedUnion('type', [
   z.object({ type: z.literal('failed'), petId: RecordedId, quantity: z.number(), error: RecordedError }),
   /** The service's list lacks the pet; holds only for the run that wrote it. */
   z.object({ type: z.literal('missing'), petId: RecordedId }),
-  z.object({ type: z.literal('end'), unchanged: z.int() }),
+  z.object({ type: z.literal('end'), at: Instant, unchanged: z.int() }),
 ]);
 
 export type JournalRecord = z.infer<typeof JournalRecord>;

@@ -8,7 +8,8 @@ import type { FailedUpdate, StockJob } from './stock-job.ts';
 /** What a journal says of a job: nothing yet, begun, or finished. */
 export interface History {
   isNew: boolean;
-  isFinished: boolean;
+  /** When the job had nothing left to do; undefined while it has. */
+  finishedAt: Date | undefined;
   /** Tells the wanted state of this job from others. */
   wanted: string;
   /** The address that the job is for, where the client tells it. */
@@ -28,7 +29,7 @@ interface OwnJob {
  * @throws JournalError when a line is neither a record nor the torn end of a run.
  */
 export async function replay(journal: Journal, { job, store }: OwnJob): Promise<History> {
-  const history: History = { isNew: true, isFinished: false, wanted: fingerprint(job.stock), store };
+  const history: History = { isNew: true, finishedAt: undefined, wanted: fingerprint(job.stock), store };
   let lineNumber = 0;
   let tornAt: number | undefined;
   for await (const line of journal.read()) {
@@ -54,7 +55,7 @@ function takeOver(record: JournalRecord, { history, job, journal }: { history: H
     if (record.wanted !== history.wanted) throw otherJob(journal, record.pets, job.stock.size);
     history.isNew = false;
   } else if (history.isNew) throw unreadable(journal, 1);
-  else if (record.type === 'end') history.isFinished = true;
+  else if (record.type === 'end') history.finishedAt = new Date(record.at);
   else if (record.type !== 'run') takeOverPet(record, job);
 }
 

@@ -20,6 +20,8 @@ export interface SyncReport {
   pending: WantedEntry[];
   /** Why the run ended early; left out when it did not. */
   stopped?: StopReason;
+  /** When an earlier run finished this job: this one sent nothing. */
+  finishedAt?: Date;
 }
 
 export function reportOf(job: StockJob, stopped: StopReason | undefined): SyncReport {

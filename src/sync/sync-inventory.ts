@@ -33,7 +33,7 @@ export async function syncInventory(client: InventoryClient, wanted: Wanted, giv
   if (options.signal?.aborted) return reportOf(job, 'abort');
   try {
     const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl }));
-    if (history?.isFinished) return finishedReport(job);
+    if (history?.finishedAt) return finishedReport(job, history.finishedAt);
     return await runJob({ client, job, history, options });
   } finally {
     await options.journal?.close?.();
@@ -64,7 +64,7 @@ async function runJob({ client, job, history, options }: JobParts): Promise<Sync
   progress.beginUpdates(job);
   const run = new UpdateRun({ client, job, log, progress, signal, now });
   await run.send(concurrency);
-  if (run.isComplete) await log.noteAll(closingRecords(job));
+  if (run.isComplete) await log.noteAll(closingRecords(job, now()));
   await log.flush();
   progress.end();
   return reportOf(job, run.stopped);
@@ -106,14 +106,14 @@ function failedRecord({ petId, quantity, error }: FailedUpdate): JournalRecord {
   return { type: 'failed', petId, quantity, error: recordError(error) };
 }
 
-function* closingRecords(job: StockJob): Generator<JournalRecord> {
+function* closingRecords(job: StockJob, nowMs: number): Generator<JournalRecord> {
   for (const petId of job.petsThatAre('missing')) yield { type: 'missing', petId };
-  yield { type: 'end', unchanged: job.count('unchanged') };
+  yield { type: 'end', at: new Date(nowMs).toISOString(), unchanged: job.count('unchanged') };
 }
 
 /** In a finished job, what the journal does not name was unchanged. */
-function finishedReport(job: StockJob): SyncReport {
-  return { ...reportOf(job, undefined), unchanged: job.count('open'), pending: [] };
+function finishedReport(job: StockJob, finishedAt: Date): SyncReport {
+  return { ...reportOf(job, undefined), unchanged: job.count('open'), pending: [], finishedAt };
 }
 
 function* reviewed(job: StockJob): Generator<ReviewedChange> {

@@ -33,7 +33,8 @@ describe('a journal', () => {
     const wanted = [...TWO, { petId: 3, quantity: 5 }, { petId: 2n ** 62n, quantity: 1 }];
     const first = await syncInventory(store, wanted, { journal });
     const second = await syncInventory(store, wanted, { journal });
-    expect(second).toMatchObject({ updated: 1, unchanged: 1, missing: [2n ** 62n], pending: [] });
+    expect(first).not.toHaveProperty('finishedAt');
+    expect(second).toMatchObject({ finishedAt: expect.any(Date), updated: 1, unchanged: 1, missing: [2n ** 62n], pending: [] });
     expect(second.failed).toMatchObject([
       { petId: 2, quantity: 7, error: { name: 'BadRequestError', kind: 'bad-request', code: 'refused', status: 400 } },
     ]);

@@ -8,7 +8,7 @@ import { readInput } from '../input/read-input.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { writePlan } from '../plan-text.ts';
 import { showProgress } from '../progress-bar.ts';
-import { explainStop, reportJson, reportText } from '../report-text.ts';
+import { explainEnd, reportJson, reportText } from '../report-text.ts';
 import { type Terminal, tell, writeText } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -59,8 +59,7 @@ async function realRun({ client, signal, concurrency, path, options, terminal }:
     progress.end();
   }
   await writeText(terminal.stdout, options.json ? reportJson(report) : reportText(report));
-  const stop = explainStop(report, { journal: options.journal, resetAt: client.quota.closedUntil ?? client.quota.day.resetAt });
-  if (stop !== undefined) tell(terminal, stop);
+  tellEnd(report, { client, options, terminal });
   return exitCodeOfReport(report);
 }
 
@@ -77,13 +76,16 @@ async function dryRun({ client, signal, path, options, terminal }: Run): Promise
     now: terminal.now,
     review,
   });
-  const stop = explainStop(report, { journal: options.journal, resetAt: client.quota.closedUntil ?? client.quota.day.resetAt });
-  if (stop !== undefined) {
-    tell(terminal, stop);
-    return exitCodeOfReport(report);
-  }
+  tellEnd(report, { client, options, terminal });
+  if (report.stopped !== undefined) return exitCodeOfReport(report);
   await writePlan(planned, { report, quota: client.quota, name: inputName(path), options, terminal });
   return EXIT.done;
+}
+
+function tellEnd(report: SyncReport, { client, options, terminal }: Pick<Run, 'client' | 'options' | 'terminal'>): void {
+  const { closedUntil, day } = client.quota;
+  const line = explainEnd(report, { journal: options.journal, resetAt: closedUntil ?? day.resetAt });
+  if (line !== undefined) tell(terminal, line);
 }
 
 function journalOf({ journal }: SyncCommandOptions): { journal?: ReturnType<typeof fileJournal> } {
