@@ -9,7 +9,8 @@ const library = defineConfig({
   target: 'es2023',
   platform: 'neutral',
   splitting: true,
-  dts: true,
+  // `AsyncDisposable` is in no `lib` before ESNext, and without it a project without @types/node could not read the types.
+  dts: { banner: '/// <reference lib="esnext.disposable" />' },
   // The command line is built beside it, at the same time.
   clean: ['!**/cli.*'],
   sourcemap: true,
