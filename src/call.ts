@@ -20,6 +20,14 @@ export interface CallStart {
   emitter: Emitter;
 }
 
+/** What the gate knows of the next attempt of a call while the service is down. */
+export interface OutagePace {
+  /** How long the gate holds it at least. */
+  delayMs: number;
+  /** How long the call still waits behind the outage. */
+  patienceMs: number;
+}
+
 /** One call of a caller, from its start until it settles: the record that every step of the pipeline reads. */
 export class Call {
   readonly startedAtMs = Date.now();
@@ -35,6 +43,8 @@ export class Call {
   priority: 'normal' | 'low';
   /** Where this call waits for its slot: told when its priority rises. */
   onRaise: (() => void) | undefined;
+  /** What the gate says of the next attempt while the service is down; undefined while it is up. */
+  pace: (() => OutagePace | undefined) | undefined;
   readonly #controller = new AbortController();
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
   // Only gets worse: once a request may have arrived, no later answer takes the doubt away.
@@ -146,7 +156,9 @@ export class Call {
   }
 
   #outOfTime(totalTimeoutMs: number): TimeoutError {
-    const message = `Cannot ${this.purpose}: the call was not done within its \`totalTimeoutMs\` of ${totalTimeoutMs} ms`;
-    return new TimeoutError(message, this.details());
+    const last = this.lastFailure;
+    const tried = last ? `, after ${this.attempts} attempts of which the last failed with ${last.code ?? last.name}` : '';
+    const message = `Cannot ${this.purpose}: the call was not done within its \`totalTimeoutMs\` of ${totalTimeoutMs} ms${tried}`;
+    return new TimeoutError(message, { ...this.details(), cause: last });
   }
 }
