@@ -3,11 +3,14 @@ import { badOption, hasMethods } from '../options/rules.ts';
 /** A client of ioredis, or its Cluster. */
 export interface IoredisClient {
   readonly status: string;
+  /** Runs a script that Redis knows. */
   evalsha(sha1: string, numberOfKeys: number, key: string, argument: string): Promise<unknown>;
+  /** Runs a script. */
   eval(script: string, numberOfKeys: number, key: string, argument: string): Promise<unknown>;
 }
 
-interface ScriptArguments {
+/** How node-redis takes what a script is given. */
+export interface ScriptArguments {
   keys: string[];
   arguments: string[];
 }
@@ -16,7 +19,9 @@ interface ScriptArguments {
 export interface NodeRedisClient {
   readonly isOpen: boolean;
   readonly isReady?: boolean;
+  /** Runs a script that Redis knows. */
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
+  /** Runs a script. */
   eval(script: string, options: ScriptArguments): Promise<unknown>;
 }
 

@@ -1,13 +1,17 @@
 import { badOption, hasMethods } from '../options/rules.ts';
 import { outliveErrors } from './redis-client.ts';
 
-interface IoredisSubscriber {
+/** A connection of ioredis that only listens. */
+export interface IoredisSubscriber {
   readonly status: string;
+  /** Listens to a channel, by the event `message`. */
   subscribe(channel: string): Promise<unknown>;
 }
 
-interface NodeRedisSubscriber {
+/** A connection of node-redis that only listens. */
+export interface NodeRedisSubscriber {
   readonly isOpen: boolean;
+  /** Listens to a channel. */
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
 }
 
