@@ -1,15 +1,16 @@
-import type { Call } from '../call.ts';
+import type { Call, OutagePace } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
 import type { Borrower } from './borrower.ts';
 import type { BorrowerOwner } from './borrower-start.ts';
+import { GateNews } from './gate-news.ts';
 import { InFlight } from './in-flight.ts';
 import { Ledger, type Outlook } from './ledger.ts';
 import { Line } from './line.ts';
 import type { Sending } from './outstanding.ts';
+import { Patience } from './patience.ts';
 import type { Quota } from './quota.ts';
-import { refusalInOutage, refusalToWait } from './refusal.ts';
 import { Releaser } from './releaser.ts';
 import type { QuotaSettings } from './settings.ts';
 import { SteadyClock } from './steady-clock.ts';
@@ -28,17 +29,16 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   readonly #line = new Line<Ticket>();
   readonly #releaser: Releaser;
   readonly #inFlight = new InFlight();
+  readonly #patience: Patience<Ticket>;
+  readonly #news = new GateNews();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
   // Where the quota is shared with other processes.
   #borrower: Borrower | undefined;
-  #lastFailure: PetStoreError | Answer | undefined;
-  // What listeners were told last.
-  #toldClosed = false;
-  #toldUntilMs: number | undefined;
 
   constructor(settings: QuotaSettings) {
     this.#ledger = new Ledger(settings);
+    this.#patience = new Patience({ ledger: this.#ledger, line: this.#line, clock: this.#clock });
     this.#releaser = new Releaser(this.#ledger.ceiling(this.#clock.now()), (most) => this.#release(most));
   }
 
@@ -88,11 +88,12 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   /** Gives a ticket: at once where one is free, else when the call's turn comes. Rejects when the wait is longer than the call allows. */
   enter(call: Call): Ticket | Promise<Ticket> {
     if (call.signal.aborted) return Promise.reject(call.signal.reason);
+    call.pace ??= () => this.#paceOf(call);
     const nowMs = this.#clock.now();
     const outlook = this.#look(nowMs, this.#line.size + 1);
     if (outlook.free > 0 && this.#line.size === 0) return this.#admit(call, nowMs);
-    if (this.#isTooLong(outlook, call.options.maxWaitMs, nowMs)) return Promise.reject(this.#refusal(call, outlook, nowMs));
-    return this.#wait(call, outlook, nowMs);
+    const refusal = this.#patience.refusal(call, outlook, nowMs);
+    return refusal ? Promise.reject(refusal) : this.#wait(call, outlook, nowMs);
   }
 
   #admit(call: Call, nowMs: number): Ticket {
@@ -102,10 +103,17 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     return new Ticket(this, call, sending);
   }
 
+  #paceOf(call: Call): OutagePace | undefined {
+    const nowMs = this.#clock.now();
+    return this.#patience.paceOf(call, this.#ledger.look(nowMs, this.#inFlight.size), nowMs);
+  }
+
+  /** It stands in line before it is told to wait, since a listener may end it, or make another call. */
   #wait(call: Call, { at, reason }: Outlook, nowMs: number): Promise<Ticket> {
-    call.tell('wait', (event) => ({ ...event, reason, ms: Math.max(0, Math.min(at - nowMs, Number.MAX_SAFE_INTEGER)) }));
-    const waiter = new Waiter(call, nowMs, this);
+    const callSinceMs = this.#clock.begin(call.startedAtMs, nowMs);
+    const waiter = new Waiter<Ticket>(call, { owner: this, sinceMs: nowMs, callSinceMs });
     this.#line.join(waiter);
+    call.tell('wait', (event) => ({ ...event, reason, ms: Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0 }));
     this.#pump();
     return waiter.slot;
   }
@@ -141,10 +149,10 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     if (this.#line.size === 0) return;
     const nowMs = this.#clock.now();
     const outlook = this.#look(nowMs, this.#line.size);
-    this.#refuseWhoWouldWaitTooLong(outlook, nowMs);
+    this.#patience.refuseTheRest(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
-    this.#wakeAt(Math.min(outlook.at, this.#patienceEndsAtMs()), nowMs);
+    this.#wakeAt(Math.min(outlook.at, this.#patience.endsAtMs()), nowMs);
   }
 
   #wakeAt(instantMs: number, nowMs: number): void {
@@ -172,53 +180,24 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     }
   }
 
-  #refuseWhoWouldWaitTooLong(outlook: Outlook, nowMs: number): void {
-    if (this.#patienceEndsAtMs() <= nowMs) return this.#refuseWhoWaitedTooLong(outlook, nowMs);
-    if (!this.#isTooLong(outlook, this.#line.leastWaitMs, nowMs)) return;
-    const impatient = this.#line.takeWhere(({ call }) => this.#isTooLong(outlook, call.options.maxWaitMs, nowMs));
-    for (const waiter of impatient) waiter.refuse(this.#refusal(waiter.call, outlook, nowMs), nowMs);
-  }
-
-  #refuseWhoWaitedTooLong({ at }: Outlook, nowMs: number): void {
-    const since = this.#ledger.outageSinceMs ?? nowMs;
-    const probeAt = Number.isFinite(at) ? this.#clock.toDate(at) : undefined;
-    for (const waiter of this.#line.takeWhere((each) => each.patienceEndsAtMs(since) <= nowMs)) {
-      waiter.refuse(refusalInOutage(waiter.call, this.#lastFailure, probeAt), nowMs);
-    }
-  }
-
-  /** When the first waiter has waited too long behind an outage. */
-  #patienceEndsAtMs(): number {
-    const since = this.#ledger.outageSinceMs;
-    return since === undefined ? Number.POSITIVE_INFINITY : this.#line.patienceEndsAtMs(since);
-  }
-
-  /** Only what no answer that is still out can change is told as too long. */
-  #isTooLong({ free, at, reason }: Outlook, maxWaitMs: number, nowMs: number): boolean {
-    if (free > 0 || !Number.isFinite(at) || at - nowMs <= maxWaitMs || reason === 'outage') return false;
-    return reason === 'rate-limit' || !this.#ledger.isWaitingForAnswer;
-  }
-
-  #refusal(call: Call, { at, reason }: Outlook, nowMs: number): PetStoreError {
-    return refusalToWait(call, { reason, waitMs: Math.ceil(at - nowMs), until: this.#clock.toDate(at) });
-  }
-
   heard(call: Call, sending: Sending, answer: Answer): number | undefined {
     const nowMs = this.#clock.now();
     this.#inFlight.answered(call);
     this.#ledger.hear(sending, answer, nowMs);
-    if (answer.status >= 500) this.#lastFailure = answer;
+    if (answer.status >= 500) this.#patience.noteFailure(answer);
     const untilMs = this.#ledger.closedUntilMs(nowMs);
     this.#borrower?.hear({ answer, sentAtMs: sending.atMs, closedUntilMs: untilMs }, nowMs);
-    this.#tellGate(call, untilMs);
+    this.#tell(call, nowMs);
     this.#pump();
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs).getTime();
   }
 
   lost(call: Call, sending: Sending, failure: PetStoreError | undefined): void {
     this.#inFlight.answered(call);
-    if (failure) this.#lastFailure = failure;
-    this.#lose(sending, failure !== undefined, this.#clock.now());
+    const nowMs = this.#clock.now();
+    if (failure) this.#patience.noteFailure(failure);
+    this.#lose(sending, failure !== undefined, nowMs);
+    this.#tell(call, nowMs);
     this.#pump();
   }
 
@@ -229,15 +208,15 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   broken(call: Call, sending: Sending, failure: PetStoreError): void {
     const nowMs = this.#clock.now();
-    this.#lastFailure = failure;
+    this.#patience.noteFailure(failure);
     this.#ledger.break(sending, nowMs);
-    this.#tellGate(call, this.#ledger.closedUntilMs(nowMs));
+    this.#tell(call, nowMs);
     this.#pump();
   }
 
   proven(call: Call, sending: Sending): void {
-    this.#ledger.prove(sending);
-    this.#tellGate(call, this.#ledger.closedUntilMs(this.#clock.now()));
+    if (!this.#ledger.prove(sending)) return;
+    this.#tell(call, this.#clock.now());
     this.#pump();
   }
 
@@ -252,12 +231,9 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#pump();
   }
 
-  #tellGate(call: Call, untilMs: number | undefined): void {
+  #tell(call: Call, nowMs: number): void {
+    const untilMs = this.#ledger.closedUntilMs(nowMs);
     const isClosed = untilMs !== undefined || this.#ledger.outageSinceMs !== undefined;
-    if (isClosed === this.#toldClosed && untilMs === this.#toldUntilMs) return;
-    this.#toldClosed = isClosed;
-    this.#toldUntilMs = untilMs;
-    const until = untilMs === undefined ? {} : { until: this.#clock.toDate(untilMs) };
-    call.tell('gate', (event) => ({ ...event, state: isClosed ? 'closed' : 'open', ...until }));
+    this.#news.tell(call, { isClosed, until: untilMs === undefined ? undefined : this.#clock.toDate(untilMs) });
   }
 }

@@ -31,6 +31,10 @@ export class Ledger {
   #settings: QuotaSettings;
   // Requests sent since then tell how much is left; before such an answer the budget is unknown and one probe goes at a time.
   #unknownSinceMs: number | undefined = Number.NEGATIVE_INFINITY;
+  // It is unknown because the service closed the key.
+  #isReopening = false;
+  // The latest request that asks how things stand, while it has no answer.
+  #probe: Sending | undefined;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
     this.#settings = settings;
@@ -92,6 +96,7 @@ export class Ledger {
     if (free <= 0) return { free: 0, at: this.#budget.freeAt(nowMs, uncounted), reason: 'quota' };
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
+    if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
     const slots = this.#budget.mostInFlight(nowMs, this.#settings.concurrency) - inFlight;
     if (slots <= 0) return FULL;
     return { free: Math.min(free, slots), at: nowMs, reason: 'quota' };
@@ -100,21 +105,40 @@ export class Ledger {
   /** One request asks at a time, and pays from the plan like any other; only its answer lets the next one go. */
   #lookInOutage(nowMs: number, sinceMs: number): Outlook {
     const { unanswered } = this.#outstanding;
-    const isOut = this.#outstanding.isSince(sinceMs);
-    const at = isOut ? Number.POSITIVE_INFINITY : Math.max(this.#outage.probeAtMs, this.#budget.freeAt(nowMs, unanswered));
+    const at = this.#isProbed(sinceMs)
+      ? Number.POSITIVE_INFINITY
+      : Math.max(this.#outage.probeAtMs, this.#budget.freeAt(nowMs, unanswered));
     return { free: at > nowMs ? 0 : 1, at, reason: 'outage' };
   }
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
-    const isOut = this.#outstanding.isSince(unknownSinceMs);
-    const at = Math.max(this.#outage.probeAtMs, isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs);
-    return { free: at > nowMs ? 0 : 1, at, reason: 'quota' };
+    // A key that was closed is asked once: whatever goes before the answer may be refused too.
+    if (this.#isReopening && this.#isProbed(unknownSinceMs)) return FULL;
+    const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
+    return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
+  }
+
+  /** Before it is an outage, one request at a time finds out whether it will be. */
+  #lookInDoubt(nowMs: number, inFlight: number): Outlook {
+    return this.#slowDown(inFlight > 0 ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
+  }
+
+  /** Failed probes leave a little time between them. */
+  #slowDown(readyAtMs: number, nowMs: number): Outlook {
+    const { probeAtMs } = this.#outage;
+    const at = Math.max(probeAtMs, readyAtMs);
+    return { free: at > nowMs ? 0 : 1, at, reason: probeAtMs > readyAtMs ? 'outage' : 'quota' };
+  }
+
+  #isProbed(sinceMs: number): boolean {
+    return this.#probe !== undefined && this.#probe.atMs >= sinceMs;
   }
 
   send(nowMs: number): Sending {
     this.#budget.send(nowMs);
     const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, previousAtMs: this.#outstanding.lastSentAtMs };
     this.#outstanding.send(nowMs);
+    if (this.#unknownSinceMs !== undefined || this.#outage.sinceMs !== undefined) this.#probe = sending;
     return sending;
   }
 
@@ -122,11 +146,13 @@ export class Ledger {
   unsend(sending: Sending, nowMs: number): void {
     this.#budget.unsend(nowMs);
     this.#outstanding.unsend(sending);
+    this.#settleProbe(sending);
   }
 
   /** No answer came; `isFailure` where the service or the network is to blame, and not an abort. */
   lose(sending: Sending, isFailure: boolean, nowMs: number): void {
     this.#outstanding.lose(nowMs);
+    this.#settleProbe(sending);
     if (isFailure) this.#outage.fail(sending.atMs, nowMs);
   }
 
@@ -135,15 +161,22 @@ export class Ledger {
     this.#outage.fail(sending.atMs, nowMs);
   }
 
-  /** The service did what it promised with the headers of an answer. */
-  prove({ heardAtMs }: Sending): void {
+  /** The service did what it promised with the headers of an answer. Tells whether anybody doubted it. */
+  prove({ heardAtMs }: Sending): boolean {
+    const { probeAtMs } = this.#outage;
     if (heardAtMs !== undefined) this.#outage.succeed(heardAtMs);
+    return this.#outage.probeAtMs !== probeAtMs;
+  }
+
+  #settleProbe(sending: Sending): void {
+    if (this.#probe === sending) this.#probe = undefined;
   }
 
   /** Learns from the headers of an answer. */
   hear(sending: Sending, answer: Answer, nowMs: number): void {
     sending.heardAtMs = nowMs;
     this.#outstanding.hear(sending.atMs, nowMs);
+    this.#settleProbe(sending);
     this.#hearClock(sending, answer, nowMs);
     this.#hearHealth(sending, answer, nowMs);
     this.#budget.hear(answer, this.#outstanding.unanswered, nowMs);
@@ -175,19 +208,26 @@ export class Ledger {
   #close({ rateLimit, retryAfterMs }: Answer, nowMs: number): void {
     const resetAtMs = rateLimit?.remaining === 0 ? this.#budget.believedEndMs(rateLimit, nowMs) : undefined;
     this.#closing.close(retryAfterMs, resetAtMs, nowMs);
-    this.#unknownSinceMs = this.#closing.untilMs;
+    this.#reopen();
   }
 
   /** Another process was told that the key is closed. */
   closeUntil(instantMs: number): void {
     this.#closing.closeUntil(instantMs);
+    this.#reopen();
+  }
+
+  #reopen(): void {
     this.#unknownSinceMs = this.#closing.untilMs;
+    this.#isReopening = true;
   }
 
   /** A good answer to a request sent since the budget was unknown makes it known. */
   #hearProbe(sending: Sending): void {
     this.#closing.forgive(sending.atMs);
-    if (this.#unknownSinceMs !== undefined && sending.atMs >= this.#unknownSinceMs) this.#unknownSinceMs = undefined;
+    if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;
+    this.#unknownSinceMs = undefined;
+    this.#isReopening = false;
   }
 
   #turnWindows(nowMs: number): void {

@@ -34,6 +34,11 @@ export class Outage {
     return this.#probeAtMs;
   }
 
+  /** Whether so many requests in a row failed that only their time is missing to make it an outage. */
+  get isSuspected(): boolean {
+    return this.#failures >= FAILURES;
+  }
+
   fail(sentAtMs: number, nowMs: number): void {
     if (this.#sinceMs !== undefined) this.#failAgain(sentAtMs, this.#sinceMs, nowMs);
     else this.#failFirst(nowMs);

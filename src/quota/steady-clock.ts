@@ -24,6 +24,11 @@ export class SteadyClock {
     this.#latestMs = instantMs;
   }
 
+  /** When something began that the machine's clock noted; never later than `nowMs`. */
+  begin(dateMs: number, nowMs: number): number {
+    return Math.min(nowMs, dateMs + this.#behindMs);
+  }
+
   /** An instant as the machine's clock shows it. */
   toDate(instantMs: number): Date {
     return new Date(instantMs - this.#behindMs);

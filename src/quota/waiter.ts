@@ -8,16 +8,25 @@ export interface WaiterOwner<Slot> {
   look(): void;
 }
 
+export interface WaiterStart<Slot> {
+  owner: WaiterOwner<Slot>;
+  sinceMs: number;
+  /** When the call began, which may have waited here before. */
+  callSinceMs: number;
+}
+
 /** One call that waits for its slot, until it is admitted or refused. */
 export class Waiter<Slot> {
   readonly call: Call;
   readonly sinceMs: number;
+  readonly #callSinceMs: number;
   readonly #onAbort: () => void;
   readonly #slot: Deferred<Slot>;
 
-  constructor(call: Call, sinceMs: number, owner: WaiterOwner<Slot>) {
+  constructor(call: Call, { owner, sinceMs, callSinceMs }: WaiterStart<Slot>) {
     this.call = call;
     this.sinceMs = sinceMs;
+    this.#callSinceMs = callSinceMs;
     this.#slot = defer(() => owner.look());
     this.#onAbort = () => owner.abandon(this);
     call.signal.addEventListener('abort', this.#onAbort, { once: true });
@@ -46,7 +55,7 @@ export class Waiter<Slot> {
 
   /** When it has waited too long behind an outage. */
   patienceEndsAtMs(outageSinceMs: number): number {
-    return Math.max(this.sinceMs, outageSinceMs) + this.call.options.maxWaitMs;
+    return Math.max(this.#callSinceMs, outageSinceMs) + this.call.options.maxWaitMs;
   }
 
   #leave(nowMs: number): void {

@@ -1,6 +1,7 @@
 import { ConnectionError, ServerError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
-import { makeListCall } from '../support/call.ts';
+import { Emitter } from '../../src/events.ts';
+import { makeCall, makeListCall } from '../support/call.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
 import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
 
@@ -43,8 +44,22 @@ describe('Gate, in an outage,', () => {
     await pass(10);
     for (let n = 0; n < 3; n++) visitors.answer({ ...down, receivedAtMs: Date.now() });
     visitors.askTimes(4);
-    await pass(1_000);
-    expect(visitors.log.length).toBeGreaterThan(5);
+    await pass(450);
+    visitors.answer();
+    await pass(20);
+    expect(visitors.log).toHaveLength(1 + 3 + 4);
+  });
+
+  test('three failures within half a second slow down even who knows the budget: one request finds out', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(8);
+    await pass(10);
+    for (let n = 0; n < 8; n++) await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
+    visitors.askTimes(100);
+    await pass(520);
+    expect(visitors.tickets).toHaveLength(1);
   });
 
   test('lets the rest go after a probe that succeeded', async () => {
@@ -70,6 +85,61 @@ describe('Gate, in an outage,', () => {
     expect(visitors.failures).toEqual([]);
     await pass(200);
     expect(visitors.failures).toEqual([expect.any(expected)]);
+  });
+
+  test('counts the patience of a call from its start, not from when it came back', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    const call = visitors.ask('call', makeListCall({ maxWaitMs: 2_000 }));
+    await pass(600);
+    visitors.answer({ ...down, receivedAtMs: Date.now() });
+    expect(call.pace?.()).toEqual({ delayMs: 1_000, patienceMs: 1_400 });
+    visitors.ask('again', call);
+    await pass(1_100);
+    visitors.answer({ ...down, receivedAtMs: Date.now() });
+    visitors.ask('once more', call);
+    await pass(400);
+    expect(visitors.failures).toEqual([expect.any(ServerError)]);
+    visitors.ask('too late', call);
+    await pass(0);
+    expect(visitors.log.slice(3)).toEqual(['2.3 call', '3.4 again', '3.8 once more refused', '3.9 too late refused']);
+  });
+
+  test('lets the next probe go at its time though requests from before are still out', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(4);
+    for (let n = 0; n < 3; n++) {
+      await pass(600);
+      visitors.answer({ ...down, receivedAtMs: Date.now() });
+    }
+    visitors.askTimes(2);
+    await pass(600);
+    visitors.tickets.pop()?.lost(new ConnectionError('x'));
+    await pass(1_010);
+    expect(visitors.tickets).toHaveLength(2);
+  });
+
+  test.each([
+    ['status', (visitors: Visitors) => visitors.answer({ ...down, receivedAtMs: Date.now() })],
+    ['loss', (visitors: Visitors) => visitors.lose(new TimeoutError('x'))],
+    ['body', (visitors: Visitors) => visitors.break(new ConnectionError('x'))],
+  ])('tells the gate as closed when it begins by a %s, and as open when it ends', async (_name, fail) => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('gate', ({ state }) => told.push(state));
+    const visitors = new Visitors(makeGate());
+    for (let n = 0; n < 3; n++) {
+      visitors.ask(String(n), makeCall({ emitter }));
+      await pass(600);
+      await fail(visitors);
+    }
+    expect(told).toEqual(['closed']);
+    visitors.ask('probe', makeCall({ emitter }));
+    await pass(600);
+    visitors.answer();
+    expect(told).toEqual(['closed', 'open']);
   });
 
   test('pays its probes from the plan', async () => {

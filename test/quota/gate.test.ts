@@ -34,6 +34,18 @@ describe('Gate, while the budget is unknown,', () => {
     expect(visitors.log).toEqual(['0 1', '5 2']);
   });
 
+  test('holds the next probe after a failure for a moment, which is no matter of quota', async () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer({ status: 500, receivedAtMs: NOW_MS });
+    visitors.ask('hasty', makeCall({ emitter }, { maxWaitMs: 50 }));
+    await pass(150);
+    expect([visitors.log, told]).toEqual([['0 probe', '0.1 hasty'], [['outage', 100]]]);
+  });
+
   test('probes again after the Reset, and not before', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(3);
@@ -71,6 +83,15 @@ describe('Gate, where quota is free,', () => {
     expect(visitors.tickets).toHaveLength(8);
   });
 
+  test('a ticket that comes back leaves the probe that is out in its place', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(3);
+    await pass(1_010);
+    visitors.tickets.pop()?.unused();
+    await pass(900);
+    expect(visitors.log).toEqual(['0 1', '1 2', '1 3']);
+  });
+
   test('takes a ticket back that was not used', async () => {
     const gate = makeGate({ plan: { requestsPerMinute: 1 } });
     const ticket = await gate.enter(makeListCall());
@@ -94,6 +115,32 @@ describe('Gate, after a 429,', () => {
     expect(visitors.log).toEqual(['0 probe', '0 one', '0 other']);
     await pass(100);
     expect(visitors.log).toEqual(['0 probe', '0 one', '0 other', '9 1']);
+  });
+
+  test('lets one probe go, and no other before its answer, however long that takes', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('0');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));
+    visitors.askTimes(4);
+    await pass(10_000);
+    expect(visitors.log).toEqual(['0 0', '1 1']);
+    visitors.answer();
+    await pass(50);
+    expect(visitors.log).toHaveLength(5);
+  });
+
+  test('lets the next probe go when the first is lost, though earlier requests are out', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(2);
+    await pass(10);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));
+    visitors.askTimes(2);
+    await pass(2_000);
+    visitors.tickets.pop()?.lost(undefined);
+    await pass(50);
+    expect(visitors.log).toEqual(['0 probe', '0 1', '0 2', '1 1', '2 2']);
   });
 
   test('backs off exponentially when they come in a row, and starts anew after an answer', async () => {

@@ -95,6 +95,31 @@ describe('Gate keeps the line in order:', () => {
     expect(gate.quota.minute.remaining).toBe(50);
   });
 
+  test('an abort inside a `wait` listener is not lost', async () => {
+    const emitter = new Emitter();
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    const leaving = makeCall({ emitter });
+    emitter.on('wait', () => leaving.abort(new Error('not for me')));
+    visitors.ask('leaving', leaving);
+    await pass(0);
+    expect(visitors.failures).toEqual([new Error('not for me')]);
+    visitors.answer();
+    await pass(50);
+    expect(visitors.tickets).toEqual([]);
+  });
+
+  test('a call that a `wait` listener makes stands behind the one that waits', async () => {
+    const emitter = new Emitter();
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    emitter.on('wait', () => visitors.ask('inner'));
+    visitors.ask('outer', makeCall({ emitter }));
+    visitors.answer();
+    await pass(50);
+    expect(visitors.log.map((line) => line.slice(2))).toEqual(['probe', 'outer', 'inner']);
+  });
+
   test('a call that is aborted already does not even wait', async () => {
     const call = low();
     call.abort('gone');
@@ -112,6 +137,22 @@ describe('Gate keeps the line in order:', () => {
     await pass(6_000);
     expect(told).toEqual([['rate-limit', 5_000]]);
     expect(call.waitedMs).toBeGreaterThanOrEqual(5_000);
+  });
+
+  test('tells whole milliseconds, and 0 where only an answer can end the wait', async () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
+    const visitors = new Visitors(makeGate({ concurrency: 1 }));
+    visitors.ask('probe');
+    visitors.ask('full', makeCall({ emitter }));
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000.4 }));
+    visitors.ask('closed', makeCall({ emitter }));
+    await pass(0);
+    expect(told).toEqual([
+      ['in-flight', 0],
+      ['rate-limit', 1_001],
+    ]);
   });
 });
 
