@@ -26,14 +26,25 @@ function isWorthAnother(error: Error, call: Call): error is PetStoreError {
   return error instanceof PetStoreError && error !== call.lastFailure && mayRetry(error);
 }
 
-/** Only a 429 and a 503 close the gate; what any other failure asks to wait is waited for here, and never shortened. */
+/**
+ * What closes the gate is waited for there, and so is an outage, which the gate probes at its own pace; any other failure is waited for here.
+ * A wait that the service asked for is never shortened: longer than the call allows, it ends the call.
+ */
 async function backOff(call: Call, failure: PetStoreError, retryNumber: number): Promise<void> {
-  const askedMs = failure.retryAfterMs ?? 0;
-  const isGates = isLeftToGate(failure);
-  if (!isGates && askedMs > call.options.maxWaitMs) throw failure;
-  const delayMs = Math.max(askedMs, isGates ? 0 : backoffMs(retryNumber, Math.random()));
-  call.tell('retry', (event) => ({ ...event, delayMs, error: failure }));
-  if (isGates) return;
-  await wait(delayMs, call.signal);
-  call.waitedMs += delayMs;
+  const pace = call.pace?.();
+  const askedMs = askedToWaitMs(failure);
+  if (askedMs > call.options.maxWaitMs || (pace && pace.patienceMs <= 0)) throw failure;
+  const ownMs = isLeftToGate(failure) ? 0 : Math.max(askedMs, pace ? 0 : backoffMs(retryNumber, Math.random()));
+  const delayMs = Math.ceil(Math.max(askedMs, ownMs, pace?.delayMs ?? 0));
+  // Its patience with the outage ends before the next probe.
+  const isHopeless = pace !== undefined && delayMs > pace.patienceMs;
+  if (!isHopeless) call.tell('retry', (event) => ({ ...event, delayMs, error: failure }));
+  if (ownMs === 0) return;
+  await wait(ownMs, call.signal);
+  call.waitedMs += ownMs;
+}
+
+/** How long the service or the gate that it closed wants the next attempt to wait. */
+function askedToWaitMs({ retryAfterMs = 0, retryAt }: PetStoreError): number {
+  return Math.max(retryAfterMs, retryAt === undefined ? 0 : retryAt.getTime() - Date.now());
 }

@@ -93,6 +93,58 @@ describe('retry', () => {
     expect(atMs).toEqual([0]);
   });
 
+  test('rejects at once, and tells of no retry, where the gate is closed for longer than `maxWaitMs`', async () => {
+    const emitter = new Emitter();
+    const heard = vi.fn();
+    emitter.on('retry', heard);
+    const failure = new RateLimitError('x', { status: 429, retryAfterMs: 3_600_000 });
+    const { attempt, atMs } = attempts(failure);
+    expect(await rejectionOf(retry(makeCall({ emitter }), attempt))).toBe(failure);
+    expect([atMs, heard.mock.calls]).toEqual([[0], []]);
+  });
+
+  test('tells until when the gate is closed where the service did not', async () => {
+    const emitter = new Emitter();
+    const delays: number[] = [];
+    emitter.on('retry', ({ delayMs }) => delays.push(delayMs));
+    const failure = new RateLimitError('x', { status: 429, retryAt: new Date(NOW_MS + 1_043) });
+    await retry(makeCall({ emitter }), attempts(failure).attempt);
+    expect(delays).toEqual([1_043]);
+  });
+
+  test('leaves the wait in an outage to the gate, and tells its length', async () => {
+    const emitter = new Emitter();
+    const delays: number[] = [];
+    emitter.on('retry', ({ delayMs }) => delays.push(delayMs));
+    const call = makeCall({ emitter });
+    call.pace = () => ({ delayMs: 8_000, patienceMs: 60_000 });
+    const { attempt, atMs } = attempts(down(), down());
+    expect(await retry(call, attempt)).toBe('done');
+    expect([atMs, delays]).toEqual([
+      [0, 0, 0],
+      [8_000, 8_000],
+    ]);
+  });
+
+  test('tells of no retry that the patience of a call with an outage does not last for', async () => {
+    const emitter = new Emitter();
+    const heard = vi.fn();
+    emitter.on('retry', heard);
+    const call = makeCall({ emitter });
+    call.pace = () => ({ delayMs: 8_000, patienceMs: 500 });
+    await retry(call, attempts(down()).attempt);
+    expect(heard).not.toHaveBeenCalled();
+  });
+
+  test('rejects with the last failure when the call has no patience left with an outage', async () => {
+    const call = makeCall();
+    call.pace = () => ({ delayMs: 8_000, patienceMs: 0 });
+    const failure = down();
+    const { attempt, atMs } = attempts(failure);
+    expect(await rejectionOf(retry(call, attempt))).toBe(failure);
+    expect(atMs).toEqual([0]);
+  });
+
   test('makes no further attempt where the next one was not even let through', async () => {
     const failure = new RateLimitError('x', { status: 429, retryAfterMs: 60_000 });
     const { attempt, atMs } = attempts(failure, failure);
