@@ -1,7 +1,9 @@
 import { PetStoreClient } from '../client.ts';
 import type { Logger } from '../events.ts';
+import { noteAddress } from './asked-address.ts';
 import { duration } from './duration.ts';
 import { openState } from './state.ts';
+import { tellRetries } from './tell-retries.ts';
 import { type Terminal, tell } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -37,8 +39,18 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
   const logger = loggerFor(options, terminal);
   const words = { plan: wordOf('plan', options.plan, PLANS), environment: wordOf('environment', options.environment, ENVIRONMENTS) };
   const client = options.sandbox ? await connectToSandbox(words, logger) : connectToService({ ...options, ...words }, terminal, logger);
+  const address = `${client.baseUrl} (${sourceOfAddress(options, terminal)})`;
+  noteAddress(client, address);
+  tellRetries(client, address, terminal);
   tellWaits(client, terminal);
   return client;
+}
+
+/** Which option or variable gave the address. */
+function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions, { env }: Terminal): string {
+  if (sandbox) return '--sandbox';
+  if (baseUrl !== undefined) return '--base-url';
+  return (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? 'PETSTORE_STAGING_BASE_URL' : 'PETSTORE_BASE_URL';
 }
 
 function connectToService(

@@ -1,12 +1,14 @@
 import { isPetStoreError } from '../errors.ts';
+import { askedAddress } from './asked-address.ts';
 
+/** ADDRESS becomes the address that was asked, with the option or variable that gave it. */
 const ADVICE = {
   authentication: 'check PETSTORE_API_KEY',
   'rate-limit': 'try again then; `petstore quota` shows what is left',
-  connection: 'check the network and PETSTORE_BASE_URL',
-  timeout: 'try again later',
+  connection: 'check the network and the address ADDRESS',
+  timeout: 'try again later, or check the address ADDRESS',
   server: 'try again later',
-  'invalid-response': 'check that PETSTORE_BASE_URL is the address of the service',
+  'invalid-response': 'check that ADDRESS is the address of the service',
   'not-found': '`petstore list` shows the pets that there are',
 } as const;
 
@@ -17,7 +19,7 @@ export function explainError(error: unknown): string {
   if (error.kind === 'configuration')
     return `${message}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
   const advice = Object.entries(ADVICE).find(([kind]) => kind === error.kind)?.[1];
-  return advice === undefined ? message : `${message}; ${advice}`;
+  return advice === undefined ? message : `${message}; ${advice.replace('ADDRESS', () => askedAddress(error) ?? 'PETSTORE_BASE_URL')}`;
 }
 
 /** Everything else that is known of an error, for --verbose. */

@@ -154,6 +154,29 @@ describe('a failure', () => {
     expect(err).toMatch(/401.*check PETSTORE_API_KEY\n$/);
   });
 
+  test('of a dead address is told at once, with the address and where it came from', async () => {
+    const { url, close } = await serveSandbox();
+    await close();
+    const terminal = new FakeTerminal();
+    const running = run(['list', '--base-url', url], terminal);
+    const failure = 'Cannot read the inventory: the connection failed with ECONNREFUSED';
+    await vi.waitFor(() => expect(terminal.err).toBe(`petstore: ${failure}; trying ${url} (--base-url) again\n`));
+    terminal.interrupt();
+    expect(await running).toMatchObject({ code: 130, out: '' });
+  });
+
+  test('of an address that is no service names it, and its variable', async () => {
+    served.sandbox.faults.add({ status: 200, body: '<html>' });
+    expect((await run(['list'])).err).toContain(`check that ${served.url} (PETSTORE_BASE_URL) is the address of the service`);
+  });
+
+  test('that passes is told once for a call', async () => {
+    served.sandbox.faults.add({ status: 500, times: 2 });
+    const { code, err } = await run(['list', '--csv']);
+    expect(code).toBe(0);
+    expect(err.match(/trying .* again\n/g)).toEqual([`trying ${served.url} (PETSTORE_BASE_URL) again\n`]);
+  });
+
   test('without a key ends with 3, and names the sandbox', async () => {
     vi.stubEnv('PETSTORE_API_KEY', '');
     const { code, err } = await run(['list']);
