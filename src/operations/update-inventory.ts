@@ -30,7 +30,10 @@ function checkPetId(petId: unknown): PetId {
   const known = PetId.safeParse(petId);
   // -0 has no digits of its own in a path.
   if (known.success) return known.data === 0 ? 0 : known.data;
-  const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
+  const rule =
+    typeof petId === 'string'
+      ? 'it must be a number or a bigint, not a string'
+      : 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
   throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...NOTHING_SENT });
 }
 
