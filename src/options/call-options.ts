@@ -1,3 +1,4 @@
+import { ConfigurationError } from '../errors.ts';
 import { badOption, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /** Options of one call; what is left out is as the client has it. */
@@ -91,7 +92,8 @@ export function headersOption(headers: unknown): Record<string, string> {
 function checkHeader(name: string, value: unknown): [string, string] {
   if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
     throw badOption('headers', 'an object whose names are header names (RFC 9110 section 5.1)', { shown: name });
-  if (RESERVED.has(name)) throw badOption('headers', `free of "${name}", which the client sets itself`, { shown: name });
+  if (RESERVED.has(name))
+    throw new ConfigurationError(`Cannot set "${name}" in \`headers\`: the client sets it itself`, { option: 'headers' });
   if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
     throw badOption('headers', `an object of strings without control characters, which "${name}" is not`);
   return [name, value];

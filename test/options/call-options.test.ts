@@ -101,8 +101,10 @@ describe('headersOption', () => {
     'Trailer',
   ])('refuses %s, which the client sets itself, without showing its value', (name) => {
     const error = thrownBy(() => headersOption({ [name]: 'Bearer hunter2' }));
-    expect(error).toMatchObject({ option: 'headers', message: expect.stringContaining(`"${name.toLowerCase()}"`) });
-    expect(String(error)).not.toContain('hunter2');
+    expect(error).toMatchObject({
+      option: 'headers',
+      message: `Cannot set "${name.toLowerCase()}" in \`headers\`: the client sets it itself`,
+    });
   });
 
   test.each(['', 'a b', 'a:b', 'a\n', 'ä', 'a"b'])('refuses the name %j', (name) => {
