@@ -4,7 +4,8 @@ import { getRequestListener } from '@hono/node-server';
 import * as z from 'zod/mini';
 import { VERSION_SEGMENT } from '../contract/http.ts';
 import { errorAnswer } from '../sandbox/answers.ts';
-import { checkOptions, type OptionRules, type SandboxOptions } from '../sandbox/options.ts';
+import type { OptionRules } from '../sandbox/check-options.ts';
+import { checkSandboxOptions, type SandboxOptions } from '../sandbox/options.ts';
 import { createPage } from '../sandbox/page/page.ts';
 import { assembleSandbox, type Sandbox, type SandboxParts } from '../sandbox/sandbox.ts';
 import { SandboxError } from '../sandbox/sandbox-error.ts';
@@ -61,8 +62,8 @@ const SERVE_RULES: OptionRules<ServeOptions> = {
  */
 export function serveSandbox<Plans extends string = never>(options?: ServeSandboxOptions<Plans>): Promise<ServedSandbox<Plans>>;
 export async function serveSandbox(options: ServeSandboxOptions = {}): Promise<ServedSandbox<string>> {
+  checkSandboxOptions(options, SERVE_RULES);
   const { port = 0, hostname = '127.0.0.1', db, ...rest } = options;
-  checkOptions({ port, hostname, db }, SERVE_RULES);
   const stock = db === undefined ? undefined : await openStock(db);
   try {
     const parts = assembleSandbox(rest, stock);

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
-import { type Latency, latencySchema } from './latency.ts';
+import { checkOptions, type OptionRules, words } from './check-options.ts';
+import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
-import { SandboxError } from './sandbox-error.ts';
+import { SandboxError, show } from './sandbox-error.ts';
 
 /** What {@link Failure} names. */
 export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malformed'] as const;
@@ -38,28 +39,28 @@ export interface Fault {
 }
 
 const positive = z.int().check(z.gte(1));
-const effects = ['status', 'headers', 'delayMs', 'fail'] as const;
-/** What `Fault` accepts. */
-export const faultSchema = z
-  .strictObject({
-    at: z.optional(z.union([positive, z.array(positive)])),
-    rate: z.optional(z.number().check(z.gte(0), z.lte(1))),
-    when: z.optional(z.custom<() => boolean>((value) => typeof value === 'function')),
-    times: z.optional(positive),
-    status: z.optional(z.int().check(z.gte(200), z.lte(599))),
-    body: z.optional(z.string()),
-    headers: z.optional(z.record(z.string(), z.nullable(z.string()))),
-    delayMs: z.optional(latencySchema),
-    fail: z.optional(z.enum(FAILURES)),
-  })
-  .check(z.refine((given) => effects.some((effect) => given[effect] !== undefined)));
+const FAULT_RULES: OptionRules<Fault> = {
+  at: [z.union([positive, z.array(positive)]), 'it must be the number of a request, from 1, or a list of them'],
+  rate: [z.number().check(z.gte(0), z.lte(1)), 'it must be a number from 0 to 1'],
+  when: [z.custom<() => boolean>((value) => typeof value === 'function'), 'it must be a function'],
+  times: [positive, 'it must be a whole number, 1 or more'],
+  status: [z.int().check(z.gte(200), z.lte(599)), 'it must be a whole number from 200 to 599'],
+  body: [z.string(), 'it must be a string'],
+  headers: [z.record(z.string(), z.nullable(z.string())), 'it must be an object of strings, or of null for what is left out'],
+  delayMs: [latencySchema, LATENCY_RULE],
+  fail: [z.enum(FAILURES), `it must be one of ${words(FAILURES)}`],
+};
+const EFFECTS = ['status', 'headers', 'delayMs', 'fail'] as const;
 
-/** The sentence that says what a fault may be. */
-export const FAULT_RULE =
-  'it must be an object with at least one of status (200 to 599), headers, delayMs, fail ' +
-  `(${FAILURES.map((name) => `"${name}"`).join(', ')}), and as conditions at, rate (0 to 1), when, times`;
-
-/** Checks one fault that is added later. */
-export function checkFault(added: Fault): void {
-  if (!faultSchema.safeParse(added).success) throw new SandboxError(`Cannot add that fault: ${FAULT_RULE}`);
+/**
+ * Checks one fault; `place` is what the caller knows it by, such as `faults[2]`.
+ * @throws {SandboxError} that names the field, the rule and the value.
+ */
+export function checkFault(fault: Fault, place = 'fault'): void {
+  if (typeof fault !== 'object' || fault === null || Array.isArray(fault)) {
+    throw new SandboxError(`Cannot use ${show(fault)} as \`${place}\`: it must be an object such as { status: 503 }`);
+  }
+  checkOptions(fault, FAULT_RULES, `${place}.`);
+  if (EFFECTS.some((effect) => fault[effect] !== undefined)) return;
+  throw new SandboxError(`Cannot use that object as \`${place}\`: it must have at least one of ${EFFECTS.join(', ')}`);
 }

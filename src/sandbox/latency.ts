@@ -26,6 +26,9 @@ function drawNormal(random: Random): number {
 
 const time = z.number().check(z.gte(0));
 
+/** The sentence that says what a latency may be. */
+export const LATENCY_RULE = 'it must be milliseconds, { fromMs, toMs }, { medianMs, p99Ms } or a function';
+
 /** What `Latency` accepts. */
 export const latencySchema = z.union([
   time,

@@ -58,6 +58,9 @@ describe('serveSandbox', () => {
       'Cannot use 70000 as `port`: it must be a port number, or 0 for a free one',
     );
     await expect(serveSandbox({ window: 0 })).rejects.toThrow('Cannot use 0 as `window`');
+    await expect(serveSandbox(JSON.parse('{"prt":3}'))).rejects.toThrow(
+      'Cannot use `prt`: there is no such option, only port, hostname, db, pets, keys',
+    );
   });
 
   test('tells why it cannot listen anywhere else', async () => {

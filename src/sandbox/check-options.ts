@@ -1,0 +1,24 @@
+import type * as z from 'zod/mini';
+import { SandboxError, show } from './sandbox-error.ts';
+
+/** What each option accepts, and the sentence that says so. */
+export type OptionRules<Options> = Readonly<Record<keyof Options, readonly [schema: z.ZodMiniType, rule: string]>>;
+
+/** Words as a rule lists them. */
+export const words = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
+
+/**
+ * Checks options against their rules; an option that is undefined counts as left out. `place` stands before the names.
+ * @throws {SandboxError} that names the option, the rule and the value.
+ */
+export function checkOptions(options: object, rules: Readonly<Record<string, readonly [z.ZodMiniType, string]>>, place = ''): void {
+  const known: ReadonlyMap<string, readonly [z.ZodMiniType, string]> = new Map(Object.entries(rules));
+  for (const [name, value] of Object.entries(options)) {
+    const [schema, rule] = known.get(name) ?? [];
+    if (schema === undefined) {
+      throw new SandboxError(`Cannot use \`${place}${name}\`: there is no such option, only ${[...known.keys()].join(', ')}`);
+    }
+    if (value === undefined || schema.safeParse(value).success) continue;
+    throw new SandboxError(`Cannot use ${show(value)} as \`${place}${name}\`: ${rule}`);
+  }
+}
