@@ -1,6 +1,7 @@
 import { execFileSync } from 'node:child_process';
 import { PetStoreClient, RateLimitError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
+import { Gate } from '../../src/quota/gate.ts';
 import { gateOf } from '../../src/quota/gates.ts';
 import { makeListCall } from '../support/call.ts';
 import { freshAddress, KEY, scriptedClient } from '../support/client.ts';
@@ -41,6 +42,38 @@ describe('gateOf', () => {
     expect(gateOf(address, 'key', SETTINGS, ignore)).toBe(gate);
     ticket.heard(answerNow());
     ticket.left();
+  });
+});
+
+describe('gateOf, with thousands of keys,', () => {
+  const clients = (keys: (string | (() => string))[]) => {
+    const address = freshAddress();
+    return keys.map((key) => gateOf(address, key, SETTINGS, ignore));
+  };
+  const strings = Array.from({ length: 5_000 }, (_, n) => `key-${n}`);
+
+  test('looks at no other gate for a new client', () => {
+    const looks = vi.spyOn(Gate.prototype, 'idleMs', 'get');
+    clients([...strings, ...strings.map((key) => () => key)]);
+    expect(looks).not.toHaveBeenCalled();
+  });
+
+  test('forgets those that nobody used for longer than a day, and looks at each of them once', () => {
+    vi.setSystemTime(NOW_MS + 100 * 3_600_000);
+    clients(strings);
+    vi.setSystemTime(NOW_MS + 126 * 3_600_000);
+    const looks = vi.spyOn(Gate.prototype, 'idleMs', 'get');
+    clients(strings);
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(5_000);
+    expect(looks.mock.calls.length).toBeLessThan(6_000);
+  });
+
+  test('gives one gate for one function and address', () => {
+    const [address, key, other] = [freshAddress(), () => KEY, () => KEY];
+    const gate = gateOf(address, key, SETTINGS, ignore);
+    expect(gateOf(address, key, SETTINGS, ignore)).toBe(gate);
+    expect(gateOf(address, other, SETTINGS, ignore)).not.toBe(gate);
+    expect(gateOf(freshAddress(), key, SETTINGS, ignore)).not.toBe(gate);
   });
 });
 
