@@ -9,7 +9,7 @@ import { type InstalledPackage, installPackage, ROOT } from './support/installed
 import { DOCUMENTS, type Sample, samplesOf } from './support/samples.ts';
 
 const samples = [...DOCUMENTS.flatMap((document) => samplesOf(document)), ...examplesOfComments()];
-const commands = samplesOf('README.md', 'sh').filter(({ code }) => code.includes('npx petstore '));
+const commands = samplesOf('README.md', 'sh').filter(({ code }) => code.includes('npx petstore-inventory '));
 let installed: InstalledPackage;
 
 beforeAll(async () => {
@@ -39,7 +39,7 @@ describe.concurrent('Samples', () => {
 
   test.for(commands)('$place runs as it is written', async ({ code }) => {
     const { folder, env } = installed;
-    const { stdout } = await promisify(execFile)('sh', ['-e', '-c', code.replaceAll('npx petstore', PETSTORE)], { cwd: folder, env });
+    const { stdout } = await promisify(execFile)('sh', ['-e', '-c', code.replaceAll('npx petstore-inventory', PETSTORE)], { cwd: folder, env });
     expect(stdout).toContain('pet 1: 12 (available)');
     expect(stdout).toMatch(/minute +299 of 300 left/);
     expect(stdout).toMatch(/\+ 1 +40/);
