@@ -22,7 +22,7 @@ export interface ClientEvents {
   response: CallEvent & { status: number; ms: number; rateLimit?: RateLimit };
   /** An attempt failed and will be made again, `delayMs` from now at the earliest. */
   retry: CallEvent & { delayMs: number; error: PetStoreError };
-  /** A call begins to wait, for about `ms` milliseconds. */
+  /** A call begins to wait, for about `ms` milliseconds; 0 where only an answer or an earlier update can tell how long. */
   wait: CallEvent & { reason: WaitReason; ms: number };
   /** The gate of this key closed, `until` then at least, or opened again. */
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
