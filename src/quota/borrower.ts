@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
+import { AskPacing } from './ask-pacing.ts';
 import type { BorrowerStart } from './borrower-start.ts';
 import { HeardQuota } from './heard.ts';
 import { IDLE_MS, IdleWatch } from './idle-watch.ts';
@@ -14,8 +15,6 @@ import { StoreNews } from './store-news.ts';
 const PATIENCE_MS = 600;
 /** So long slots are kept for requests that are out, whose callers may come again. */
 const IDLE_WITH_REQUESTS_MS = 1000;
-/** A lease that was used up as fast as this is followed by one of twice its size. */
-const FAST_MS = 1000;
 /** More requests than these are not in flight at a window's end. */
 const MOST_LATE = 256;
 
@@ -43,9 +42,7 @@ export class Borrower {
   // When to ask again, and what the wait until then is for.
   #askAtMs = Number.NEGATIVE_INFINITY;
   #reason: Outlook['reason'] = 'quota';
-  // Size and instant of the latest grant, for the size of the next.
-  #granted = 0;
-  #grantedAtMs = Number.NEGATIVE_INFINITY;
+  readonly #pacing = new AskPacing();
   // The lease is there to find out what is left: its answer is reported at once.
   #isProbe = false;
   #isProbeAnswered = false;
@@ -142,7 +139,7 @@ export class Borrower {
     if (this.#isAsking) return;
     this.#isLocal = false;
     this.#reason = 'quota';
-    const ask = this.#ask(this.#grown(wanted, nowMs), nowMs);
+    const ask = this.#ask(this.#start.store.isNear ? wanted : this.#pacing.grown(wanted, nowMs), nowMs);
     try {
       const answer = this.#exchange(ask);
       if (answer instanceof Promise) this.#settleLater(answer, nowMs);
@@ -189,19 +186,13 @@ export class Borrower {
     };
   }
 
-  /** Calls that come one by one shall not each cost an ask. */
-  #grown(wanted: number, nowMs: number): number {
-    if (this.#start.store.isNear || nowMs - this.#grantedAtMs > FAST_MS) return wanted;
-    return Math.max(wanted, 2 * this.#granted);
-  }
-
   #settle(answer: LeaseAnswer, askedAtMs: number): void {
     const { owner } = this.#start;
     if (answer.reason === 'lost') return this.#fail('it was restarted empty', owner.now());
     this.#members = Math.max(answer.members, 1);
     this.#news.recover();
     if (answer.granted > 0) return this.#hold(answer, askedAtMs);
-    this.#askAtMs = owner.now() + answer.waitMs;
+    this.#askAtMs = this.#pacing.askAtMs(answer, this.#heard.minute(owner.now()), owner.now());
     if (answer.reason !== 'closed') return;
     this.#reason = 'rate-limit';
     this.hearClosed(askedAtMs + answer.waitMs);
@@ -209,10 +200,9 @@ export class Borrower {
 
   #hold(answer: LeaseAnswer, askedAtMs: number): void {
     this.#lease = new Lease(answer, askedAtMs);
+    this.#pacing.granted(answer.granted, askedAtMs);
     if (answer.windowMs !== 0) this.#lastEndMs = this.#lease.endsAtMs;
     this.#late = [];
-    this.#granted = answer.granted;
-    this.#grantedAtMs = askedAtMs;
     this.#idle.touch(askedAtMs);
     this.#askAtMs = Number.NEGATIVE_INFINITY;
     this.#isProbe = answer.reason === 'probe';
@@ -235,7 +225,8 @@ export class Borrower {
   }
 
   #takePart(nowMs: number): void {
-    const minute = this.#heard.minute(nowMs);
+    const heard = this.#heard.minute(nowMs);
+    const minute = heard && heard.endsInMs > 0 ? heard : undefined;
     const processes = this.#start.store.processes ?? this.#members;
     this.#lease = localShare({ plan: this.#heard.plan, minute, processes }, nowMs);
     this.#askAtMs = this.#lease.endsAtMs;

@@ -58,6 +58,7 @@ export class HeardQuota {
     else this.#minute = newer(this.#minute, heard);
   }
 
+  /** `endsInMs` is not positive for one that is over. */
   minute(nowMs: number): HeardWindow | undefined {
     return this.#tell(this.#minute, nowMs);
   }
@@ -69,7 +70,6 @@ export class HeardQuota {
   #tell(heard: Heard | undefined, nowMs: number): HeardWindow | undefined {
     if (!heard) return undefined;
     const endsInMs = Math.ceil(this.#serverClock.toLocal(heard.resetAtMs, nowMs) - nowMs);
-    if (endsInMs <= 0) return undefined;
     const { limit, remaining, resetAtMs, atMs } = heard;
     return { limit, remaining, resetAtMs, endsInMs, agoMs: Math.max(0, nowMs - atMs) };
   }

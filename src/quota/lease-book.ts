@@ -1,3 +1,4 @@
+import { type BookMember, evenPart } from './even-part.ts';
 import { add, dropBelow, firstSlotMs, type SlotCounts, slotOf, sum } from './slot-counts.ts';
 import type { HeardWindow, LeaseAnswer, LeaseAsk } from './store.ts';
 
@@ -13,10 +14,8 @@ const PROBE_PATIENCE_MS = 1000;
 const PROBE_POLL_MS = 25;
 /** One lease is at most this part of the limit, and at most half of a process's part of what is left. */
 const LEASES_OF_LIMIT = 20;
-/** A process that asked so lately is there: its part of the window is kept for it. */
-const PRESENT_MS = 1000;
 /** How soon a process asks again that has had its part, while others are still taking theirs. */
-const PART_POLL_MS = 50;
+const PART_POLL_MS = 150;
 /** Turns closer together than this do not renew the plan's count. */
 const EARLIEST_TURN_MS = 54_000;
 /** A number that every store can hold stands for what has no limit. */
@@ -30,12 +29,6 @@ export interface BookWindow {
   told: number;
   resetAtMs: number;
   endsAtMs: number;
-}
-
-/** What one process got in this window, and when it asked last. */
-export interface BookMember {
-  granted: number;
-  askedAtMs: number;
 }
 
 /** What a store keeps of one key; instants on the store's own clock. */
@@ -103,6 +96,7 @@ function giveBack(book: LeaseBook, { returned, returnedOfMs, member }: LeaseAsk,
 
 function hear(book: LeaseBook, ask: LeaseAsk, nowMs: number): void {
   if (ask.day && isFresh(book, ask.day, nowMs)) hearDay(book, ask.day, nowMs);
+  if (ask.minute) hearEnd(book, ask.minute, nowMs);
   if (ask.minute && isFresh(book, ask.minute, nowMs)) hearMinute(book, ask, { ...ask.minute, nowMs });
   const isOwn = book.probeBy === ask.member && book.probeUntilMs > 0;
   if (!ask.isProbeAnswered || !isOwn) return;
@@ -110,6 +104,11 @@ function hear(book: LeaseBook, ask: LeaseAsk, nowMs: number): void {
   if (!isKnown(book, nowMs))
     book.minute = { limit: UNLIMITED, left: UNLIMITED, told: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
   book.probeUntilMs = 0;
+}
+
+/** No process tells an end too early, so the earliest is the best. */
+function hearEnd({ minute }: LeaseBook, { resetAtMs, endsInMs }: HeardWindow, nowMs: number): void {
+  if (minute?.resetAtMs === resetAtMs) minute.endsAtMs = Math.min(minute.endsAtMs, nowMs + endsInMs);
 }
 
 /** What was heard before the key was closed says nothing about the time after it. */
@@ -159,23 +158,12 @@ function grant(book: LeaseBook, ask: LeaseAsk, nowMs: number): LeaseAnswer {
   if (free < 1) return refuse(book, { waitMs: waitMsOf(book, ask, nowMs), reason: 'quota' });
   const limit = Math.min(minute.limit, ask.plan.requestsPerMinute ?? UNLIMITED);
   const members = Object.keys(book.members).length;
-  const own = partOf(ask.member, { book, free, nowMs });
+  const own = evenPart(ask.member, { members: book.members, free, nowMs });
   if (own < 1) return refuse(book, { waitMs: Math.min(PART_POLL_MS, minute.endsAtMs - nowMs), reason: 'quota' });
   const most = Math.min(Math.max(1, Math.floor(limit / LEASES_OF_LIMIT)), Math.max(1, Math.floor(free / (2 * members))));
   const granted = Math.min(ask.wanted, most, own);
   count(book, { member: ask.member, granted, nowMs });
   return { granted, endsInMs: minute.endsAtMs - nowMs, windowMs: minute.resetAtMs, waitMs: 0, reason: 'quota', members };
-}
-
-/** What one process may take: its even part comes before the rest, and the parts of others that are there stay for them. */
-function partOf(member: string, { book, free, nowMs }: { book: LeaseBook; free: number; nowMs: number }): number {
-  const members = Object.values(book.members);
-  const part = Math.floor(members.reduce((total, { granted }) => total + granted, free) / members.length);
-  const kept = Object.entries(book.members).reduce((sum, [name, { granted, askedAtMs }]) => {
-    return name === member || nowMs - askedAtMs > PRESENT_MS ? sum : sum + Math.max(0, part - granted);
-  }, 0);
-  const lacking = Math.max(0, part - (book.members[member]?.granted ?? 0));
-  return Math.max(free - kept, lacking > 0 ? Math.max(1, Math.floor((free * lacking) / (lacking + kept))) : 0);
 }
 
 /** Requests of the last window that are not in what the probe was told: those that are out, and those that the service counted after it. */

@@ -29,7 +29,7 @@ export interface HeardWindow {
   remaining: number;
   /** Names the window. */
   resetAtMs: number;
-  /** When the Reset has surely come. */
+  /** When the Reset has surely come; not positive where it has. */
   endsInMs: number;
   agoMs: number;
 }

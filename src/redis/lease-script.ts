@@ -109,6 +109,9 @@ local function hearMinute(heard)
 end
 local function hear()
   if isFresh(ask.day) then hearDay(ask.day) end
+  if ask.minute and book.minute and ask.minute.resetAtMs == book.minute.resetAtMs then
+    book.minute.endsAtMs = math.min(book.minute.endsAtMs, now + ask.minute.endsInMs)
+  end
   if isFresh(ask.minute) then hearMinute(ask.minute) end
   if not ask.isProbeAnswered or book.probeBy ~= ask.member or book.probeUntilMs == 0 then return end
   if not isKnown() then book.minute = { limit = UNLIMITED, left = UNLIMITED, told = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE } end
@@ -150,7 +153,7 @@ local function grant()
   if free < 1 then return waitForQuota() end
   local members = size(book.members)
   local own = partOf(free, members)
-  if own < 1 then return refuse(math.min(50, book.minute.endsAtMs - now), 'quota') end
+  if own < 1 then return refuse(math.min(150, book.minute.endsAtMs - now), 'quota') end
   local most = math.min(math.max(1, math.floor(math.min(book.minute.limit, plan) / 20)), math.max(1, math.floor(free / (2 * members))))
   local granted = math.min(ask.wanted, most, own)
   count(granted)
