@@ -19,10 +19,10 @@ export function loadChecks({ plain }: Projects): Check[] {
   return [
     ...inNode,
     { title: 'Jest runs tests that use it', run: () => runJest(plain) },
-    {
-      title: 'the command line is there',
-      run: async () => void (await run('npx', ['--no-install', 'petstore', '--help'], { cwd: plain })),
-    },
+    ...['petstore', 'petstore-inventory'].map((name) => ({
+      title: `npx ${name} runs the command line`,
+      run: async () => void (await run('npx', ['--no-install', name, '--help'], { cwd: plain })),
+    })),
   ];
 }
 
