@@ -79,6 +79,24 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     expect(sandbox.report()).toMatchObject({ rateLimited: 0 });
   });
 
+  test('tells of both demo clients while both run', async () => {
+    const { pageUrl, sandbox } = await started();
+    const page = await opened(pageUrl);
+    await page.getByText(sandbox.keys.free).waitFor();
+    await page.getByRole('button', { name: 'Start a patient client' }).click();
+    await page.getByRole('button', { name: 'Start a reckless client' }).click();
+    await expect.poll(() => page.getByText(/^The (patient|reckless) client /).count()).toBe(2);
+    await page.getByRole('button', { name: 'Stop the patient client' }).click();
+    expect(await page.getByText(/^The patient client /).count()).toBe(0);
+  });
+
+  test('says where there is more to scroll to', async () => {
+    const [few, many] = await Promise.all([started({ pets: 3 }), started({ pets: 300 })]);
+    const [short, long] = await Promise.all([opened(few.pageUrl), opened(many.pageUrl)]);
+    await expect.poll(() => long.locator('#stock-hint').textContent()).toBe(', the first 100 below, scroll for more');
+    expect(await short.locator('#stock-hint').textContent()).toBe('');
+  });
+
   test('finds pets by id and by status', async () => {
     const { pageUrl } = await started({
       pets: [
@@ -99,6 +117,17 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     await fetch(`${url}/<b>`, { headers: { authorization: `Bearer ${keys.free}` } });
     await page.getByText('<img src=x onerror=alert(1)>').waitFor();
     expect(await page.locator('main img').count()).toBe(0);
+  });
+
+  test('shows bars of one length, and the whole path of a request on a phone', async () => {
+    const { pageUrl, url, keys } = await started();
+    const page = await opened(pageUrl, { width: 375 });
+    await fetch(`${url}/inventory/1234567890123456789`, { headers: { authorization: `Bearer ${keys.free}` } });
+    const path = page.locator('#timeline').getByText('/inventory/1234567890123456789');
+    await path.waitFor();
+    expect(await path.evaluate(({ scrollWidth, clientWidth }) => scrollWidth <= clientWidth)).toBe(true);
+    const lengths = await page.locator('meter').evaluateAll((meters) => meters.map((meter) => meter.getBoundingClientRect().width));
+    expect(new Set(lengths).size).toBe(1);
   });
 
   test.each(['light', 'dark'] as const)('fits a phone without scrolling sideways, in %s', async (colorScheme) => {

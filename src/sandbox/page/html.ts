@@ -28,14 +28,15 @@ export const PAGE_HTML = `<!doctype html>
       <button type="button" id="demo-patient" aria-pressed="false">Start a patient client</button>
       <button type="button" id="demo-reckless" aria-pressed="false">Start a reckless client</button>
     </p>
-    <p id="demo-note" role="status"></p>
+    <p id="demo-note-patient" role="status"></p>
+    <p id="demo-note-reckless" role="status"></p>
   </section>
   <section aria-labelledby="requests-title">
     <h2 id="requests-title">Requests <span id="totals"></span></h2>
     <ol id="timeline" tabindex="0" aria-label="Latest requests, newest first"></ol>
   </section>
   <section aria-labelledby="stock-title">
-    <h2 id="stock-title">Inventory <span id="stock-size"></span></h2>
+    <h2 id="stock-title">Inventory <span id="stock-size"></span><span id="stock-hint"></span></h2>
     <label>Search by id or status <input id="search" type="search" autocomplete="off"></label>
     <div class="scroll" tabindex="0" role="region" aria-label="Inventory">
       <table>

@@ -88,6 +88,10 @@ async function showStock() {
     row.append(make('td', petId), make('td', String(quantity)), make('td', status));
     return row;
   }));
+  const box = find('stock').closest('.scroll');
+  const isCut = box.scrollHeight > box.clientHeight;
+  const isPart = items.length < size && find('search').value === '';
+  find('stock-hint').textContent = (isPart ? ', the first ' + items.length + ' below' : '') + (isCut ? ', scroll for more' : '');
 }
 find('search').addEventListener('input', showStock);
 showStock();

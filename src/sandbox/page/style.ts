@@ -18,11 +18,15 @@ button { cursor: pointer; } button[aria-pressed=true] { border-color: var(--warn
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 #keys li { border-top: 1px solid var(--line); padding: .5rem 0; }
 .key { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
-.gauge { display: grid; grid-template-columns: 4rem 1fr auto; gap: .5rem; align-items: center; font-size: .85rem; color: var(--soft); }
+.gauge { display: grid; grid-template-columns: 3.5rem minmax(0, 1fr) 12rem; gap: 0 .5rem; align-items: center; font-size: .85rem; color: var(--soft); font-variant-numeric: tabular-nums; }
+.gauge span:last-child { text-align: right; }
 meter { width: 100%; height: .8rem; }
 .buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
 #timeline, .scroll { max-height: 22rem; overflow: auto; }
-#timeline li { display: grid; grid-template-columns: 6.4rem 2.5rem 4.5rem 1fr; gap: .5rem; padding: .15rem .4rem; font: .8rem/1.5 ui-monospace, monospace; border-left: 4px solid var(--line); }
+.scroll { border-bottom: 1px solid var(--line); } thead th { position: sticky; top: 0; background: var(--card); }
+#timeline li { display: grid; grid-template-columns: 6.4rem 2.5rem 4.5rem minmax(0, 1fr); gap: 0 .5rem; padding: .15rem .4rem; font: .8rem/1.5 ui-monospace, monospace; border-left: 4px solid var(--line); overflow-wrap: anywhere; }
+@media (max-width: 36rem) { .gauge { grid-template-columns: 3.5rem minmax(0, 1fr); } .gauge span:last-child { grid-column: 2; text-align: left; }
+  #timeline li { grid-template-columns: 6.4rem 2.5rem minmax(0, 1fr); } #timeline li span:last-child { grid-column: 1 / -1; } }
 #timeline li.good { border-color: var(--good); } #timeline li.warn { border-color: var(--warn); } #timeline li.bad { border-color: var(--bad); }
 .good b, b.good { color: var(--good); } .warn b, b.warn { color: var(--warn); } .bad b, b.bad { color: var(--bad); }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
