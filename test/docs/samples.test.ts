@@ -39,7 +39,10 @@ describe.concurrent('Samples', () => {
 
   test.for(commands)('$place runs as it is written', async ({ code }) => {
     const { folder, env } = installed;
-    const { stdout } = await promisify(execFile)('sh', ['-e', '-c', code.replaceAll('npx petstore-inventory', PETSTORE)], { cwd: folder, env });
+    const { stdout } = await promisify(execFile)('sh', ['-e', '-c', code.replaceAll('npx petstore-inventory', PETSTORE)], {
+      cwd: folder,
+      env,
+    });
     expect(stdout).toContain('pet 1: 12 (available)');
     expect(stdout).toMatch(/minute +299 of 300 left/);
     expect(stdout).toMatch(/\+ 1 +40/);
