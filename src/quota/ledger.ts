@@ -120,7 +120,8 @@ export class Ledger {
 
   /** Before it is an outage, one request at a time finds out whether it will be. */
   #lookInDoubt(nowMs: number, inFlight: number): Outlook {
-    return this.#slowDown(inFlight > 0 ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
+    const readyAtMs = inFlight > 0 ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs;
+    return { ...this.#slowDown(readyAtMs, nowMs), reason: 'outage' };
   }
 
   /** Failed probes leave a little time between them. */
@@ -195,7 +196,7 @@ export class Ledger {
   /** A good status is only half of an answer: whether its body comes too is told later. */
   #hearHealth(sending: Sending, answer: Answer, nowMs: number): void {
     if (isServiceFailure(answer)) this.#outage.fail(sending.atMs, nowMs);
-    else if (isPromising(answer)) this.#outage.hope(nowMs);
+    else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
     else this.#outage.succeed(nowMs);
   }
 

@@ -56,9 +56,9 @@ export class Outage {
     this.#probeAtMs = nowMs + this.#delayMs;
   }
 
-  /** The headers of a good answer are in, its body is not: it is waited for as long as for a probe, and then another one goes. */
-  hope(nowMs: number): void {
-    if (this.#sinceMs !== undefined) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
+  /** The headers of a probe's good answer are in, its body is not: it is waited for as long as for a probe, and then another one goes. */
+  hope(sentAtMs: number, nowMs: number): void {
+    if (this.#sinceMs !== undefined && sentAtMs >= this.#sinceMs) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
   }
 
   /** The service answered in full a request whose headers came at `heardAtMs`. What was answered before the outage says nothing new. */

@@ -62,6 +62,23 @@ describe('Gate, in an outage,', () => {
     expect(visitors.tickets).toHaveLength(1);
   });
 
+  test('who finds out is waited for by calls that would not wait for quota either', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(3);
+    await pass(10);
+    for (let n = 0; n < 3; n++) visitors.answer({ ...down, receivedAtMs: Date.now() });
+    await pass(500);
+    visitors.ask('4');
+    visitors.tickets[0]?.heard(answerNow());
+    visitors.ask('hasty', makeListCall({ maxWaitMs: 50 }));
+    await pass(10);
+    visitors.tickets[0]?.left();
+    await pass(20);
+    expect(visitors.log.slice(4)).toEqual(['0.5 4', '0.5 hasty']);
+  });
+
   test('lets the rest go after a probe that succeeded', async () => {
     const visitors = new Visitors(makeGate());
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
