@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileQuotaStore } from '../node/file-quota-store.ts';
-import type { QuotaStore } from '../quota/store.ts';
+import type { QuotaStore } from '../quota-store.ts';
 import { type Terminal, tell } from './terminal.ts';
 
 /** Opens what the runs of one user share: the quota of the key. Where that is impossible the command goes on alone, and says so. */

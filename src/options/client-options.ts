@@ -2,7 +2,7 @@ import type { Int64 } from '../contract/models.ts';
 import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../events.ts';
-import type { QuotaStore } from '../quota/store.ts';
+import type { QuotaStore } from '../quota-store.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';

@@ -1,4 +1,4 @@
-import type { HeardWindow, LeaseAnswer } from './store.ts';
+import type { HeardWindow, LeaseAnswer } from '../quota-store.ts';
 
 /** A lease that was used up as fast as this is followed by one of twice its size. */
 const FAST_MS = 1000;

@@ -1,7 +1,7 @@
 import type { ApiKeySource } from '../options/client-options.ts';
+import type { QuotaStore, SharedQuota } from '../quota-store.ts';
 import { Borrower } from './borrower.ts';
 import type { BorrowerOwner, BorrowerStart } from './borrower-start.ts';
-import type { QuotaStore, SharedQuota } from './store.ts';
 
 interface GateName {
   address: string;

@@ -1,5 +1,5 @@
+import type { QuotaStore, SharedQuota } from '../quota-store.ts';
 import type { QuotaSettings } from './settings.ts';
-import type { QuotaStore, SharedQuota } from './store.ts';
 
 /** For whom a borrower borrows. */
 export interface BorrowerOwner {

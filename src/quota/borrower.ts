@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
+import type { LeaseAnswer, LeaseAsk } from '../quota-store.ts';
 import { AskPacing } from './ask-pacing.ts';
 import type { BorrowerStart } from './borrower-start.ts';
 import { HeardQuota } from './heard.ts';
@@ -8,7 +9,6 @@ import { Lease } from './lease.ts';
 import type { Outlook } from './ledger.ts';
 import { localShare } from './local-share.ts';
 import type { QuotaSettings } from './settings.ts';
-import type { LeaseAnswer, LeaseAsk } from './store.ts';
 import { StoreNews } from './store-news.ts';
 
 /** A store answers or fails sooner; then the gate looks again. */
@@ -47,8 +47,8 @@ export class Borrower {
   #isProbe = false;
   #isProbeAnswered = false;
   #unanswered = 0;
-  // When the window ended of which slots were held last, and what requests from before were told since then.
-  #lastEndMs = Number.NEGATIVE_INFINITY;
+  // When the window ends of which slots were held last, and the patience with a probe since; what requests from before were told since then.
+  #ends: readonly number[] = [];
   #late: LeaseAsk['late'] = [];
   #closedUntilMs = Number.NEGATIVE_INFINITY;
   #members: number | undefined;
@@ -96,7 +96,7 @@ export class Borrower {
   hear({ answer, sentAtMs, closedUntilMs }: HeardAnswer, nowMs: number): void {
     this.#unanswered--;
     this.#heard.hear(answer, sentAtMs, nowMs);
-    if (sentAtMs < this.#lastEndMs && nowMs >= this.#lastEndMs && answer.rateLimit) this.#late.push(answer.rateLimit);
+    if (answer.rateLimit && this.#ends.some((endMs) => sentAtMs < endMs && nowMs >= endMs)) this.#late.push(answer.rateLimit);
     if (this.#isLocal && this.#lease.windowMs === 0) this.#takePart(nowMs);
     if (closedUntilMs === undefined || closedUntilMs <= this.#closedUntilMs) return this.#answered(nowMs);
     // The others shall hear of it at once.
@@ -201,7 +201,7 @@ export class Borrower {
   #hold(answer: LeaseAnswer, askedAtMs: number): void {
     this.#lease = new Lease(answer, askedAtMs);
     this.#pacing.granted(answer.granted, askedAtMs);
-    if (answer.windowMs !== 0) this.#lastEndMs = this.#lease.endsAtMs;
+    this.#ends = answer.windowMs === 0 ? [...this.#ends.slice(0, 1), this.#lease.endsAtMs] : [this.#lease.endsAtMs];
     this.#late = [];
     this.#idle.touch(askedAtMs);
     this.#askAtMs = Number.NEGATIVE_INFINITY;

@@ -5,16 +5,11 @@ import { HeadRoom } from './head-room.ts';
 import type { Quota } from './quota.ts';
 import type { ServerClock } from './server-clock.ts';
 import { limitsOf, type QuotaSettings } from './settings.ts';
+import { isBeyondWindows, mayTeachMinute, spokenWindow } from './spoken-window.ts';
 import { QuotaWindow } from './window.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
-/** A Reset further away than this cannot be the minute's. */
-const LONGEST_MINUTE_MS = 120_000;
-/** Nor can one that is further away than this be the day's. */
-const LONGEST_DAY_MS = 25 * 3_600_000;
-/** A Reset this close may teach the minute's limit where no plan is given. */
-const TEACHING_MINUTE_MS = 62_000;
 /** With little quota left few requests may be out: each could meet a surprise. */
 const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
@@ -126,7 +121,7 @@ export class Budget {
   /** When the window that the headers speak of ends, by our clock; undefined where they claim what no window can be. */
   believedEndMs({ resetAtMs }: RateLimitHeaders, nowMs: number): number | undefined {
     const endsAtMs = this.#serverClock.toLocal(resetAtMs, nowMs);
-    return endsAtMs - nowMs > LONGEST_DAY_MS ? undefined : endsAtMs;
+    return isBeyondWindows(endsAtMs - nowMs) ? undefined : endsAtMs;
   }
 
   /** What is known of both windows, for people. */
@@ -134,22 +129,18 @@ export class Budget {
     return { minute: this.#minute.snapshot(nowMs, uncounted), day: this.#day.snapshot(nowMs, uncounted) };
   }
 
-  /** A Reset that is far away is the day's; so is a Limit that is the plan's for the day and not for the minute. */
-  #windowOf(rateLimit: RateLimitHeaders, nowMs: number): QuotaWindow | undefined {
-    const endsAtMs = this.believedEndMs(rateLimit, nowMs);
-    if (endsAtMs === undefined) return undefined;
-    const { limit } = rateLimit;
-    const aheadMs = endsAtMs - nowMs;
-    if (aheadMs > LONGEST_MINUTE_MS) return this.#day;
-    if (!this.#isPlanGiven && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
-    return limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
+  #windowOf({ limit, resetAtMs }: RateLimitHeaders, nowMs: number): QuotaWindow | undefined {
+    const known = { minute: this.#minute.limit, day: this.#day.limit, isPlanGiven: this.#isPlanGiven };
+    const spoken = spokenWindow(limit, this.#serverClock.toLocal(resetAtMs, nowMs) - nowMs, known);
+    if (spoken === undefined) return undefined;
+    return spoken === 'day' ? this.#day : this.#minute;
   }
 
   /** A minute's limit tells the plan, and with it the day's. */
   #learnPlan(spoken: QuotaWindow, { limit, resetAtMs }: RateLimitHeaders, nowMs: number): void {
     if (limit === 0 || limit === spoken.limit) return;
     if (spoken === this.#day) return this.#day.resize(limit);
-    if (this.#serverClock.toLocal(resetAtMs, nowMs) - nowMs > TEACHING_MINUTE_MS) return;
+    if (!mayTeachMinute(this.#serverClock.toLocal(resetAtMs, nowMs) - nowMs)) return;
     this.#minute.resize(limit);
     this.#day.resize(Object.values(PLANS).find((plan) => plan.requestsPerMinute === limit)?.requestsPerDay);
   }

@@ -1,9 +1,9 @@
 import type { ApiKeySource } from '../options/client-options.ts';
+import type { QuotaStore } from '../quota-store.ts';
 import { borrowerMaker } from './borrower-maker.ts';
 import { Gate } from './gate.ts';
 import { KeptGates } from './kept-gates.ts';
 import type { QuotaSettings } from './settings.ts';
-import type { QuotaStore } from './store.ts';
 
 /** One gate for each address and key in this copy of the package. It outlives its clients: a closed key stays closed for the next one. */
 const gates = new KeptGates();

@@ -1,11 +1,9 @@
 import type { Answer } from '../contract/limits.ts';
 import { PLANS, type PlanLimits } from '../contract/plans.ts';
+import type { HeardWindow } from '../quota-store.ts';
 import { ServerClock } from './server-clock.ts';
-import { limitsOf, type QuotaSettings } from './settings.ts';
-import type { HeardWindow } from './store.ts';
-
-/** A Reset further away than this cannot be the minute's. */
-const LONGEST_MINUTE_MS = 120_000;
+import { limitsOf, type QuotaSettings, shareOf } from './settings.ts';
+import { spokenWindow } from './spoken-window.ts';
 
 interface Heard {
   limit: number;
@@ -54,8 +52,9 @@ export class HeardQuota {
     else this.#serverClock.observe(dateMs, sentAtMs, nowMs);
     if (!rateLimit) return;
     const heard = { ...rateLimit, atMs: nowMs };
-    if (this.#isOfDay(heard, nowMs)) this.#day = newer(this.#day, heard);
-    else this.#minute = newer(this.#minute, heard);
+    const spoken = this.#windowOf(heard, nowMs);
+    if (spoken === 'day') this.#day = newer(this.#day, heard);
+    if (spoken === 'minute') this.#minute = newer(this.#minute, heard);
   }
 
   /** `endsInMs` is not positive for one that is over. */
@@ -74,10 +73,11 @@ export class HeardQuota {
     return { limit, remaining, resetAtMs, endsInMs, agoMs: Math.max(0, nowMs - atMs) };
   }
 
-  #isOfDay({ limit, resetAtMs }: Heard, nowMs: number): boolean {
-    if (this.#serverClock.toLocal(resetAtMs, nowMs) - nowMs > LONGEST_MINUTE_MS) return true;
-    const { requestsPerMinute, requestsPerDay } = limitsOf(this.#settings.plan);
-    return limit === requestsPerDay && limit !== requestsPerMinute;
+  #windowOf({ limit, resetAtMs }: Heard, nowMs: number): 'minute' | 'day' | undefined {
+    const { plan } = this.#settings;
+    const { requestsPerMinute, requestsPerDay } = limitsOf(plan);
+    const known = { minute: requestsPerMinute, day: requestsPerDay, isPlanGiven: plan !== undefined };
+    return spokenWindow(limit, this.#serverClock.toLocal(resetAtMs, nowMs) - nowMs, known);
   }
 }
 
@@ -86,8 +86,4 @@ function newer(known: Heard | undefined, heard: Heard): Heard {
   if (!known || heard.resetAtMs > known.resetAtMs) return heard;
   if (heard.resetAtMs < known.resetAtMs) return known;
   return { ...heard, remaining: Math.min(heard.remaining, known.remaining) };
-}
-
-function shareOf(limit: number, share: number): number {
-  return Math.max(1, Math.floor(limit * share));
 }

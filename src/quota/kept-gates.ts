@@ -1,6 +1,6 @@
 import type { ApiKeySource } from '../options/client-options.ts';
+import type { QuotaStore } from '../quota-store.ts';
 import type { Gate } from './gate.ts';
-import type { QuotaStore } from './store.ts';
 
 /** A gate that nobody used for so long knows nothing that still counts. */
 const FORGOTTEN_AFTER_MS = 25 * 3_600_000;

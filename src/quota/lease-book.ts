@@ -1,6 +1,6 @@
+import type { HeardWindow, LeaseAnswer, LeaseAsk } from '../quota-store.ts';
 import { type BookMember, evenPart } from './even-part.ts';
 import { add, dropBelow, firstSlotMs, type SlotCounts, slotOf, sum } from './slot-counts.ts';
-import type { HeardWindow, LeaseAnswer, LeaseAsk } from './store.ts';
 
 const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;

@@ -1,4 +1,4 @@
-import type { LeaseAnswer } from './store.ts';
+import type { LeaseAnswer } from '../quota-store.ts';
 
 /** Slots of the common quota that one process holds; they die with their window. Pure: the time is a parameter. */
 export class Lease {

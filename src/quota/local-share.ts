@@ -1,6 +1,6 @@
 import { PLANS, type PlanLimits } from '../contract/plans.ts';
+import type { HeardWindow } from '../quota-store.ts';
 import { Lease } from './lease.ts';
-import type { HeardWindow } from './store.ts';
 
 const MINUTE_MS = 60_000;
 /** Processes that are presumed where neither option nor store told how many there are. */

@@ -25,3 +25,8 @@ export function namesOfDifferences(one: QuotaSettings, other: QuotaSettings): st
 function haveSameLimits(one: Partial<PlanLimits>, other: Partial<PlanLimits>): boolean {
   return one.requestsPerMinute === other.requestsPerMinute && one.requestsPerDay === other.requestsPerDay;
 }
+
+/** What a share of a limit is: one request at least; infinite where the plan sets no limit. */
+export function shareOf(limit: number | undefined, share: number): number {
+  return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit * share));
+}

@@ -2,6 +2,7 @@ import type { RateLimitHeaders } from '../contract/limits.ts';
 import type { WindowQuota } from './quota.ts';
 import { SendCount } from './send-count.ts';
 import type { ServerClock } from './server-clock.ts';
+import { shareOf } from './settings.ts';
 
 /** A new Reset that is later by more than this part of a window means that the window turned. */
 const WHOLE_TURN = 0.9;
@@ -124,8 +125,4 @@ export class QuotaWindow {
   #endsAtMs(nowMs: number): number {
     return this.#resetAtMs === undefined ? Number.POSITIVE_INFINITY : this.#serverClock.toLocal(this.#resetAtMs, nowMs);
   }
-}
-
-function shareOf(limit: number | undefined, share: number): number {
-  return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit * share));
 }

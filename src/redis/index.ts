@@ -3,7 +3,7 @@
  *
  * @module redis
  */
-export type { HeardWindow, LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota/store.ts';
+export type { HeardWindow, LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 export type { IoredisClient, NodeRedisClient, RedisClient, ScriptArguments } from './redis-client.ts';
 export { type RedisQuotaStoreOptions, redisQuotaStore } from './redis-quota-store.ts';
 export type { IoredisSubscriber, NodeRedisSubscriber, RedisSubscriber } from './redis-subscriber.ts';

@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import { badOption, numberOption } from '../options/rules.ts';
-import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota/store.ts';
+import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
 import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscriber.ts';

@@ -1,4 +1,4 @@
-import type { PlanLimits } from '../contract/plans.ts';
+import type { PlanLimits } from './contract/plans.ts';
 
 /** Whose quota it is. A store never keeps the key, only a hash of both. */
 export interface StoreKey {
