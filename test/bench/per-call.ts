@@ -14,8 +14,8 @@ interface Round {
   p50: number;
 }
 
-const ROUNDS = 9;
-const CALLS_PER_ROUND = 400;
+const ROUNDS = 7;
+const CALLS_PER_ROUND = 300;
 
 /** Each figure is the median over the rounds of the ratio to bare fetch in the same round. */
 export async function measureCalls(inFlight: number): Promise<Record<string, CallCost>> {
