@@ -10,7 +10,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { serveSandbox } from '../../src/node/index.ts';
 import { RedisServer } from './redis-server.ts';
 import { type SeenWindow, windowsSeen } from './windows-seen.ts';
-import { startWorker } from './workers.ts';
+import { firstTurnOfAll, startWorker, stopAll } from './workers.ts';
 
 const [, , library = 'ioredis', processesText = '8', limitText = '1000', windowText = '6000', windowsText = '3', mode] = process.argv;
 const [processes, limit, windowMs, windowCount] = [Number(processesText), Number(limitText), Number(windowText), Number(windowsText)];
@@ -22,8 +22,6 @@ const served = await serveSandbox({
   plans: { fleet: { requestsPerMinute: limit } },
   ban: false,
 });
-const firstTurnMs = Math.ceil((Date.now() + 2500) / windowMs) * windowMs;
-const untilMs = firstTurnMs + windowCount * windowMs;
 // More than the headers allow in a window, since the plan's own minute is longer than the window.
 const plan = { requestsPerMinute: limit * Math.ceil(60_000 / windowMs) };
 const workers = Array.from({ length: processes }, (_, index) =>
@@ -36,13 +34,15 @@ const workers = Array.from({ length: processes }, (_, index) =>
     library: library === 'redis' ? 'redis' : 'ioredis',
     processes,
     callers: 16,
-    untilMs,
   }),
 );
 const startedAtMs = Date.now();
 const log = (text: string) => console.log(`${((Date.now() - startedAtMs) / 1000).toFixed(2).padStart(6)} s  ${text}`);
 log(`${processes} processes, limit ${limit} in ${windowMs} ms`);
 
+const firstTurnMs = await firstTurnOfAll(served, processes, windowMs);
+const untilMs = firstTurnMs + windowCount * windowMs;
+log('every process is at work');
 if (mode === 'kill') {
   await sleep(firstTurnMs + 1.25 * windowMs - Date.now());
   await redis.kill();
@@ -51,7 +51,8 @@ if (mode === 'kill') {
   await redis.restart();
   log('Redis is back, empty');
 }
-const reports = await Promise.all(workers.map(({ report }) => report));
+await sleep(Math.max(0, untilMs - Date.now()));
+const reports = await stopAll(workers);
 log('every process ended by itself');
 const scripts = await redis.scriptsRun();
 await redis.kill();

@@ -22,7 +22,6 @@ const order = {
   plan: { requestsPerMinute: 200, requestsPerDay: limits.requestsPerDay },
   file: join(folder, 'quota.db'),
   calls: 1,
-  untilMs: 0,
 };
 
 const oneByOne: (WorkerReport | undefined)[] = [];

@@ -3,7 +3,7 @@ import { createClient } from 'redis';
 import { PetStoreClient } from '../../src/index.ts';
 
 import { fileQuotaStore } from '../../src/node/index.ts';
-import type { QuotaStore } from '../../src/quota/store.ts';
+import type { QuotaStore } from '../../src/quota-store.ts';
 import { redisQuotaStore } from '../../src/redis/index.ts';
 import type { WorkerOrder, WorkerReport } from './workers.ts';
 
@@ -64,13 +64,24 @@ async function callOnce(signal: AbortSignal): Promise<void> {
   report.latenciesMs.push(performance.now() - startedAtMs);
 }
 
-async function callUntil(untilMs: number): Promise<void> {
-  const signal = AbortSignal.timeout(Math.max(1, untilMs - Date.now()));
-  while (Date.now() < untilMs) await callOnce(signal);
+async function callUntilStopped(stopped: AbortSignal): Promise<void> {
+  while (!stopped.aborted) await callOnce(stopped);
 }
 
-if (order.calls !== undefined) for (let made = 0; made < order.calls; made++) await callOnce(new AbortController().signal);
-else await Promise.all(Array.from({ length: order.callers ?? 1 }, () => callUntil(order.untilMs)));
+/** Aborts at the first message of whoever started this process. */
+function stopSignal(): AbortSignal {
+  const controller = new AbortController();
+  process.once('message', () => {
+    process.disconnect();
+    controller.abort();
+  });
+  return controller.signal;
+}
+
+if (order.calls === undefined) {
+  const stopped = stopSignal();
+  await Promise.all(Array.from({ length: order.callers ?? 1 }, () => callUntilStopped(stopped)));
+} else for (let made = 0; made < order.calls; made++) await callOnce(new AbortController().signal);
 client.close();
 store.close();
 process.stdout.write(`${JSON.stringify(report)}\n`);

@@ -1,6 +1,8 @@
 import { type ChildProcess, spawn } from 'node:child_process';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { PlanLimits } from '../../src/index.ts';
+import type { ServedSandbox } from '../../src/node/index.ts';
 
 /** What a worker is told to do. */
 export interface WorkerOrder {
@@ -14,11 +16,10 @@ export interface WorkerOrder {
   subscribes?: boolean;
   processes?: number;
   file?: string;
-  /** So many calls one after the other; else as many as go until `untilMs`. */
+  /** So many calls one after the other; else as many as go until it is stopped. */
   calls?: number;
   /** How many calls at once. */
   callers?: number;
-  untilMs: number;
 }
 
 /** What a worker tells when it is done. */
@@ -42,7 +43,7 @@ export interface Worker {
 const SCRIPT = fileURLToPath(new URL('worker.ts', import.meta.url));
 
 export function startWorker(order: WorkerOrder): Worker {
-  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit'] });
+  const child = spawn(process.execPath, [SCRIPT, JSON.stringify(order)], { stdio: ['ignore', 'pipe', 'inherit', 'ipc'] });
   let told = '';
   child.stdout?.on('data', (chunk: Buffer) => {
     told += chunk.toString();
@@ -51,4 +52,16 @@ export function startWorker(order: WorkerOrder): Worker {
     child.once('exit', (code) => setImmediate(() => resolve(code === 0 ? JSON.parse(told) : undefined)));
   });
   return { child, report };
+}
+
+/** Resolves with the first turn of a window at which every process has sent a request, however long the machine takes to start them. */
+export async function firstTurnOfAll({ sandbox }: ServedSandbox<string>, processes: number, windowMs: number): Promise<number> {
+  while (new Set(sandbox.requests.map(({ petId }) => petId)).size < processes) await sleep(20);
+  return Math.ceil(Date.now() / windowMs) * windowMs;
+}
+
+/** Ends workers that have no number of calls, and gives what those told that were not killed. */
+export function stopAll(workers: readonly Worker[]): Promise<(WorkerReport | undefined)[]> {
+  for (const { child } of workers) if (child.connected) child.send('stop');
+  return Promise.all(workers.map(({ report }) => report));
 }

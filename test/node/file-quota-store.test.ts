@@ -5,7 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
-import type { LeaseAsk } from '../../src/quota/store.ts';
+import type { LeaseAsk } from '../../src/quota-store.ts';
 import { startWorker, type WorkerOrder, type WorkerReport } from '../fleet/workers.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
@@ -100,7 +100,6 @@ describe('scripts that share a file', { timeout: 60_000 }, () => {
       plan: { requestsPerMinute: 300, requestsPerDay: LIMITS.requestsPerDay },
       file: path,
       calls: 1,
-      untilMs: 0,
       ...order,
     }).report;
 
