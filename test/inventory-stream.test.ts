@@ -57,7 +57,9 @@ describe('InventoryStream', () => {
   });
 
   test('gives its slot back once it has begun, so that its loop may make calls of its own', async () => {
-    const { client } = scriptedClient([() => json(200, [pet(1), pet(2)]), () => json(200, pet(1)), () => json(200, pet(2))], { concurrency: 1 });
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2)]), () => json(200, pet(1)), () => json(200, pet(2))], {
+      concurrency: 1,
+    });
     const updated: unknown[] = [];
     for await (const { petId } of client.streamInventory()) updated.push(await client.updateInventory(petId, { quantity: 1 }));
     expect(updated).toEqual([pet(1), pet(2)]);
