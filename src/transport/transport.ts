@@ -17,7 +17,7 @@ import { isRefusal, publicRateLimit, statusFailure } from './status-failure.ts';
 const MAX_ERROR_BYTES = 65_536;
 const DROPPED_AT_CUT = 4096;
 /** Names the client where a runtime allows it; browsers send their own. */
-const USER_AGENT = `petstore-inventory/0.1.0 (api ${API_VERSION})`;
+const USER_AGENT = `petstore-inventory/1.0.0-rc.1 (api ${API_VERSION})`;
 
 /** What an operation asks for. */
 export interface AttemptRequest {
