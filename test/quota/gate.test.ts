@@ -87,9 +87,20 @@ describe('Gate, where quota is free,', () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(3);
     await pass(1_010);
-    visitors.tickets.pop()?.unused();
+    visitors.tickets.shift()?.unused();
     await pass(900);
-    expect(visitors.log).toEqual(['0 1', '1 2', '1 3']);
+    expect(visitors.log).toEqual(['0 1', '1 2']);
+  });
+
+  test('a ticket that comes back leaves the gate as used as it was before', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer();
+    await pass(500);
+    visitors.ask('unused');
+    visitors.tickets.shift()?.unused();
+    expect(gate.idleMs).toBe(500);
   });
 
   test('takes a ticket back that was not used', async () => {
