@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { emptyBook, exchangeLease, type LeaseBook } from '../../src/quota/lease-book.ts';
-import type { HeardWindow, LeaseAnswer, LeaseAsk } from '../../src/quota/store.ts';
+import type { HeardWindow, LeaseAnswer, LeaseAsk } from '../../src/quota-store.ts';
 
 const NOON = 1_800_000_000_000;
 const RESET = NOON + 30_000;

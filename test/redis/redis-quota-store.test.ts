@@ -8,7 +8,7 @@ import { type RedisQuotaStoreOptions, redisQuotaStore } from 'petstore-inventory
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { emptyBook, exchangeLease } from '../../src/quota/lease-book.ts';
-import type { LeaseAnswer, LeaseAsk, SharedQuota } from '../../src/quota/store.ts';
+import type { LeaseAnswer, LeaseAsk, SharedQuota } from '../../src/quota-store.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
