@@ -49,8 +49,9 @@ export class Ticket {
     this.#owner.lost(this.#call, this.#sending, failure);
   }
 
-  /** The body broke after its headers: it was cut, reset, or did not come in time. */
+  /** The body broke after its headers: it was cut, reset, or did not come in time. A call that was ended meanwhile blames nobody. */
   broken(failure: PetStoreError): void {
+    if (this.#call.signal.aborted) return;
     this.#isPromising = false;
     this.#owner.broken(this.#call, this.#sending, failure);
   }

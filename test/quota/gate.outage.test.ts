@@ -186,6 +186,24 @@ describe('Gate, in an outage,', () => {
     }
   });
 
+  test('a body that is given up for the time limit of its call is no failure, and no proof', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    const call = visitors.ask('ended');
+    visitors.ask('next');
+    await pass(510);
+    visitors.tickets[0]?.heard(answerNow());
+    const reason = new TimeoutError('x');
+    call.abort(reason);
+    visitors.tickets[0]?.broken(reason);
+    visitors.tickets[0]?.left();
+    expect(call.pace?.()?.delayMs).toBeCloseTo(500, -2);
+    await pass(400);
+    expect(visitors.tickets).toHaveLength(1);
+    await pass(110);
+    expect(visitors.tickets).toHaveLength(2);
+  });
+
   test('lets the rest go only when the body of the probe came too; one that is read for long holds up no other probe', async () => {
     const visitors = new Visitors(makeGate());
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
