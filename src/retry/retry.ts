@@ -26,15 +26,19 @@ function isWorthAnother(error: Error, call: Call): error is PetStoreError {
   return error instanceof PetStoreError && error !== call.lastFailure && mayRetry(error);
 }
 
+/** In an outage the gate sets the pace, so no call stays away for longer than the gate does. */
+const LONGEST_IN_OUTAGE_MS = 8_000;
+
 /**
- * What closes the gate is waited for there, and so is an outage, which the gate probes at its own pace; any other failure is waited for here.
+ * What closes the gate is waited for there; any other failure is waited for here, and in an outage the gate may hold the call longer.
  * A wait that the service asked for is never shortened: longer than the call allows, it ends the call.
  */
 async function backOff(call: Call, failure: PetStoreError, retryNumber: number): Promise<void> {
   const pace = call.pace?.();
   const askedMs = askedToWaitMs(failure);
   if (askedMs > call.options.maxWaitMs || (pace && pace.patienceMs <= 0)) throw failure;
-  const ownMs = isLeftToGate(failure) ? 0 : Math.max(askedMs, pace ? 0 : backoffMs(retryNumber, Math.random()));
+  const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.patienceMs) : Number.POSITIVE_INFINITY;
+  const ownMs = isLeftToGate(failure) ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
   const delayMs = Math.ceil(Math.max(askedMs, ownMs, pace?.delayMs ?? 0));
   // Its patience with the outage ends before the next probe.
   const isHopeless = pace !== undefined && delayMs > pace.patienceMs;

@@ -27,15 +27,18 @@ function noted(answer: () => Response): { answering: () => Response; tenths: num
 test.each([
   ['a status', down, ServerError],
   ['broken bodies', reset, ConnectionError],
-])('a lone call probes an outage of %s at the gate’s pace, and gives up after `maxWaitMs` behind it', async (_kind, answer, expected) => {
-  const { answering, tenths } = noted(answer);
-  const { client, log } = scriptedClient([answering], { maxRetries: 1_000, maxWaitMs: 20_000 });
-  const rejection = rejectionOf(client.listInventory());
-  await vi.advanceTimersByTimeAsync(21_600);
-  expect(await Promise.race([rejection, 'still waiting'])).toBeInstanceOf(expected);
-  expect(tenths).toEqual([0, 5, 15, 20, 30, 50, 90, 170]);
-  expect(log.filter((line) => line.startsWith('gate'))).toEqual(['gate closed']);
-});
+])(
+  'a lone call probes an outage of %s with its backoff, at most 8 s apart, and gives up after `maxWaitMs` behind it',
+  async (_kind, answer, expected) => {
+    const { answering, tenths } = noted(answer);
+    const { client, log } = scriptedClient([answering], { maxRetries: 1_000, maxWaitMs: 20_000 });
+    const rejection = rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(21_600);
+    expect(await Promise.race([rejection, 'still waiting'])).toBeInstanceOf(expected);
+    expect(tenths).toEqual([0, 5, 15, 35, 75, 155, 215]);
+    expect(log.filter((line) => line.startsWith('gate'))).toEqual(['gate closed']);
+  },
+);
 
 test('calls that take turns at probing all give up `maxWaitMs` after the outage began', async () => {
   const { client } = scriptedClient([down], { maxRetries: 1_000, maxWaitMs: 6_000 });

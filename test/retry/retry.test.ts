@@ -112,18 +112,17 @@ describe('retry', () => {
     expect(delays).toEqual([1_043]);
   });
 
-  test('leaves the wait in an outage to the gate, and tells its length', async () => {
+  test('in an outage stays away for no longer than 8 s, and tells how long the gate holds it', async () => {
     const emitter = new Emitter();
     const delays: number[] = [];
     emitter.on('retry', ({ delayMs }) => delays.push(delayMs));
-    const call = makeCall({ emitter });
-    call.pace = () => ({ delayMs: 8_000, patienceMs: 60_000 });
-    const { attempt, atMs } = attempts(down(), down());
-    expect(await retry(call, attempt)).toBe('done');
-    expect([atMs, delays]).toEqual([
-      [0, 0, 0],
-      [8_000, 8_000],
-    ]);
+    const call = makeCall({ emitter }, { maxRetries: 6 });
+    call.pace = () => ({ delayMs: 9_000, patienceMs: 60_000 });
+    const { attempt, atMs } = attempts(...Array.from({ length: 6 }, down));
+    const result = retry(call, attempt);
+    await vi.advanceTimersByTimeAsync(23_500);
+    expect(await result).toBe('done');
+    expect([atMs, new Set(delays)]).toEqual([[0, 500, 1_500, 3_500, 7_500, 15_500, 23_500], new Set([9_000])]);
   });
 
   test('tells of no retry that the patience of a call with an outage does not last for', async () => {
@@ -132,7 +131,9 @@ describe('retry', () => {
     emitter.on('retry', heard);
     const call = makeCall({ emitter });
     call.pace = () => ({ delayMs: 8_000, patienceMs: 500 });
-    await retry(call, attempts(down()).attempt);
+    const result = retry(call, attempts(down()).attempt);
+    await vi.advanceTimersByTimeAsync(500);
+    await result;
     expect(heard).not.toHaveBeenCalled();
   });
 

@@ -175,7 +175,9 @@ test.each([
 
 test('what bodies and options call __proto__ changes no prototype', async () => {
   const poison = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"petId":1,"quantity":2,"status":"sold"}';
-  const options: PetStoreClientOptions = JSON.parse('{"__proto__":{"polluted":1,"maxRetries":99},"headers":{"__proto__":"x"}}');
+  const poisoned: PetStoreClientOptions = JSON.parse('{"__proto__":{"polluted":1,"maxRetries":99}}');
+  expect(() => scriptedClient([], poisoned)).toThrow('Cannot use `__proto__` as an option');
+  const options: PetStoreClientOptions = JSON.parse('{"headers":{"__proto__":"x"}}');
   const { client } = scriptedClient(
     [() => new Response(poison), () => new Response(`[${poison}]`), () => new Response(poison, { status: 400 })],
     options,
