@@ -1,0 +1,109 @@
+import { PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { expect, test, vi } from 'vitest';
+import { emptyBook, exchangeLease, type LeaseBook } from '../../src/quota/lease-book.ts';
+import type { LeaseAsk, QuotaStore } from '../../src/quota-store.ts';
+import { holdTime } from '../support/time.ts';
+
+holdTime();
+
+const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
+
+/** A store in this process, which may be told to fail; `asks` is what it was asked. */
+function bookStore(book: LeaseBook = emptyBook()): { store: QuotaStore; asks: LeaseAsk[]; fail: (failure?: Error) => void } {
+  const asks: LeaseAsk[] = [];
+  let failure: Error | undefined;
+  const exchange = async (ask: LeaseAsk) => {
+    asks.push(ask);
+    if (failure) throw failure;
+    return exchangeLease(book, ask, Date.now());
+  };
+  const store: QuotaStore = { processes: 2, isNear: false, join: () => ({ exchange }) };
+  const fail = (next?: Error) => {
+    failure = next;
+  };
+  return { store, asks, fail };
+}
+
+/** A client with a store, on a sandbox of its own. */
+function borrowing(quotaStore: QuotaStore) {
+  const sandbox = createSandbox({ plans: { shared: PLAN } });
+  const warn = vi.fn();
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+  const { baseUrl, fetch, keys } = sandbox;
+  const client = new PetStoreClient({ apiKey: keys.shared, baseUrl, fetch, plan: PLAN, quotaStore, logger, maxWaitMs: 120_000 });
+  const send = (count: number) => Array.from({ length: count }, (_, call) => client.updateInventory(1 + (call % 10), { quantity: call }));
+  return { sandbox, client, send, warn };
+}
+
+test('a client with a store sends only what it was lent, and reports what the headers said', async () => {
+  const { store, asks } = bookStore();
+  const { sandbox, send } = borrowing(store);
+  const all = Promise.all(send(40));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await all).toHaveLength(40);
+  const statuses = sandbox.requests.map(({ status }) => status);
+  expect([statuses.length, new Set(statuses)]).toEqual([40, new Set([200])]);
+  expect(asks.length).toBeLessThan(40);
+  expect(asks.some(({ minute }) => minute !== undefined && minute.remaining < 60)).toBe(true);
+});
+
+test('two windows are filled one after the other, without a 429', async () => {
+  const { store } = bookStore();
+  const { sandbox, send } = borrowing(store);
+  const all = Promise.all(send(100));
+  await vi.advanceTimersByTimeAsync(130_000);
+  expect(await all).toHaveLength(100);
+  expect(sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
+});
+
+test('a client with a store leaves no timer behind when its calls are done', async () => {
+  const { store } = bookStore();
+  const { send } = borrowing(store);
+  const all = Promise.all(send(3));
+  await vi.advanceTimersByTimeAsync(10_000);
+  await all;
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('where the store fails the process keeps to its part, says so once, and shares again when it is back', async () => {
+  const { store, fail } = bookStore();
+  const { sandbox, client, send, warn } = borrowing(store);
+  const states: string[] = [];
+  client.on('quotaStore', ({ state }) => states.push(state));
+  fail(new Error('the store is down'));
+  const all = Promise.all(send(50));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sandbox.requests.length).toBeLessThanOrEqual(PLAN.requestsPerMinute / 2);
+  fail();
+  await vi.advanceTimersByTimeAsync(130_000);
+  expect(await all).toHaveLength(50);
+  expect(warn.mock.calls.filter(([message]) => String(message).includes('the store is down'))).toHaveLength(1);
+  expect(states).toEqual(['local', 'shared']);
+  expect(sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
+});
+
+test('a 429 that another process met closes the gate for this one', async () => {
+  const book = emptyBook();
+  const { store, asks } = bookStore(book);
+  const { sandbox, send } = borrowing(store);
+  const other: LeaseAsk = {
+    member: 'other',
+    wanted: 0,
+    returned: 0,
+    returnedOfMs: 0,
+    unanswered: 0,
+    late: [],
+    plan: PLAN,
+    minute: undefined,
+    day: undefined,
+    isProbeAnswered: false,
+    closedForMs: 30_000,
+  };
+  exchangeLease(book, other, Date.now());
+  const all = Promise.all(send(2));
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect([sandbox.requests.length, asks.length > 0]).toEqual([0, true]);
+  await vi.advanceTimersByTimeAsync(31_000);
+  expect(await all).toHaveLength(2);
+});
