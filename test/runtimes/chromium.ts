@@ -1,27 +1,17 @@
-import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { chromium } from 'playwright-core';
+import { CHROMIUM_FLAGS, findChromium } from '../support/chromium.ts';
 import { FILES, MissingRuntime, run } from './prepare.ts';
 import { parseResults } from './results.ts';
 import { listen, stop } from './loopback.ts';
 import type { Result } from './run-test.ts';
 
-const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'] as const;
 const INSTALL = 'apt-get update && apt-get install -y chromium';
-const FLAGS = [
-  '--no-sandbox',
-  '--disable-gpu',
-  '--disable-quic',
-  '--no-first-run',
-  '--disable-background-networking',
-  '--disable-component-update',
-  '--disable-sync',
-];
 
 /** Runs the suite in a page whose origin is not the service's, so that CORS counts. */
 export async function runInChromium(origin: string): Promise<Result[]> {
-  const browser = await chromium.launch({ executablePath: await findProgram(), args: FLAGS });
+  const browser = await chromium.launch({ executablePath: await findProgram(), args: CHROMIUM_FLAGS });
   const script = await readFile(FILES.page);
   const server = createServer(({ url }, response) => {
     if (url === '/suite.js') return void response.setHeader('content-type', 'text/javascript').end(script);
@@ -40,9 +30,8 @@ export async function runInChromium(origin: string): Promise<Result[]> {
 
 /** Only where CI runs as root may the machine be changed. */
 async function findProgram(): Promise<string> {
-  const find = () => [process.env.CHROMIUM ?? '', ...PROGRAMS].find((path) => path !== '' && existsSync(path));
-  if (!find() && process.env.CI === 'true' && process.getuid?.() === 0) await run('sh', ['-c', INSTALL]);
-  const program = find();
-  if (program === undefined) throw new MissingRuntime(`no Chromium in /usr/bin: ${INSTALL}, or set CHROMIUM to its path`);
+  if (!findChromium() && process.env.CI === 'true' && process.getuid?.() === 0) await run('sh', ['-c', INSTALL]);
+  const program = findChromium();
+  if (program === undefined) throw new MissingRuntime(`no Chromium in /usr/bin: ${INSTALL}, or set CHROMIUM_PATH`);
   return program;
 }
