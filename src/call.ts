@@ -132,7 +132,12 @@ export class Call {
 
   /** Tells an event of this call; it is only made where somebody listens. */
   tell<Name extends keyof ClientEvents>(name: Name, make: (event: CallEvent) => ClientEvents[Name]): void {
-    if (this.#emitter.isHeard) this.#emitter.emit(name, make(this.#event()));
+    if (this.isHeard(name)) this.#emitter.emit(name, make(this.#event()));
+  }
+
+  /** Whether anybody would be told of such an event. */
+  isHeard(name: keyof ClientEvents): boolean {
+    return this.#emitter.isHeard(name);
   }
 
   /** Stops what the call started: its timer and its listener. */

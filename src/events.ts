@@ -62,15 +62,14 @@ export class Emitter {
     unknownStatus: new Set(),
   };
   readonly #logger: Logger | undefined;
-  #heard = 0;
 
   constructor(logger?: Logger) {
     this.#logger = logger;
   }
 
   /** False where nobody would hear an event, so that it need not be made. */
-  get isHeard(): boolean {
-    return this.#heard > 0 || this.#logger !== undefined;
+  isHeard(name: keyof ClientEvents): boolean {
+    return this.#logger !== undefined || this.#listeners[name].size > 0;
   }
 
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
@@ -80,9 +79,8 @@ export class Emitter {
     // A wrapper of its own, so that one function subscribed twice is told twice and unsubscribed once.
     const own: Listener<Name> = (event) => listener(event);
     this.#listeners[name].add(own);
-    this.#heard++;
     return () => {
-      if (this.#listeners[name].delete(own)) this.#heard--;
+      this.#listeners[name].delete(own);
     };
   }
 

@@ -1,7 +1,7 @@
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { AnyItems } from './any-items.ts';
 import { BYTE, skipSpace } from './bytes.ts';
-import { type FailureReason, failureAt, type ReadFailure } from './failure.ts';
+import { type FailureReason, failureAt, MAX_ITEM_BYTES, type ReadFailure } from './failure.ts';
 import { PendingBytes } from './pending-bytes.ts';
 import { PlainItems } from './plain-items.ts';
 import type { Rows } from './read-rows.ts';
@@ -40,11 +40,10 @@ export class ItemReader<Ids extends Int64> {
     this.#anyItems = new AnyItems(int64);
   }
 
-  /** The items that end within these bytes, which may be none. Never throws. */
-  push(bytes: Uint8Array): Batch<Ids> {
-    const items: InventoryItem<Ids>[] = [];
+  /** Adds the items that end within these bytes, which may be none, to `items`, and gives these. Never throws. */
+  push(bytes: Uint8Array, items: InventoryItem<Ids>[] = []): Batch<Ids> {
     if (this.#failure === undefined) this.#pending.append(bytes);
-    this.#plainItems.look(this.#pending.view);
+    this.#plainItems.look(this.#pending.padded);
     this.#anyItems.beginSmall();
     while (this.#failure === undefined && this.#step(items)) {}
     return this.#batch(items);
@@ -92,10 +91,19 @@ export class ItemReader<Ids extends Int64> {
   }
 
   #readItems(items: InventoryItem<Ids>[]): boolean {
-    const item = this.#anyItems.isWithinItem ? undefined : this.#plainItems.read(this.#pending.at);
-    if (item === undefined) return this.#readAnyItems(items);
-    items.push(item);
-    return this.#pass(1, this.#plainItems.end);
+    if (this.#anyItems.isWithinItem) return this.#readAnyItems(items);
+    const before = items.length;
+    const { at, lastClose } = this.#pending;
+    this.#plainItems.read(items, { start: at, lastClose });
+    const count = items.length - before;
+    if (count > 0) return this.#pass(count, this.#plainItems.end);
+    return this.#isCutObject ? false : this.#readAnyItems(items);
+  }
+
+  /** Whether there is the beginning of an object, and surely not its end. */
+  get #isCutObject(): boolean {
+    const { view, at, lastClose } = this.#pending;
+    return view[at] === BYTE.openObject && at > lastClose && view.length - at <= MAX_ITEM_BYTES;
   }
 
   #readAnyItems(items: InventoryItem<Ids>[]): boolean {

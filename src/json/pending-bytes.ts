@@ -1,4 +1,9 @@
+import { BYTE } from './bytes.ts';
+
 const FIRST_CAPACITY = 16_384;
+
+/** Zeros behind the bytes, which no JSON text has: who reads on a little meets them in place of the end of the memory. */
+export const PADDING_BYTES = 32;
 
 /** The bytes that have come and are not used up; it keeps no byte that is, and copies each only a few times. */
 export class PendingBytes {
@@ -6,19 +11,33 @@ export class PendingBytes {
   view = new Uint8Array();
   /** Index of the first byte of `view` that is not used up. */
   at = 0;
+  /** Index of the last brace in `view` that closes an object, or -1: no object that begins behind it is all there. */
+  lastClose = -1;
   #store = new Uint8Array(FIRST_CAPACITY);
 
   append(bytes: Uint8Array): void {
     const rest = this.view.subarray(this.at);
     const length = rest.length + bytes.length;
-    if (length > this.#store.length) {
-      this.#store = new Uint8Array(Math.max(length, 2 * this.#store.length));
+    if (length + PADDING_BYTES > this.#store.length) {
+      this.#store = new Uint8Array(Math.max(length + PADDING_BYTES, 2 * this.#store.length));
       this.#store.set(rest);
     } else if (this.at > 0) {
       this.#store.set(rest);
     }
     this.#store.set(bytes, rest.length);
+    this.#store.fill(0, length, length + PADDING_BYTES);
     this.view = this.#store.subarray(0, length);
+    this.lastClose = this.#findLastClose(bytes, rest.length);
     this.at = 0;
+  }
+
+  /** `view` with its padding. */
+  get padded(): Uint8Array<ArrayBuffer> {
+    return this.#store.subarray(0, this.view.length + PADDING_BYTES);
+  }
+
+  #findLastClose(added: Uint8Array, start: number): number {
+    const found = added.lastIndexOf(BYTE.closeObject);
+    return found === -1 ? Math.max(this.lastClose - this.at, -1) : start + found;
   }
 }

@@ -1,15 +1,19 @@
 import { type Int64, type InventoryItem, PetStatus } from '../contract/models.ts';
 import { BYTE } from './bytes.ts';
+import type { PADDING_BYTES } from './pending-bytes.ts';
 import { type ItemId, isSafeInteger, type ReadPetId, readPetId } from './pet-id.ts';
 import { Phrase } from './phrase.ts';
 
 const BEFORE_PET_ID = new Phrase('{"petId":');
 const BEFORE_QUANTITY = new Phrase(',"quantity":');
 const BEFORE_STATUS = new Phrase(',"status":"');
-const KNOWN_STATUSES = PetStatus.options.map((status) => ({ status, written: new Phrase(`${status}"}`) }));
+const KNOWN_STATUSES = PetStatus.options.map((status) => ({ status, written: new Phrase(`,"status":"${status}"}`) }));
 
 /** Longer texts are left to others: a call with that many arguments could overflow the stack. */
 const MAX_STATUS_LENGTH = 64;
+
+/** What digits never mean. */
+const NO_NUMBER = -1;
 
 /** The most digits of an int64, and how many of them are read apart so that both parts are exact in a double. */
 const MAX_DIGITS = 19;
@@ -25,6 +29,7 @@ const LOW_UNIT = 10n ** 9n;
 export class PlainItems<Ids extends Int64> {
   /** The index behind the item that was read last. */
   end = 0;
+  #at = 0;
   #bytes = new Uint8Array();
   #view = new DataView(this.#bytes.buffer);
   readonly #readPetId: ReadPetId<Ids>;
@@ -34,68 +39,80 @@ export class PlainItems<Ids extends Int64> {
     this.#readPetId = readers[int64];
   }
 
-  /** Sets the bytes in which the items stand. */
-  look(bytes: Uint8Array<ArrayBuffer>): void {
-    this.#bytes = bytes;
-    this.#view = new DataView(bytes.buffer, bytes.byteOffset, bytes.byteLength);
+  /** Sets the bytes in which the items stand, with at least {@link PADDING_BYTES} zeros behind them. */
+  look(padded: Uint8Array<ArrayBuffer>): void {
+    this.#bytes = padded;
+    this.#view = new DataView(padded.buffer, padded.byteOffset, padded.byteLength);
   }
 
-  /** The item that begins at `start`; `undefined` when it is not of the plain form, or not all there. */
-  read(start: number): InventoryItem<Ids> | undefined {
+  /** Adds the items from `start` on to `items`, up to one that is not of the plain form, or begins behind `lastClose`. */
+  read(items: InventoryItem<Ids>[], { start, lastClose }: { start: number; lastClose: number }): void {
+    this.#at = start;
     this.end = start;
+    while (this.#at < lastClose) {
+      const item = this.#takeItem();
+      if (item === undefined) return;
+      items.push(item);
+      this.end = this.#at;
+      if (this.#bytes[this.#at] !== BYTE.comma) return;
+      this.#at += 1;
+    }
+  }
+
+  #takeItem(): InventoryItem<Ids> | undefined {
     if (!this.#take(BEFORE_PET_ID)) return undefined;
     const petId = this.#takePetId();
     if (petId === undefined || !this.#take(BEFORE_QUANTITY)) return undefined;
     const quantity = this.#takeQuantity();
-    if (quantity === undefined || !this.#take(BEFORE_STATUS)) return undefined;
+    if (quantity === undefined) return undefined;
     const status = this.#takeStatus();
     return status === undefined ? undefined : { petId, quantity, status };
   }
 
   #take(phrase: Phrase): boolean {
-    if (!phrase.isAt(this.#view, this.end)) return false;
-    this.end += phrase.length;
+    if (!phrase.isAt(this.#view, this.#at)) return false;
+    this.#at += phrase.length;
     return true;
   }
 
   #takePetId(): ItemId<Ids> | undefined {
     const isNegative = this.#takeMinus();
-    const start = this.end;
+    const start = this.#at;
     const size = this.#takeDigits();
-    const length = this.end - start;
+    const length = this.#at - start;
+    if (size === NO_NUMBER || length > MAX_DIGITS) return undefined;
     if (isSafeInteger(size)) return this.#readPetId(isNegative ? 0 - size : size);
-    if (Number.isNaN(size) || length > MAX_DIGITS) return undefined;
-    const exact = this.#exactDigits(start, this.end);
+    const exact = this.#exactDigits(start, this.#at);
     return this.#readPetId(isNegative ? -exact : exact);
   }
 
   #takeQuantity(): number | undefined {
     const isNegative = this.#takeMinus();
     const size = this.#takeDigits();
-    if (!isSafeInteger(size)) return undefined;
+    if (size === NO_NUMBER || !isSafeInteger(size)) return undefined;
     return isNegative ? 0 - size : size;
   }
 
   #takeMinus(): boolean {
-    if (this.#bytes[this.end] !== BYTE.minus) return false;
-    this.end += 1;
+    if (this.#bytes[this.#at] !== BYTE.minus) return false;
+    this.#at += 1;
     return true;
   }
 
-  /** The value of the digits as a double, not exact beyond 2^53; NaN where JSON allows no such number. */
+  /** The value of the digits as a double, not exact beyond 2^53; {@link NO_NUMBER} where JSON allows no such number. */
   #takeDigits(): number {
     const bytes = this.#bytes;
-    const start = this.end;
+    const start = this.#at;
     let at = start;
     let size = 0;
     for (let byte = bytes[at]; isDigit(byte); byte = bytes[at]) {
       size = size * 10 + byte - BYTE.zero;
       at += 1;
     }
-    this.end = at;
+    this.#at = at;
     const length = at - start;
     const hasLeadingZero = length > 1 && bytes[start] === BYTE.zero;
-    return length === 0 || hasLeadingZero ? Number.NaN : size;
+    return length === 0 || hasLeadingZero ? NO_NUMBER : size;
   }
 
   #exactDigits(start: number, end: number): bigint {
@@ -118,12 +135,13 @@ export class PlainItems<Ids extends Int64> {
   }
 
   #takeOtherStatus(): string | undefined {
+    if (!this.#take(BEFORE_STATUS)) return undefined;
     const bytes = this.#bytes;
-    const start = this.end;
+    const start = this.#at;
     let end = start;
     while (isPlainCharacter(bytes[end])) end += 1;
     if (end - start > MAX_STATUS_LENGTH || bytes[end] !== BYTE.quote || bytes[end + 1] !== BYTE.closeObject) return undefined;
-    this.end = end + 2;
+    this.#at = end + 2;
     return String.fromCharCode(...bytes.subarray(start, end));
   }
 }

@@ -7,7 +7,8 @@ import { ItemReader } from '../json/item-reader.ts';
 import { type ItemsResult, parseItems } from '../json/parse-items.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { announceUnknownStatuses, decode, invalidResponse, NOT_UTF8, type Operation, unknownStatuses } from './operation.ts';
+import { decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
+import { UnknownStatuses } from './unknown-statuses.ts';
 
 /** Up to here one text and one parse cost the least. */
 const SMALL_LIST_BYTES = 1_048_576;
@@ -20,6 +21,9 @@ export function listInventory<Ids extends Int64>(int64: Ids, maxBytes: number): 
     read: (answer, call) => readItems(answer, call, { int64, maxBytes }),
   };
 }
+
+/** Arrays of about this size are joined at the end: one that grows to millions is copied again and again on its way. */
+const PART_ITEMS = 8192;
 
 interface Limits<Ids extends Int64> {
   int64: Ids;
@@ -35,7 +39,7 @@ async function readItems<Ids extends Int64>(
   const { bytes, isComplete } = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
   const result = isComplete ? readSmall(bytes, int64) : await readLarge(answer, bytes, { int64, maxBytes });
   if (!result.ok) throw invalidResponse(call, answer, result);
-  announceUnknownStatuses(call, answer, unknownStatuses(result.items));
+  new UnknownStatuses(call, answer).announce(result.items);
   return result.items;
 }
 
@@ -49,15 +53,19 @@ function readSmall<Ids extends Int64>(bytes: Uint8Array, int64: Ids): Result<Ids
 
 async function readLarge<Ids extends Int64>(answer: OpenAnswer, begun: Uint8Array, { int64, maxBytes }: Limits<Ids>): Promise<Result<Ids>> {
   const reader = new ItemReader(int64);
-  const all: InventoryItem<Ids>[] = [];
+  const parts: InventoryItem<Ids>[][] = [[]];
   let size = 0;
   for (let chunk: Uint8Array | undefined = begun; chunk; chunk = await answer.next()) {
     size += chunk.byteLength;
     if (size > maxBytes) return failureAt('', 'too-large', `is longer than the \`maxResponseBytes\` of ${maxBytes}`);
-    const { items, failure } = reader.push(chunk);
+    const { items, failure } = reader.push(chunk, parts.at(-1));
     if (failure) return failure;
-    for (const item of items) all.push(item);
+    if (items.length >= PART_ITEMS) parts.push([]);
   }
   const { failure } = reader.end();
-  return failure ? { ...failure, isCut: true } : { ok: true, items: all };
+  return failure ? { ...failure, isCut: true } : { ok: true, items: join(parts) };
+}
+
+function join<Item>([first = [], ...others]: readonly Item[][]): Item[] {
+  return first.concat(...others);
 }

@@ -1,5 +1,5 @@
 import type { Call } from '../call.ts';
-import { isPetStatus, type PetId } from '../contract/models.ts';
+import type { PetId } from '../contract/models.ts';
 import {
   type FailureDetails,
   InvalidResponseError,
@@ -64,23 +64,4 @@ export function decode(bytes: Uint8Array): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** So many statuses are announced for one call at most: a service that makes up one for every item would flood whoever listens. */
-const MOST_ANNOUNCED = 32;
-
-/** The statuses of items that the specification does not name and that are not announced yet. */
-export function unknownStatuses(items: readonly { status: string }[], announced: ReadonlySet<string> = new Set()): Set<string> {
-  const unknown = new Set<string>();
-  for (const { status } of items) {
-    if (isPetStatus(status) || announced.has(status)) continue;
-    if (announced.size + unknown.size >= MOST_ANNOUNCED) break;
-    unknown.add(status);
-  }
-  return unknown;
-}
-
-/** The announcement of statuses that the specification does not name: once per call and status, fit for a log. */
-export function announceUnknownStatuses(call: Call, answer: OpenAnswer, statuses: ReadonlySet<string>): void {
-  for (const status of statuses) call.tell('unknownStatus', (event) => ({ ...event, status: answer.clean(status) }));
 }

@@ -4,7 +4,8 @@ import type { Int64, InventoryItem } from '../contract/models.ts';
 import type { ReadFailure } from '../json/failure.ts';
 import { ItemReader } from '../json/item-reader.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { announceUnknownStatuses, invalidResponse, type StreamOperation, unknownStatuses } from './operation.ts';
+import { invalidResponse, type StreamOperation } from './operation.ts';
+import { UnknownStatuses } from './unknown-statuses.ts';
 
 /** Reads the stock of all pets as it comes (specification, listInventory). */
 export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<ItemBatches<Ids>> {
@@ -25,7 +26,7 @@ export class ItemBatches<Ids extends Int64> {
   readonly #call: Call;
   readonly #reader: ItemReader<Ids>;
   readonly #onEnd: (failed?: { error: unknown }) => void;
-  readonly #knownStatuses = new Set<string>();
+  readonly #unknownStatuses: UnknownStatuses;
   readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
   #first: InventoryItem<Ids>[] | undefined;
   #failure: (ReadFailure & { isCut: boolean }) | undefined;
@@ -35,6 +36,7 @@ export class ItemBatches<Ids extends Int64> {
     this.#answer = answer;
     this.#call = call;
     this.#reader = new ItemReader(int64);
+    this.#unknownStatuses = new UnknownStatuses(call, answer);
     this.#onEnd = onEnd;
   }
 
@@ -79,17 +81,11 @@ export class ItemBatches<Ids extends Int64> {
       if (this.#failure) throw invalidResponse(this.#call, this.#answer, this.#failure);
       const chunk = await this.#answer.nextWhenAsked();
       const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
-      this.#announce(items);
+      this.#unknownStatuses.announce(items);
       // What is good is given out before what is wrong is told.
       this.#failure = failure && { ...failure, isCut: chunk === undefined };
       if (items.length > 0 || (chunk === undefined && !failure)) return items;
     }
-  }
-
-  #announce(items: readonly { status: string }[]): void {
-    const unknown = unknownStatuses(items, this.#knownStatuses);
-    for (const status of unknown) this.#knownStatuses.add(status);
-    announceUnknownStatuses(this.#call, this.#answer, unknown);
   }
 
   #end(failed?: { error: unknown }): void {

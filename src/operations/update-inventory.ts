@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
-import { type Int64, type InventoryItem, isPetStatus, PetId } from '../contract/models.ts';
+import { type Int64, type InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
 import { isBeginning } from '../json/is-beginning.ts';
@@ -8,7 +8,8 @@ import { parseItem } from '../json/parse-item.ts';
 import { showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { announceUnknownStatuses, decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
+import { decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
+import { UnknownStatuses } from './unknown-statuses.ts';
 
 /**
  * Sets the stock of one pet (specification, updateInventory).
@@ -68,6 +69,6 @@ async function readItem<Ids extends Int64>(
       problems: [{ path: 'petId', message: `must be ${pet}, not ${item.petId}` }],
     });
   }
-  if (!isPetStatus(item.status)) announceUnknownStatuses(call, answer, new Set([item.status]));
+  new UnknownStatuses(call, answer).announce([item]);
   return item;
 }
