@@ -33,15 +33,15 @@ describe('Emitter', () => {
     end();
     end();
     emitter.emit('request', request);
-    expect([listener.mock.calls.length, emitter.isHeard]).toEqual([1, true]);
+    expect([listener.mock.calls.length, emitter.isHeard('request')]).toEqual([1, true]);
   });
 
-  test('is not heard without listeners and logger', () => {
+  test('is heard where this event has a listener, or there is a logger', () => {
     const emitter = new Emitter();
     const end = emitter.on('settled', () => {});
-    const heard = [emitter.isHeard];
+    const heard = [emitter.isHeard('settled'), emitter.isHeard('wait')];
     end();
-    expect([...heard, emitter.isHeard, new Emitter(logger()).isHeard]).toEqual([true, false, true]);
+    expect([...heard, emitter.isHeard('settled'), new Emitter(logger()).isHeard('wait')]).toEqual([true, false, false, true]);
   });
 
   test('goes on where a listener throws, at once or later', async () => {
@@ -81,7 +81,7 @@ describe('Emitter', () => {
     emitter.on('request', second);
     emitter.emit('request', request);
     emitter.emit('request', request);
-    expect([second.mock.calls.length, emitter.isHeard]).toEqual([2, true]);
+    expect([second.mock.calls.length, emitter.isHeard('request')]).toEqual([2, true]);
   });
 
   test('writes every event on one line, at the level of its weight', () => {

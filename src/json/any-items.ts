@@ -40,6 +40,7 @@ export class AnyItems<Ids extends Int64> {
     if (firstEnd === -1) return undefined;
     this.end = this.#findGroupEnd(bytes, start, firstEnd);
     const rows = this.#parse(bytes.subarray(start, this.end), row);
+    if (rows.failure?.reason === 'schema') return this.#withNeighbours(rows, { bytes, start, row });
     if (this.end === firstEnd || !isUnreadable(rows)) {
       this.#groupSize *= 2;
       return rows;
@@ -48,6 +49,13 @@ export class AnyItems<Ids extends Int64> {
     this.#groupSize = 1;
     this.end = firstEnd;
     return this.#parse(bytes.subarray(start, firstEnd), row);
+  }
+
+  /** Rows with a bad one, and what is wrong with those behind it that have come. */
+  #withNeighbours(rows: Rows<Ids>, { bytes, start, row }: { bytes: Uint8Array; start: number; row: number }): Rows<Ids> {
+    this.#groupSize = Number.POSITIVE_INFINITY;
+    const wider = this.#parse(bytes.subarray(start, this.#findGroupEnd(bytes, start, this.end)), row);
+    return isUnreadable(wider) ? rows : wider;
   }
 
   #findGroupEnd(bytes: Uint8Array, start: number, firstEnd: number): number {

@@ -106,6 +106,29 @@ describe('ItemReader', () => {
     expect(firstProblem(reader, encode('{"petId":1,"status":"sold"}'))).toEqual({ path: '[400000].quantity', message: 'is missing' });
   });
 
+  test('names the first ten problems of what has come, good items between them', () => {
+    const bad = '{"petId":1,"quantity":"2","status":"sold"}';
+    const { items, failure } = new ItemReader('number').push(encode(`[${item(1)},${`${bad},${item(2)},`.repeat(20)}`));
+
+    expect(items).toEqual([{ petId: 1, quantity: 2, status: 'sold' }]);
+    expect(failure?.problems.map(({ path }) => path)).toEqual(Array.from({ length: 10 }, (_, index) => `[${1 + 2 * index}].quantity`));
+  });
+
+  test('names a bad row where what follows it is no JSON', () => {
+    const bad = '{"petId":1,"quantity":"2","status":"sold"}';
+    const { failure } = new ItemReader('number').push(encode(`[${bad},${bad},{"petId":}`));
+
+    expect(failure).toMatchObject({ reason: 'schema', problems: [{ path: '[0].quantity' }] });
+  });
+
+  test('adds to the items that it is given', () => {
+    const reader = new ItemReader('number');
+    const items = [{ petId: 1, quantity: 1, status: 'sold' }];
+
+    expect(reader.push(encode(`[${item(2)},{"status":"sold","petId":3,"quantity":2}`), items).items).toBe(items);
+    expect(items.map(({ petId }) => petId)).toEqual([1, 2, 3]);
+  });
+
   test('tells an id that a number cannot hold, and the option that can', () => {
     const message = firstProblem(new ItemReader('number'), encode(`[${item(9007199254740993n)}`))?.message;
 

@@ -105,6 +105,13 @@ describe('listInventory', () => {
     expect([whole.byteLength > 2_000_000, items.length, items.at(-1)]).toEqual([true, 60_000, pet(60_000)]);
   });
 
+  test('names the first ten problems of a list of some megabytes', async () => {
+    const body = longList(60_000).replaceAll(/"quantity":\d+(?=[^}]*},{"petId":[45]\d{4},)/g, '"quantity":null');
+    const { client } = scriptedClient([() => text(200, body)]);
+    const paths = Array.from({ length: 10 }, (_none, index) => `[${39_998 + index}].quantity`);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ problems: paths.map((path) => ({ path })) });
+  });
+
   test.each([30, 2_000_000])('stops reading a list beyond `maxResponseBytes` of %i', async (maxResponseBytes) => {
     const { client, seen } = scriptedClient([() => text(200, longList(60_000))], { maxResponseBytes });
     expect(await rejectionOf(client.listInventory())).toMatchObject({
