@@ -1,4 +1,5 @@
 import { LifeSign } from './clock/life-sign.ts';
+import { LightSignal } from './clock/light-signal.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { startTimer } from './clock/timer.ts';
 import type { PetId } from './contract/models.ts';
@@ -31,6 +32,8 @@ export interface OutagePace {
 /** One call of a caller, from its start until it settles: the record that every step of the pipeline reads. */
 export class Call {
   readonly startedAtMs = Date.now();
+  /** Aborts with the caller's reason, or with what ended the call in its place. */
+  readonly signal = new LightSignal();
   /** Requests that were sent so far. */
   attempts = 0;
   /** Milliseconds spent waiting for quota, order and backoff. */
@@ -45,7 +48,6 @@ export class Call {
   onRaise: (() => void) | undefined;
   /** What the gate says of the next attempt while the service is down; undefined while it is up. */
   pace: (() => OutagePace | undefined) | undefined;
-  readonly #controller = new AbortController();
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
   // Only gets worse: once a request may have arrived, no later answer takes the doubt away.
   #progress: Progress = 'not-sent';
@@ -70,11 +72,6 @@ export class Call {
     if (options.totalTimeoutMs !== undefined) this.#endAfter(options.totalTimeoutMs);
   }
 
-  /** Aborts with the caller's reason, or with what ended the call in its place. */
-  get signal(): AbortSignal {
-    return this.#controller.signal;
-  }
-
   /** Whether the request on whose behalf it was made ended under it, so that it never settles. */
   get isGone(): boolean {
     return this.#lifeSign?.isGone ?? false;
@@ -92,7 +89,7 @@ export class Call {
 
   /** Ends the call, wherever it is. */
   abort(reason: unknown): void {
-    this.#controller.abort(reason);
+    this.signal.abort(reason);
   }
 
   raise(): void {

@@ -1,5 +1,7 @@
+import type { EndSignal } from './light-signal.ts';
+
 /** Settles like `work`, but rejects with the signal's reason as soon as it aborts; what `work` does then goes unheard. */
-export function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
+export function untilAborted<T>(work: Promise<T>, signal: EndSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
     const onAbort = () => reject(signal.reason);

@@ -1,7 +1,8 @@
+import type { EndSignal } from './light-signal.ts';
 import { startTimer } from './timer.ts';
 
 /** Resolves after `ms` milliseconds; rejects with the signal's reason as soon as it aborts, leaving neither timer nor listener. */
-export function wait(ms: number, signal: AbortSignal): Promise<void> {
+export function wait(ms: number, signal: EndSignal): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const onAbort = () => {

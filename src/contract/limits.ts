@@ -28,13 +28,21 @@ const LONGEST_WAIT_MS = 1e15;
 
 export function readAnswer(status: number, headers: Headers, receivedAtMs: number): Answer {
   const answer: Answer = { status, receivedAtMs };
-  const dateMs = parseHttpDate(headers.get('date') ?? '', receivedAtMs);
+  const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
   if (dateMs !== undefined) answer.dateMs = dateMs;
   const rateLimit = parseRateLimit(headers, dateMs ?? receivedAtMs);
   if (rateLimit) answer.rateLimit = rateLimit;
   const retryAfterMs = parseRetryAfter(headers.get(RETRY_AFTER_HEADER) ?? '', dateMs ?? receivedAtMs);
   if (retryAfterMs !== undefined) answer.retryAfterMs = retryAfterMs;
   return answer;
+}
+
+/** The answers of one second have the same `Date`. */
+let latestDate: { text: string; dateMs: number | undefined } = { text: '', dateMs: undefined };
+
+function readDate(text: string, nowMs: number): number | undefined {
+  if (text !== latestDate.text) latestDate = { text, dateMs: parseHttpDate(text, nowMs) };
+  return latestDate.dateMs;
 }
 
 /** Reads X-RateLimit-*: three integers, or nothing at all. `nowMs` is the server's time. */

@@ -46,7 +46,7 @@ export class ItemBatches<Ids extends Int64> {
     // Its quota is paid, and its consumer may wait for a slot of its own before it reads on.
     this.#answer.release();
     this.#call.signal.throwIfAborted();
-    this.#call.signal.addEventListener('abort', this.#onAbort, { once: true });
+    this.#call.signal.addEventListener('abort', this.#onAbort);
   }
 
   /** Gives the next items, at least one; undefined at the end. Rejects with a PetStoreError that tells how many came before. */

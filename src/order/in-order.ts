@@ -71,7 +71,7 @@ class Turn {
     const coming = defer<void>(onLook);
     this.#coming = coming;
     const onAbort = () => coming.reject(signal.reason);
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort);
     await coming.promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 

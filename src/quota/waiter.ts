@@ -29,7 +29,7 @@ export class Waiter<Slot> {
     this.#callSinceMs = callSinceMs;
     this.#slot = defer(() => owner.look());
     this.#onAbort = () => owner.abandon(this);
-    call.signal.addEventListener('abort', this.#onAbort, { once: true });
+    call.signal.addEventListener('abort', this.#onAbort);
     call.onRaise = () => owner.raise(this);
   }
 

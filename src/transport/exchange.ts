@@ -31,7 +31,7 @@ export class Exchange {
   constructor(call: Call, redactor: Redactor) {
     this.#call = call;
     this.#redactor = redactor;
-    call.signal.addEventListener('abort', this.#onCallEnd, { once: true });
+    call.signal.addEventListener('abort', this.#onCallEnd);
     this.#restartTimer();
   }
 
@@ -48,7 +48,8 @@ export class Exchange {
   /** Gives the next bytes of the body, undefined at its end. */
   async next(): Promise<Uint8Array | undefined> {
     if (!this.#reader) return undefined;
-    const { value } = await this.#unlessStopped(this.#reader.read());
+    const { value, done } = await this.#unlessStopped(this.#reader.read());
+    if (done) this.#reader = undefined;
     if (value !== undefined && !ArrayBuffer.isView(value)) throw this.#failure(new TypeError('the body gave something else than bytes'));
     this.#bytesLeft -= value?.byteLength ?? 0;
     if (this.#bytesLeft <= 0) this.#restartTimer();
@@ -71,7 +72,7 @@ export class Exchange {
     this.#call.signal.removeEventListener('abort', this.#onCallEnd);
     this.#reader?.cancel().catch(() => {});
     // Whoever still waits for bytes gets none.
-    this.#fail?.(new DOMException('The answer was dropped', 'AbortError'));
+    if (this.#fail) this.#fail(new DOMException('The answer was dropped', 'AbortError'));
   }
 
   #restartTimer(): void {
@@ -94,8 +95,12 @@ export class Exchange {
     return new Promise((resolve, reject) => {
       this.#fail = reject;
       if (signal.aborted) reject(signal.reason);
+      const settle = (value: T) => {
+        this.#fail = undefined;
+        resolve(value);
+      };
       // What fails because it was stopped says nothing new.
-      work.then(resolve, (thrown) => signal.aborted || reject(this.#failure(thrown)));
+      work.then(settle, (thrown) => signal.aborted || reject(this.#failure(thrown)));
     });
   }
 }

@@ -14,11 +14,11 @@ export type Http = (request: WireRequest) => Promise<Response>;
 
 /** @param fetch undefined: `globalThis.fetch`, looked up at every request, so that what replaces it later is used. */
 export function createHttp(baseUrl: string, fetch: typeof globalThis.fetch | undefined): Http {
-  const http = ky.create({ prefix: baseUrl, retry: 0, throwHttpErrors: false, timeout: false });
   return ({ method, path, headers, body, signal }) => {
     // fetch(Request with a body) goes through a TransformStream, at 1.6 times the cost of a url with a string.
     const init: RequestInit = { method, headers, signal, redirect: 'manual', ...(body === undefined ? {} : { body }) };
     const send = (request: Request | string | URL) => (fetch ?? globalThis.fetch)(request instanceof Request ? request.url : request, init);
-    return http(path, { method, fetch: send });
+    // No instance of our own: merging its options with those of every request would cost a fifth of what ky costs.
+    return ky(`${baseUrl}/${path}`, { fetch: send, retry: 0, throwHttpErrors: false, timeout: false });
   };
 }

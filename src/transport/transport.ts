@@ -118,7 +118,7 @@ export class Transport {
     // The status line settles it, also where the body never ends.
     if (isRefusal(answer.status)) call.refused('service');
     const bodyText = await readErrorBody(exchange);
-    if (call.signal.aborted) call.signal.throwIfAborted();
+    call.signal.throwIfAborted();
     const { baseUrl, redactor } = this.#options;
     const location = response.headers.get('location');
     return statusFailure({ answer, bodyText, location, address: `${baseUrl}/${path}`, reopensAtMs }, call, redactor);

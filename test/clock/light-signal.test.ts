@@ -1,0 +1,34 @@
+import { describe, expect, test } from 'vitest';
+import { LightSignal } from '../../src/clock/light-signal.ts';
+
+describe('LightSignal', () => {
+  test('tells its listeners once, in the order in which they came, and keeps the first reason', () => {
+    const signal = new LightSignal();
+    const told: string[] = [];
+    signal.addEventListener('abort', () => told.push(`first: ${signal.reason}`));
+    signal.addEventListener('abort', () => told.push('second'));
+    expect([signal.aborted, signal.reason]).toEqual([false, undefined]);
+    signal.abort('enough');
+    signal.abort('again');
+    expect([told, signal.aborted, signal.reason]).toEqual([['first: enough', 'second'], true, 'enough']);
+  });
+
+  test('forgets a listener that is removed, also by another one', () => {
+    const signal = new LightSignal();
+    const told: string[] = [];
+    const [early, late] = [() => told.push('early'), () => told.push('late')];
+    signal.addEventListener('abort', early);
+    signal.addEventListener('abort', () => signal.removeEventListener('abort', late));
+    signal.addEventListener('abort', late);
+    signal.removeEventListener('abort', early);
+    signal.abort('enough');
+    expect(told).toEqual([]);
+  });
+
+  test('throws its reason once it is aborted', () => {
+    const signal = new LightSignal();
+    signal.throwIfAborted();
+    signal.abort(new Error('enough'));
+    expect(() => signal.throwIfAborted()).toThrow('enough');
+  });
+});
