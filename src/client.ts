@@ -105,11 +105,12 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   }
 
   #send<T>(makeOperation: () => Operation<T>, options: RequestOptions | undefined): ReplyPromise<T> {
-    const start = async () => {
+    try {
       const operation = makeOperation();
-      return this.#pipeline.send(operation, this.#resolveFor(operation, options));
-    };
-    return withResponse(start());
+      return withResponse(this.#pipeline.send(operation, this.#resolveFor(operation, options)));
+    } catch (error) {
+      return withResponse(Promise.reject(error));
+    }
   }
 
   #resolveFor({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: RequestOptions | undefined): CallOptions {

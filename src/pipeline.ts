@@ -5,6 +5,7 @@ import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
 import type { InOrder } from './order/in-order.ts';
 import type { Gate } from './quota/gate.ts';
+import type { Ticket } from './quota/ticket.ts';
 import { retry } from './retry/retry.ts';
 import { publicRateLimit } from './transport/status-failure.ts';
 import type { Admission, Transport } from './transport/transport.ts';
@@ -41,20 +42,28 @@ export class Pipeline {
   }
 
   /** Makes a call. Rejects with a PetStoreError, or with the reason of an abort. */
-  send<T>(operation: Operation<T>, options: CallOptions): Promise<Reply<T>> {
+  async send<T>(operation: Operation<T>, options: CallOptions): Promise<Reply<T>> {
     const call = this.#begin(operation, options);
-    return this.#orSettle(call, async () => {
+    try {
+      call.signal.throwIfAborted();
       const reply = await this.#steps.order.run(call, () => retry(call, () => this.#attempt(call, operation)));
       this.#settle(call, undefined);
       return reply;
-    });
+    } catch (failure) {
+      throw this.#fail(call, failure);
+    }
   }
 
   /** Makes a call that lasts until what it gives is read to its end, or `left` before it begins. Only its beginning is tried again. */
-  open<T>(operation: StreamOperation<T>, options: CallOptions, left: AbortSignal): Promise<T> {
+  async open<T>(operation: StreamOperation<T>, options: CallOptions, left: AbortSignal): Promise<T> {
     const call = this.#begin(operation, options);
     left.addEventListener('abort', () => call.abort(left.reason), { once: true });
-    return this.#orSettle(call, () => retry(call, () => this.#attemptToOpen(call, operation)));
+    try {
+      call.signal.throwIfAborted();
+      return await retry(call, () => this.#attemptToOpen(call, operation));
+    } catch (failure) {
+      throw this.#fail(call, failure);
+    }
   }
 
   /** Ends every call that is under way, and every later one, with `reason`. */
@@ -89,25 +98,29 @@ export class Pipeline {
     }
   }
 
-  /** Buys a slot and reads the key. While a key took its time the gate may have closed: then another slot is waited for. */
-  async #admit(call: Call): Promise<Admission> {
-    for (;;) {
-      const observer = await this.#steps.gate.enter(call);
-      const key = await this.#steps.transport.readKey(call, observer);
-      if (observer.isGood) return { key, observer };
-      observer.unused();
-    }
+  /** Buys a slot and reads the key: at once where nothing has to be waited for. */
+  #admit(call: Call): Admission | Promise<Admission> {
+    const ticket = this.#steps.gate.enter(call);
+    return ticket instanceof Promise ? ticket.then((bought) => this.#unlock(call, bought)) : this.#unlock(call, ticket);
   }
 
-  async #orSettle<T>(call: Call, work: () => Promise<T>): Promise<T> {
-    try {
-      call.signal.throwIfAborted();
-      return await work();
-    } catch (failure) {
-      const error: unknown = call.signal.aborted ? call.signal.reason : failure;
-      this.#settle(call, { error });
-      throw error;
-    }
+  #unlock(call: Call, ticket: Ticket): Admission | Promise<Admission> {
+    const key = this.#steps.transport.readKey(call, ticket);
+    return typeof key === 'string' ? this.#use(call, ticket, key) : key.then((read) => this.#use(call, ticket, read));
+  }
+
+  /** While a key took its time the gate may have closed: then another slot is waited for. */
+  #use(call: Call, ticket: Ticket, key: string): Admission | Promise<Admission> {
+    if (ticket.isGood) return { key, observer: ticket };
+    ticket.unused();
+    return this.#admit(call);
+  }
+
+  /** Settles a call that failed and gives what it rejects with. */
+  #fail(call: Call, failure: unknown): unknown {
+    const error: unknown = call.signal.aborted ? call.signal.reason : failure;
+    this.#settle(call, { error });
+    return error;
   }
 
   #begin({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: CallOptions): Call {

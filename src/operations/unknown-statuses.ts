@@ -9,7 +9,7 @@ const MOST_ANNOUNCED = 32;
 export class UnknownStatuses {
   readonly #call: Call;
   readonly #answer: OpenAnswer;
-  readonly #announced = new Set<string>();
+  #announced: Set<string> | undefined;
 
   constructor(call: Call, answer: OpenAnswer) {
     this.#call = call;
@@ -19,14 +19,17 @@ export class UnknownStatuses {
   /** Looks through items, where anybody would hear of them. */
   announce(items: Iterable<{ status: string }>): void {
     if (!this.#call.isHeard('unknownStatus')) return;
+    this.#announced ??= new Set();
+    const announced = this.#announced;
     for (const { status } of items) {
-      if (this.#announced.size >= MOST_ANNOUNCED) return;
-      if (!isPetStatus(status) && !this.#announced.has(status)) this.#tell(status);
+      if (announced.size >= MOST_ANNOUNCED) return;
+      if (isPetStatus(status) || announced.has(status)) continue;
+      announced.add(status);
+      this.#tell(status);
     }
   }
 
   #tell(status: string): void {
-    this.#announced.add(status);
     this.#call.tell('unknownStatus', (event) => ({ ...event, status: this.#answer.clean(status) }));
   }
 }

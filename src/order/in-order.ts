@@ -7,9 +7,11 @@ export class InOrder {
   readonly #lines = new Map<string, Turn[]>();
 
   /** Runs `work` when every earlier update of the call's pet has settled. Rejects with the reason of an abort. */
-  async run<T>(call: Call, work: () => Promise<T>): Promise<T> {
-    if (call.petId === undefined) return work();
-    const pet = String(call.petId);
+  run<T>(call: Call, work: () => Promise<T>): Promise<T> {
+    return call.petId === undefined ? work() : this.#runInTurn(String(call.petId), call, work);
+  }
+
+  async #runInTurn<T>(pet: string, call: Call, work: () => Promise<T>): Promise<T> {
     const turn = this.#join(pet, call);
     try {
       if (turn.isWaiting) await this.#untilTurn(pet, turn);

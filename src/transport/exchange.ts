@@ -36,22 +36,31 @@ export class Exchange {
   }
 
   /** Sends the request; resolves with the answer when its headers are in. */
-  async send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Response> {
-    const taking = http({ ...request, signal: this.#controller.signal }).then(takeAnswer);
+  send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Response> {
+    return this.#unlessStopped(http({ ...request, signal: this.#controller.signal }), (response) => this.#take(response));
+  }
+
+  /** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */
+  #take(response: Response): Response {
+    const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']) && response.type !== 'error';
+    if (!isAnswer) throw new TypeError('fetch gave no answer');
+    this.#reader = response.body?.getReader();
     // A fetch that ignores its signal may answer when nobody waits any more.
-    taking.then(({ reader }) => (this.#isOver ? reader?.cancel() : undefined)).catch(() => {});
-    const { response, reader } = await this.#unlessStopped(taking);
-    this.#reader = reader;
+    if (this.#isOver) this.#drop();
     return response;
   }
 
   /** Gives the next bytes of the body, undefined at its end. */
-  async next(): Promise<Uint8Array | undefined> {
-    if (!this.#reader) return undefined;
-    const { value, done } = await this.#unlessStopped(this.#reader.read());
+  next(): Promise<Uint8Array | undefined> {
+    if (!this.#reader) return Promise.resolve(undefined);
+    return this.#unlessStopped(this.#reader.read(), (read) => this.#takeBytes(read));
+  }
+
+  #takeBytes({ value, done }: ReadableStreamReadResult<Uint8Array>): Uint8Array | undefined {
     if (done) this.#reader = undefined;
-    if (value !== undefined && !ArrayBuffer.isView(value)) throw this.#failure(new TypeError('the body gave something else than bytes'));
-    this.#bytesLeft -= value?.byteLength ?? 0;
+    if (value === undefined) return undefined;
+    if (!ArrayBuffer.isView(value)) throw new TypeError('the body gave something else than bytes');
+    this.#bytesLeft -= value.byteLength;
     if (this.#bytesLeft <= 0) this.#restartTimer();
     return value;
   }
@@ -70,9 +79,13 @@ export class Exchange {
     this.#isOver = true;
     this.#stopTimer();
     this.#call.signal.removeEventListener('abort', this.#onCallEnd);
-    this.#reader?.cancel().catch(() => {});
+    this.#drop();
     // Whoever still waits for bytes gets none.
     if (this.#fail) this.#fail(new DOMException('The answer was dropped', 'AbortError'));
+  }
+
+  #drop(): void {
+    this.#reader?.cancel().catch(() => {});
   }
 
   #restartTimer(): void {
@@ -81,33 +94,24 @@ export class Exchange {
     this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call)));
   }
 
-  #failure(thrown: unknown): unknown {
-    return connectionFailure(thrown, this.#call, this.#redactor);
-  }
-
   #stop(reason: unknown): void {
     this.#controller.abort(reason);
     this.#fail?.(reason);
   }
 
-  #unlessStopped<T>(work: Promise<T>): Promise<T> {
+  /** Gives what `take` makes of the outcome, or rejects with why it is not there as soon as that is known. */
+  #unlessStopped<Outcome, T>(work: Promise<Outcome>, take: (outcome: Outcome) => T): Promise<T> {
     const { signal } = this.#controller;
     return new Promise((resolve, reject) => {
       this.#fail = reject;
       if (signal.aborted) reject(signal.reason);
-      const settle = (value: T) => {
+      const settle = (outcome: Outcome) => {
+        const taken = take(outcome);
         this.#fail = undefined;
-        resolve(value);
+        resolve(taken);
       };
       // What fails because it was stopped says nothing new.
-      work.then(settle, (thrown) => signal.aborted || reject(this.#failure(thrown)));
+      work.then(settle).catch((thrown) => signal.aborted || reject(connectionFailure(thrown, this.#call, this.#redactor)));
     });
   }
-}
-
-/** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */
-function takeAnswer(response: Response): { response: Response; reader: BodyReader | undefined } {
-  const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']) && response.type !== 'error';
-  if (!isAnswer) throw new TypeError('fetch gave no answer');
-  return { response, reader: response.body?.getReader() };
 }

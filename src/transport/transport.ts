@@ -88,17 +88,17 @@ export class Transport {
     }
   }
 
-  async #send(call: Call, exchange: Exchange, { request, observer, key }: Sending): Promise<Answered> {
+  #send(call: Call, exchange: Exchange, { request, observer, key }: Sending): Promise<Answered> {
     const { method, path, body } = request;
     call.sent();
     call.tell('request', (event) => ({ ...event, method, path: `/${path}` }));
-    try {
-      const response = await exchange.send(this.#options.http, { method, path, body, headers: this.#headers(call, key, body) });
-      return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
-    } catch (failure) {
-      observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
-      throw failure;
-    }
+    return exchange
+      .send(this.#options.http, { method, path, body, headers: this.#headers(call, key, body) })
+      .then((response) => ({ response, answer: readAnswer(response.status, response.headers, Date.now()) }))
+      .catch((failure) => {
+        observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
+        throw failure;
+      });
   }
 
   #tellResponse(call: Call, answer: Answer, startedAtMs: number): void {
