@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
+import type { PetStoreError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
-import type { Redactor } from '../redactor.ts';
-import { connectionFailure, timeLimitFailure } from './connection-failure.ts';
+import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
 import type { Http, WireRequest } from './http.ts';
 
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
@@ -19,7 +19,7 @@ export class Exchange {
   /** When it began, on our clock. */
   readonly startedAtMs = Date.now();
   readonly #call: Call;
-  readonly #redactor: Redactor;
+  readonly #asked: Asked;
   readonly #controller = new AbortController();
   readonly #onCallEnd = () => this.#stop(this.#call.signal.reason);
   #stopTimer = () => {};
@@ -28,9 +28,9 @@ export class Exchange {
   #fail: ((reason: unknown) => void) | undefined;
   #isOver = false;
 
-  constructor(call: Call, redactor: Redactor) {
+  constructor(call: Call, asked: Asked) {
     this.#call = call;
-    this.#redactor = redactor;
+    this.#asked = asked;
     call.signal.addEventListener('abort', this.#onCallEnd, { once: true });
     this.#restartTimer();
   }
@@ -49,7 +49,7 @@ export class Exchange {
   async next(): Promise<Uint8Array | undefined> {
     if (!this.#reader) return undefined;
     const { value } = await this.#unlessStopped(this.#reader.read());
-    if (value !== undefined && !ArrayBuffer.isView(value)) throw this.#failure(new TypeError('the body gave something else than bytes'));
+    if (value !== undefined && !ArrayBuffer.isView(value)) throw this.failure(new TypeError('the body gave something else than bytes'));
     this.#bytesLeft -= value?.byteLength ?? 0;
     if (this.#bytesLeft <= 0) this.#restartTimer();
     return value;
@@ -74,14 +74,15 @@ export class Exchange {
     this.#fail?.(new DOMException('The answer was dropped', 'AbortError'));
   }
 
+  /** The failure of an answer that never came, or came broken. */
+  failure(thrown: unknown): PetStoreError {
+    return connectionFailure(thrown, this.#call, this.#asked);
+  }
+
   #restartTimer(): void {
     this.#stopTimer();
     this.#bytesLeft = BYTES_PER_TIME_LIMIT;
-    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call)));
-  }
-
-  #failure(thrown: unknown): unknown {
-    return connectionFailure(thrown, this.#call, this.#redactor);
+    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call, this.#asked)));
   }
 
   #stop(reason: unknown): void {
@@ -95,7 +96,7 @@ export class Exchange {
       this.#fail = reject;
       if (signal.aborted) reject(signal.reason);
       // What fails because it was stopped says nothing new.
-      work.then(resolve, (thrown) => signal.aborted || reject(this.#failure(thrown)));
+      work.then(resolve, (thrown) => signal.aborted || reject(this.failure(thrown)));
     });
   }
 }
