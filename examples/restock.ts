@@ -1,35 +1,47 @@
-// Restocks from a CSV file every night: restock.ts <file> [folder of the journals]
+// Restocks from a CSV file every night: restock.ts <file>
 //
-// As a line of a crontab, with the output kept; it starts again what a power cut ended, because the journal is named after the day:
+// Exit codes: 0 done, 1 failed, 2 a bad file, 4 some pets failed or are missing, 75 stopped before the end: run it again to go on.
+// The journal lies beside the file and is named after it, so name the file after its day. In a crontab, with the output kept; what
+// a power cut ended goes on, and what is done already is not sent again:
 //
-//     10 2 * * *    cd /srv/shop && node restock.ts tonight.csv journals >> restock.log 2>&1
-//     @reboot       cd /srv/shop && node restock.ts tonight.csv journals >> restock.log 2>&1
+//     10 2 * * *    cd /srv/shop && node restock.ts stock-$(date +\%F).csv >> restock.log 2>&1
+//     @reboot       cd /srv/shop && for file in stock-*.csv; do node restock.ts $file; done >> restock.log 2>&1
 import { createReadStream } from 'node:fs';
-import { join } from 'node:path';
 import { createInterface } from 'node:readline';
-import { PetStoreClient, syncInventory, type WantedEntry } from 'petstore-inventory';
+import { PetStoreClient, type SyncReport, syncInventory, type WantedEntry } from 'petstore-inventory';
 import { fileJournal } from 'petstore-inventory/node';
-import { service } from './service.ts';
 
-const [file, folder = '.'] = process.argv.slice(2);
-if (!file) throw new Error('usage: restock.ts <file> [folder of the journals]');
+class BadRow extends Error {}
 
-const petstore = new PetStoreClient(service());
-const day = new Date().toISOString().slice(0, 10);
-const stop = new AbortController();
-process.once('SIGINT', () => stop.abort());
-process.once('SIGTERM', () => stop.abort());
+const [file] = process.argv.slice(2);
 
-const report = await syncInventory(petstore, rowsOf(file), {
-  journal: fileJournal(join(folder, `restock-${day}.journal`)),
-  signal: stop.signal,
-});
+try {
+  if (!file) throw new BadRow('usage: restock.ts <file>');
+  process.exitCode = tell(file, await restock(file));
+} catch (error) {
+  // Whoever reads the log in the morning needs the sentence, not the stack.
+  console.error(`restock: ${error instanceof Error ? error.message : error}`);
+  process.exitCode = error instanceof BadRow ? 2 : 1;
+}
 
-console.log(`${day}: ${report.updated} updated, ${report.unchanged} unchanged, ${report.pending.length} pending`);
-for (const petId of report.missing) console.log(`pet ${petId} is missing in the service's list`);
-for (const { petId, error } of report.failed) console.log(`pet ${petId} failed: ${error.message}`);
-if (report.stopped) console.log(`stopped by ${report.stopped}: run it again to go on`);
-if (report.stopped || report.failed.length > 0) process.exitCode = 1;
+async function restock(path: string): Promise<SyncReport> {
+  const petstore = new PetStoreClient();
+  const stop = new AbortController();
+  process.once('SIGINT', () => stop.abort());
+  process.once('SIGTERM', () => stop.abort());
+  // Without the journal, a run that is started again would apply its adjustments once more.
+  return syncInventory(petstore, rowsOf(path), { journal: fileJournal(`${path}.journal`), signal: stop.signal });
+}
+
+/** Writes the report, and gives the exit code. */
+function tell(path: string, { updated, unchanged, pending, missing, failed, stopped }: SyncReport): number {
+  console.log(`${path}: ${updated} updated, ${unchanged} unchanged, ${pending.length} pending`);
+  for (const petId of missing) console.log(`pet ${petId} is missing in the service's list`);
+  for (const { petId, error } of failed) console.log(`pet ${petId} failed: ${error.message}`);
+  if (stopped) console.log(`stopped by ${stopped}: run it again to go on`);
+  if (stopped) return 75;
+  return failed.length + missing.length > 0 ? 4 : 0;
+}
 
 /** Rows are `petId,5` for a quantity and `petId,+5` or `petId,-5` for an adjustment, below a header. */
 async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
@@ -38,7 +50,7 @@ async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
     row += 1;
     if (row === 1 || line.trim() === '') continue;
     const [, digits, sign, amount] = /^(\d{1,19}),([+-]?)(\d{1,15})$/.exec(line.trim()) ?? [];
-    if (digits === undefined) throw new Error(`${path}, row ${row}: expected petId and quantity, not ${JSON.stringify(line)}`);
+    if (digits === undefined) throw new BadRow(`${path}, row ${row}: expected petId and quantity, not ${JSON.stringify(line)}`);
     // BigInt keeps every digit of an int64.
     const petId = BigInt(digits);
     yield sign ? { petId, adjust: Number(`${sign}${amount}`) } : { petId, quantity: Number(amount) };

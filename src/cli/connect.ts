@@ -39,9 +39,9 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
   const logger = loggerFor(options, terminal);
   const words = { plan: wordOf('plan', options.plan, PLANS), environment: wordOf('environment', options.environment, ENVIRONMENTS) };
   const client = options.sandbox ? await connectToSandbox(words, logger) : connectToService({ ...options, ...words }, terminal, logger);
-  const address = `${client.baseUrl} (${sourceOfAddress(options, terminal)})`;
-  noteAddress(client, address);
-  tellRetries(client, address, terminal);
+  const asked = { address: client.baseUrl, source: sourceOfAddress(options, terminal) };
+  noteAddress(client, asked);
+  tellRetries(client, asked, terminal);
   tellWaits(client, terminal);
   return client;
 }
@@ -80,7 +80,8 @@ async function connectToSandbox({ plan = 'pro' }: Words, logger: Logger): Promis
 
 function wordOf<Word extends string>(option: string, value: string | undefined, words: readonly Word[]): Word | undefined {
   const word = words.find((known) => known === value);
-  if (value !== undefined && word === undefined) throw new UsageError(`Cannot use --${option} ${value}: it must be ${words.join(', ')}`);
+  if (value !== undefined && word === undefined)
+    throw new UsageError(`Cannot use --${option} ${value}: it must be one of ${words.join(', ')}`);
   return word;
 }
 

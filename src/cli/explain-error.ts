@@ -1,15 +1,16 @@
-import { isPetStoreError } from '../errors.ts';
+import { isPetStoreError, type PetStoreFailure } from '../errors.ts';
 import { askedAddress } from './asked-address.ts';
 
-/** ADDRESS becomes the address that was asked, with the option or variable that gave it. */
+/** ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it. */
 const ADVICE = {
   authentication: 'check PETSTORE_API_KEY',
   'rate-limit': 'try again then; `petstore quota` shows what is left',
-  connection: 'check the network and the address ADDRESS',
-  timeout: 'try again later, or check the address ADDRESS',
+  connection: 'check the network and ADDRESS',
+  timeout: 'try again later, or check ADDRESS',
   server: 'try again later',
   'invalid-response': 'check that ADDRESS is the address of the service',
   'not-found': '`petstore list` shows the pets that there are',
+  'unexpected-status': 'check that ADDRESS is the address of the service',
 } as const;
 
 /** One line: what could not be done, why, and what to do about it. */
@@ -17,9 +18,19 @@ export function explainError(error: unknown): string {
   const message = oneLine(error instanceof Error ? error.message : String(error));
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
-    return `${message}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
-  const advice = Object.entries(ADVICE).find(([kind]) => kind === error.kind)?.[1];
+    return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
+  const advice = Object.entries(ADVICE).find(([kind]) => kind === adviceKind(error))?.[1];
   return advice === undefined ? message : `${message}; ${advice.replace('ADDRESS', () => askedAddress(error) ?? 'PETSTORE_BASE_URL')}`;
+}
+
+/** A 404 that is no Error body is no word of the service: it is the address that leads to nothing. */
+function adviceKind({ kind, code }: PetStoreFailure): PetStoreFailure['kind'] {
+  return code === 'http_404' ? 'invalid-response' : kind;
+}
+
+/** What can be given here: an address by its option, a key by its variable only. */
+function inWords(message: string): string {
+  return message.replace(/give `baseUrl[.\w]*`/, 'give --base-url').replace('give `apiKey` or set', 'set');
 }
 
 /** Everything else that is known of an error, for --verbose. */

@@ -1,4 +1,5 @@
 import type { PetStoreClient } from '../client.ts';
+import { type AskedAddress, nameAddress } from './asked-address.ts';
 import { type Terminal, tell } from './terminal.ts';
 
 /** In an outage every call fails: one line in this time tells of it. */
@@ -8,7 +9,7 @@ const QUIET_MS = 2_000;
 const CLEAR_LINE = '\r\u001b[2K';
 
 /** Says that an attempt failed and is made again, once a call at most. Refusals for quota are waits, and told as such. */
-export function tellRetries(client: PetStoreClient<'bigint'>, address: string, terminal: Terminal): void {
+export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddress, terminal: Terminal): void {
   const told = new Set<number>();
   let quietUntilMs = 0;
   const clear = terminal.stderr.isTTY && terminal.env.TERM !== 'dumb' ? CLEAR_LINE : '';
@@ -17,6 +18,6 @@ export function tellRetries(client: PetStoreClient<'bigint'>, address: string, t
     if (error.kind === 'rate-limit' || told.has(callId) || nowMs < quietUntilMs) return;
     told.add(callId);
     quietUntilMs = nowMs + QUIET_MS;
-    tell(terminal, `${clear}petstore: ${error.message}; trying ${address} again`);
+    tell(terminal, `${clear}petstore: ${error.message}; trying ${nameAddress(asked, error)} again`);
   });
 }

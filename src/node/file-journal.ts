@@ -167,5 +167,8 @@ async function flushFolder(path: string): Promise<void> {
 function journalError(what: string, cause: unknown): JournalError {
   const { code, message } =
     cause instanceof Error ? { code: Reflect.get(cause, 'code'), message: cause.message } : { code: undefined, message: String(cause) };
-  return new JournalError(`${what}: ${message}`, { cause, ...(typeof code === 'string' && { code }) });
+  return new JournalError(`${what}: ${code === 'ENOENT' ? 'make its folder first' : message}`, {
+    cause,
+    ...(typeof code === 'string' && { code }),
+  });
 }

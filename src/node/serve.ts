@@ -46,7 +46,7 @@ const REACHABLE_AT: ReadonlyMap<string, string> = new Map([
 ]);
 
 const SERVE_RULES: OptionRules<ServeOptions> = {
-  port: [z.int().check(z.gte(0), z.lte(65_535)), 'it must be a port number, or 0 for a free one'],
+  port: [z.int().check(z.gte(0), z.lte(65_535)), 'it must be a number of at most 65535, or 0 for a free port'],
   hostname: [z.string().check(z.minLength(1)), 'it must be a host name or an IP address'],
   db: [z.string().check(z.minLength(1)), 'it must be the path of a file'],
 };

@@ -39,10 +39,11 @@ interface Fault {
  * Runtimes take a compressed stream that was cut for a whole one, so that this is how a broken connection shows itself there.
  */
 export function invalidResponse(call: Call, answer: OpenAnswer, { reason, problems, isCut = false }: Fault): PetStoreError {
-  if (isCut && answer.isCompressed) return answer.cutOff(call);
+  if (isCut && answer.isCompressed) return answer.cutOff();
   const { status } = answer;
   const details: FailureDetails = { ...call.details(), status, code: 'invalid_response' };
-  const message = `Cannot ${call.purpose}: the service answered ${status} with a body that ${describe(problems)}`;
+  const but = reason === 'invalid-json' ? butOtherType(answer) : '';
+  const message = `Cannot ${call.purpose}: the service answered ${status} with a body that ${describe(problems)}${but}`;
   return new InvalidResponseError(message, { ...details, reason, problems });
 }
 
@@ -50,6 +51,12 @@ function describe([first, ...others]: readonly Problem[]): string {
   if (!first) return 'does not match the specification';
   const where = first.path === '' ? first.message : `does not match: ${first.path} ${first.message}`;
   return others.length === 0 ? where : `${where} (and ${others.length} more)`;
+}
+
+/** Of a page that some proxy gave in place of an answer, its type says more than that it is no JSON. */
+function butOtherType(answer: OpenAnswer): string {
+  const type = answer.headers.get('content-type');
+  return type && !/json/i.test(type) ? ` but ${answer.clean(type)}` : '';
 }
 
 /** The fault of a body that is not UTF-8. */

@@ -18,8 +18,8 @@ const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_
 export function resolveBaseUrl(baseUrl: unknown, environment: Environment): string {
   const address = isSingle(baseUrl) ? singleAddress(baseUrl, environment) : addressOf(baseUrl, environment);
   if (address !== undefined) return checkAddress(address);
-  const missing = environment === 'staging' ? '`baseUrl.staging`' : '`baseUrl`';
-  const message = `Cannot make a client without the ${environment} address: give ${missing} or set ${VARIABLES[environment]}`;
+  const missing = baseUrl || environment === 'staging' ? `baseUrl.${environment}` : 'baseUrl';
+  const message = `Cannot make a client without the ${environment} address: give \`${missing}\` or set ${VARIABLES[environment]}`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
 }
 

@@ -46,7 +46,8 @@ export const CALL_DEFAULTS: CallOptions = {
 /** Checks what the caller gave and fills in the rest from `defaults`. @throws ConfigurationError that names the option. */
 export function resolveCallOptions(given: RequestOptions | undefined, defaults: CallOptions): CallOptions {
   if (given === undefined) return defaults;
-  if (typeof given !== 'object' || given === null) throw badOption('options', 'an object', { shown: given });
+  if (typeof given !== 'object' || given === null || given instanceof AbortSignal)
+    throw badOption('options', 'an object such as { signal }', { shown: given });
   refuseUnknown(given, Object.keys(CALL_DEFAULTS));
   return {
     signal: signalOption(given.signal) ?? defaults.signal,

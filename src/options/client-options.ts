@@ -126,7 +126,8 @@ const OPTION_NAMES = [
 
 /** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key. */
 export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>): ResolvedOptions<Ids> {
-  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object', { shown: options });
+  // Not shown: it may be the key.
+  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
   refuseUnknown(options, OPTION_NAMES);
   if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
   const { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers } = options;
@@ -182,6 +183,7 @@ function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
 }
 
 function resolveLimits(limits: object): PlanLimits {
+  refuseUnknown(limits, ['requestsPerMinute', 'requestsPerDay']);
   const rule = { min: 1, integer: true };
   const requestsPerMinute = numberOption('plan.requestsPerMinute', Reflect.get(limits, 'requestsPerMinute'), undefined, rule);
   const requestsPerDay = numberOption('plan.requestsPerDay', Reflect.get(limits, 'requestsPerDay'), undefined, rule);

@@ -59,7 +59,10 @@ const policy = z.enum(POLICIES);
 const redirect = z.strictObject({ from: z.string(), to: z.string(), status: z.optional(z.int()) });
 
 const OPTION_RULES: OptionRules<SandboxOptions> = {
-  pets: [z.union([whole, z.array(entry), z.custom(isLazy)]), 'it must be a number of pets or a list of { petId, quantity, status? }'],
+  pets: [
+    z.union([whole, z.array(entry), z.custom(isLazy)]),
+    'it must be a number of pets or a list of { petId, quantity, status? } with numbers (or a bigint as petId)',
+  ],
   keys: [z.record(z.string(), z.string()), 'it must be an object of keys, each with the name of its plan'],
   plans: [z.record(z.string(), plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],
   window: [positive, 'it must be a whole number of milliseconds, 1 or more'],

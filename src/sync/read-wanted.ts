@@ -12,7 +12,10 @@ export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
  * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1.
  */
 export async function readWanted(wanted: Wanted, signal: AbortSignal | undefined): Promise<WantedStock> {
-  if (!isIterable(wanted)) throw new InvalidArgumentError('Cannot use this as `wanted`: it must be iterable', { argument: 'wanted' });
+  if (!isIterable(wanted))
+    throw new InvalidArgumentError('Cannot use this as `wanted`: it must be iterable, such as a list of { petId, quantity }', {
+      argument: 'wanted',
+    });
   const stock = new WantedStock();
   let entryNumber = 0;
   const take = (entry: unknown): void => addChecked(stock, entry, ++entryNumber);
@@ -39,7 +42,7 @@ function isWantedEntry(entry: unknown): entry is WantedEntry {
 }
 
 function problemOf(entry: unknown): string {
-  if (!isObject(entry)) return `it must be an object with petId and quantity or adjust, not ${shown(entry)}`;
+  if (!isObject(entry) || Array.isArray(entry)) return `it must be an object with petId and quantity or adjust, not ${shown(entry)}`;
   const { petId, quantity, adjust } = entry;
   if (!isPetId(petId)) return `petId must be an int64, and a bigint beyond ±(2^53−1), not ${shown(petId)}`;
   if (quantity === undefined && adjust === undefined) return 'it needs a quantity or an adjust';
@@ -63,5 +66,6 @@ function isObject(value: unknown): value is Record<string, unknown> {
 
 function shown(value: unknown): string {
   if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
+  if (Array.isArray(value)) return 'a list';
   return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }

@@ -105,7 +105,7 @@ function otherStore(journal: Journal, theirs: string | undefined, ours: string |
 }
 
 function otherJob(journal: Journal, theirs: number, ours: number): InvalidArgumentError {
-  const sizes = theirs === ours ? `${ours} pets both` : `${theirs} pets, not ${ours}`;
+  const sizes = theirs === ours ? `of as many pets: ${ours}` : `${theirs} pets, not ${ours}`;
   return new InvalidArgumentError(
     `Cannot use ${named(journal)} for this input: it belongs to another wanted state (${sizes}); name journals after their job`,
     { argument: 'journal' },

@@ -3,6 +3,8 @@ import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts'
 import type { Redactor } from '../redactor.ts';
 import { causesOf, codeOf, safeCause, textOf } from './safe-cause.ts';
 
+const SHOWN_REASON = 100;
+
 /** Failures before a request can have left: the change was surely not applied. The names without underscores are Bun's. */
 const NEVER_CONNECTED =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
@@ -10,17 +12,32 @@ const NEVER_CONNECTED =
 const NO_TLS =
   /^(?:CERT_\w+|\w+_CERT|\w+_CERT_\w+|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|\w*PROTOCOL\w*|\w*HANDSHAKE\w*))$/;
 
+/** The service that is asked, and what keeps the key out of its failures. */
+export interface Asked {
+  baseUrl: string;
+  redactor: Redactor;
+}
+
 /** The error of an attempt whose answer never came, or came broken. */
-export function connectionFailure(thrown: unknown, call: Call, redactor: Redactor): PetStoreError {
+export function connectionFailure(thrown: unknown, call: Call, asked: Asked): PetStoreError {
+  const { redactor } = asked;
   const chain = causesOf(thrown);
-  const code = chain.map(codeOf).findLast((known) => known !== undefined);
-  if (code !== undefined && isBeforeRequest(code, chain)) call.refused('connection');
-  const why = code === undefined ? 'the connection failed' : `the connection failed with ${redactor.clean(code, 100)}`;
-  return new ConnectionError(`Cannot ${call.purpose}: ${why}`, {
+  const found = chain.map(codeOf).findLast((known) => known !== undefined);
+  if (found !== undefined && isBeforeRequest(found, chain)) call.refused('connection');
+  const code = found && redactor.clean(found, SHOWN_REASON);
+  // Without a code, what the innermost cause says is all that is known.
+  const reason = code ?? redactor.clean(textOf(chain.at(-1), 'message') ?? '', SHOWN_REASON);
+  const why = reason && `: ${reason}`;
+  return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${why}`, {
     ...call.details(),
-    code: code === undefined ? undefined : redactor.clean(code, 100),
+    code,
     cause: safeCause(thrown, redactor),
   });
+}
+
+/** Where to look for what is wrong: the host with its port. */
+function hostOf({ baseUrl, redactor }: Asked): string {
+  return redactor.clean(new URL(baseUrl).host);
 }
 
 /** A connection that was made can break with the same code as one that never was; the system call tells them apart. */
@@ -30,7 +47,10 @@ function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
 }
 
 /** The error of an attempt that took longer than its time limit. */
-export function timeLimitFailure(call: Call): TimeoutError {
+export function timeLimitFailure(call: Call, asked: Asked): TimeoutError {
   const limit = `its \`attemptTimeoutMs\` of ${call.options.attemptTimeoutMs} ms`;
-  return new TimeoutError(`Cannot ${call.purpose}: attempt ${call.attempts} had no complete answer within ${limit}`, call.details());
+  return new TimeoutError(
+    `Cannot ${call.purpose}: attempt ${call.attempts} had no complete answer from ${hostOf(asked)} within ${limit}`,
+    call.details(),
+  );
 }

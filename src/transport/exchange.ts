@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
+import type { PetStoreError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
-import type { Redactor } from '../redactor.ts';
-import { connectionFailure, timeLimitFailure } from './connection-failure.ts';
+import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
 import type { Http, WireRequest } from './http.ts';
 
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
@@ -19,7 +19,7 @@ export class Exchange {
   /** When it began, on our clock. */
   readonly startedAtMs = Date.now();
   readonly #call: Call;
-  readonly #redactor: Redactor;
+  readonly #asked: Asked;
   readonly #controller = new AbortController();
   readonly #onCallEnd = () => this.#stop(this.#call.signal.reason);
   #stopTimer = () => {};
@@ -28,9 +28,9 @@ export class Exchange {
   #fail: ((reason: unknown) => void) | undefined;
   #isOver = false;
 
-  constructor(call: Call, redactor: Redactor) {
+  constructor(call: Call, asked: Asked) {
     this.#call = call;
-    this.#redactor = redactor;
+    this.#asked = asked;
     call.signal.addEventListener('abort', this.#onCallEnd);
     this.#restartTimer();
   }
@@ -88,10 +88,15 @@ export class Exchange {
     this.#reader?.cancel().catch(() => {});
   }
 
+  /** The failure of an answer that never came, or came broken. */
+  failure(thrown: unknown): PetStoreError {
+    return connectionFailure(thrown, this.#call, this.#asked);
+  }
+
   #restartTimer(): void {
     this.#stopTimer();
     this.#bytesLeft = BYTES_PER_TIME_LIMIT;
-    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call)));
+    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call, this.#asked)));
   }
 
   #stop(reason: unknown): void {
@@ -111,7 +116,7 @@ export class Exchange {
         resolve(taken);
       };
       // What fails because it was stopped says nothing new.
-      work.then(settle).catch((thrown) => signal.aborted || reject(connectionFailure(thrown, this.#call, this.#redactor)));
+      work.then(settle).catch((thrown) => signal.aborted || reject(this.failure(thrown)));
     });
   }
 }

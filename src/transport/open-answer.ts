@@ -1,10 +1,8 @@
-import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import type { Body } from './body.ts';
-import { connectionFailure } from './connection-failure.ts';
 import type { Exchange } from './exchange.ts';
 
 interface Parts {
@@ -51,9 +49,9 @@ export class OpenAnswer implements Body {
   }
 
   /** The failure of a body that was cut. */
-  cutOff(call: Call): PetStoreError {
+  cutOff(): PetStoreError {
     const cause = Object.assign(new Error('the compressed body ends too early'), { code: 'ERR_BODY_CUT_OFF' });
-    return connectionFailure(cause, call, this.#parts.redactor);
+    return this.#parts.exchange.failure(cause);
   }
 
   /** Says why the body could not be read. What is wrong with what it says is no fault of the connection. */

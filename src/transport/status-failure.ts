@@ -40,7 +40,8 @@ export function statusFailure(failed: FailedAnswer, call: Call, redactor: Redact
     rateLimit: publicRateLimit(answer),
     bodyText: text.bodyText,
   };
-  return classify(`Cannot ${call.purpose}: ${sentence(answer.status, text)}`, details, failed, redactor);
+  const message = `Cannot ${call.purpose}: ${sentence(text, { status: answer.status, address: redactor.clean(failed.address) })}`;
+  return classify(withInstant(message, details.retryAt), details, failed, redactor);
 }
 
 function classify(message: string, details: FailureDetails, failed: FailedAnswer, redactor: Redactor): PetStoreError {
@@ -48,7 +49,7 @@ function classify(message: string, details: FailureDetails, failed: FailedAnswer
   if (status === 400) return new BadRequestError(message, details);
   if (status === 401) return new AuthenticationError(message, details);
   if (status === 404) return new NotFoundError(message, details);
-  if (status === 429) return new RateLimitError(withInstant(message, details.retryAt), details);
+  if (status === 429) return new RateLimitError(message, details);
   if (status >= 500) return new ServerError(message, details);
   const location = readLocation(failed, redactor);
   const redirect = location === undefined ? message : `${message}; the redirect to ${location} is not followed`;
@@ -60,10 +61,10 @@ export function isRefusal(status: number): boolean {
   return status < 500 || status === 501 || status === 505;
 }
 
-function sentence(status: number, { code, message }: ErrorText): string {
+function sentence({ code, message }: ErrorText, { status, address }: { status: number; address: string }): string {
   // Browsers hide a redirect's status (fetch standard, opaque-redirect filtered response).
   const answered = status === 0 ? 'the service answered with a redirect' : `the service answered ${status}`;
-  if (code === undefined && message === undefined) return `${answered} without an Error body`;
+  if (code === undefined && message === undefined) return `${answered} without an Error body at ${address}`;
   return [code === undefined ? answered : `${answered} ${code}`, message].filter((part) => part !== undefined).join(': ');
 }
 

@@ -74,7 +74,7 @@ export class Transport {
       observer.unused();
       throw call.signal.reason;
     }
-    const exchange = new Exchange(call, this.#options.redactor);
+    const exchange = new Exchange(call, this.#options);
     try {
       const { response, answer } = await this.#send(call, exchange, { request, observer, key });
       this.#tellResponse(call, answer, exchange.startedAtMs);

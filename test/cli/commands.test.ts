@@ -121,9 +121,10 @@ describe('petstore set', () => {
   test.each([
     [['set', 'one', '5'], 2, 'petstore: Cannot use "one" as petId: it must be an integer\n'],
     [['set', '1', '5.5'], 2, 'petstore: Cannot use "5.5" as quantity: it must be an integer\n'],
+    [['set', '1', '9007199254740993'], 2, 'petstore: Cannot use 9007199254740993 as quantity: it is beyond ±(2^53−1)\n'],
     [['set', '1'], 2, "petstore: missing required argument 'quantity'\n"],
     [['set', '1', '5', '--bad'], 2, "petstore: unknown option '--bad'\n"],
-    [['set', '1', '5', '--plan', 'gold'], 2, 'petstore: Cannot use --plan gold: it must be free, pro, business, unlimited\n'],
+    [['set', '1', '5', '--plan', 'gold'], 2, 'petstore: Cannot use --plan gold: it must be one of free, pro, business, unlimited\n'],
     [['set', '1', '5', '--environment', 'staging'], 2, /Cannot make a client without the staging address.*PETSTORE_STAGING_BASE_URL/],
     [['lits'], 2, "petstore: unknown command 'lits' (Did you mean list?)\n"],
   ])('%j ends with %i and one line', async (words, code, line) => {
@@ -154,13 +155,13 @@ describe('a failure', () => {
     expect(err).toMatch(/401.*check PETSTORE_API_KEY\n$/);
   });
 
-  test('of a dead address is told at once, with the address and where it came from', async () => {
+  test('of a dead address is told at once, with its host, once, and where it came from', async () => {
     const { url, close } = await serveSandbox();
     await close();
     const terminal = new FakeTerminal();
     const running = run(['list', '--base-url', url], terminal);
-    const failure = 'Cannot read the inventory: the connection failed with ECONNREFUSED';
-    await vi.waitFor(() => expect(terminal.err).toBe(`petstore: ${failure}; trying ${url} (--base-url) again\n`));
+    const failure = `Cannot read the inventory: the connection to ${new URL(url).host} failed: ECONNREFUSED`;
+    await vi.waitFor(() => expect(terminal.err).toBe(`petstore: ${failure}; trying --base-url again\n`));
     terminal.interrupt();
     expect(await running).toMatchObject({ code: 130, out: '' });
   });
@@ -168,6 +169,14 @@ describe('a failure', () => {
   test('of an address that is no service names it, and its variable', async () => {
     served.sandbox.faults.add({ status: 200, body: '<html>' });
     expect((await run(['list'])).err).toContain(`check that ${served.url} (PETSTORE_BASE_URL) is the address of the service`);
+  });
+
+  test.each([
+    [404, 'the service answered 404 without an Error body at URL/inventory; check that PETSTORE_BASE_URL is the address of the service'],
+    [302, 'the service answered 302 without an Error body at URL/inventory; check that PETSTORE_BASE_URL is the address of the service'],
+  ])('of an address that answers a page with %i names it once, and its variable', async (status, line) => {
+    served.sandbox.faults.add({ status, body: '<html>', times: 1 });
+    expect((await run(['list'])).err).toContain(`Cannot read the inventory: ${line.replace('URL', served.url)} (`);
   });
 
   test('that passes is told once for a call', async () => {
@@ -181,7 +190,14 @@ describe('a failure', () => {
     vi.stubEnv('PETSTORE_API_KEY', '');
     const { code, err } = await run(['list']);
     expect(code).toBe(3);
-    expect(err).toContain('set PETSTORE_API_KEY; or try --sandbox');
+    expect(err).toContain('Cannot make a client without a key: set PETSTORE_API_KEY; or try --sandbox');
+  });
+
+  test('without an address ends with 2, and names the option and the variable', async () => {
+    vi.stubEnv('PETSTORE_BASE_URL', '');
+    const { code, err } = await run(['list']);
+    expect(code).toBe(2);
+    expect(err).toContain('without the production address: give --base-url or set PETSTORE_BASE_URL; or try --sandbox');
   });
 
   test('of the quota ends with 5', async () => {
@@ -269,6 +285,7 @@ describe('petstore sandbox', () => {
 
   test.each([
     [['--port', 'x'], 2, 'Cannot use --port x: it must be a whole number'],
+    [['--port', '65536'], 2, 'Cannot use --port 65536: it must be at most 65535, or 0 for a free one'],
     [['--limits', '0'], 2, 'Cannot use --limits 0: it must be requests a minute and a day, such as 60/1000'],
     [['--port', '0', '--db', '/'], 1, 'Cannot use "/" as `db`'],
   ])('refuses %j', async (words, code, message) => {

@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { ROOT } from './support/installed-package.ts';
 
 const guides = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
-const documents = ['README.md', 'CHANGELOG.md', ...guides.map((name) => `docs/${name}`)];
+const documents = ['README.md', 'CHANGELOG.md', 'examples/README.md', ...guides.map((name) => `docs/${name}`)];
 
 test.for(documents)('%s links to files and headings that are there', (document) => {
   expect(linksOf(document).filter((link) => !leadsSomewhere(document, link))).toEqual([]);

@@ -1,6 +1,8 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { serveSandbox } from 'petstore-inventory/node';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { type InstalledPackage, installPackage } from '../docs/support/installed-package.ts';
+import { type InstalledPackage, installPackage, ROOT } from '../docs/support/installed-package.ts';
 
 let installed: InstalledPackage;
 
@@ -9,6 +11,12 @@ beforeAll(async () => {
   await installed.copy('examples');
 });
 afterAll(() => installed[Symbol.asyncDispose]());
+
+test('The index names every example', () => {
+  const index = readFileSync(join(ROOT, 'examples/README.md'), 'utf8');
+  const programs = readdirSync(join(ROOT, 'examples')).filter((name) => name.endsWith('.ts') && name !== 'service.ts');
+  expect(programs.filter((name) => !index.includes(`[${name}](${name})`))).toEqual([]);
+});
 
 describe.concurrent('Examples', () => {
   test('demo.ts does everything that it promises, without colour where nobody looks', async () => {

@@ -1,37 +1,55 @@
-import { serveSandbox } from 'petstore-inventory/node';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { type InstalledPackage, installPackage } from '../docs/support/installed-package.ts';
 
 let installed: InstalledPackage;
+let served: ServedSandbox;
+let env: Record<string, string>;
 
 beforeAll(async () => {
   installed = await installPackage();
-  await installed.copy('examples');
+  await installed.copy('examples/restock.ts');
+});
+beforeEach(async () => {
+  served = await serveSandbox({ pets: [1, 2, 3].map((petId) => ({ petId, quantity: 5 })) });
+  env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro };
+  return () => served.close();
 });
 afterAll(() => installed[Symbol.asyncDispose]());
 
-test('restock.ts brings the stock to its file once a day, however often it is run', async () => {
-  const { url, keys, sandbox, close } = await serveSandbox({ pets: [1, 2, 3].map((petId) => ({ petId, quantity: 5 })) });
-  const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: keys.pro };
-  await installed.write('tonight.csv', 'petId,quantity\r\n1,+4\r\n2,5\r\n\r\n99,1\r\n3,-1\r\n');
-  const first = await installed.run('examples/restock.ts', { args: ['tonight.csv'], env });
-  const again = await installed.run('examples/restock.ts', { args: ['tonight.csv'], env });
-  await close();
-  expect(first.stdout).toMatch(/^\d{4}-\d\d-\d\d: 2 updated, 1 unchanged, 0 pending\npet 99 is missing in the service's list\n$/);
-  expect({ code: again.code, stdout: again.stdout }).toEqual({ code: 0, stdout: first.stdout });
-  expect([1, 2, 3].map((petId) => sandbox.inventory.get(petId)?.quantity)).toEqual([9, 5, 4]);
-  expect(sandbox.requests).toHaveLength(3);
+test('restock.ts brings the stock to its file once, however often it is run', async () => {
+  await installed.write('stock-1.csv', 'petId,quantity\r\n1,+4\r\n2,5\r\n\r\n99,1\r\n3,-1\r\n');
+  const first = await installed.run('examples/restock.ts', { args: ['stock-1.csv'], env });
+  const again = await installed.run('examples/restock.ts', { args: ['stock-1.csv'], env });
+  expect(first).toEqual({
+    code: 4,
+    stdout: "stock-1.csv: 2 updated, 1 unchanged, 0 pending\npet 99 is missing in the service's list\n",
+    stderr: '',
+  });
+  expect(again).toEqual(first);
+  expect([1, 2, 3].map((petId) => served.sandbox.inventory.get(petId)?.quantity)).toEqual([9, 5, 4]);
+  expect(served.sandbox.requests).toHaveLength(3);
 });
 
-test('restock.ts names a bad row and sends nothing', async () => {
-  const { url, keys, sandbox, close } = await serveSandbox();
-  await installed.write('bad.csv', 'petId,quantity\n1,5\n2,five\n');
-  const { code, stderr } = await installed.run('examples/restock.ts', {
-    args: ['bad.csv'],
-    env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: keys.pro },
-  });
-  await close();
-  expect(code).toBe(1);
-  expect(stderr).toContain('bad.csv, row 3: expected petId and quantity, not "2,five"');
-  expect(sandbox.requests).toHaveLength(0);
+test('restock.ts stops at SIGTERM, and goes on when it is run again', async () => {
+  await installed.write('stock-2.csv', 'petId,quantity\n1,+1\n2,+1\n3,+1\n');
+  const takeBack = served.sandbox.faults.add({ when: ({ method }) => method === 'PATCH', fail: 'stall' });
+  await using program = installed.start('examples/restock.ts', { args: ['stock-2.csv'], env });
+  await expect.poll(() => served.sandbox.requests.length, { timeout: 10_000 }).toBeGreaterThan(1);
+  expect(await program.end('SIGTERM')).toBe(75);
+  expect(program.told).toContain('3 pending\nstopped by abort: run it again to go on\n');
+  takeBack();
+  const again = await installed.run('examples/restock.ts', { args: ['stock-2.csv'], env });
+  expect(again).toMatchObject({ code: 0, stdout: 'stock-2.csv: 3 updated, 0 unchanged, 0 pending\n' });
+  expect([1, 2, 3].map((petId) => served.sandbox.inventory.get(petId)?.quantity)).toEqual([6, 6, 6]);
+});
+
+test.each([
+  ['a bad row', 'stock-3.csv', 2, 'restock: stock-3.csv, row 3: expected petId and quantity, not "2,five"\n'],
+  ['a file that is not there', 'stock-4.csv', 1, /^restock: ENOENT: no such file or directory, .*stock-4.csv'\n$/],
+])('restock.ts says in one line what is wrong with %s, and sends nothing', async (_what, file, code, line) => {
+  await installed.write('stock-3.csv', 'petId,quantity\n1,5\n2,five\n');
+  const run = await installed.run('examples/restock.ts', { args: [file], env });
+  expect(run).toEqual({ code, stdout: '', stderr: expect.stringMatching(line) });
+  expect(served.sandbox.requests).toHaveLength(0);
 });

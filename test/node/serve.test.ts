@@ -55,7 +55,7 @@ describe('serveSandbox', () => {
 
   test('refuses options that make no sense', async () => {
     await expect(serveSandbox({ port: 70_000 })).rejects.toThrow(
-      'Cannot use 70000 as `port`: it must be a port number, or 0 for a free one',
+      'Cannot use 70000 as `port`: it must be a number of at most 65535, or 0 for a free port',
     );
     await expect(serveSandbox({ window: 0 })).rejects.toThrow('Cannot use 0 as `window`');
     await expect(serveSandbox(JSON.parse('{"prt":3}'))).rejects.toThrow(

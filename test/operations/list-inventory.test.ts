@@ -85,6 +85,19 @@ describe('listInventory', () => {
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason });
   });
 
+  test('says of a page in place of JSON what it is', async () => {
+    const { client } = scriptedClient([() => text(200, '<html>Please log in', { 'content-type': 'text/html; charset=utf-8' })]);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({
+      reason: 'invalid-json',
+      message: 'Cannot list the inventory: the service answered 200 with a body that is not valid JSON but text/html; charset=utf-8',
+    });
+  });
+
+  test('says nothing of the type where it promises JSON', async () => {
+    const { client } = scriptedClient([() => text(200, '<html>')]);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ message: expect.stringMatching(/ is not valid JSON$/) });
+  });
+
   test('refuses an answer without a body', async () => {
     const { client } = scriptedClient([() => text(204, null)]);
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', status: 204 });

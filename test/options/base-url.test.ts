@@ -105,7 +105,7 @@ describe('resolveBaseUrl never lets staging reach production', () => {
   test('production does not take the staging address either', () => {
     vi.stubEnv('PETSTORE_STAGING_BASE_URL', STAGING);
     expect(found({ staging: STAGING })).toBe(
-      'Cannot make a client without the production address: give `baseUrl` or set PETSTORE_BASE_URL',
+      'Cannot make a client without the production address: give `baseUrl.production` or set PETSTORE_BASE_URL',
     );
   });
 });

@@ -69,7 +69,15 @@ describe('resolveCallOptions', () => {
   test('refuses options that are no object', () => {
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, ['low', CALL_DEFAULTS]))).toMatchObject({
       option: 'options',
-      message: 'Cannot use "low" as `options`: it must be an object',
+      message: 'Cannot use "low" as `options`: it must be an object such as { signal }',
+    });
+  });
+
+  test('refuses a signal in place of options, which would be passed over in silence', () => {
+    const { signal } = new AbortController();
+    expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, [signal, CALL_DEFAULTS]))).toMatchObject({
+      option: 'options',
+      message: 'Cannot use an object as `options`: it must be an object such as { signal }',
     });
   });
 });

@@ -213,7 +213,11 @@ describe('PetStoreClient refuses in its constructor', () => {
   });
 
   test('options that are no object', () => {
-    expect(thrownBy(() => Reflect.construct(PetStoreClient, ['psk_1']))).toMatchObject({ option: 'options' });
+    expect(thrownBy(() => Reflect.construct(PetStoreClient, ['psk_1']))).toMatchObject({
+      option: 'options',
+      // Not the value: it may be the key.
+      message: 'Cannot use this value as `options`: it must be an object such as { apiKey, baseUrl }',
+    });
     expect(thrownBy(() => Reflect.construct(PetStoreClient, [null]))).toMatchObject({ option: 'options' });
   });
 
@@ -290,6 +294,13 @@ test.each([
 test('PETSTORE_LOG=off is silent', () => {
   vi.stubEnv('PETSTORE_LOG', 'off');
   expect(resolveOptions({ apiKey, baseUrl }).logger).toBeUndefined();
+});
+
+test('PetStoreClient refuses a limit that a plan does not have', () => {
+  const plan = { requestsPerMinute: 5, perDay: 60 };
+  expect(() => new PetStoreClient({ apiKey, baseUrl, plan })).toThrow(
+    'Cannot use `perDay` as an option: the options are requestsPerMinute, requestsPerDay',
+  );
 });
 
 test('PetStoreClient refuses an option that it does not have, and names those that it has', () => {

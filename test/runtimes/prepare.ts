@@ -15,6 +15,7 @@ export const FILES = {
   process: join(SUITE, 'process-main.mjs'),
   page: join(SUITE, 'page-main.js'),
   worker: join(SUITE, 'worker-main.mjs'),
+  example: join(SUITE, 'worker-example.mjs'),
 } as const;
 
 /** This machine lacks a runtime; the message says what would bring it. */
@@ -42,4 +43,5 @@ export async function bundleSuite(): Promise<void> {
   const bundled = { ...options, minify: true, platform: 'browser' } as const;
   await build({ ...bundled, entryPoints: [join(HERE, 'page-main.ts')], outfile: FILES.page });
   await build({ ...bundled, entryPoints: [join(HERE, 'worker-main.ts')], outfile: FILES.worker, conditions: ['workerd', 'worker'] });
+  await build({ ...bundled, entryPoints: [join(HERE, '..', '..', 'examples', 'worker.ts')], outfile: FILES.example, conditions: ['workerd', 'worker'] });
 }

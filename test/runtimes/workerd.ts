@@ -2,10 +2,10 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Miniflare } from 'miniflare';
-import { failureOf } from './expect.ts';
+import { equal, failureOf } from './expect.ts';
 import { FILES, HERE, MissingRuntime } from './prepare.ts';
 import { parseResults } from './results.ts';
-import type { ScenarioName } from './scenarios.ts';
+import { API_KEY, type ScenarioName } from './scenarios.ts';
 import { type Result, runTest } from './run-test.ts';
 
 /**
@@ -22,6 +22,7 @@ export async function runInWorkerd(origin: string): Promise<Result[]> {
   });
   for (const [age, date] of Object.entries(COMPATIBILITY_DATES)) {
     for (const test of SHARED_TESTS) results.push(await inWorker(date, (worker) => runShared(worker, { test, age, origin })));
+    results.push(await runExample(date, { age, origin }));
   }
   return results;
 }
@@ -53,10 +54,36 @@ function runShared(worker: Miniflare, { test, age, origin }: { test: SharedTest;
   });
 }
 
-async function inWorker<T>(compatibilityDate: string, work: (worker: Miniflare) => Promise<T>): Promise<T> {
+/** examples/worker.ts: reads a stock, and sets it after it has answered. */
+function runExample(date: string, { age, origin }: { age: string; origin: string }): Promise<Result> {
+  const env = { PETSTORE_BASE_URL: `${origin}/plain/workerd-example-${age}/v1`, PETSTORE_API_KEY: API_KEY, SCANNER_TOKEN: 'beep' };
+  return runTest(`runs examples/worker.ts (${age} compatibility date)`, () =>
+    inWorker(date, (worker) => checkExample(worker), { file: FILES.example, env }),
+  );
+}
+
+async function checkExample(worker: Miniflare): Promise<void> {
+  const stock = new URL('stock/3', await worker.ready);
+  const headers = { authorization: 'Bearer beep' };
+  equal((await fetch(stock, { method: 'PUT', headers, body: '{"quantity":77}' })).status, 202);
+  // The update comes after the answer.
+  for (let asked = 0; asked < 50 && !(await ask(worker, 'stock/3')).includes('77'); asked++) await sleep(20);
+  equal(JSON.parse(await ask(worker, 'stock/3')).quantity, 77);
+  equal((await fetch(new URL('stock/999', await worker.ready))).status, 404);
+}
+
+/** What a worker is made of; the suite with nothing bound, unless told otherwise. */
+interface Script {
+  file: string;
+  env: Record<string, string>;
+}
+
+const SUITE: Script = { file: FILES.worker, env: {} };
+
+async function inWorker<T>(compatibilityDate: string, work: (worker: Miniflare) => Promise<T>, { file, env } = SUITE): Promise<T> {
   const { Miniflare } = await import('miniflare');
-  const modules = [{ type: 'ESModule' as const, path: 'worker.mjs', contents: await readFile(FILES.worker, 'utf8') }];
-  const worker = new Miniflare({ modules, compatibilityDate });
+  const modules = [{ type: 'ESModule' as const, path: 'worker.mjs', contents: await readFile(file, 'utf8') }];
+  const worker = new Miniflare({ modules, compatibilityDate, bindings: env });
   try {
     await worker.ready;
     return await work(worker);

@@ -266,6 +266,7 @@ describe('a bad entry', () => {
     ['both', { petId: 1, quantity: 1, adjust: 1 }, 'it has both a quantity and an adjust, so what is wanted is unclear'],
     ['neither', { petId: 1 }, 'it needs a quantity or an adjust'],
     ['no object', null, 'it must be an object with petId and quantity or adjust, not null'],
+    ['list', [1, 5], 'it must be an object with petId and quantity or adjust, not a list'],
     ['object as id', { petId: {}, quantity: 1 }, 'petId must be an int64, and a bigint beyond ±(2^53−1), not an object'],
   ])('is refused with its number before anything is sent: %s', async (_name, entry, problem) => {
     const store = new FakeStore(pets(3, 5));

@@ -5,22 +5,24 @@ import { connectionFailure, timeLimitFailure } from '../../src/transport/connect
 import { networkError } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
 
+const asked = { baseUrl: 'https://pets.test:8443/api/v1', redactor: new Redactor() };
+
 /** The failure of an attempt that was under way. */
 function failureOf(thrown: unknown): unknown {
   const call = makeCall();
   call.sent();
-  return connectionFailure(thrown, call, new Redactor());
+  return connectionFailure(thrown, call, asked);
 }
 
 describe('connectionFailure', () => {
-  test("has the innermost cause's code and says what could not be done", () => {
+  test("has the innermost cause's code, and says what could not be done and where", () => {
     const thrown = new TypeError('fetch failed', {
       cause: Object.assign(new Error('outer', { cause: networkError('EINNER') }), { code: 'EOUTER' }),
     });
     expect(failureOf(thrown)).toMatchObject({
       name: 'ConnectionError',
       code: 'EINNER',
-      message: 'Cannot update pet 42: the connection failed with EINNER',
+      message: 'Cannot update pet 42: the connection to pets.test:8443 failed: EINNER',
       operation: 'updateInventory',
       petId: 42,
       attempts: 1,
@@ -28,10 +30,14 @@ describe('connectionFailure', () => {
     });
   });
 
-  test('has no code where no cause has one', () => {
-    const failure = failureOf(new TypeError('fetch failed'));
+  test('tells what the innermost cause says where none has a code', () => {
+    const failure = failureOf(new TypeError('fetch failed', { cause: new Error('bad port') }));
     expect(failure).toBeInstanceOf(ConnectionError);
-    expect(failure).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection failed' });
+    expect(failure).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection to pets.test:8443 failed: bad port' });
+  });
+
+  test.each([undefined, new Error(), { message: 7 }])('says no more than it knows of %o', (thrown) => {
+    expect(failureOf(thrown)).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection to pets.test:8443 failed' });
   });
 
   test.each([
@@ -70,10 +76,10 @@ describe('connectionFailure', () => {
   test('an attempt that ran out of time is a TimeoutError that names its limit', () => {
     const call = makeCall();
     call.sent();
-    const failure = timeLimitFailure(call);
+    const failure = timeLimitFailure(call, asked);
     expect(failure).toBeInstanceOf(TimeoutError);
     expect(failure).toMatchObject({
-      message: 'Cannot update pet 42: attempt 1 had no complete answer within its `attemptTimeoutMs` of 30000 ms',
+      message: 'Cannot update pet 42: attempt 1 had no complete answer from pets.test:8443 within its `attemptTimeoutMs` of 30000 ms',
       outcome: 'unknown',
     });
   });
@@ -81,7 +87,9 @@ describe('connectionFailure', () => {
   test('never shows the key that a library quotes', () => {
     const redactor = new Redactor();
     redactor.learn('psk_hunter2');
-    const failure = connectionFailure(networkError('psk_hunter2', 'Bearer psk_hunter2'), makeCall(), redactor);
-    expect([failure.message, failure.code, String(failure.cause)].join()).not.toContain('hunter2');
+    const thrown = [networkError('psk_hunter2', 'Bearer psk_hunter2'), new Error('Bearer psk_hunter2')];
+    const failures = thrown.map((error) => connectionFailure(error, makeCall(), { baseUrl: 'https://psk_hunter2.test/v1', redactor }));
+    expect(failures.map(({ message, code, cause }) => [message, code, String(cause)].join()).join()).not.toContain('hunter2');
+    expect(failures[1]?.message).toBe('Cannot update pet 42: the connection to ***.test failed: Bearer ***');
   });
 });

@@ -13,6 +13,7 @@ import { holdTime } from '../support/time.ts';
 
 holdTime();
 
+const asked = { baseUrl: 'https://pets.test/v1', redactor: new Redactor() };
 const request = { method: 'GET', path: 'inventory', headers: {}, body: undefined } as const;
 const MEBIBYTE = new Uint8Array(1_048_576);
 
@@ -34,7 +35,7 @@ function handedOut(): { response: Response; give: (chunk: Uint8Array) => void; c
 describe('Exchange', () => {
   test('sends the request with a signal and gives the answer with its body, chunk by chunk', async () => {
     const { http, sent } = wire(() => new Response(chunked(['one', 'two'])));
-    const exchange = new Exchange(makeListCall(), new Redactor());
+    const exchange = new Exchange(makeListCall(), asked);
     expect((await exchange.send(http, request)).status).toBe(200);
     const read = [await exchange.next(), await exchange.next(), await exchange.next()];
     expect(read.map((chunk) => chunk && new TextDecoder().decode(chunk))).toEqual(['one', 'two', undefined]);
@@ -42,7 +43,7 @@ describe('Exchange', () => {
   });
 
   test('gives no bytes where the answer has no body', async () => {
-    const exchange = new Exchange(makeListCall(), new Redactor());
+    const exchange = new Exchange(makeListCall(), asked);
     await exchange.send(wire(() => text(204, null)).http, request);
     expect(await exchange.next()).toBeUndefined();
   });
@@ -51,7 +52,7 @@ describe('Exchange', () => {
     'ends after `attemptTimeoutMs` without headers, whether or not fetch hears its signal (%o)',
     async (answer) => {
       const { http, sent } = wire(answer);
-      const rejection = rejectionOf(new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor()).send(http, request));
+      const rejection = rejectionOf(new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked).send(http, request));
       await vi.advanceTimersByTimeAsync(999);
       expect(sent[0]?.signal.aborted).toBe(false);
       await vi.advanceTimersByTimeAsync(1);
@@ -62,7 +63,7 @@ describe('Exchange', () => {
 
   test('counts the body into `attemptTimeoutMs`', async () => {
     const { response, give } = handedOut();
-    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor());
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
     await exchange.send(wire(() => response).http, request);
     await vi.advanceTimersByTimeAsync(600);
     give(new Uint8Array(10));
@@ -74,7 +75,7 @@ describe('Exchange', () => {
 
   test('begins the time again after every 4 MiB of body', async () => {
     const { response, give } = handedOut();
-    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor());
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
     await exchange.send(wire(() => response).http, request);
     await vi.advanceTimersByTimeAsync(900);
     await Promise.all([1, 2, 3, 4].map(() => give(MEBIBYTE)));
@@ -92,7 +93,7 @@ describe('Exchange', () => {
 
   test('lets the clock stand for a consumer who asks when it likes, and gives every chunk its own time', async () => {
     const { response, give } = handedOut();
-    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), new Redactor());
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
     await exchange.send(wire(() => response).http, request);
     give(new Uint8Array(1));
     await exchange.nextWhenAsked();
@@ -109,14 +110,14 @@ describe('Exchange', () => {
   test.each([hang, hangDeaf])('ends with the reason of the call, while it waits for headers (%o)', async (answer) => {
     const call = makeListCall();
     const { http, sent } = wire(answer);
-    const rejection = rejectionOf(new Exchange(call, new Redactor()).send(http, request));
+    const rejection = rejectionOf(new Exchange(call, asked).send(http, request));
     call.abort('enough');
     expect([await rejection, sent[0]?.signal.reason]).toEqual(['enough', 'enough']);
   });
 
   test('ends with the reason of the call, while it reads a body whose source does not hear of it', async () => {
     const call = makeListCall();
-    const exchange = new Exchange(call, new Redactor());
+    const exchange = new Exchange(call, asked);
     const { response, cancelled } = handedOut();
     await exchange.send(wire(() => response).http, request);
     const rejection = rejectionOf(exchange.next());
@@ -128,7 +129,7 @@ describe('Exchange', () => {
 
   test('gives nothing more once the call has ended between two chunks', async () => {
     const call = makeListCall();
-    const exchange = new Exchange(call, new Redactor());
+    const exchange = new Exchange(call, asked);
     await exchange.send(wire(() => new Response(chunked(['one', 'two']))).http, request);
     await exchange.next();
     call.abort('enough');
@@ -138,7 +139,7 @@ describe('Exchange', () => {
   test('close drops a body that is not read to its end, and leaves neither timer nor listener', async () => {
     const call = makeListCall();
     const listeners = countListeners(call.signal);
-    const exchange = new Exchange(call, new Redactor());
+    const exchange = new Exchange(call, asked);
     const { response, cancelled } = handedOut();
     await exchange.send(wire(() => response).http, request);
     exchange.close();
@@ -148,7 +149,7 @@ describe('Exchange', () => {
 
   test('drops an answer that comes when nobody waits any more', async () => {
     const call = makeListCall();
-    const exchange = new Exchange(call, new Redactor());
+    const exchange = new Exchange(call, asked);
     const late = deferred<Response>();
     const rejection = rejectionOf(exchange.send(wire(() => late.promise).http, request));
     call.abort('enough');

@@ -5,6 +5,7 @@ import { makeCall } from '../support/call.ts';
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
 const KEY = 'psk_hunter2';
+const ADDRESS = 'https://pets.test/v1/inventory/42';
 
 /** The failure of an update's first attempt that was answered so. */
 function failureOf(status: number, failed: Partial<FailedAnswer> = {}, answer: Partial<FailedAnswer['answer']> = {}) {
@@ -12,7 +13,7 @@ function failureOf(status: number, failed: Partial<FailedAnswer> = {}, answer: P
   call.sent();
   const redactor = new Redactor();
   redactor.learn(KEY);
-  const nothing = { bodyText: '', location: null, address: 'https://pets.test/v1/inventory/42', reopensAtMs: undefined };
+  const nothing = { bodyText: '', location: null, address: ADDRESS, reopensAtMs: undefined };
   return statusFailure({ ...nothing, ...failed, answer: { status, receivedAtMs: NOW_MS, ...answer } }, call, redactor);
 }
 
@@ -48,8 +49,8 @@ describe('statusFailure', () => {
   test.each([
     ['{"code":"x"}', 'the service answered 500 x', 'x'],
     ['{"message":"It broke"}', 'the service answered 500: It broke', 'http_500'],
-    ['', 'the service answered 500 without an Error body', 'http_500'],
-    ['<html>', 'the service answered 500 without an Error body', 'http_500'],
+    ['', `the service answered 500 without an Error body at ${ADDRESS}`, 'http_500'],
+    ['<html>', `the service answered 500 without an Error body at ${ADDRESS}`, 'http_500'],
   ])('reads the body %j as far as it goes', (bodyText, message, code) => {
     expect(failureOf(500, { bodyText })).toMatchObject({ message: `Cannot update pet 42: ${message}`, code });
   });
@@ -74,6 +75,18 @@ describe('statusFailure', () => {
     expect(failureOf(429)).toMatchObject({ retryAt: undefined, retryAfterMs: undefined });
   });
 
+  test.each([429, 503])('says of a %i until when nothing may be sent', (status) => {
+    expect(failureOf(status, { bodyText: '{"code":"x"}', reopensAtMs: NOW_MS + 5_000 }).message).toBe(
+      `Cannot update pet 42: the service answered ${status} x (nothing may be sent until 2026-11-21T10:00:05.000Z)`,
+    );
+  });
+
+  test('does not show a key that is a part of the address', () => {
+    expect(failureOf(404, { address: `https://pets.test/${KEY}/v1/inventory` }).message).toBe(
+      'Cannot update pet 42: the service answered 404 without an Error body at https://pets.test/***/v1/inventory',
+    );
+  });
+
   test('tells what X-RateLimit-* said', () => {
     const rateLimit = { limit: 60, remaining: 0, resetAtMs: NOW_MS };
     expect(failureOf(429, {}, { rateLimit }).rateLimit).toEqual({ limit: 60, remaining: 0, resetAt: new Date(NOW_MS) });
@@ -89,7 +102,7 @@ describe('statusFailure', () => {
   ])('tells the location %s as %s, and that it is not followed', (location, told) => {
     expect(failureOf(307, { location })).toMatchObject({
       location: told,
-      message: `Cannot update pet 42: the service answered 307 without an Error body; the redirect to ${told} is not followed`,
+      message: `Cannot update pet 42: the service answered 307 without an Error body at ${ADDRESS}; the redirect to ${told} is not followed`,
     });
   });
 

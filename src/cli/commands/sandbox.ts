@@ -19,7 +19,7 @@ export async function sandbox(options: SandboxCommandOptions, terminal: Terminal
   const limits = options.limits === undefined ? undefined : parseLimits(options.limits);
   const { serveSandbox } = await import('../../node/serve.ts');
   const served = await serveSandbox({
-    port: wholeNumber('port', options.port),
+    port: portNumber(options.port),
     pets: wholeNumber('pets', options.pets),
     ...(options.db !== undefined && { db: options.db }),
     ...(limits && { plans: { free: limits, pro: limits, business: limits } }),
@@ -46,6 +46,12 @@ function variables(url: string, key: string): string {
 function wholeNumber(option: string, text: string): number {
   if (/^\d{1,9}$/.test(text)) return Number(text);
   throw new UsageError(`Cannot use --${option} ${text}: it must be a whole number`);
+}
+
+function portNumber(text: string): number {
+  const port = wholeNumber('port', text);
+  if (port <= 65_535) return port;
+  throw new UsageError(`Cannot use --port ${text}: it must be at most 65535, or 0 for a free one`);
 }
 
 /** `300/10000`: requests a minute and a day; `300`: a minute only. */

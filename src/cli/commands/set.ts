@@ -13,7 +13,7 @@ export interface SetArguments {
 /** Sets the quantity of one pet. */
 export async function set(wanted: SetArguments, options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
   const petId = BigInt(digits('petId', wanted.petId));
-  const quantity = Number(digits('quantity', wanted.quantity));
+  const quantity = quantityOf(wanted.quantity);
   const client = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {
@@ -24,6 +24,12 @@ export async function set(wanted: SetArguments, options: CommonOptions, terminal
     client.close();
   }
   return EXIT.done;
+}
+
+function quantityOf(text: string): number {
+  const quantity = Number(digits('quantity', text));
+  if (Number.isSafeInteger(quantity)) return quantity;
+  throw new UsageError(`Cannot use ${text.slice(0, 40)} as quantity: it is beyond ±(2^53−1)`);
 }
 
 function digits(name: string, text: string): string {

@@ -67,6 +67,9 @@ async function* pieces(text: AsyncIterable<string>): AsyncGenerator<string> {
 function explain(error: CsvError, name: string): Error {
   const row = Number(Reflect.get(error, 'lines') ?? 1);
   if (error.code === 'CSV_MAX_RECORD_SIZE') return tooLong({ name, row });
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return badRow({ name, row }, 'a quote is not closed');
+  const [, expected, got] = /expect (\d+), got (\d+)/.exec(error.message) ?? [];
+  if (got !== undefined) return badRow({ name, row }, `it has ${got} fields where the header has ${expected}`);
   const reason = error.message.replace(/ on line \d+$| at line \d+$/, '').replace(/^./, (first) => first.toLowerCase());
   return badRow({ name, row }, reason.split('\n')[0] ?? reason);
 }
@@ -80,8 +83,9 @@ function columnsOf(header: string[], name: string): Columns {
   };
   const columns = { petId: find('petId'), quantity: find('quantity'), adjust: find('adjust') };
   const found = `found ${header.join(', ').slice(0, 80)}`;
-  if (columns.petId < 0) throw badRow({ name, row: 1 }, `the column petId is missing (${found})`);
-  if (columns.quantity < 0 && columns.adjust < 0) throw badRow({ name, row: 1 }, `a column quantity or adjust is missing (${found})`);
+  if (columns.petId < 0) throw badRow({ name, row: 1 }, `it must name the columns, and petId is missing (${found})`);
+  if (columns.quantity < 0 && columns.adjust < 0)
+    throw badRow({ name, row: 1 }, `it must name the columns, and quantity or adjust is missing (${found})`);
   return columns;
 }
 

@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
+import { RunningProgram } from './running-program.ts';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const BIN = join(ROOT, 'node_modules', '.bin');
@@ -20,6 +21,8 @@ export interface InstalledPackage extends AsyncDisposable {
   write(path: string, text: string): Promise<void>;
   /** Runs a file of the folder in Node 24. */
   run(file: string, options?: RunOptions): Promise<Run>;
+  /** Starts a program that stays. */
+  start(file: string, options?: RunOptions): RunningProgram;
 }
 
 export interface RunOptions {
@@ -35,8 +38,8 @@ export interface Run {
   stderr: string;
 }
 
-/** Builds the package as it is published, without its types, and installs it in a temporary folder. */
-export async function installPackage(): Promise<InstalledPackage> {
+/** Builds the package as it is published, without its types, and installs it in a temporary folder, beside other packages. */
+export async function installPackage(others: readonly string[] = []): Promise<InstalledPackage> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-inventory-'));
   const installed = join(folder, 'node_modules', 'petstore-inventory');
   await mkdir(installed, { recursive: true });
@@ -44,6 +47,7 @@ export async function installPackage(): Promise<InstalledPackage> {
   await copyFile(join(ROOT, 'package.json'), join(installed, 'package.json'));
   // Where npm would put its dependencies.
   await symlink(join(ROOT, 'node_modules'), join(installed, 'node_modules'), 'dir');
+  for (const other of others) await linkPackage(folder, other);
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   return {
     folder,
@@ -54,8 +58,16 @@ export async function installPackage(): Promise<InstalledPackage> {
       await writeFile(join(folder, path), text);
     },
     run: (file, { env = {}, args = [], cwd = '.' } = {}) => runNode([join(folder, file), ...args], { cwd: join(folder, cwd), env }),
+    start: (file, { env = {}, args = [], cwd = '.' } = {}) =>
+      new RunningProgram(join(BIN, 'node'), [join(folder, file), ...args], { cwd: join(folder, cwd), env: { ...ENV, ...env } }),
     [Symbol.asyncDispose]: () => rm(folder, { recursive: true }),
   };
+}
+
+async function linkPackage(folder: string, name: string): Promise<void> {
+  const link = join(folder, 'node_modules', name);
+  await mkdir(dirname(link), { recursive: true });
+  await symlink(join(ROOT, 'node_modules', name), link, 'dir');
 }
 
 function runNode(args: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Promise<Run> {

@@ -1,0 +1,56 @@
+import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
+import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { type InstalledPackage, installPackage } from '../docs/support/installed-package.ts';
+import type { RunningProgram } from '../docs/support/running-program.ts';
+import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
+
+describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
+  let installed: InstalledPackage;
+  let redis: RedisServer;
+  let served: ServedSandbox;
+
+  beforeAll(async () => {
+    installed = await installPackage(['ioredis']);
+    await installed.copy('examples/fleet.ts');
+    redis = await RedisServer.start();
+  });
+  beforeEach(async () => {
+    await redis.ask('FLUSHALL');
+    served = await serveSandbox({ pets: 30 });
+    return () => served.close();
+  });
+  afterAll(async () => {
+    await redis.kill();
+    await installed[Symbol.asyncDispose]();
+  });
+
+  function startWorker(): RunningProgram {
+    const env = { REDIS_URL: redis.url, PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro };
+    return installed.start('examples/fleet.ts', { env });
+  }
+
+  const jobsLeft = async () => [await redis.ask('LLEN', 'updates'), await redis.ask('LLEN', 'updates:taken')];
+
+  test('works off a list with two processes, without a 429, and ends with 0 at SIGTERM', async () => {
+    const jobs = Array.from({ length: 30 }, (_, index) => JSON.stringify({ petId: String(index + 1), quantity: 7 }));
+    await redis.ask('RPUSH', 'updates', ...jobs, '{"petId":"31","quantity":7}', 'no job');
+    const workers = [startWorker(), startWorker()];
+    await expect.poll(jobsLeft, { timeout: 10_000 }).toEqual([0, 0]);
+    expect(await Promise.all(workers.map((worker) => worker.end('SIGTERM')))).toEqual([0, 0]);
+    expect([...served.sandbox.inventory].filter(({ quantity }) => quantity === 7)).toHaveLength(30);
+    expect(served.sandbox.report().byStatus).toEqual({ 200: 30, 404: 1 });
+    const told = workers.map((worker) => worker.told).join('');
+    expect(told).toMatch(/"petId":"31".*There is no pet 31\n/);
+    expect(told).toMatch(/no job: .*JSON\n/);
+  });
+
+  test('gives back what it has in hand at SIGTERM', async () => {
+    served.sandbox.faults.add({ fail: 'stall' });
+    await redis.ask('RPUSH', 'updates', '{"petId":"1","quantity":7}');
+    await using worker = startWorker();
+    await expect.poll(() => served.sandbox.requests.length, { timeout: 10_000 }).toBe(1);
+    expect(await jobsLeft()).toEqual([0, 1]);
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(await jobsLeft()).toEqual([1, 0]);
+  });
+});

@@ -1,0 +1,79 @@
+import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
+import { type InstalledPackage, installPackage } from '../docs/support/installed-package.ts';
+import type { RunningProgram } from '../docs/support/running-program.ts';
+
+let installed: InstalledPackage;
+let served: ServedSandbox;
+let service: RunningProgram;
+let url: string;
+
+beforeAll(async () => {
+  installed = await installPackage(['hono', '@hono/node-server']);
+  await installed.copy('examples/low-stock.ts');
+});
+beforeEach(async () => {
+  served = await serveSandbox({ pets: [50, 3, 9].map((quantity, index) => ({ petId: index + 1, quantity })) });
+  const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, PORT: '0' };
+  service = installed.start('examples/low-stock.ts', { env });
+  url = (await service.tells(/listening on (\S+)/))[1] ?? '';
+  return async () => {
+    await service[Symbol.asyncDispose]();
+    await served.close();
+  };
+});
+afterAll(() => installed[Symbol.asyncDispose]());
+
+test('low-stock.ts reports the pets below a quantity, the fewest first, and refuses a question that makes no sense', async () => {
+  const answer = await fetch(`${url}/low-stock?below=10`);
+  expect(await answer.json()).toEqual({
+    below: 10,
+    pets: [
+      { petId: 2, quantity: 3, status: 'available' },
+      { petId: 3, quantity: 9, status: 'available' },
+    ],
+  });
+  expect((await fetch(`${url}/low-stock?below=few`)).status).toBe(400);
+});
+
+test('low-stock.ts ends its call when its client disconnects', async () => {
+  served.sandbox.faults.add({ fail: 'stall' });
+  const controller = new AbortController();
+  const answer = fetch(`${url}/low-stock`, { signal: controller.signal }).catch((error: unknown) => error);
+  await expect.poll(() => served.sandbox.requests.length, { timeout: 10_000 }).toBe(1);
+  controller.abort();
+  await answer;
+  await service.tells(/listInventory, \d+ ms: .*(?:closed|abort)/i);
+});
+
+test('low-stock.ts answers failures of the service with what they mean to its own clients', async () => {
+  const statuses = async (fault: Parameters<typeof served.sandbox.faults.add>[0]): Promise<unknown[]> => {
+    served.sandbox.faults.add({ ...fault, times: 1 });
+    const { status, headers } = await fetch(`${url}/low-stock`);
+    return [status, headers.get('retry-after')];
+  };
+  expect(await statuses({ status: 401, body: '' })).toEqual([500, null]);
+  expect(await statuses({ status: 200, body: '<html>' })).toEqual([502, null]);
+  expect(await statuses({ status: 302, body: '' })).toEqual([502, null]);
+  expect(await statuses({ status: 501, body: '' })).toEqual([502, null]);
+  expect(await statuses({ status: 503, body: '', headers: { 'retry-after': '30' } })).toEqual([503, expect.stringMatching(/^3[01]$/)]);
+});
+
+test('low-stock.ts answers 429 with the instant at which its clients may come back', async () => {
+  served.sandbox.faults.add({ status: 429, body: '', headers: { 'retry-after': '30' } });
+  const answers = [await fetch(`${url}/low-stock`), await fetch(`${url}/low-stock`)];
+  expect(answers.map(({ status }) => status)).toEqual([429, 429]);
+  expect(answers[1]?.headers.get('retry-after')).toMatch(/^(?:29|3[01])$/);
+  // The second one was not sent: the key is closed.
+  expect(served.sandbox.requests).toHaveLength(1);
+});
+
+test('low-stock.ts answers what is under way after SIGTERM, and ends with 0', async () => {
+  served.sandbox.faults.add({ delayMs: 300 });
+  const answer = fetch(`${url}/low-stock`);
+  await expect.poll(() => served.sandbox.requests.length, { timeout: 10_000 }).toBe(1);
+  const code = service.end('SIGTERM');
+  expect((await answer).status).toBe(200);
+  expect(await code).toBe(0);
+  await expect(fetch(`${url}/health`)).rejects.toThrow();
+});
