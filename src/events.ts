@@ -16,6 +16,8 @@ export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'orde
 
 /** The events of a client and what their listeners get. */
 export interface ClientEvents {
+  /** A call begins; told in the turn of whoever made it, before anything else of the call. */
+  started: CallEvent;
   /** A request leaves. */
   request: CallEvent & { method: string; path: string };
   /** The headers of an answer came, `ms` after the request left. */
@@ -52,6 +54,7 @@ type Listeners = { [Name in keyof ClientEvents]: Set<Listener<Name>> };
 /** Tells listeners and the logger what happens. What they throw harms no call. */
 export class Emitter {
   readonly #listeners: Listeners = {
+    started: new Set(),
     request: new Set(),
     response: new Set(),
     retry: new Set(),
