@@ -43,9 +43,9 @@ export interface ClientEvents {
 
 /** Takes what is to be told, console-like. */
 export interface Logger {
-  /** Every request, answer, wait and end of a call. */
+  /** Every beginning, request, answer, wait and end of a call. */
   debug(message: string): void;
-  /** The gate of a key closed or opened, the store of a quota was lost or is back. */
+  /** What calls wait for and until when, once for all; the gate of a key closed or opened, the store of a quota was lost or is back. */
   info(message: string): void;
   /** A retry, a status that the specification does not name, two clients that disagree. */
   warn(message: string): void;
@@ -56,7 +56,15 @@ export interface Logger {
 type Listener<Name extends keyof ClientEvents> = (event: ClientEvents[Name]) => void;
 type Listeners = { [Name in keyof ClientEvents]: Set<Listener<Name>> };
 
-/** Tells listeners and the logger what happens. What they throw harms no call. */
+/** Where events are written down. */
+export interface EventLog {
+  /** Writes an event. */
+  tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void;
+  /** Writes what is no event of a call. */
+  warn(message: string): void;
+}
+
+/** Tells listeners and the log what happens. What they throw harms no call. */
 export class Emitter {
   readonly #listeners: Listeners = {
     started: new Set(),
@@ -70,16 +78,16 @@ export class Emitter {
     settled: new Set(),
     unknownStatus: new Set(),
   };
-  readonly #logger: Logger | undefined;
+  readonly #log: EventLog | undefined;
   #heard = 0;
 
-  constructor(logger?: Logger) {
-    this.#logger = logger;
+  constructor(log?: EventLog) {
+    this.#log = log;
   }
 
   /** False where nobody would hear an event, so that it need not be made. */
   get isHeard(): boolean {
-    return this.#heard > 0 || this.#logger !== undefined;
+    return this.#heard > 0 || this.#log !== undefined;
   }
 
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
@@ -97,32 +105,12 @@ export class Emitter {
 
   emit<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void {
     for (const listener of [...this.#listeners[name]]) unharmed(() => listener(event));
-    this.#log(name, event);
+    unharmed(() => this.#log?.tell(name, event));
   }
 
   warn(message: string): void {
-    unharmed(() => this.#logger?.warn(`petstore-inventory: ${message}`));
+    unharmed(() => this.#log?.warn(message));
   }
-
-  #log(name: keyof ClientEvents, event: CallEvent): void {
-    const logger = this.#logger;
-    if (!logger) return;
-    const level = name === 'retry' || name === 'unknownStatus' ? 'warn' : name === 'gate' || name === 'quotaStore' ? 'info' : 'debug';
-    unharmed(() => logger[level](`petstore-inventory: ${name} ${describe(event)}`));
-  }
-}
-
-function describe(event: object): string {
-  return Object.entries(event)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key}=${describeValue(value)}`)
-    .join(' ');
-}
-
-function describeValue(value: unknown): string {
-  if (value instanceof Error) return JSON.stringify(value.message);
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 function unharmed(tell: () => unknown): void {
