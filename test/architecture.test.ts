@@ -34,7 +34,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   sandbox: ['contract'],
   node: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store', 'sandbox', 'sync'],
   redis: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store'],
-  otel: ['client', 'contract', 'errors', 'events', 'index'],
+  otel: ['client', 'errors', 'events', 'retry'],
   cli: ['client', 'contract', 'errors', 'events', 'index', 'node', 'quota-store', 'sandbox', 'sync'],
 };
 
