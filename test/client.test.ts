@@ -163,12 +163,12 @@ describe('a logger', () => {
       'debug petstore-inventory: update pet 42 begins (call 1)',
       'debug petstore-inventory: update pet 42 sends attempt 1: PATCH /inventory/42 (call 1)',
       'debug petstore-inventory: update pet 42 is answered 429 after 0 s (call 1)',
-      'info petstore-inventory: update pet 42 finds the key closed until 2026-11-21T10:00:01.000Z (call 1)',
+      'info petstore-inventory: update pet 42 finds the gate closed until 2026-11-21T10:00:01.000Z (call 1)',
       'warn petstore-inventory: update pet 42 is tried again in 1 s: ... (call 1)',
       'debug petstore-inventory: update pet 42 waits 1 s for rate-limit (call 1)',
       'debug petstore-inventory: update pet 42 sends attempt 2: PATCH /inventory/42 (call 1)',
       'debug petstore-inventory: update pet 42 is answered 404 after 0 s (call 1)',
-      'info petstore-inventory: update pet 42 finds the key open (call 1)',
+      'info petstore-inventory: update pet 42 finds the gate open (call 1)',
       'debug petstore-inventory: update pet 42 ends after 1.001 s: rejected, NotFoundError: ... (call 1)',
     ]);
     expect(lines.join('\n')).not.toContain(KEY);

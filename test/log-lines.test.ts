@@ -50,9 +50,9 @@ describe('createLog', () => {
     log.tell('quotaStore', { ...list, state: 'shared' });
     expect(lines).toEqual([
       'info petstore-inventory: update pet 42 waits 39.912 s for quota, first of 131 (call 7)',
-      'info petstore-inventory: update pet 42 finds the key closed until 2026-11-21T10:00:00.000Z (call 7)',
-      'info petstore-inventory: update pet 42 finds the key closed (call 7)',
-      'info petstore-inventory: list the inventory finds the key open (call 8)',
+      'info petstore-inventory: update pet 42 finds the gate closed until 2026-11-21T10:00:00.000Z (call 7)',
+      'info petstore-inventory: update pet 42 finds the gate closed (call 7)',
+      'info petstore-inventory: list the inventory finds the gate open (call 8)',
       'info petstore-inventory: list the inventory finds the quota local: connect ECONNREFUSED (call 8)',
       'info petstore-inventory: list the inventory finds the quota shared (call 8)',
     ]);

@@ -44,6 +44,8 @@ export async function installPackage(): Promise<InstalledPackage> {
   await copyFile(join(ROOT, 'package.json'), join(installed, 'package.json'));
   // Where npm would put its dependencies.
   await symlink(join(ROOT, 'node_modules'), join(installed, 'node_modules'), 'dir');
+  // What a program that traces has installed.
+  await symlink(join(ROOT, 'node_modules', '@opentelemetry'), join(folder, 'node_modules', '@opentelemetry'), 'dir');
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   return {
     folder,
