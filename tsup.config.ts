@@ -4,7 +4,13 @@ import { defineConfig } from 'tsup';
 const bundled = ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-parse', 'cli-progress'];
 
 const library = defineConfig({
-  entry: { index: 'src/index.ts', sandbox: 'src/sandbox/index.ts', node: 'src/node/index.ts', redis: 'src/redis/index.ts' },
+  entry: {
+    index: 'src/index.ts',
+    sandbox: 'src/sandbox/index.ts',
+    node: 'src/node/index.ts',
+    redis: 'src/redis/index.ts',
+    otel: 'src/otel/index.ts',
+  },
   format: ['esm'],
   target: 'es2023',
   platform: 'neutral',

@@ -12,6 +12,11 @@ type Progress = 'not-sent' | 'in-doubt' | 'rejected';
 
 const VERBS = { listInventory: 'list the inventory', streamInventory: 'read the inventory', updateInventory: 'update pet' } as const;
 
+/** `update pet 42`: what a call is for. */
+export function purposeOf({ operation, petId }: { operation: OperationName; petId?: PetId | undefined }): string {
+  return petId === undefined ? VERBS[operation] : `${VERBS[operation]} ${petId}`;
+}
+
 /** What a call is made of. */
 export interface CallStart {
   id: number;
@@ -80,7 +85,7 @@ export class Call {
   /** `update pet 42`: what the caller wanted, for messages. */
   get purpose(): string {
     if (this.delivered > 0) return `read the inventory further than its first ${this.delivered} items`;
-    return this.petId === undefined ? VERBS[this.operation] : `${VERBS[this.operation]} ${this.petId}`;
+    return purposeOf(this);
   }
 
   get outcome(): UpdateOutcome {

@@ -2,6 +2,7 @@ import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/mo
 import { ConfigurationError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import { InventoryStream } from './inventory-stream.ts';
+import { createLog } from './log-lines.ts';
 import { listInventory } from './operations/list-inventory.ts';
 import type { Operation } from './operations/operation.ts';
 import { streamInventory } from './operations/stream-inventory.ts';
@@ -44,7 +45,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
     const { apiKey, baseUrl, plan, concurrency, share, quotaStore, fetch, logger } = this.#options;
     const redactor = new Redactor();
     const credentials = createCredentials(apiKey, redactor);
-    this.#emitter = new Emitter(logger);
+    this.#emitter = new Emitter(logger && createLog(logger));
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf(baseUrl, apiKey, { plan, concurrency, share }, warn, quotaStore);
     const transport = new Transport({ http: createHttp(baseUrl, fetch), baseUrl, credentials, redactor });

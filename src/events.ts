@@ -16,6 +16,8 @@ export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'orde
 
 /** The events of a client and what their listeners get. */
 export interface ClientEvents {
+  /** A call begins; told in the turn of whoever made it, before anything else of the call. */
+  started: CallEvent;
   /** A request leaves. */
   request: CallEvent & { method: string; path: string };
   /** The headers of an answer came, `ms` after the request left. */
@@ -24,6 +26,11 @@ export interface ClientEvents {
   retry: CallEvent & { delayMs: number; error: PetStoreError };
   /** A call begins to wait, for about `ms` milliseconds; 0 where only an answer or an earlier update can tell how long. */
   wait: CallEvent & { reason: WaitReason; ms: number };
+  /**
+   * Calls stand in line, so many of them, for about `ms` milliseconds from now; the call is the first. Told once for each instant
+   * that is more than a second ahead, and again when ten times as many wait for it.
+   */
+  line: CallEvent & { reason: WaitReason; ms: number; calls: number };
   /** The gate of this key closed, `until` then at least, or opened again. */
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
   /** The store of the quota cannot be used, so that this process keeps to its part, or it can be again. Told with the next request. */
@@ -36,9 +43,9 @@ export interface ClientEvents {
 
 /** Takes what is to be told, console-like. */
 export interface Logger {
-  /** Every request, answer, wait and end of a call. */
+  /** Every beginning, request, answer, wait and end of a call. */
   debug(message: string): void;
-  /** The gate of a key closed or opened, the store of a quota was lost or is back. */
+  /** What calls wait for and until when, once for all; the gate of a key closed or opened, the store of a quota was lost or is back. */
   info(message: string): void;
   /** A retry, a status that the specification does not name, two clients that disagree. */
   warn(message: string): void;
@@ -49,27 +56,37 @@ export interface Logger {
 type Listener<Name extends keyof ClientEvents> = (event: ClientEvents[Name]) => void;
 type Listeners = { [Name in keyof ClientEvents]: Set<Listener<Name>> };
 
-/** Tells listeners and the logger what happens. What they throw harms no call. */
+/** Where events are written down. */
+export interface EventLog {
+  /** Writes an event. */
+  tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void;
+  /** Writes what is no event of a call. */
+  warn(message: string): void;
+}
+
+/** Tells listeners and the log what happens. What they throw harms no call. */
 export class Emitter {
   readonly #listeners: Listeners = {
+    started: new Set(),
     request: new Set(),
     response: new Set(),
     retry: new Set(),
     wait: new Set(),
+    line: new Set(),
     gate: new Set(),
     quotaStore: new Set(),
     settled: new Set(),
     unknownStatus: new Set(),
   };
-  readonly #logger: Logger | undefined;
+  readonly #log: EventLog | undefined;
 
-  constructor(logger?: Logger) {
-    this.#logger = logger;
+  constructor(log?: EventLog) {
+    this.#log = log;
   }
 
   /** False where nobody would hear an event, so that it need not be made. */
   isHeard(name: keyof ClientEvents): boolean {
-    return this.#logger !== undefined || this.#listeners[name].size > 0;
+    return this.#log !== undefined || this.#listeners[name].size > 0;
   }
 
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
@@ -86,32 +103,12 @@ export class Emitter {
 
   emit<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void {
     for (const listener of [...this.#listeners[name]]) unharmed(() => listener(event));
-    this.#log(name, event);
+    unharmed(() => this.#log?.tell(name, event));
   }
 
   warn(message: string): void {
-    unharmed(() => this.#logger?.warn(`petstore-inventory: ${message}`));
+    unharmed(() => this.#log?.warn(message));
   }
-
-  #log(name: keyof ClientEvents, event: CallEvent): void {
-    const logger = this.#logger;
-    if (!logger) return;
-    const level = name === 'retry' || name === 'unknownStatus' ? 'warn' : name === 'gate' || name === 'quotaStore' ? 'info' : 'debug';
-    unharmed(() => logger[level](`petstore-inventory: ${name} ${describe(event)}`));
-  }
-}
-
-function describe(event: object): string {
-  return Object.entries(event)
-    .filter(([, value]) => value !== undefined)
-    .map(([key, value]) => `${key}=${describeValue(value)}`)
-    .join(' ');
-}
-
-function describeValue(value: unknown): string {
-  if (value instanceof Error) return JSON.stringify(value.message);
-  if (value instanceof Date) return value.toISOString();
-  return typeof value === 'object' ? JSON.stringify(value) : String(value);
 }
 
 function unharmed(tell: () => unknown): void {

@@ -126,6 +126,7 @@ export class Pipeline {
   #begin({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: CallOptions): Call {
     const call = new Call({ id: ++this.#lastId, operation: name, petId, options, emitter: this.#steps.emitter });
     this.#calls.add(call);
+    call.tell('started', (event) => event);
     if (this.#closedBy !== undefined) call.abort(this.#closedBy);
     return call;
   }

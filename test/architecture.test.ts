@@ -19,6 +19,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'quota-store': ['contract'],
   options: ['contract', 'errors', 'events', 'quota-store'],
   call: ['clock', 'contract', 'errors', 'events', 'options'],
+  'log-lines': ['call', 'events'],
   order: ['call', 'clock'],
   retry: ['call', 'clock', 'errors'],
   quota: ['call', 'clock', 'contract', 'errors', 'events', 'options', 'quota-store'],
@@ -26,14 +27,14 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operations: ['call', 'contract', 'errors', 'json', 'options', 'transport'],
   'inventory-stream': ['contract', 'errors', 'operations'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'retry', 'transport'],
-  client: [...SERVICE, 'inventory-stream', 'operations', 'options', 'order', 'pipeline', 'quota', 'transport'],
+  client: [...SERVICE, 'inventory-stream', 'log-lines', 'operations', 'options', 'order', 'pipeline', 'quota', 'transport'],
   sync: ['contract', 'errors', 'clock', 'options'],
   index: ['client', 'contract', 'errors', 'events', 'inventory-stream', 'options', 'pipeline', 'quota', 'quota-store', 'sync'],
   // The fake must not share the client's mistakes.
   sandbox: ['contract'],
   node: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store', 'sandbox', 'sync'],
   redis: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store'],
-  otel: ['client', 'contract', 'errors', 'events', 'index'],
+  otel: ['client', 'errors', 'events', 'retry'],
   cli: ['client', 'contract', 'errors', 'events', 'index', 'node', 'quota-store', 'sandbox', 'sync'],
 };
 

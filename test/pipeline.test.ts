@@ -71,6 +71,14 @@ describe('a call tells its whole story', () => {
     ]);
   });
 
+  test('from its first instant, in the turn of whoever made it', () => {
+    const { client } = scriptedClient([() => item(42)]);
+    const started = vi.fn();
+    client.on('started', started);
+    void client.updateInventory(42, { quantity: 1 });
+    expect(started.mock.calls).toEqual([[{ callId: 1, operation: 'updateInventory', petId: 42, attempt: 0 }]]);
+  });
+
   test('numbered, with the pet, the attempt and the error', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     const settled = vi.fn();

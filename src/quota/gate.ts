@@ -109,11 +109,11 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   }
 
   /** It stands in line before it is told to wait, since a listener may end it, or make another call. */
-  #wait(call: Call, { at, reason }: Outlook, nowMs: number): Promise<Ticket> {
+  #wait(call: Call, outlook: Outlook, nowMs: number): Promise<Ticket> {
     const callSinceMs = this.#clock.begin(call.startedAtMs, nowMs);
     const waiter = new Waiter<Ticket>(call, { owner: this, sinceMs: nowMs, callSinceMs });
     this.#line.join(waiter);
-    call.tell('wait', (event) => ({ ...event, reason, ms: Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0 }));
+    call.tell('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
     this.#pump();
     return waiter.slot;
   }
@@ -152,6 +152,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#patience.refuseTheRest(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
+    this.#news.tellLine(this.#line, { reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
     this.#wakeAt(Math.min(outlook.at, this.#patience.endsAtMs()), nowMs);
   }
 
@@ -236,4 +237,9 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     const isClosed = untilMs !== undefined || this.#ledger.outageSinceMs !== undefined;
     this.#news.tell(call, { isClosed, until: untilMs === undefined ? undefined : this.#clock.toDate(untilMs) });
   }
+}
+
+/** 0 where only an answer can tell. */
+function waitMs({ at }: Outlook, nowMs: number): number {
+  return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
 }

@@ -41,9 +41,14 @@ export class Line<Slot> {
     if (this.size === 0) this.#measure(undefined);
   }
 
-  /** Takes the one whose turn it is, of those that would take a slot. */
+  /** Whose turn it is, of those that would take a slot. */
+  get first(): Waiter<Slot> | undefined {
+    return firstAwake(this.#normal) ?? firstAwake(this.#low);
+  }
+
+  /** Takes the one whose turn it is. */
   shift(): Waiter<Slot> | undefined {
-    const next = firstAwake(this.#normal) ?? firstAwake(this.#low);
+    const next = this.first;
     if (next) this.leave(next);
     return next;
   }

@@ -211,7 +211,7 @@ describe('a failure', () => {
 
   test('shows everything with --verbose, but never the key', async () => {
     const { err } = await run(['set', '99', '5', '--verbose']);
-    expect(err).toContain('request callId=');
+    expect(err).toContain('update pet 99 sends attempt 1: PATCH /inventory/99 (call 1)');
     expect(err).toContain('"kind":"not-found"');
     expect(err).toContain('at ');
     expect(err).not.toContain(served.keys.pro);

@@ -10,7 +10,7 @@ const NODES = {
   'Node 24': process.execPath,
 } as const;
 
-export function loadChecks({ plain }: Projects): Check[] {
+export function loadChecks({ plain, node }: Projects): Check[] {
   const nodes = Object.entries(NODES).filter(([, program]) => existsSync(program));
   const inNode = nodes.flatMap(([name, program]) => [
     { title: `require() loads it in ${name}`, run: () => expectLines(program, [join(plain, 'require.cjs')], [PROGRAM_LINE]) },
@@ -18,6 +18,10 @@ export function loadChecks({ plain }: Projects): Check[] {
   ]);
   return [
     ...inNode,
+    {
+      title: 'import loads it beside the oldest API of OpenTelemetry',
+      run: () => expectLines(process.execPath, [join(node, 'traced.js')], [PROGRAM_LINE, 'listInventory updateInventory updateInventory']),
+    },
     { title: 'Jest runs tests that use it', run: () => runJest(plain) },
     ...['petstore', 'petstore-inventory'].map((name) => ({
       title: `npx ${name} runs the command line`,

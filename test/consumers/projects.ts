@@ -19,7 +19,7 @@ export interface Projects {
   packed: z.infer<typeof Packed>[number];
   /** Has the package and nothing else. */
   plain: string;
-  /** Has the types of Node, too. */
+  /** Has the types of Node, too, and the oldest API of OpenTelemetry that the package supports. */
   node: string;
   remove(): Promise<void>;
 }
@@ -34,7 +34,7 @@ export async function makeProjects(): Promise<Projects> {
   const tarball = join(folder, packed.filename);
   const [plain, node] = await Promise.all([
     install(join(folder, 'plain'), [tarball]),
-    install(join(folder, 'node'), [tarball, '@types/node@24.19.2']),
+    install(join(folder, 'node'), [tarball, '@types/node@24.19.2', '@opentelemetry/api@1.9.0']),
   ]);
   await tools;
   return { tarball, packed, plain, node, remove: () => rm(folder, { recursive: true }) };

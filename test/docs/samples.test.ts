@@ -13,7 +13,7 @@ const commands = samplesOf('README.md', 'sh').filter(({ code }) => code.includes
 let installed: InstalledPackage;
 
 beforeAll(async () => {
-  installed = await installPackage();
+  installed = await installPackage(['@opentelemetry']);
 });
 afterAll(() => installed[Symbol.asyncDispose]());
 

@@ -1,5 +1,6 @@
 import { RateLimitError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
+import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
 import { makeCall, makeListCall } from '../support/call.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
@@ -153,6 +154,53 @@ describe('Gate keeps the line in order:', () => {
       ['in-flight', 0],
       ['rate-limit', 1_001],
     ]);
+  });
+});
+
+describe('Gate tells the line of those who wait', () => {
+  /** A call whose client notes the lines it is told. */
+  function watchedCalls(): { call: (id: number) => Call; told: string[] } {
+    const emitter = new Emitter();
+    const told: string[] = [];
+    emitter.on('line', ({ callId, reason, ms, calls }) => told.push(`call ${callId}: ${reason} ${ms}, first of ${calls}`));
+    return { told, call: (id) => makeCall({ id, operation: 'listInventory', petId: undefined, emitter }) };
+  }
+
+  test('once for each window, when it is known how long it takes', async () => {
+    const visitors = new Visitors(makeGate());
+    const { call, told } = watchedCalls();
+    for (let id = 1; id <= 5; id++) visitors.ask(String(id), call(id));
+    const whileProbing = [...told];
+    visitors.answer(answerNow({ remaining: 0 }));
+    await pass(60_100);
+    visitors.answer(answerNow({ remaining: 0 }));
+    await pass(30_000);
+    expect(whileProbing).toEqual([]);
+    expect(told).toEqual([
+      expect.stringMatching(/^call 2: quota 60\d{3}, first of 4$/),
+      expect.stringMatching(/^call 3: quota \d{5}, first of 3$/),
+    ]);
+  });
+
+  test('once more for each power of ten, however many come', async () => {
+    const visitors = new Visitors(makeGate());
+    const { call, told } = watchedCalls();
+    visitors.ask('probe');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 60_000 }));
+    for (let id = 1; id <= 10_000; id++) visitors.ask(String(id), call(id));
+    await pass(1_000);
+    const sizes = [1, 10, 100, 1_000, 10_000];
+    expect(told).toEqual(sizes.map((calls) => `call 1: rate-limit 60000, first of ${calls}`));
+  });
+
+  test('but not where it waits for a second or less', async () => {
+    const visitors = new Visitors(makeGate());
+    const { call, told } = watchedCalls();
+    visitors.ask('probe');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));
+    visitors.ask('next', call(1));
+    await pass(1_100);
+    expect([visitors.log.at(-1), told]).toEqual(['1 next', []]);
   });
 });
 

@@ -3,7 +3,15 @@ import { join } from 'node:path';
 import { ROOT } from './installed-package.ts';
 
 /** Where code is shown that has to run. */
-export const DOCUMENTS = ['README.md', 'docs/getting-started.md', 'docs/errors.md', 'docs/SECURITY.md', 'docs/design.md', 'docs/bulk.md'];
+export const DOCUMENTS = [
+  'README.md',
+  'docs/getting-started.md',
+  'docs/errors.md',
+  'docs/SECURITY.md',
+  'docs/design.md',
+  'docs/bulk.md',
+  'docs/tracing.md',
+];
 
 /** A block of code in a document. */
 export interface Sample {

@@ -1,0 +1,34 @@
+import { purposeOf } from './call.ts';
+import type { ClientEvents, EventLog, Logger } from './events.ts';
+
+/** What an event says of its call, after `update pet 42`. */
+type Sentence<Name extends keyof ClientEvents> = readonly [level: 'debug' | 'info' | 'warn', say: (event: ClientEvents[Name]) => string];
+
+const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
+  started: ['debug', () => 'begins'],
+  request: ['debug', ({ attempt, method, path }) => `sends attempt ${attempt}: ${method} ${path}`],
+  response: ['debug', ({ status, ms }) => `is answered ${status} after ${seconds(ms)}`],
+  retry: ['warn', ({ delayMs, error }) => `is tried again in ${seconds(delayMs)}: ${error.message}`],
+  wait: ['debug', ({ reason, ms }) => `waits ${ms > 0 ? `${seconds(ms)} ` : ''}for ${reason}`],
+  line: ['info', ({ reason, ms, calls }) => `waits ${seconds(ms)} for ${reason}, first of ${calls}`],
+  gate: ['info', ({ state, until }) => `finds the gate ${state}${until ? ` until ${until.toISOString()}` : ''}`],
+  quotaStore: ['info', ({ state, reason = '' }) => `finds the quota ${state}${reason && `: ${reason}`}`],
+  settled: ['debug', ({ outcome, ms, error = '' }) => `ends after ${seconds(ms)}: ${outcome}${error && `, ${error}`}`],
+  unknownStatus: ['warn', ({ status }) => `finds the unknown status ${status}`],
+};
+
+/** Makes of every event a line that a person can follow and a program can find by its call. */
+export function createLog(logger: Logger): EventLog {
+  const write = (level: keyof Logger, text: string) => logger[level](`petstore-inventory: ${text.replace(/\p{Cc}+/gu, ' ')}`);
+  return {
+    tell: (name, event) => {
+      const [level, say] = SENTENCES[name];
+      write(level, `${purposeOf(event)} ${say(event)} (call ${event.callId})`);
+    },
+    warn: (message) => write('warn', message),
+  };
+}
+
+function seconds(ms: number): string {
+  return `${ms / 1000} s`;
+}

@@ -1,0 +1,6 @@
+/**
+ * Spans and measurements of what a client does, for OpenTelemetry.
+ *
+ * @module otel
+ */
+export { type TraceOptions, traceClient } from './trace-client.ts';

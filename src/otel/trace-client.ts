@@ -1,0 +1,61 @@
+import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
+import type { PetStoreClient } from '../client.ts';
+import { type Scope, TracedCall } from './traced-call.ts';
+
+/** Where spans and measurements go. */
+export interface TraceOptions {
+  /** @default the global one */
+  tracerProvider?: TracerProvider | undefined;
+  /** @default the global one */
+  meterProvider?: MeterProvider | undefined;
+}
+
+/** Name and version: what tells these spans from those of others. */
+const LIBRARY = ['petstore-inventory', '1.0.0-rc.1'] as const;
+/** Seconds, as the conventions for HTTP advise them, and longer ones for waits. */
+const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
+const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
+
+/**
+ * Gives each call of a client a span, a child of what is active where the call is made, with spans of its attempts and waits in it,
+ * and measures them. What a tracer throws harms no call.
+ * @returns a function that ends this, and the spans of calls that are under way
+ */
+export function traceClient(
+  client: Pick<PetStoreClient, 'on' | 'baseUrl'>,
+  { tracerProvider = trace, meterProvider = metrics }: TraceOptions = {},
+): () => void {
+  const calls = new Map<number, TracedCall>();
+  const scope = scopeOf(client.baseUrl, tracerProvider.getTracer(...LIBRARY), meterProvider.getMeter(...LIBRARY));
+  const stops = [
+    client.on('started', (event) => calls.set(event.callId, new TracedCall(event, scope))),
+    client.on('wait', ({ callId, reason }) => calls.get(callId)?.wait(reason)),
+    client.on('request', (event) => calls.get(event.callId)?.send(event)),
+    client.on('response', (event) => calls.get(event.callId)?.hear(event)),
+    client.on('retry', (event) => calls.get(event.callId)?.retry(event)),
+    client.on('settled', (event) => {
+      const call = calls.get(event.callId);
+      calls.delete(event.callId);
+      call?.settle(event);
+    }),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+    for (const call of calls.values()) call.end();
+    calls.clear();
+  };
+}
+
+function scopeOf(baseUrl: string, tracer: Tracer, meter: Meter): Scope {
+  const { protocol, hostname, port } = new URL(baseUrl);
+  const histogram = (name: string, description: string, explicitBucketBoundaries: number[]) =>
+    meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
+  return {
+    tracer,
+    baseUrl,
+    server: { 'server.address': hostname, 'server.port': Number(port || (protocol === 'https:' ? 443 : 80)) },
+    requests: histogram('http.client.request.duration', 'Duration of HTTP client requests.', REQUEST_BUCKETS),
+    waits: histogram('petstore.client.wait.duration', 'How long calls waited before an attempt.', WAIT_BUCKETS),
+    refusals: meter.createCounter('petstore.client.rate_limited', { unit: '{response}', description: 'Answers 429.' }),
+  };
+}

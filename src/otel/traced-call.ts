@@ -1,0 +1,105 @@
+import {
+  type Attributes,
+  type Counter,
+  context,
+  type Histogram,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api';
+import { isPetStoreError } from '../errors.ts';
+import type { CallEvent, ClientEvents, WaitReason } from '../events.ts';
+import { isLeftToGate } from '../retry/policy.ts';
+
+/** What the calls of one client are traced and measured with. */
+export interface Scope {
+  tracer: Tracer;
+  baseUrl: string;
+  server: Attributes;
+  requests: Histogram;
+  waits: Histogram;
+  refusals: Counter;
+}
+
+/** One call as a span, and in it the spans of its attempts and waits, of which one at a time is under way. */
+export class TracedCall {
+  readonly #scope: Scope;
+  readonly #span: Span;
+  readonly #inside: ReturnType<typeof trace.setSpan>;
+  #step: { span: Span; measured: Attributes; histogram: Histogram; sinceMs: number } | undefined;
+
+  constructor({ callId, operation, petId }: CallEvent, scope: Scope) {
+    const attributes = { ...scope.server, 'petstore.call_id': callId, 'petstore.pet_id': petId?.toString() };
+    this.#scope = scope;
+    this.#span = scope.tracer.startSpan(operation, { kind: SpanKind.CLIENT, attributes });
+    this.#inside = trace.setSpan(context.active(), this.#span);
+  }
+
+  wait(reason: WaitReason | 'backoff'): void {
+    const measured = { 'petstore.wait.reason': reason };
+    const span = this.#startSpan(`wait ${reason}`, SpanKind.INTERNAL, measured);
+    this.#step = { span, measured, histogram: this.#scope.waits, sinceMs: performance.now() };
+  }
+
+  send({ attempt, method, path }: ClientEvents['request']): void {
+    const { server, baseUrl, requests } = this.#scope;
+    const measured = { ...server, 'http.request.method': method };
+    const resendCount = attempt > 1 ? attempt - 1 : undefined;
+    const attributes = { ...measured, 'url.full': `${baseUrl}${path}`, 'http.request.resend_count': resendCount };
+    this.#step = { span: this.#startSpan(method, SpanKind.CLIENT, attributes), measured, histogram: requests, sinceMs: performance.now() };
+  }
+
+  hear({ status, operation }: ClientEvents['response']): void {
+    this.#note('http.response.status_code', status);
+    if (status >= 400) this.#note('error.type', String(status));
+    if (status === 429) this.#scope.refusals.add(1, this.#scope.server);
+    // The reader of a stream sets the pace of the rest.
+    if (status < 300 && operation === 'streamInventory') this.#endStep();
+  }
+
+  retry({ error }: ClientEvents['retry']): void {
+    this.#endStep(typeOf(error));
+    if (!isLeftToGate(error)) this.wait('backoff');
+  }
+
+  settle({ outcome, attempt, error }: ClientEvents['settled']): void {
+    const type = outcome === 'succeeded' ? undefined : typeOf(error);
+    this.#span.setAttributes({ 'petstore.outcome': outcome, 'petstore.attempts': attempt, 'error.type': type });
+    // What a caller aborts with may be anything.
+    if (type) this.#span.setStatus({ code: SpanStatusCode.ERROR, message: isPetStoreError(error) ? error.message : type });
+    this.end(type);
+  }
+
+  end(errorType?: string): void {
+    this.#endStep(errorType);
+    this.#span.end();
+  }
+
+  #startSpan(name: string, kind: SpanKind, attributes: Attributes): Span {
+    this.#endStep();
+    return this.#scope.tracer.startSpan(name, { kind, attributes }, this.#inside);
+  }
+
+  #note(name: string, value: string | number): void {
+    if (this.#step) this.#step.measured[name] = value;
+  }
+
+  #endStep(errorType?: string): void {
+    const step = this.#step;
+    if (!step) return;
+    this.#step = undefined;
+    const { span, measured, histogram, sinceMs } = step;
+    if (errorType) measured['error.type'] ??= errorType;
+    if (measured['error.type']) span.setStatus({ code: SpanStatusCode.ERROR });
+    histogram.record((performance.now() - sinceMs) / 1000, measured);
+    span.setAttributes(measured).end();
+  }
+}
+
+/** Few in number, so that they can be counted by. */
+function typeOf(error: unknown): string {
+  if (isPetStoreError(error)) return error.kind;
+  return error instanceof Error ? error.name : '_OTHER';
+}

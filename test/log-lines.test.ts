@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { ServerError } from '../src/errors.ts';
+import { createLog } from '../src/log-lines.ts';
+
+const update = { callId: 7, operation: 'updateInventory', petId: 42n, attempt: 2 } as const;
+const list = { callId: 8, operation: 'listInventory', attempt: 0 } as const;
+const until = new Date('2026-11-21T10:00:00Z');
+
+function makeLog() {
+  const lines: string[] = [];
+  const at = (level: string) => (message: string) => lines.push(`${level} ${message}`);
+  return { lines, log: createLog({ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }) };
+}
+
+describe('createLog', () => {
+  test('says at debug what each call does', () => {
+    const { log, lines } = makeLog();
+    log.tell('started', list);
+    log.tell('started', { callId: 9, operation: 'streamInventory', attempt: 0 });
+    log.tell('wait', { ...update, reason: 'quota', ms: 12_400 });
+    log.tell('wait', { ...update, reason: 'order', ms: 0 });
+    log.tell('request', { ...update, method: 'PATCH', path: '/inventory/42' });
+    log.tell('response', { ...update, status: 200, ms: 35 });
+    log.tell('settled', { ...update, outcome: 'succeeded', ms: 12_435 });
+    log.tell('settled', {
+      ...update,
+      outcome: 'unknown',
+      ms: 3_100,
+      error: new ServerError('Cannot update pet 42: the service answered 500'),
+    });
+    expect(lines).toEqual([
+      'debug petstore-inventory: list the inventory begins (call 8)',
+      'debug petstore-inventory: read the inventory begins (call 9)',
+      'debug petstore-inventory: update pet 42 waits 12.4 s for quota (call 7)',
+      'debug petstore-inventory: update pet 42 waits for order (call 7)',
+      'debug petstore-inventory: update pet 42 sends attempt 2: PATCH /inventory/42 (call 7)',
+      'debug petstore-inventory: update pet 42 is answered 200 after 0.035 s (call 7)',
+      'debug petstore-inventory: update pet 42 ends after 12.435 s: succeeded (call 7)',
+      'debug petstore-inventory: update pet 42 ends after 3.1 s: unknown, ServerError: Cannot update pet 42: the service answered 500 (call 7)',
+    ]);
+  });
+
+  test('says at info what calls wait for, and how the key and its quota stand', () => {
+    const { log, lines } = makeLog();
+    log.tell('line', { ...update, reason: 'quota', ms: 39_912, calls: 131 });
+    log.tell('gate', { ...update, state: 'closed', until });
+    log.tell('gate', { ...update, state: 'closed' });
+    log.tell('gate', { ...list, state: 'open' });
+    log.tell('quotaStore', { ...list, state: 'local', reason: 'connect ECONNREFUSED' });
+    log.tell('quotaStore', { ...list, state: 'shared' });
+    expect(lines).toEqual([
+      'info petstore-inventory: update pet 42 waits 39.912 s for quota, first of 131 (call 7)',
+      'info petstore-inventory: update pet 42 finds the gate closed until 2026-11-21T10:00:00.000Z (call 7)',
+      'info petstore-inventory: update pet 42 finds the gate closed (call 7)',
+      'info petstore-inventory: list the inventory finds the gate open (call 8)',
+      'info petstore-inventory: list the inventory finds the quota local: connect ECONNREFUSED (call 8)',
+      'info petstore-inventory: list the inventory finds the quota shared (call 8)',
+    ]);
+  });
+
+  test('says at warn what needs an eye', () => {
+    const { log, lines } = makeLog();
+    log.tell('retry', { ...update, delayMs: 500, error: new ServerError('Cannot update pet 42: the service answered 500') });
+    log.tell('unknownStatus', { ...list, status: 'reserved' });
+    log.warn('beware');
+    expect(lines).toEqual([
+      'warn petstore-inventory: update pet 42 is tried again in 0.5 s: Cannot update pet 42: the service answered 500 (call 7)',
+      'warn petstore-inventory: list the inventory finds the unknown status reserved (call 8)',
+      'warn petstore-inventory: beware',
+    ]);
+  });
+
+  test('writes one line, also of a reason to abort that has several', () => {
+    const { log, lines } = makeLog();
+    log.tell('settled', { ...update, outcome: 'not-sent', ms: 5, error: 'enough\r\npetstore-inventory: forged' });
+    expect(lines).toEqual([
+      'debug petstore-inventory: update pet 42 ends after 0.005 s: not-sent, enough petstore-inventory: forged (call 7)',
+    ]);
+  });
+});

@@ -1,0 +1,267 @@
+import { metrics, SpanKind, trace } from '@opentelemetry/api';
+import type { PetStoreClientOptions } from 'petstore-inventory';
+import { traceClient } from 'petstore-inventory/otel';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import packageJson from '../../package.json' with { type: 'json' };
+import { failure, item, json, networkError } from '../support/answers.ts';
+import { KEY, scriptedClient } from '../support/client.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { type Answering, hang } from '../support/scripted-fetch.ts';
+import { NOW_MS } from '../support/time.ts';
+import { Collector, keepContext } from './collector.ts';
+
+let stopKeeping = () => {};
+beforeAll(() => {
+  stopKeeping = keepContext();
+});
+afterAll(() => stopKeeping());
+beforeEach(() => {
+  const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const;
+  vi.useFakeTimers({ now: NOW_MS, toFake: [...toFake] });
+  vi.spyOn(Math, 'random').mockReturnValue(0);
+});
+afterEach(() => {
+  vi.useRealTimers();
+  vi.restoreAllMocks();
+});
+
+/** Answers after a while. */
+function delayed(ms: number, answer: Answering): Answering {
+  return async (request) => {
+    await new Promise((resolve) => setTimeout(resolve, ms));
+    return answer(request);
+  };
+}
+
+/** A client that is traced, with the lines of what was traced. */
+function tracedClient(answers: Answering[], options: PetStoreClientOptions = {}) {
+  const collector = new Collector();
+  const { client } = scriptedClient(answers, options);
+  const stop = traceClient(client, collector);
+  return { client, collector, stop, tree: () => collector.tree(NOW_MS) };
+}
+
+/** The minute is used up, and ends in so many seconds. */
+function usedUp(seconds: number): Record<string, string> {
+  const resetAt = String(Math.ceil(Date.now() / 1000) + seconds);
+  return { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': resetAt };
+}
+
+describe('traceClient gives a call a span', () => {
+  test('with its waits and attempts in it, and measures them', async () => {
+    const { client, collector, tree } = tracedClient([
+      () => json(200, [], usedUp(20)),
+      delayed(50, () => failure(429, { 'retry-after': '7' })),
+      delayed(40, () => failure(500)),
+      delayed(30, () => item(42)),
+    ]);
+    const calls = Promise.all([client.listInventory(), client.updateInventory(42n, { quantity: 1 })]);
+    await vi.runAllTimersAsync();
+    await calls;
+    expect(tree()).toEqual([
+      'listInventory 0 to 0 call_id=1 outcome=succeeded attempts=1',
+      '  GET 0 to 0 response.status_code=200',
+      'updateInventory 0 to 28.132 call_id=2 pet_id=42 outcome=succeeded attempts=3',
+      '  wait quota 0 to 20.011 wait.reason=quota',
+      '  PATCH 20.011 to 20.061 response.status_code=429 error.type=429 FAILED',
+      '  wait rate-limit 20.061 to 27.062 wait.reason=rate-limit',
+      '  PATCH 27.062 to 27.102 request.resend_count=1 response.status_code=500 error.type=500 FAILED',
+      '  wait backoff 27.102 to 28.102 wait.reason=backoff',
+      '  PATCH 28.102 to 28.132 request.resend_count=2 response.status_code=200',
+    ]);
+    expect(await collector.series()).toEqual([
+      'http.client.request.duration response.status_code=200: 1 in 0',
+      'http.client.request.duration response.status_code=429 error.type=429: 1 in 0.05',
+      'http.client.request.duration response.status_code=500 error.type=500: 1 in 0.04',
+      'http.client.request.duration response.status_code=200: 1 in 0.03',
+      'petstore.client.wait.duration wait.reason=quota: 1 in 20.011',
+      'petstore.client.wait.duration wait.reason=rate-limit: 1 in 7.001',
+      'petstore.client.wait.duration wait.reason=backoff: 1 in 1',
+      'petstore.client.rate_limited : 1',
+    ]);
+  });
+
+  test('whose attempts are told as the conventions for HTTP clients have it', async () => {
+    const { client, collector } = tracedClient([() => item(42)], { baseUrl: 'https://shop.test:8443/v1' });
+    await client.updateInventory(42, { quantity: 1 });
+    const [attempt, call] = collector.spans;
+    const server = { 'server.address': 'shop.test', 'server.port': 8443 };
+    expect([call?.kind, call?.attributes]).toEqual([
+      SpanKind.CLIENT,
+      { ...server, 'petstore.call_id': 1, 'petstore.pet_id': '42', 'petstore.outcome': 'succeeded', 'petstore.attempts': 1 },
+    ]);
+    expect([attempt?.kind, attempt?.attributes]).toEqual([
+      SpanKind.CLIENT,
+      {
+        ...server,
+        'http.request.method': 'PATCH',
+        'http.response.status_code': 200,
+        'url.full': 'https://shop.test:8443/v1/inventory/42',
+      },
+    ]);
+    expect(attempt?.instrumentationScope).toMatchObject({ name: packageJson.name, version: packageJson.version });
+  });
+
+  test.each([
+    ['https://default-port.test/v1', 443],
+    ['http://localhost/v1', 80],
+  ])('that names the port of %s', async (baseUrl, port) => {
+    const { client, collector } = tracedClient([() => json(200, [])], { baseUrl });
+    await client.listInventory();
+    expect(collector.spans.map(({ attributes }) => attributes['server.port'])).toEqual([port, port]);
+  });
+
+  test('that failed with the kind and the message of its error', async () => {
+    const { client, tree } = tracedClient([() => failure(404)]);
+    await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    expect(tree()).toEqual([
+      'updateInventory 0 to 0 call_id=1 pet_id=42 outcome=rejected attempts=1 error.type=not-found ' +
+        'FAILED Cannot update pet 42: the service answered 404 code_404: message 404',
+      '  PATCH 0 to 0 response.status_code=404 error.type=404 FAILED',
+    ]);
+  });
+
+  test('that failed without an answer, or with one that makes no sense', async () => {
+    const broken = () => Promise.reject(networkError('ECONNRESET'));
+    const { client, tree } = tracedClient([broken, () => json(200, { petId: 'x' })], { maxRetries: 0 });
+    await rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(1_000);
+    await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    expect(tree().map((line) => line.replace(/ Cannot.*/, ''))).toEqual([
+      'listInventory 0 to 0 call_id=1 outcome=unknown attempts=1 error.type=connection FAILED',
+      '  GET 0 to 0 error.type=connection FAILED',
+      'updateInventory 1 to 1 call_id=2 pet_id=42 outcome=unknown attempts=1 error.type=invalid-response FAILED',
+      '  PATCH 1 to 1 response.status_code=200 error.type=invalid-response FAILED',
+    ]);
+  });
+
+  test("that was aborted in flight or while it waited, without the reason, which is the caller's own", async () => {
+    const { client, tree } = tracedClient([hang]);
+    const controller = new AbortController();
+    const { signal } = controller;
+    const calls = [
+      rejectionOf(client.updateInventory(42, { quantity: 1 }, { signal })),
+      rejectionOf(client.updateInventory(42, { quantity: 2 }, { signal })),
+    ];
+    await vi.advanceTimersByTimeAsync(100);
+    controller.abort({ secret: 'of the caller' });
+    await Promise.all(calls);
+    expect(tree()).toEqual([
+      'updateInventory 0 to 0.1 call_id=1 pet_id=42 outcome=unknown attempts=1 error.type=_OTHER FAILED _OTHER',
+      '  PATCH 0 to 0.1 error.type=_OTHER FAILED',
+      'updateInventory 0 to 0.1 call_id=2 pet_id=42 outcome=not-sent attempts=0 error.type=_OTHER FAILED _OTHER',
+      '  wait order 0 to 0.1 wait.reason=order error.type=_OTHER FAILED',
+    ]);
+  });
+
+  test('that was never sent', async () => {
+    const { client, tree } = tracedClient([() => json(200, [])]);
+    client.close();
+    await rejectionOf(client.listInventory());
+    expect(tree()).toEqual(['listInventory 0 to 0 call_id=1 outcome=not-sent attempts=0 error.type=AbortError FAILED AbortError']);
+  });
+});
+
+describe('traceClient gives a stream a span', () => {
+  const rows = Array.from({ length: 3 }, (_, index) => ({ petId: index + 1, quantity: 1, status: 'sold' }));
+
+  test('that lasts as long as it is read, its attempt until the headers are in', async () => {
+    const { client, tree } = tracedClient([delayed(20, () => json(200, rows))]);
+    const reading = (async () => {
+      for await (const _item of client.streamInventory()) await new Promise((resolve) => setTimeout(resolve, 100));
+    })();
+    await vi.runAllTimersAsync();
+    await reading;
+    expect(tree()).toEqual([
+      'streamInventory 0 to 0.32 call_id=1 outcome=succeeded attempts=1',
+      '  GET 0 to 0.02 response.status_code=200',
+    ]);
+  });
+
+  test('that ends as it is left, which is no failure', async () => {
+    const { client, tree } = tracedClient([delayed(20, () => json(200, rows))]);
+    const reading = (async () => {
+      for await (const _item of client.streamInventory()) break;
+    })();
+    await vi.runAllTimersAsync();
+    await reading;
+    expect(tree()).toEqual([
+      'streamInventory 0 to 0.02 call_id=1 outcome=succeeded attempts=1',
+      '  GET 0 to 0.02 response.status_code=200',
+    ]);
+  });
+});
+
+describe('traceClient', () => {
+  test('makes a call the child of what was active where it was made, also where it waits for another', async () => {
+    const { client, collector, tree } = tracedClient([delayed(100, () => json(200, [])), () => json(200, [])], { concurrency: 1 });
+    const tracer = collector.tracerProvider.getTracer('an application');
+    const within = (name: string) =>
+      tracer.startActiveSpan(name, async (span) => {
+        await client.listInventory();
+        span.end();
+      });
+    const both = Promise.all([within('first'), within('second')]);
+    await vi.runAllTimersAsync();
+    await both;
+    expect(tree().map((line) => line.replace(/(?<=\w) \d.*/, ''))).toEqual([
+      'first',
+      '  listInventory',
+      '    GET',
+      'second',
+      '  listInventory',
+      '    wait in-flight',
+      '    GET',
+    ]);
+    expect(new Set(collector.spans.map((span) => span.spanContext().traceId)).size).toBe(2);
+  });
+
+  test('goes to the global providers unless told otherwise', async () => {
+    const collector = new Collector();
+    trace.setGlobalTracerProvider(collector.tracerProvider);
+    metrics.setGlobalMeterProvider(collector.meterProvider);
+    const { client } = scriptedClient([() => json(200, [])]);
+    traceClient(client);
+    await client.listInventory();
+    trace.disable();
+    metrics.disable();
+    expect(collector.tree(NOW_MS)).toHaveLength(2);
+    expect(await collector.series()).toHaveLength(1);
+  });
+
+  test('ends with the function that it gives: what is under way ends there, what comes later is not told', async () => {
+    const { client, stop, tree } = tracedClient([delayed(100, () => json(200, []))]);
+    const first = client.listInventory();
+    await vi.advanceTimersByTimeAsync(50);
+    stop();
+    const second = client.listInventory();
+    await vi.runAllTimersAsync();
+    await Promise.all([first, second]);
+    expect(tree()).toEqual(['listInventory 0 to 0.05 call_id=1', '  GET 0 to 0.05']);
+  });
+
+  test('harms no call where a tracer throws, at the beginning of a span or at its end', async () => {
+    const { client } = scriptedClient([() => failure(500), () => json(200, [])]);
+    const { tracerProvider } = new Collector();
+    const thrown = vi.fn(() => {
+      throw new Error('the tracer failed');
+    });
+    const span = Object.assign(tracerProvider.getTracer('whole').startSpan('broken'), { end: thrown });
+    const beginning = Object.assign(tracerProvider.getTracer('beginning'), { startSpan: thrown });
+    const ending = Object.assign(tracerProvider.getTracer('ending'), { startSpan: () => span });
+    traceClient(client, { tracerProvider: { getTracer: () => beginning } });
+    traceClient(client, { tracerProvider: { getTracer: () => ending } });
+    const items = client.listInventory();
+    await vi.runAllTimersAsync();
+    expect(await items).toEqual([]);
+    expect(thrown).toHaveBeenCalledTimes(3);
+  });
+
+  test('never shows the key, also where the service echoes it', async () => {
+    const { client, collector } = tracedClient([() => json(400, { code: 'bad', message: `no ${KEY}`, status: 400 })]);
+    await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    const shown = collector.spans.map(({ name, attributes, status, events }) => ({ name, attributes, status, events }));
+    expect(JSON.stringify([shown, await collector.series()])).not.toContain(KEY);
+    expect(JSON.stringify(shown)).toContain('no ***');
+  });
+});
