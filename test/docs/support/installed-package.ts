@@ -44,6 +44,8 @@ export async function installPackage(): Promise<InstalledPackage> {
   await copyFile(join(ROOT, 'package.json'), join(installed, 'package.json'));
   // Where npm would put its dependencies.
   await symlink(join(ROOT, 'node_modules'), join(installed, 'node_modules'), 'dir');
+  // What a user of the redis door has beside it.
+  for (const name of ['ioredis', 'redis']) await symlink(join(ROOT, 'node_modules', name), join(folder, 'node_modules', name), 'dir');
   await writeFile(join(folder, 'package.json'), '{"type":"module"}');
   return {
     folder,
