@@ -132,7 +132,7 @@ function importsOf(code: string, exported: readonly Exported[]): string {
 
 /** Told apart from fields, names of options and what stands in quotes. */
 function isUsed(name: string, code: string): boolean {
-  return new RegExp(`(?<![.'"\`\\w])${name}\\b(?!['"\`]|\\??:)`).test(code.replace(/\/\/.*$/gm, ''));
+  return new RegExp(`(?<!['"\`\\w]|(?<!\\.\\.)\\.)${name}\\b(?!['"\`]|\\??:)`).test(code.replace(/\/\/.*$/gm, ''));
 }
 
 function isDeclared(name: string, code: string): boolean {
