@@ -27,7 +27,10 @@ import { Transport } from './transport/transport.ts';
  * console.log(data.quantity, status, attempts); // → 12 200 1
  */
 export interface ReplyPromise<T> extends Promise<T> {
-  /** Resolves with the data, the status, the headers and what the call took. */
+  /**
+   * Resolves with the data, the status, the headers and what the call took.
+   * @throws what the promise itself rejects with
+   */
   withResponse(): Promise<Reply<T>>;
 }
 

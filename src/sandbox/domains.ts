@@ -72,7 +72,10 @@ export class Domains {
     return this.#served.has(hostname);
   }
 
-  /** Where a request for this absolute address is sent instead, if its domain redirects. */
+  /**
+   * Where a request for this absolute address is sent instead, if its domain redirects.
+   * @throws TypeError for what is no absolute address
+   */
   redirectOf(address: string): { location: string; status: number } | undefined {
     if (this.#served.size === 0) return undefined;
     const { hostname, protocol, pathname, search } = new URL(address);

@@ -58,9 +58,9 @@ export interface SyncQuota {
  * console.log(stock.get(1)); // → 7
  */
 export interface InventoryClient {
-  /** As the client's. */
+  /** As the client's. @throws whatever it likes: it ends the run */
   streamInventory(options: SyncCallOptions): AsyncIterable<{ petId: PetId; quantity: number }>;
-  /** As the client's. */
+  /** As the client's. @throws whatever it likes: the pet is reported as failed */
   updateInventory(petId: PetId, update: { quantity: number }, options: SyncCallOptions): PromiseLike<unknown>;
   /** Without it, estimates assume the limits of the free plan. */
   readonly quota?: SyncQuota;

@@ -31,7 +31,10 @@ export interface Journal {
    * @throws JournalError where they cannot be kept
    */
   append(lines: readonly string[]): Promise<void>;
-  /** Called when the job ends, whatever its end. A later `read` or `append` opens it again. */
+  /**
+   * Called when the job ends, whatever its end. A later `read` or `append` opens it again.
+   * @throws JournalError where it cannot be closed
+   */
   close?(): Promise<void>;
 }
 

@@ -3,7 +3,7 @@ import { serveSandbox } from 'petstore-inventory/node';
 
 /**
  * Runs the files that it is given, one after the other in this process, and writes what each printed or how it failed. A process
- * for each of a hundred examples would take minutes.
+ * for each would start Node a hundred times.
  */
 const told: { printed: string[]; error?: string }[] = [];
 for (const path of process.argv.slice(2)) told.push(await runExample(path));
