@@ -91,20 +91,14 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    * @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;
-  /**
-   * Extra headers of every request; `Authorization` cannot be set here.
-   * @default none
-   */
+  /** Extra headers of every request; `Authorization` cannot be set here. @default none */
   headers?: Record<string, string> | undefined;
   /**
    * Takes what the client tells, console-like; also `PETSTORE_LOG`, a level from `debug` to `error`, for the console.
    * @default none
    */
   logger?: Logger | undefined;
-  /**
-   * Allows a client in a browser, where every visitor can read the key.
-   * @default false
-   */
+  /** Allows a client in a browser, where every visitor can read the key. @default false */
   dangerouslyAllowBrowser?: boolean | undefined;
 }
 

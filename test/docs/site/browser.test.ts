@@ -1,5 +1,5 @@
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { CHROMIUM_FLAGS, findChromium } from '../../support/chromium.ts';
 import { faintTexts } from './support/faint-texts.ts';
 import { GUIDES, PAGES, serveSite } from './support/site.ts';
@@ -26,7 +26,7 @@ const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch:
 const SYMBOL = 'classes/petstore-inventory.PetStoreClient.html';
 
 /** Opens a page; fails the test that used it if the browser complained or asked anybody else. */
-async function opened(path: string, options: BrowserContextOptions = DESKTOP): Promise<Page> {
+async function opened({ onTestFinished }: TestContext, path: string, options: BrowserContextOptions = DESKTOP): Promise<Page> {
   const context = await browser.newContext(options);
   const page = await context.newPage();
   const complaints: string[] = [];
@@ -51,16 +51,16 @@ async function show(page: Page, path: string): Promise<void> {
   await page.locator('.tsd-navigation a', { hasText: GUIDES[0]?.title ?? '' }).waitFor({ state: 'attached' });
 }
 
-describe.skipIf(isSkipped)('The site in a browser', () => {
-  test('begins with the README, and its menu with the guides in their order', async () => {
-    const page = await opened('index.html');
+describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
+  test('begins with the README, and its menu with the guides in their order', async (context) => {
+    const page = await opened(context, 'index.html');
     expect(await page.locator('.col-content h1').allTextContents()).toEqual(['petstore-inventory']);
     const menu = await page.locator('#tsd-nav-container > li > a').allTextContents();
     expect(menu.slice(0, GUIDES.length)).toEqual(GUIDES.map(({ title }) => title));
   });
 
-  test('leads by its menu to a guide, and from there to another and to a place in it', async () => {
-    const page = await opened('index.html');
+  test('leads by its menu to a guide, and from there to another and to a place in it', async (context) => {
+    const page = await opened(context, 'index.html');
     await page.locator('.tsd-navigation').getByRole('link', { name: 'Getting started', exact: true }).click();
     await page.locator('.col-content').getByRole('link', { name: 'Errors', exact: true }).click();
     await page.getByRole('heading', { level: 1, name: 'Errors' }).waitFor();
@@ -68,8 +68,8 @@ describe.skipIf(isSkipped)('The site in a browser', () => {
     await expect.poll(() => page.url()).toMatch(/errors\.html#ratelimiterror-rate-limit$/);
   });
 
-  test('has no dead link in its menu, which scripts make', async () => {
-    const page = await opened(SYMBOL);
+  test('has no dead link in its menu, which scripts make', async (context) => {
+    const page = await opened(context, SYMBOL);
     const links = await page.locator('.tsd-navigation a').evaluateAll((anchors) => anchors.map((anchor) => anchor.getAttribute('href')));
     const paths = links.map((link) => new URL(link ?? '', page.url()).pathname.slice(1));
     expect(paths.length).toBeGreaterThan(100);
@@ -79,8 +79,8 @@ describe.skipIf(isSkipped)('The site in a browser', () => {
   test.for([
     { text: 'listInventory', option: /listInventory$/, address: /PetStoreClient\.html#listinventory$/, heading: 'listInventory' },
     { text: 'RateLimitError', option: /RateLimitError$/, address: /classes\/.*RateLimitError\.html$/, heading: 'Class RateLimitError' },
-  ])('finds $text and opens it', async ({ text, option, address, heading }) => {
-    const page = await opened('index.html');
+  ])('finds $text and opens it', async ({ text, option, address, heading }, context) => {
+    const page = await opened(context, 'index.html');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('combobox').fill(text);
     await page.locator('#tsd-search-results').getByRole('option').filter({ hasText: option }).first().click();
@@ -88,16 +88,16 @@ describe.skipIf(isSkipped)('The site in a browser', () => {
     expect(await page.getByRole('heading', { name: heading }).first().isVisible()).toBe(true);
   });
 
-  test('finds what only a guide says', async () => {
-    const page = await opened('index.html');
+  test('finds what only a guide says', async (context) => {
+    const page = await opened(context, 'index.html');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('combobox').fill('ENOTFOUND');
     await page.locator('#tsd-search-results').getByRole('option', { name: 'Addresses and domains' }).first().click();
     await page.getByRole('heading', { level: 1, name: 'Addresses and domains' }).waitFor();
   });
 
-  test('fits a phone: no page scrolls sideways, and every picture is shown', async () => {
-    const page = await opened('index.html', PHONE);
+  test('fits a phone: no page scrolls sideways, and every picture is shown', async (context) => {
+    const page = await opened(context, 'index.html', PHONE);
     const seen: { path: string; width: number; pictures: string[] }[] = [];
     for (const path of ['index.html', SYMBOL, 'modules/petstore-inventory.html', ...GUIDES.map((guide) => guide.page)]) {
       await page.goto(`${site.url}${path}`);
@@ -108,16 +108,16 @@ describe.skipIf(isSkipped)('The site in a browser', () => {
     expect(pictures).toEqual(new Set(['petstore.svg', 'limits.svg', 'sandbox.png', 'performance.svg']));
   });
 
-  test('scrolls a wide table and long code within themselves, on a phone', async () => {
-    const page = await opened('documents/performance.html', PHONE);
+  test('scrolls a wide table and long code within themselves, on a phone', async (context) => {
+    const page = await opened(context, 'documents/performance.html', PHONE);
     const hasMore = ({ scrollWidth, clientWidth }: Element) => scrollWidth > clientWidth;
     expect(await page.locator('table').first().evaluate(hasMore)).toBe(true);
     await show(page, 'index.html');
     expect(await page.locator('pre > code').first().evaluate(hasMore)).toBe(true);
   });
 
-  test('opens its menu on a phone, and leads on from there', async () => {
-    const page = await opened('index.html', PHONE);
+  test('opens its menu on a phone, and leads on from there', async (context) => {
+    const page = await opened(context, 'index.html', PHONE);
     const guide = page.locator('.tsd-navigation').getByRole('link', { name: 'Large inventories', exact: true });
     expect(await guide.isVisible()).toBe(false);
     await page.getByRole('link', { name: 'Menu' }).tap();
@@ -125,18 +125,21 @@ describe.skipIf(isSkipped)('The site in a browser', () => {
     await page.getByRole('heading', { level: 1, name: 'Large inventories' }).waitFor();
   });
 
-  test.for(['light', 'dark'] as const)('can be read in %s: every text stands out from its ground by 4.5 to 1', async (colorScheme) => {
-    const page = await opened('index.html', { ...DESKTOP, colorScheme });
-    const faint: string[] = [];
-    for (const path of ['index.html', SYMBOL, 'documents/errors.html', 'documents/performance.html']) {
-      await show(page, path);
-      faint.push(...(await page.evaluate(faintTexts)).map((text) => `${path}: ${text}`));
-    }
-    expect(faint).toEqual([]);
-  });
+  test.for(['light', 'dark'] as const)(
+    'can be read in %s: every text stands out from its ground by 4.5 to 1',
+    async (colorScheme, context) => {
+      const page = await opened(context, 'index.html', { ...DESKTOP, colorScheme });
+      const faint: string[] = [];
+      for (const path of ['index.html', SYMBOL, 'documents/errors.html', 'documents/performance.html']) {
+        await show(page, path);
+        faint.push(...(await page.evaluate(faintTexts)).map((text) => `${path}: ${text}`));
+      }
+      expect(faint).toEqual([]);
+    },
+  );
 
-  test('turns dark and light by its switch, and stays so on the next page', async () => {
-    const page = await opened('index.html', { ...DESKTOP, colorScheme: 'light' });
+  test('turns dark and light by its switch, and stays so on the next page', async (context) => {
+    const page = await opened(context, 'index.html', { ...DESKTOP, colorScheme: 'light' });
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();
     await page.getByText('Settings').click();
