@@ -1,9 +1,5 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import * as core from 'petstore-inventory';
-import * as node from 'petstore-inventory/node';
-import * as redis from 'petstore-inventory/redis';
-import * as sandbox from 'petstore-inventory/sandbox';
 import ts from 'typescript';
 import manifest from '../../../package.json' with { type: 'json' };
 import { ROOT } from './installed-package.ts';
@@ -20,11 +16,11 @@ const GIVEN = {
 /** What an example may use of other packages. */
 const FOREIGN = { Redis: "import { Redis } from 'ioredis';\n", createClient: "import { createClient } from 'redis';\n" };
 
-const VALUES = new Set([core, sandbox, node, redis].flatMap((door) => Object.keys(door)));
-
 /** What a door exports, and where it is declared. */
 interface Exported {
   name: string;
+  /** Whether it exists for the compiler only. */
+  isType: boolean;
   door: string;
   file: string;
 }
@@ -60,12 +56,17 @@ function exportedBy(door: string): Exported[] {
 /** What a file declares for others or passes on. */
 function exportsOf(file: string): Omit<Exported, 'door'>[] {
   return parse(file).statements.flatMap((statement) => {
-    if (isExported(statement)) return declarationsIn(statement).map((declaration) => ({ name: nameOf(declaration), file }));
+    const isType = ts.isInterfaceDeclaration(statement) || ts.isTypeAliasDeclaration(statement);
+    if (isExported(statement)) return declarationsIn(statement).map((declaration) => ({ name: nameOf(declaration), isType, file }));
     if (!ts.isExportDeclaration(statement) || !statement.moduleSpecifier || !ts.isStringLiteral(statement.moduleSpecifier)) return [];
     const passedOn = exportsOf(join(dirname(file), statement.moduleSpecifier.text));
     const { exportClause } = statement;
     if (!exportClause || !ts.isNamedExports(exportClause)) return passedOn;
-    return passedOn.filter(({ name }) => exportClause.elements.some((element) => element.name.text === name));
+    return exportClause.elements.flatMap(({ name, isTypeOnly }) =>
+      passedOn
+        .filter((symbol) => symbol.name === name.text)
+        .map((symbol) => ({ ...symbol, isType: symbol.isType || isTypeOnly || statement.isTypeOnly })),
+    );
   });
 }
 
@@ -122,9 +123,12 @@ function withGiven(example: string): string {
 function importsOf(code: string, exported: readonly Exported[]): string {
   const foreign = Object.entries(FOREIGN).filter(([name]) => isUsed(name, code));
   const used = exported.filter(({ name }) => isUsed(name, code) && !isDeclared(name, code));
-  const doors = Map.groupBy(new Map(used.toReversed().map((symbol) => [symbol.name, symbol])).values(), ({ door }) => door);
+  // Of what two doors export, the first door's; of a type and a value, the value.
+  const chosen = new Map(used.toReversed().map((symbol) => [symbol.name, symbol]));
+  const values = new Set(used.filter(({ isType }) => !isType).map(({ name }) => name));
+  const doors = Map.groupBy(chosen.values(), ({ door }) => door);
   const own = Array.from(doors, ([door, symbols]) => {
-    const names = symbols.map(({ name }) => (VALUES.has(name) ? name : `type ${name}`));
+    const names = symbols.map(({ name }) => (values.has(name) ? name : `type ${name}`));
     return `import { ${names.join(', ')} } from '${door}';\n`;
   });
   return [...foreign.map(([, line]) => line), ...own].join('');
