@@ -22,7 +22,7 @@ export default defineConfig({
         test: {
           name: 'unit',
           include: ['test/**/*.test.ts'],
-          exclude: ['test/fleet/**', 'test/runtimes/**', 'test/consumers/**', 'test/bench/**'],
+          exclude: ['test/fleet/**', 'test/docs/site/**', 'test/runtimes/**', 'test/consumers/**', 'test/bench/**'],
         },
       },
       {

@@ -19,15 +19,27 @@ import { createCredentials } from './transport/credentials.ts';
 import { createHttp } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
 
-/** A promise of the data that can also give the whole reply; it is one request in all. */
+/**
+ * A promise of the data that can also give the whole reply; it is one request in all.
+ *
+ * @example
+ * const updating: ReplyPromise<InventoryItem> = petstore.updateInventory(1, { quantity: 12 });
+ * const { data, status, attempts } = await updating.withResponse();
+ * console.log(data.quantity, status, attempts); // → 12 200 1
+ */
 export interface ReplyPromise<T> extends Promise<T> {
-  /** Resolves with the data, the status, the headers and what the call took. */
+  /**
+   * Resolves with the data, the status, the headers and what the call took.
+   * @throws what the promise itself rejects with
+   */
   withResponse(): Promise<Reply<T>>;
 }
 
 /**
- * The client of the pet store's inventory.
+ * The client of the pet store's inventory. Make one and share it: clients of one process with the same address and key keep to the
+ * limits together.
  *
+ * @typeParam Ids how ids come out, as the option `int64` says
  * @example
  * const petstore = new PetStoreClient({ apiKey, baseUrl, plan: 'pro' });
  * const items = await petstore.listInventory();
@@ -39,7 +51,10 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   readonly #gate: Gate;
   readonly #pipeline: Pipeline;
 
-  /** @throws ConfigurationError that names the option, the rule and the value */
+  /**
+   * Sends nothing. What is left out is read from the `PETSTORE_...` variables, where there are any.
+   * @throws ConfigurationError that names the option, the rule and the value
+   */
   constructor(options: PetStoreClientOptions<Ids> = {}) {
     this.#options = resolveOptions(options);
     const { apiKey, baseUrl, plan, concurrency, share, quotaStore, fetch, logger } = this.#options;
@@ -53,8 +68,11 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   }
 
   /**
-   * Reads the current stock of all pets (specification, listInventory).
+   * Reads the current stock of all pets into one array, at most `maxResponseBytes` of it (specification, listInventory).
    * @throws PetStoreError, or the signal's reason
+   * @example
+   * const items = await petstore.listInventory({ totalTimeoutMs: 60_000 });
+   * console.log(items.length, items[0]?.petId); // → 12 1
    */
   listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<Ids>[]> {
     return this.#send(() => listInventory(this.#options.int64, this.#options.maxResponseBytes), options);
@@ -63,7 +81,11 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   /**
    * Reads the current stock of all pets as it comes, in flat memory, however many there are (specification, listInventory).
    * One request, made when the first item is asked for; leaving the loop early closes the connection.
-   * @throws PetStoreError that tells how many items came before, or the signal's reason
+   * @throws PetStoreError that tells how many items came before, or the signal's reason; while it is read, not by this call
+   * @example
+   * let total = 0;
+   * for await (const { quantity } of petstore.streamInventory()) total += quantity;
+   * console.log(total > 0); // → true
    */
   streamInventory(options?: RequestOptions): InventoryStream<Ids> {
     return new InventoryStream(async (left) =>
@@ -73,8 +95,13 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
 
   /**
    * Sets the stock of one pet (specification, updateInventory). Updates of one pet are sent in the order of their calls.
+   * @param petId an int64; beyond ±(2^53−1) a `bigint`
+   * @param update the new stock count, a safe integer; the service has bounds of its own
    * @experimental The service may still change the shape of this request.
    * @throws InvalidArgumentError before anything is sent; PetStoreError with `outcome`, or the signal's reason
+   * @example
+   * const item = await petstore.updateInventory(1, { quantity: 12 });
+   * console.log(item.quantity); // → 12
    */
   updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<Ids>> {
     return this.#send(() => updateInventory(petId, update, this.#options.int64), options);
@@ -85,17 +112,32 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
     return this.#options.baseUrl;
   }
 
-  /** What is known of the key's quota now. */
+  /**
+   * What is known of the key's quota now; asks nobody.
+   * @example
+   * await petstore.listInventory();
+   * console.log(petstore.quota.minute.limit, petstore.quota.closedUntil); // → 1000 undefined
+   */
   get quota(): Quota {
     return this.#gate.quota;
   }
 
-  /** Calls `listener` at every event of this name. Gives a function that ends this. What a listener throws harms no call. */
+  /**
+   * Calls `listener` at every event of this name. Gives a function that ends this. What a listener throws harms no call.
+   * @throws InvalidArgumentError for a name that no event has, or a listener that is no function
+   * @example
+   * petstore.on('retry', ({ operation, delayMs }) => console.log(`${operation} again in ${delayMs} ms`));
+   */
   on<Name extends keyof ClientEvents>(name: Name, listener: (event: ClientEvents[Name]) => void): () => void {
     return this.#emitter.on(name, listener);
   }
 
-  /** Ends what the client started: calls that are under way, and later ones, reject with an AbortError. */
+  /**
+   * Ends what the client started: calls that are under way, and later ones, reject with an AbortError.
+   * @example
+   * petstore.close();
+   * console.log(await petstore.listInventory().catch(({ name }) => name)); // → AbortError
+   */
   close(): void {
     this.#pipeline.close(new DOMException('The client was closed', 'AbortError'));
   }

@@ -3,16 +3,36 @@ import type { PetId } from './contract/models.ts';
 /** Recognises errors of every copy of the package, also where `instanceof` cannot. */
 const BRAND = Symbol.for('petstore-inventory.error');
 
-/** The methods that ask the service. */
+/**
+ * The methods that ask the service.
+ *
+ * @example
+ * const asked: OperationName[] = [];
+ * petstore.on('request', ({ operation }) => asked.push(operation));
+ * await petstore.listInventory();
+ * console.log(asked); // → [ 'listInventory' ]
+ */
 export type OperationName = 'listInventory' | 'updateInventory' | 'streamInventory';
 
 /**
  * Whether an update was applied, over all its attempts: nothing left, every attempt was refused, or one may have arrived
- * without an answer that settles it.
+ * without an answer that settles it. After `unknown`, set the quantity again.
+ *
+ * @example
+ * sandbox.faults.add({ fail: 'lost' }); // the change is applied, its answer gets lost
+ * const error = await petstore.updateInventory(1, { quantity: 7 }, { maxRetries: 0 }).catch((thrown) => thrown);
+ * const outcome: UpdateOutcome = error.outcome;
+ * console.log(outcome); // → unknown
  */
 export type UpdateOutcome = 'not-sent' | 'rejected' | 'unknown';
 
-/** What X-RateLimit-* said last (specification, Limits). */
+/**
+ * What X-RateLimit-* said last (specification, Limits).
+ *
+ * @example
+ * const { rateLimit } = await petstore.listInventory().withResponse();
+ * console.log(rateLimit?.limit, rateLimit?.remaining); // → 1000 999
+ */
 export interface RateLimit {
   /** The limit in force, in requests. */
   limit: number;
@@ -22,23 +42,50 @@ export interface RateLimit {
   resetAt: Date;
 }
 
-/** What is known of a failure besides its message. */
+/**
+ * What is known of a failure besides its message: the fields of {@link PetStoreError}, for tests that make errors of their own.
+ *
+ * @example
+ * const error = new RateLimitError('Cannot list the inventory', { retryAt: new Date('2026-11-22') });
+ * console.log(error.retryAt?.getUTCDate(), error.attempts); // → 22 0
+ */
 export interface FailureDetails {
+  /** The method that was called. */
   operation?: OperationName | undefined;
+  /** The pet of an update, as it was given. */
   petId?: PetId | undefined;
-  /** Requests that were sent for this call. */
+  /**
+   * Requests that were sent for this call.
+   * @default 0
+   */
   attempts?: number | undefined;
+  /** For updates: whether the change was applied. */
   outcome?: UpdateOutcome | undefined;
+  /** The HTTP status. */
   status?: number | undefined;
+  /** The service's or the system's code. */
   code?: string | undefined;
+  /** The earliest instant at which the same call may be sent. */
   retryAt?: Date | undefined;
+  /** What the answer's Retry-After said, in milliseconds. */
   retryAfterMs?: number | undefined;
+  /** What the answer's X-RateLimit-* said. */
   rateLimit?: RateLimit | undefined;
+  /** The beginning of a body that was no Error body. */
   bodyText?: string | undefined;
+  /** The error below. */
   cause?: unknown;
 }
 
-/** The base of everything that this package throws, abort aside: an aborted call rejects with `signal.reason`. */
+/**
+ * The base of everything that a call can throw, abort aside: an aborted call rejects with `signal.reason`.
+ *
+ * No field holds the key, a request or headers. Text of the service is cut to 4 KiB and freed of control characters.
+ *
+ * @example
+ * const error = await petstore.updateInventory(999, { quantity: 1 }).catch((thrown) => thrown);
+ * console.log(error instanceof PetStoreError, error.kind, error.outcome); // → true not-found rejected
+ */
 export abstract class PetStoreError extends Error {
   /** Which class it is: decide by this. */
   abstract readonly kind: string;
@@ -46,7 +93,9 @@ export abstract class PetStoreError extends Error {
   readonly code: string | undefined;
   /** The HTTP status; undefined where no answer came. */
   readonly status: number | undefined;
+  /** The method that was called; undefined for what a constructor throws. */
   readonly operation: OperationName | undefined;
+  /** The pet of an update, as it was given. */
   readonly petId: PetId | undefined;
   /** Requests that were sent for this call. */
   readonly attempts: number;
@@ -54,12 +103,14 @@ export abstract class PetStoreError extends Error {
   readonly retryAt: Date | undefined;
   /** What the answer's Retry-After said, in milliseconds. */
   readonly retryAfterMs: number | undefined;
+  /** What the answer's X-RateLimit-* said; undefined where it had none that make sense. */
   readonly rateLimit: RateLimit | undefined;
   /** The first 1 KiB of a failure's body that was no Error body. */
   readonly bodyText: string | undefined;
   /** For updates: whether the change was applied. */
   readonly outcome: UpdateOutcome | undefined;
 
+  /** Made by the client; by you in tests. */
   constructor(message: string, details: FailureDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = details.code;
@@ -92,46 +143,101 @@ export abstract class PetStoreError extends Error {
   }
 }
 
-/** 400: the body of an update is missing required fields or contains invalid values (specification, Errors). */
+/**
+ * 400: the body of an update is missing required fields or contains invalid values (specification, Errors). Not retried.
+ *
+ * @example
+ * sandbox.faults.add({ status: 400 });
+ * const error = await petstore.updateInventory(1, { quantity: -1 }).catch((thrown) => thrown);
+ * console.log(error instanceof BadRequestError, error.status, error.outcome); // → true 400 rejected
+ */
 export class BadRequestError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'BadRequestError';
+  /** Decide by this. */
   readonly kind = 'bad-request';
 }
 
-/** 401: the key is missing or invalid, or banned for a while (specification, Authentication). */
+/**
+ * 401: the key is missing or invalid, or banned for a while (specification, Authentication). Not retried.
+ *
+ * @example
+ * sandbox.revokeKey(sandbox.keys.business);
+ * const error = await petstore.listInventory().catch((thrown) => thrown);
+ * console.log(error instanceof AuthenticationError, error.status); // → true 401
+ */
 export class AuthenticationError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'AuthenticationError';
+  /** Decide by this. */
   readonly kind = 'authentication';
 }
 
-/** 404: there is no such pet (specification, Errors). */
+/**
+ * 404: there is no such pet (specification, Errors). Not retried. A `baseUrl` that leads elsewhere answers 404 as well.
+ *
+ * @example
+ * const error = await petstore.updateInventory(999, { quantity: 1 }).catch((thrown) => thrown);
+ * console.log(error instanceof NotFoundError, error.petId); // → true 999
+ */
 export class NotFoundError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'NotFoundError';
+  /** Decide by this. */
   readonly kind = 'not-found';
 }
 
 /**
  * A 429 that was left after the retries (`status` 429), or a wait for quota known to exceed `maxWaitMs`: then nothing was sent
- * and `status` is undefined. `retryAt` says when quota is there again.
+ * and `status` is undefined. `retryAt` says when quota is there again (specification, Limits).
+ *
+ * @example
+ * sandbox.faults.add({ times: 1, status: 429, headers: { 'retry-after': '3600' } });
+ * const error = await petstore.listInventory({ maxWaitMs: 1_000 }).catch((thrown) => thrown);
+ * console.log(error instanceof RateLimitError, error.status, error.retryAfterMs); // → true 429 3600000
+ * const next = await petstore.listInventory({ maxWaitMs: 1_000 }).catch((thrown) => thrown);
+ * console.log(next.status, next.attempts, next.retryAt > new Date()); // → undefined 0 true
  */
 export class RateLimitError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'RateLimitError';
+  /** Decide by this. */
   readonly kind = 'rate-limit';
 }
 
-/** A 5xx that was left after the retries, or an outage that outlasted `maxWaitMs`. */
+/**
+ * A 5xx that was left after the retries, or an outage that outlasted `maxWaitMs`. 501 and 505 are not retried (RFC 9110 section 15.6).
+ *
+ * @example
+ * sandbox.faults.add({ status: 503 });
+ * const error = await petstore.updateInventory(1, { quantity: 5 }, { maxRetries: 0 }).catch((thrown) => thrown);
+ * console.log(error instanceof ServerError, error.status, error.outcome); // → true 503 unknown
+ */
 export class ServerError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'ServerError';
+  /** Decide by this. */
   readonly kind = 'server';
 }
 
-/** Any other status outside 2xx. A redirect is never followed. */
+/**
+ * Any other status outside 2xx. A redirect is never followed, since the key must not travel to another address. 408 and 425 are
+ * retried (RFC 9110 section 15.5.9, RFC 8470 section 5.2), the others are not.
+ *
+ * @example
+ * sandbox.faults.add({ status: 301, headers: { location: 'https://new.example/v1/inventory' } });
+ * const error = await petstore.listInventory().catch((thrown) => thrown);
+ * console.log(error instanceof UnexpectedStatusError, error.location); // → true https://new.example/v1/inventory
+ */
 export class UnexpectedStatusError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'UnexpectedStatusError';
+  /** Decide by this. */
   readonly kind = 'unexpected-status';
   /** Where a redirect points, without credentials and query. */
   readonly location: string | undefined;
 
+  /** Made by the client; by you in tests. */
   constructor(message: string, details: FailureDetails & { location?: string | undefined } = {}) {
     super(message, details);
     this.location = details.location;
@@ -139,36 +245,83 @@ export class UnexpectedStatusError extends PetStoreError {
   }
 }
 
-/** No answer, or a broken one, left after the retries. */
+/**
+ * No answer, or a broken one, left after the retries. `code` is the innermost cause's, such as `ECONNREFUSED`. An error of a
+ * certificate is not retried.
+ *
+ * @example
+ * sandbox.faults.add({ fail: 'reset' });
+ * const error = await petstore.listInventory({ maxRetries: 0 }).catch((thrown) => thrown);
+ * console.log(error instanceof ConnectionError, error.code); // → true ECONNRESET
+ */
 export class ConnectionError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'ConnectionError';
+  /** Decide by this. */
   readonly kind = 'connection';
 }
 
-/** `attemptTimeoutMs` ran out on the last attempt, or `totalTimeoutMs` did. */
+/**
+ * `attemptTimeoutMs` ran out on the last attempt, or `totalTimeoutMs` did.
+ *
+ * @example
+ * sandbox.faults.add({ fail: 'stall' });
+ * const error = await petstore.listInventory({ attemptTimeoutMs: 20, maxRetries: 0 }).catch((thrown) => thrown);
+ * console.log(error instanceof TimeoutError, error.attempts); // → true 1
+ */
 export class TimeoutError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'TimeoutError';
+  /** Decide by this. */
   readonly kind = 'timeout';
 }
 
-/** What is wrong with one place of an answer. */
+/**
+ * What is wrong with one place of an answer.
+ *
+ * @example
+ * sandbox.inventory.set(2n ** 53n, { quantity: 3 });
+ * const error = await petstore.listInventory().catch((thrown) => thrown);
+ * const [first]: Problem[] = error.problems;
+ * console.log(first?.path); // → [12].petId
+ */
 export interface Problem {
   /** Such as `[0].petId`; empty for the whole document. */
   path: string;
+  /** What is wrong, without the value of the place. */
   message: string;
 }
 
-/** Why an answer could not be used: its text, its fields, another pet than the one that was updated, or its size. */
+/**
+ * Why an answer could not be used: its text, its fields, another pet than the one that was updated, or its size.
+ *
+ * @example
+ * sandbox.faults.add({ fail: 'malformed' });
+ * const error = await petstore.listInventory().catch((thrown) => thrown);
+ * const reason: InvalidResponseReason = error.reason;
+ * console.log(reason); // → invalid-json
+ */
 export type InvalidResponseReason = 'invalid-json' | 'invalid-utf8' | 'schema' | 'mismatch' | 'too-large';
 
-/** A 2xx answer whose body does not match the specification, or is too large. Never retried: the same bytes would come again. */
+/**
+ * A 2xx answer whose body does not match the specification, or is too large. Never retried: the same bytes would come again.
+ *
+ * @example
+ * sandbox.inventory.set(2n ** 53n, { quantity: 3 }); // no `number` holds this id: `int64: 'bigint'` does
+ * const error = await petstore.listInventory().catch((thrown) => thrown);
+ * console.log(error instanceof InvalidResponseError, error.reason); // → true schema
+ */
 export class InvalidResponseError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'InvalidResponseError';
+  /** Decide by this. */
   readonly kind = 'invalid-response';
+  /** Why the answer could not be used. */
   readonly reason: InvalidResponseReason;
   /** The first ten problems. */
   readonly problems: readonly Problem[];
 
+  /** Made by the client; by you in tests. */
   constructor(message: string, details: FailureDetails & { reason: InvalidResponseReason; problems?: readonly Problem[] }) {
     super(message, details);
     this.reason = details.reason;
@@ -176,33 +329,70 @@ export class InvalidResponseError extends PetStoreError {
   }
 }
 
-/** Bad arguments: nothing was sent. */
+/**
+ * Bad arguments: nothing was sent.
+ *
+ * @example
+ * const error = await petstore.updateInventory(1, { quantity: 1.5 }).catch((thrown) => thrown);
+ * console.log(error instanceof InvalidArgumentError, error.argument, error.outcome); // → true quantity not-sent
+ */
 export class InvalidArgumentError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'InvalidArgumentError';
+  /** Decide by this. */
   readonly kind = 'invalid-argument';
   /** The name of the argument. */
   readonly argument: string;
 
+  /** Made by the client; by you in tests. */
   constructor(message: string, details: FailureDetails & { argument: string }) {
     super(message, details);
     this.argument = details.argument;
   }
 }
 
-/** A bad option: thrown by the constructor; a bad option of one call rejects that call. */
+/**
+ * A bad option: thrown by the constructor; a bad option of one call rejects that call. The message tells the rule and the value, never
+ * the key.
+ *
+ * @example
+ * try {
+ *   new PetStoreClient({ apiKey, baseUrl, maxRetries: -1 });
+ * } catch (error) {
+ *   console.log(error instanceof ConfigurationError && error.option); // → maxRetries
+ * }
+ */
 export class ConfigurationError extends PetStoreError {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'ConfigurationError';
+  /** Decide by this. */
   readonly kind = 'configuration';
   /** The name of the option. */
   readonly option: string;
 
+  /** Made by the client; by you in tests. */
   constructor(message: string, details: FailureDetails & { option: string }) {
     super(message, details);
     this.option = details.option;
   }
 }
 
-/** Every class of failure, so that `switch (error.kind)` narrows. */
+/**
+ * Every class of failure, so that `switch (error.kind)` narrows.
+ *
+ * @example
+ * function advise(failure: PetStoreFailure): string {
+ *   switch (failure.kind) {
+ *     case 'rate-limit':
+ *       return `not before ${failure.retryAt?.toISOString()}`;
+ *     case 'configuration':
+ *       return `look at ${failure.option}`;
+ *     default:
+ *       return failure.message;
+ *   }
+ * }
+ * console.log(advise(new ConfigurationError('Cannot make a client', { option: 'apiKey' }))); // → look at apiKey
+ */
 export type PetStoreFailure =
   | BadRequestError
   | AuthenticationError
@@ -216,7 +406,17 @@ export type PetStoreFailure =
   | InvalidArgumentError
   | ConfigurationError;
 
-/** Tells whether something thrown comes from this package, whichever copy of it. */
+/**
+ * Tells whether something thrown comes from this package, whichever copy of it. Never throws.
+ *
+ * @example
+ * try {
+ *   await petstore.updateInventory(999, { quantity: 1 });
+ * } catch (error) {
+ *   if (!isPetStoreError(error)) throw error;
+ *   console.log(error.kind, error.status); // → not-found 404
+ * }
+ */
 export function isPetStoreError(error: unknown): error is PetStoreFailure {
   return typeof error === 'object' && error !== null && BRAND in error;
 }

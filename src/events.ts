@@ -1,20 +1,44 @@
 import type { PetId } from './contract/models.ts';
 import { InvalidArgumentError, type OperationName, type PetStoreError, type RateLimit, type UpdateOutcome } from './errors.ts';
 
-/** What every event tells: which call it is about. */
+/**
+ * What every event tells: which call it is about.
+ *
+ * @example
+ * const tell = ({ callId, operation, petId, attempt }: CallEvent) => console.log(callId, operation, petId, attempt);
+ * petstore.on('request', tell);
+ * await petstore.updateInventory(1, { quantity: 12 }); // → 1 updateInventory 1 1
+ */
 export interface CallEvent {
   /** Counts the calls of one client, from 1. */
   callId: number;
+  /** The method that was called. */
   operation: OperationName;
+  /** The pet of an update, as it was given; left out for a list. */
   petId?: PetId;
   /** The attempt that is under way, from 1; 0 before the first. */
   attempt: number;
 }
 
-/** Why a call waits: for a window's turn, behind a 429, behind an outage, for requests in flight, or for an earlier update of its pet. */
+/**
+ * Why a call waits: for a window's turn, behind a 429, behind an outage, for requests in flight, or for an earlier update of its pet.
+ *
+ * @example
+ * const reasons = new Set<WaitReason>();
+ * petstore.on('wait', ({ reason }) => reasons.add(reason));
+ * await Promise.all([petstore.updateInventory(1, { quantity: 4 }), petstore.updateInventory(1, { quantity: 5 })]);
+ * console.log(reasons); // → Set(1) { 'order' }
+ */
 export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'order';
 
-/** The events of a client and what their listeners get. */
+/**
+ * The events of a client and what their listeners get, each with the fields of {@link CallEvent}. Times are milliseconds.
+ *
+ * @example
+ * const stop = petstore.on('settled', ({ operation, outcome, ms }) => console.log(operation, outcome, ms >= 0));
+ * await petstore.listInventory(); // → listInventory succeeded true
+ * stop();
+ */
 export interface ClientEvents {
   /** A call begins; told in the turn of whoever made it, before anything else of the call. */
   started: CallEvent;
@@ -41,7 +65,16 @@ export interface ClientEvents {
   unknownStatus: CallEvent & { status: string };
 }
 
-/** Takes what is to be told, console-like. */
+/**
+ * Takes what is to be told, console-like; `console` itself is one. The key is in no line.
+ *
+ * @example
+ * const lines: string[] = [];
+ * const write = (message: string) => lines.push(message);
+ * const logger: Logger = { debug: write, info: write, warn: write, error: write };
+ * await new PetStoreClient({ apiKey, baseUrl, logger }).listInventory();
+ * console.log(lines[0]); // → petstore-inventory: request callId=1 operation=listInventory attempt=1 method=GET path=/inventory
+ */
 export interface Logger {
   /** Every beginning, request, answer, wait and end of a call. */
   debug(message: string): void;

@@ -1,6 +1,15 @@
 /**
  * A typed client for the pet store's inventory service.
- * @module index
+ *
+ * In the examples of all pages `sandbox` is a sandbox and `petstore` a client of it, so that each runs without a key:
+ *
+ * ```ts
+ * const sandbox = createSandbox();
+ * const petstore = new PetStoreClient({ apiKey: sandbox.keys.business, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+ * ```
+ *
+ * Where one says `apiKey` and `baseUrl`, they are yours.
+ * @module petstore-inventory
  */
 export { PetStoreClient, type ReplyPromise } from './client.ts';
 export { API_VERSION } from './contract/http.ts';

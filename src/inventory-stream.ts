@@ -5,7 +5,16 @@ import type { ItemBatches } from './operations/stream-inventory.ts';
 /** Sends the request and gives the beginning of its answer, unless the reader leaves before. */
 type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids>>;
 
-/** The stock of all pets, item by item, in flat memory; one request, made when the first item is asked for. */
+/**
+ * The stock of all pets, item by item, in flat memory; one request, made when the first item is asked for. It is read once.
+ *
+ * @example
+ * for await (const { petId, status } of petstore.streamInventory()) {
+ *   if (status !== 'sold') continue;
+ *   console.log(petId); // → 3
+ *   break; // closes the connection
+ * }
+ */
 export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncIterable<InventoryItem<Ids>> {
   readonly #open: Opening<Ids>;
   #isTaken = false;
@@ -15,12 +24,22 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
     this.#open = open;
   }
 
-  /** Gives the items one by one. @throws InvalidArgumentError at the second iteration */
+  /**
+   * Gives the items one by one.
+   * @throws InvalidArgumentError at the second iteration; while it is read PetStoreError, or the signal's reason
+   */
   [Symbol.asyncIterator](): AsyncIterableIterator<InventoryItem<Ids>> {
     return new Items(this.#take());
   }
 
-  /** Gives the items in arrays as they come, which costs less than one by one. @throws InvalidArgumentError at the second iteration */
+  /**
+   * Gives the items in arrays as they come, which costs less than one by one. How many are in an array is up to the network.
+   * @throws InvalidArgumentError at the second iteration; while it is read PetStoreError, or the signal's reason
+   * @example
+   * let count = 0;
+   * for await (const items of petstore.streamInventory().batches()) count += items.length;
+   * console.log(count); // → 12
+   */
   batches(): AsyncIterableIterator<InventoryItem<Ids>[]> {
     return this.#take();
   }

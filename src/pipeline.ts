@@ -10,10 +10,19 @@ import { retry } from './retry/retry.ts';
 import { publicRateLimit } from './transport/status-failure.ts';
 import type { Admission, Transport } from './transport/transport.ts';
 
-/** What the service answered, and what it took. */
+/**
+ * What the service answered, and what it took.
+ *
+ * @example
+ * const reply: Reply<InventoryItem[]> = await petstore.listInventory().withResponse();
+ * console.log(reply.status, reply.headers.get('content-type'), reply.attempts); // → 200 application/json 1
+ */
 export interface Reply<T> {
+  /** What the method gives without `withResponse`. */
   data: T;
+  /** The HTTP status, 200 to 299. */
   status: number;
+  /** The headers of the answer. */
   headers: Headers;
   /** What X-RateLimit-* said; undefined where the answer had none that make sense. */
   rateLimit?: RateLimit;

@@ -39,7 +39,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 };
 
 /** Files that may be longer, each with its reason. */
-const LONG_FILES: Record<string, string> = {};
+const LONG_FILES: Record<string, string> = {
+  'errors.ts': 'eleven classes, each with the comment and the example that its page shows; 150 lines are code',
+};
 
 /** Imports as `from -> to`, of the files of which `concerns` holds. */
 function importsWhere(concerns: (from: string, to: string) => boolean): string[] {

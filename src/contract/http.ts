@@ -1,4 +1,9 @@
-/** The version of the interface description (specification, Versioning). */
+/**
+ * The version of the interface description (specification, Versioning).
+ *
+ * @example
+ * console.log(API_VERSION); // → 1.0.0
+ */
 export const API_VERSION = '1.0.0';
 
 /** The segment in which every address of the service ends (specification, Versioning). */

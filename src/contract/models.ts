@@ -8,6 +8,9 @@ const MAX_INT64 = 2n ** 63n - 1n;
  * The ID of a pet: an int64 (specification, InventoryItem).
  *
  * A `number` beyond ±(2^53−1) may have been rounded before it got here, so it is refused; write such an ID as a `bigint`.
+ *
+ * @example
+ * console.log(PetId.safeParse(2n ** 53n).success, PetId.safeParse(2 ** 53).success); // → true false
  */
 export const PetId = z.union([
   z.number().check(z.refine(Number.isSafeInteger, 'must be a safe integer; write a larger id as a bigint')),
@@ -15,18 +18,36 @@ export const PetId = z.union([
 ]);
 export type PetId = z.infer<typeof PetId>;
 
-/** The states of an inventory entry that the specification names (specification, PetStatus). */
+/**
+ * The states of an inventory entry that the specification names (specification, PetStatus).
+ *
+ * @example
+ * console.log(PetStatus.options); // → [ 'available', 'pending', 'sold' ]
+ */
 export const PetStatus = z.enum(['available', 'pending', 'sold']);
 export type PetStatus = z.infer<typeof PetStatus>;
 
 const knownStatuses: ReadonlySet<string> = new Set(PetStatus.options);
 
-/** Tells whether a status is one that the specification names; the service may add others. */
+/**
+ * Tells whether a status is one that the specification names (specification, PetStatus); the service may add others. Never throws.
+ *
+ * @example
+ * const items = await petstore.listInventory();
+ * console.log(items.every(({ status }) => isPetStatus(status)), isPetStatus('lost')); // → true false
+ */
 export function isPetStatus(status: string): status is PetStatus {
   return knownStatuses.has(status);
 }
 
-/** How ids come out of the client: as `number`, or exact as `bigint`. */
+/**
+ * How ids come out of the client: as `number`, or exact as `bigint` (specification, InventoryItem: a petId is an int64).
+ *
+ * @example
+ * const ids: Int64 = 'bigint';
+ * const [first] = await new PetStoreClient({ apiKey, baseUrl, int64: ids }).listInventory();
+ * console.log(first?.petId); // → 1n
+ */
 export type Int64 = 'number' | 'bigint';
 
 const Quantity = z.number().check(z.refine(Number.isSafeInteger, 'must be a safe integer'));
@@ -34,23 +55,42 @@ const Quantity = z.number().check(z.refine(Number.isSafeInteger, 'must be a safe
 /**
  * The stock of one pet (specification, InventoryItem).
  *
- * `status` is open: a value that the service adds tomorrow is passed on as it is.
+ * `status` is open: a value that the service adds tomorrow is passed on as it is. `quantity` is a safe integer.
+ *
+ * @example
+ * console.log(InventoryItem.parse({ petId: 1, quantity: 3, status: 'sold', note: 'dropped' })); // → { petId: 1, quantity: 3, status: 'sold' }
  */
 export const InventoryItem = z.object({ petId: PetId, quantity: Quantity, status: z.string() });
-/** The stock of one pet, with its id as the client's `int64` says. */
+/**
+ * The stock of one pet, with its id as the client's `int64` says (specification, InventoryItem).
+ *
+ * @example
+ * const item: InventoryItem<'bigint'> = { petId: 9007199254740993n, quantity: 3, status: 'available' };
+ */
 export interface InventoryItem<Ids extends Int64 = 'number'> {
-  /** The animal that the entry tracks. */
+  /** The animal that the entry tracks: an int64, never rounded. */
   petId: Ids extends 'bigint' ? bigint : number;
-  /** Current stock count. */
+  /** Current stock count: a safe integer. */
   quantity: number;
   /** One of {@link PetStatus}, or one that the service added. */
   status: PetStatus | (string & {});
 }
 
-/** The body of an update: the new stock count (specification, InventoryUpdate). */
+/**
+ * The body of an update: the new stock count, a safe integer (specification, InventoryUpdate).
+ *
+ * @example
+ * console.log(InventoryUpdate.safeParse({ quantity: 1.5 }).success); // → false
+ */
 export const InventoryUpdate = z.object({ quantity: Quantity });
 export type InventoryUpdate = z.infer<typeof InventoryUpdate>;
 
-/** The body of every error answer (specification, Error). */
+/**
+ * The body of every error answer (specification, Error).
+ *
+ * @example
+ * const body = ErrorBody.parse({ code: 'pet_missing', message: 'There is no pet 999', status: 404 });
+ * console.log(body.code); // → pet_missing
+ */
 export const ErrorBody = z.object({ code: z.string(), message: z.string(), status: z.int() });
 export type ErrorBody = z.infer<typeof ErrorBody>;

@@ -13,9 +13,9 @@ import { journalLines } from './journal-lines.ts';
  * @param path Made by the first `append` if missing; its folder has to exist. Name it after the job, such as `restock-2026-11-21.journal`.
  * @throws JournalError from `read` and `append`; what the file holds is left as it is.
  * @example
- * const petstore = new PetStoreClient({ apiKey, baseUrl });
  * const journal = fileJournal(`night-${new Date().toISOString().slice(0, 10)}.journal`);
  * const report = await syncInventory(petstore, [{ petId: 1, adjust: 5 }], { journal });
+ * console.log(report.updated); // → 1
  */
 export function fileJournal(path: string): Journal {
   return new FileJournal(path);

@@ -13,6 +13,9 @@ import { QuotaFile } from './quota-file.ts';
  *
  * @param path its folder has to exist
  * @throws ConfigurationError that says what to do, where the file cannot be written or is another program's
+ * @example
+ * const client = new PetStoreClient({ apiKey, baseUrl, plan: 'business', quotaStore: fileQuotaStore('quota.db') });
+ * const items = await client.listInventory();
  */
 export function fileQuotaStore(path: string): QuotaStore {
   if (typeof path !== 'string' || path === '') throw badOption('path', 'the path of a file', { shown: path });

@@ -1,3 +1,7 @@
+/**
+ * What needs Node: journals and quotas in files, and the sandbox on a port.
+ * @module petstore-inventory/node
+ */
 export type { HeardWindow, LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 export { fileJournal } from './file-journal.ts';
 export { fileQuotaStore } from './file-quota-store.ts';

@@ -14,7 +14,7 @@ import { openStock } from './serve-stock.ts';
 
 /** Where a sandbox is served, and where its stock is kept. */
 interface ServeOptions {
-  /** 0 takes a free one. @default 0 */
+  /** The port to listen on; 0 takes a free one. @default 0 */
   port?: number;
   /** The address to listen on; anything but a loopback address opens the sandbox to the network. @default '127.0.0.1' */
   hostname?: string;
@@ -22,9 +22,25 @@ interface ServeOptions {
   db?: string;
 }
 
+/**
+ * How a sandbox is set up and where it is served; every option may be left out.
+ *
+ * @example
+ * const options: ServeSandboxOptions = { port: 0, pets: 100, latency: 20 };
+ * await using served = await serveSandbox(options);
+ */
 export interface ServeSandboxOptions<Plans extends string = string> extends SandboxOptions<Plans>, ServeOptions {}
 
-/** A sandbox on a port. */
+/**
+ * A sandbox on a port.
+ *
+ * @example
+ * const served: ServedSandbox = await serveSandbox();
+ * const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url });
+ * await client.updateInventory(1, { quantity: 12 });
+ * console.log(served.sandbox.inventory.get(1)?.quantity); // → 12
+ * await served.close();
+ */
 export interface ServedSandbox<Plans extends string = never> extends AsyncDisposable {
   /** The address of production, ending in /v1: give it to a client as `baseUrl`. */
   readonly url: string;
@@ -32,6 +48,7 @@ export interface ServedSandbox<Plans extends string = never> extends AsyncDispos
   readonly stagingUrl: string;
   /** The page that shows what happens, for a browser. */
   readonly pageUrl: string;
+  /** One key for every plan. */
   readonly keys: Sandbox<Plans>['keys'];
   /** The sandbox behind the port: its inventory, requests, clock, faults, report. */
   readonly sandbox: Sandbox<Plans>;

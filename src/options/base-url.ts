@@ -3,10 +3,23 @@ import { ConfigurationError } from '../errors.ts';
 import { readVariable } from './environment.ts';
 import { badOption, showValue } from './rules.ts';
 
-/** The two places where the service is reachable (specification, What the service does). */
+/**
+ * The two places where the service is reachable (specification, What the service does).
+ *
+ * @example
+ * const environment: Environment = 'staging';
+ * const client = new PetStoreClient({ apiKey, baseUrl: { staging: sandbox.staging.baseUrl }, environment });
+ */
 export type Environment = 'production' | 'staging';
 
-/** One address (production's, or simply the address), or one for each environment. */
+/**
+ * One address (production's, or simply the address), or one for each environment. Each is https, or http to loopback, and ends in the
+ * segment `/v1` (specification, Versioning).
+ *
+ * @example
+ * const addresses: BaseUrl = { production: 'https://shop.example/v1', staging: 'https://staging.shop.example/v1' };
+ * console.log(new PetStoreClient({ apiKey, baseUrl: addresses }).baseUrl); // → https://shop.example/v1
+ */
 export type BaseUrl = string | URL | { production?: string | URL | undefined; staging?: string | URL | undefined };
 
 const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_BASE_URL' } as const;

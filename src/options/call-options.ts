@@ -1,24 +1,48 @@
 import { ConfigurationError } from '../errors.ts';
 import { badOption, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
-/** Options of one call; what is left out is as the client has it. */
+/**
+ * Options of one call; what is left out is as the client has it. A bad one rejects the call with a `ConfigurationError`.
+ *
+ * @example
+ * const patient: RequestOptions = { totalTimeoutMs: 600_000, maxWaitMs: 600_000, priority: 'low' };
+ * const items = await petstore.listInventory(patient);
+ */
 export interface RequestOptions {
-  /** Ends the call within milliseconds, wherever it is; it then rejects with `signal.reason`. */
+  /**
+   * Ends the call within milliseconds, wherever it is; it then rejects with `signal.reason`.
+   * @default none
+   */
   signal?: AbortSignal | undefined;
-  /** As the client's `attemptTimeoutMs`. */
+  /**
+   * Milliseconds for one attempt.
+   * @default as the client has it
+   */
   attemptTimeoutMs?: number | undefined;
-  /** As the client's `totalTimeoutMs`. */
+  /**
+   * Milliseconds for the whole call, waiting included.
+   * @default as the client has it
+   */
   totalTimeoutMs?: number | undefined;
-  /** As the client's `maxRetries`. */
+  /**
+   * Retries after the first attempt.
+   * @default as the client has it
+   */
   maxRetries?: number | undefined;
-  /** As the client's `maxWaitMs`. */
+  /**
+   * Milliseconds that the call waits at most until the gate opens again.
+   * @default as the client has it
+   */
   maxWaitMs?: number | undefined;
   /**
    * Low calls let every waiting normal call pass.
    * @default 'normal'
    */
   priority?: 'normal' | 'low' | undefined;
-  /** Extra headers of this call's requests; they win over the client's. */
+  /**
+   * Extra headers of this call's requests; they win over the client's.
+   * @default none
+   */
   headers?: Record<string, string> | undefined;
 }
 

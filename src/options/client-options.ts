@@ -8,10 +8,23 @@ import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-opti
 import { isBrowser, readVariable } from './environment.ts';
 import { badOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
-/** Gives the key when an attempt is about to be sent. */
+/**
+ * Gives the key when an attempt is about to be sent: visible ASCII (RFC 6750 section 2.1). What it throws rejects the call with a
+ * `ConfigurationError`.
+ *
+ * @example
+ * const source: ApiKeySource = async () => process.env.PETSTORE_API_KEY ?? '';
+ * const items = await new PetStoreClient({ apiKey: source, baseUrl }).listInventory();
+ */
 export type ApiKeySource = () => string | Promise<string>;
 
-/** Options of a client. An option wins over its variable; an empty variable counts as unset. */
+/**
+ * Options of a client. An option wins over its variable; an empty variable counts as unset.
+ *
+ * @example
+ * const options: PetStoreClientOptions = { apiKey, baseUrl, plan: 'pro', maxRetries: 3, totalTimeoutMs: 60_000 };
+ * const client = new PetStoreClient(options);
+ */
 export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   /** The bearer key, or a function that gives it. Required here or as `PETSTORE_API_KEY`. */
   apiKey?: string | ApiKeySource | undefined;
@@ -23,7 +36,7 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   /** The address, ending in `/v1`. Required here or as `PETSTORE_BASE_URL` and `PETSTORE_STAGING_BASE_URL`. */
   baseUrl?: BaseUrl | undefined;
   /**
-   * The plan of the key: the ceiling that no header raises; also `PETSTORE_PLAN`.
+   * The plan of the key: the ceiling that no header raises (specification, Limits); also `PETSTORE_PLAN`.
    * @default learned from the headers, free until then
    */
   plan?: PlanName | 'unlimited' | PlanLimits | undefined;
@@ -38,7 +51,8 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   maxRetries?: number | undefined;
   /**
-   * Milliseconds for one attempt: connection, headers and the first 4 MiB of body; again for every further 4 MiB.
+   * Milliseconds for one attempt: connection, headers and the first 4 MiB of body; again for every further 4 MiB. Of a stream: for
+   * every part that comes; while you work on an item the clock stands.
    * @default 30000
    */
   attemptTimeoutMs?: number | undefined;
@@ -77,14 +91,14 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    * @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Extra headers of every request; `Authorization` cannot be set here. */
+  /** Extra headers of every request; `Authorization` cannot be set here. @default none */
   headers?: Record<string, string> | undefined;
   /**
    * Takes what the client tells, console-like; also `PETSTORE_LOG`, a level from `debug` to `error`, for the console.
    * @default none
    */
   logger?: Logger | undefined;
-  /** Allows a client in a browser, where every visitor can read the key. */
+  /** Allows a client in a browser, where every visitor can read the key. @default false */
   dangerouslyAllowBrowser?: boolean | undefined;
 }
 

@@ -1,4 +1,11 @@
-/** What is known of one window; undefined where neither plan nor headers tell. */
+/**
+ * What is known of one window; undefined where neither plan nor headers tell (specification, Limits).
+ *
+ * @example
+ * await petstore.listInventory();
+ * const { limit, remaining, resetAt }: WindowQuota = petstore.quota.minute;
+ * console.log(limit, remaining, resetAt instanceof Date); // → 1000 999 true
+ */
 export interface WindowQuota {
   /** Requests that the window allows. */
   limit: number | undefined;
@@ -8,9 +15,17 @@ export interface WindowQuota {
   resetAt: Date | undefined;
 }
 
-/** What is known of the quota of a client's key. */
+/**
+ * What is known of the quota of a client's key (specification, Limits).
+ *
+ * @example
+ * const { minute, day, closedUntil }: Quota = petstore.quota;
+ * if (closedUntil) console.log(`nothing is sent before ${closedUntil.toISOString()}`);
+ */
 export interface Quota {
+  /** The plan's minute. */
   minute: WindowQuota;
+  /** The plan's day. */
   day: WindowQuota;
   /** Until when the service closed the key; undefined while it is open. */
   closedUntil: Date | undefined;

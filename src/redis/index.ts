@@ -1,7 +1,6 @@
 /**
  * One quota for many processes, kept in Redis.
- *
- * @module redis
+ * @module petstore-inventory/redis
  */
 export type { HeardWindow, LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 export type { IoredisClient, NodeRedisClient, RedisClient, ScriptArguments } from './redis-client.ts';

@@ -1,31 +1,55 @@
 import { badOption, hasMethods } from '../options/rules.ts';
 
-/** A client of ioredis, or its Cluster. */
+/**
+ * The part of a client of ioredis, or its Cluster, that the store needs.
+ *
+ * @example
+ * const client: IoredisClient = new Redis('redis://127.0.0.1:6379', { lazyConnect: true });
+ */
 export interface IoredisClient {
+  /** How its connection is. */
   readonly status: string;
-  /** Runs a script that Redis knows. */
+  /** Runs a script that Redis knows. @throws what the library throws */
   evalsha(sha1: string, numberOfKeys: number, key: string, argument: string): Promise<unknown>;
-  /** Runs a script. */
+  /** Runs a script. @throws what the library throws */
   eval(script: string, numberOfKeys: number, key: string, argument: string): Promise<unknown>;
 }
 
-/** How node-redis takes what a script is given. */
+/**
+ * How node-redis takes what a script is given.
+ *
+ * @see {@link NodeRedisClient} for an example
+ */
 export interface ScriptArguments {
+  /** The names of what the script touches. */
   keys: string[];
+  /** Whatever else it is told. */
   arguments: string[];
 }
 
-/** A client of node-redis, or its cluster. */
+/**
+ * The part of a client of node-redis, or its cluster, that the store needs.
+ *
+ * @example
+ * const client: NodeRedisClient = createClient({ url: 'redis://127.0.0.1:6379' });
+ */
 export interface NodeRedisClient {
+  /** Whether it was connected. */
   readonly isOpen: boolean;
+  /** Whether it can send now. */
   readonly isReady?: boolean;
-  /** Runs a script that Redis knows. */
+  /** Runs a script that Redis knows. @throws what the library throws */
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
-  /** Runs a script. */
+  /** Runs a script. @throws what the library throws */
   eval(script: string, options: ScriptArguments): Promise<unknown>;
 }
 
-/** A connected client of one of the two libraries. */
+/**
+ * A client of one of the two libraries.
+ *
+ * @example
+ * const clients: RedisClient[] = [new Redis({ lazyConnect: true }), createClient()];
+ */
 export type RedisClient = IoredisClient | NodeRedisClient;
 
 /** What the store needs of a client of either library. */

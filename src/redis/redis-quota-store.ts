@@ -8,7 +8,12 @@ import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscribe
 /** A Redis that takes longer counts as down. */
 const PATIENCE_MS = 500;
 
-/** Options of a store in Redis. */
+/**
+ * Options of a store in Redis.
+ *
+ * @example
+ * const options: RedisQuotaStoreOptions = { prefix: 'shop:quota:', processes: 8 };
+ */
 export interface RedisQuotaStoreOptions {
   /**
    * What the names of its keys begin with.
@@ -20,7 +25,10 @@ export interface RedisQuotaStoreOptions {
    * @default as many as were seen last, or 10
    */
   processes?: number | undefined;
-  /** Another connection, to hear at once that the service closed the key. Without it that is heard with the next lease. */
+  /**
+   * Another connection, to hear at once that the service closed the key. Without it that is heard with the next lease.
+   * @default none
+   */
   subscriber?: RedisSubscriber | undefined;
 }
 
@@ -31,6 +39,13 @@ export interface RedisQuotaStoreOptions {
  *
  * @param client a connected client of ioredis or node-redis, or a cluster of either
  * @throws ConfigurationError
+ * @example
+ * const redis = new Redis('redis://127.0.0.1:6379', { lazyConnect: true });
+ * const quotaStore = redisQuotaStore(redis, { processes: 8 });
+ * const client = new PetStoreClient({ apiKey, baseUrl, plan: 'business', quotaStore });
+ * const items = await client.listInventory(); // also while Redis is away: then this process keeps to its eighth
+ * client.close();
+ * redis.disconnect();
  */
 export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOptions = {}): QuotaStore {
   const { prefix = 'petstore:quota:', processes, subscriber } = options;

@@ -1,21 +1,38 @@
 import { badOption, hasMethods } from '../options/rules.ts';
 import { outliveErrors } from './redis-client.ts';
 
-/** A connection of ioredis that only listens. */
+/**
+ * A connection of ioredis that only listens.
+ *
+ * @example
+ * const subscriber: IoredisSubscriber = new Redis('redis://127.0.0.1:6379', { lazyConnect: true });
+ */
 export interface IoredisSubscriber {
+  /** How its connection is. */
   readonly status: string;
-  /** Listens to a channel, by the event `message`. */
+  /** Listens to a channel, by the event `message`. @throws what the library throws */
   subscribe(channel: string): Promise<unknown>;
 }
 
-/** A connection of node-redis that only listens. */
+/**
+ * A connection of node-redis that only listens.
+ *
+ * @example
+ * const subscriber: NodeRedisSubscriber = createClient({ url: 'redis://127.0.0.1:6379' });
+ */
 export interface NodeRedisSubscriber {
+  /** Whether it was connected. */
   readonly isOpen: boolean;
-  /** Listens to a channel. */
+  /** Listens to a channel. @throws what the library throws */
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
 }
 
-/** A connection of either library that only listens. */
+/**
+ * A connection of either library that only listens.
+ *
+ * @example
+ * const subscribers: RedisSubscriber[] = [new Redis({ lazyConnect: true }), createClient()];
+ */
 export type RedisSubscriber = IoredisSubscriber | NodeRedisSubscriber;
 
 /** Listens to a channel: at once with node-redis, through the common event with ioredis. */

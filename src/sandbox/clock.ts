@@ -1,4 +1,10 @@
-/** Where a sandbox reads the time: a function or an object such as `Date`; milliseconds since 1970. */
+/**
+ * Where a sandbox reads the time: a function or an object such as `Date`; milliseconds since 1970.
+ *
+ * @example
+ * const clock: TimeSource = () => Date.UTC(2026, 10, 21);
+ * console.log(createSandbox({ clock }).clock.now()); // → 1795219200000
+ */
 export type TimeSource =
   | (() => number)
   | {
@@ -20,6 +26,11 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  *
  * Moving it moves everything that the sandbox waits for or counts, and the `Date` header too, so that a moved clock is also a
  * service whose clock is off.
+ *
+ * @example
+ * sandbox.clock.hold();
+ * await petstore.listInventory();
+ * sandbox.clock.advance(60_000); // the next minute, at once
  */
 export class SandboxClock {
   readonly #source: () => number;

@@ -1,11 +1,21 @@
 import { SandboxError, show } from './sandbox-error.ts';
 
-/** Sends requests for one domain to another (specification, What the service does, step 6). */
+/**
+ * Sends requests for one domain to another (specification, What the service does, step 6).
+ *
+ * @example
+ * const moved: DomainRedirect = { from: 'old.example', to: 'stock.example', status: 308 };
+ * const { keys, fetch } = createSandbox({ domains: ['stock.example', moved] });
+ * const client = new PetStoreClient({ apiKey: keys.pro, baseUrl: 'https://old.example/v1', fetch });
+ * const error = await client.listInventory().catch((thrown) => thrown);
+ * console.log(error.status, error.location); // → 308 https://stock.example/v1/inventory
+ */
 export interface DomainRedirect {
+  /** The domain that redirects. */
   from: string;
   /** A domain, or an address with a scheme. */
   to: string;
-  /** @default 301 */
+  /** 301, 302, 303, 307 or 308. @default 301 */
   status?: number;
 }
 
@@ -15,6 +25,12 @@ const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
  * The custom domains of the sandbox's project: several may be attached, and removing one stops it at once.
  *
  * DNS records, verification and certificates are not played: a domain that is added is served.
+ *
+ * @example
+ * const { domains, keys, fetch } = createSandbox({ domains: ['stock.example'] });
+ * const client = new PetStoreClient({ apiKey: keys.pro, baseUrl: 'https://stock.example/v1', fetch });
+ * console.log((await client.listInventory()).length); // → 12
+ * console.log(domains.remove('stock.example'), domains.list()); // → true []
  */
 export class Domains {
   readonly #served = new Map<string, Required<DomainRedirect> | undefined>();
@@ -23,7 +39,10 @@ export class Domains {
     for (const entry of entries) this.add(entry);
   }
 
-  /** Attaches a domain, or a redirect from one. */
+  /**
+   * Attaches a domain, or a redirect from one.
+   * @throws {SandboxError} for what is no host name, or a status that does not redirect.
+   */
   add(entry: string | DomainRedirect): void {
     const { from, ...redirect } = typeof entry === 'string' ? { from: entry } : entry;
     const domain = checkDomain(from);
@@ -53,7 +72,10 @@ export class Domains {
     return this.#served.has(hostname);
   }
 
-  /** Where a request for this address is sent instead, if its domain redirects. */
+  /**
+   * Where a request for this absolute address is sent instead, if its domain redirects.
+   * @throws TypeError for what is no absolute address
+   */
   redirectOf(address: string): { location: string; status: number } | undefined {
     if (this.#served.size === 0) return undefined;
     const { hostname, protocol, pathname, search } = new URL(address);

@@ -13,10 +13,23 @@ export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malform
  * `reset`: the connection is reset before anything is done. `lost`: the change is applied, then the connection is reset.
  * `stall`: nothing is done and no answer comes. `stall-body`: the answer stops in the middle of its body.
  * `cut`: the connection ends in the middle of the body. `malformed`: the body is complete but no JSON.
+ *
+ * @example
+ * const fail: Failure = 'cut';
+ * sandbox.faults.add({ times: 1, fail });
+ * console.log((await petstore.listInventory().withResponse()).attempts); // → 2
  */
 export type Failure = (typeof FAILURES)[number];
 
-/** What goes wrong, and for which requests. All conditions that are given must hold; none means every request. */
+/**
+ * What goes wrong, and for which requests. All conditions that are given must hold; none means every request.
+ *
+ * @example
+ * const fault: Fault = { at: [1, 2], status: 503 };
+ * sandbox.faults.add(fault);
+ * await petstore.listInventory();
+ * console.log(sandbox.report().byStatus); // → { '200': 1, '503': 2 }
+ */
 export interface Fault {
   /** Request numbers, counted from 1 over the whole sandbox. */
   at?: number | readonly number[];

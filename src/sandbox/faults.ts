@@ -8,7 +8,14 @@ export interface Mishap extends Omit<Fault, 'delayMs'> {
   readonly delayMs: number;
 }
 
-/** The faults of a sandbox; they can be added and taken back while it runs. */
+/**
+ * The faults of a sandbox; they can be added and taken back while it runs.
+ *
+ * @example
+ * const takeBack = sandbox.faults.add({ delayMs: 50 });
+ * const { waitedMs } = await petstore.listInventory().withResponse();
+ * takeBack();
+ */
 export class Faults {
   readonly #random: Random;
   readonly #active = new Map<Fault, { left: number }>();

@@ -1,6 +1,6 @@
 /**
  * The whole service as a function: for a first look without a key, for tests, for watching what a client does to its quota.
- * @module
+ * @module petstore-inventory/sandbox
  */
 export type { SandboxClock, TimeSource } from './clock.ts';
 export type { DomainRedirect, Domains } from './domains.ts';

@@ -4,6 +4,10 @@ import type { Random } from './random.ts';
 /**
  * How long a request takes, in milliseconds: the same for all, evenly between two ends, log-normal with a median and a 99th
  * percentile (most requests quick, a few slow), or whatever a function says.
+ *
+ * @example
+ * const latency: Latency = { medianMs: 5, p99Ms: 20 };
+ * const slow = createSandbox({ latency, seed: 7 });
  */
 export type Latency = number | { fromMs: number; toMs: number } | { medianMs: number; p99Ms: number } | (() => number);
 

@@ -1,16 +1,27 @@
-/** One request as the sandbox saw it. */
+/**
+ * One request as the sandbox saw it.
+ *
+ * @example
+ * await petstore.updateInventory(1, { quantity: 12 });
+ * const [first]: readonly SandboxRequest[] = sandbox.requests;
+ * console.log(first?.method, first?.path, first?.quantity, first?.status); // → PATCH /inventory/1 12 200
+ */
 export interface SandboxRequest {
   /** Counts from 1, over all keys and environments, in the order of arrival. */
   readonly number: number;
   /** When it arrived, by the sandbox's clock, in milliseconds since 1970. */
   readonly atMs: number;
+  /** The HTTP method. */
   readonly method: string;
   /** Without the query and without the environment's base path: `/inventory/42`. */
   readonly path: string;
+  /** Whose address was asked. */
   readonly environment: 'production' | 'staging';
   /** The key, if the sandbox knows it; a foreign one is never kept. */
   readonly key: string | undefined;
+  /** The plan of the key. */
   readonly plan: string | undefined;
+  /** The pet that the path names. */
   readonly petId: bigint | undefined;
   /** It came after a 429 and before the time that the 429 had told. */
   readonly duringPenalty: boolean;
@@ -24,8 +35,16 @@ export interface SandboxRequest {
   fault: string | undefined;
 }
 
-/** What a test wants to assert, in one object. */
+/**
+ * What a test wants to assert, in one object.
+ *
+ * @example
+ * await petstore.listInventory();
+ * const report: SandboxReport = sandbox.report();
+ * console.log(report.requests, report.byStatus, report.rateLimited); // → 1 { '200': 1 } 0
+ */
 export interface SandboxReport {
+  /** Number of requests. */
   requests: number;
   /** Number of answers by status; requests without an answer yet are not in it. */
   byStatus: Record<number, number>;

@@ -3,7 +3,13 @@ import { createWindow, type Policy, type Window } from './windows.ts';
 
 const DAY_MS = 86_400_000;
 
-/** When a key that keeps knocking after a 429 is banned, and for how long. */
+/**
+ * When a key that keeps knocking after a 429 is banned, and for how long: our reading of the specification (Authentication, 4).
+ *
+ * @example
+ * const ban: Ban = { after: 3, forMs: 5_000 };
+ * const strict = createSandbox({ ban });
+ */
 export interface Ban {
   /** Requests during a penalty that are let pass with a 429; the next one brings the ban. */
   after: number;
@@ -12,11 +18,23 @@ export interface Ban {
 }
 
 export const RETRY_AFTER_FORMS = ['seconds', 'date', 'missing'] as const;
-/** How a 429 tells its wait: whole seconds, an HTTP-date, or not at all (RFC 9110 section 10.2.3). */
+/**
+ * How a 429 tells its wait: whole seconds, an HTTP-date, or not at all (RFC 9110 section 10.2.3).
+ *
+ * @example
+ * const retryAfter: RetryAfterForm = 'date';
+ * const dated = createSandbox({ retryAfter });
+ */
 export type RetryAfterForm = (typeof RETRY_AFTER_FORMS)[number];
 
 export const TOLD_WINDOWS = ['minute', 'tightest'] as const;
-/** Which limit `X-RateLimit-*` speak of: always the minute's, or the one with the fewest requests left. */
+/**
+ * Which limit `X-RateLimit-*` speak of: always the minute's, or the one with the fewest requests left.
+ *
+ * @example
+ * const limitHeaders: ToldWindow = 'tightest';
+ * const telling = createSandbox({ limitHeaders });
+ */
 export type ToldWindow = (typeof TOLD_WINDOWS)[number];
 
 /** How keys are measured, the same for all keys of a sandbox. */

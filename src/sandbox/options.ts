@@ -10,13 +10,20 @@ import { type Ban, RETRY_AFTER_FORMS, type RetryAfterForm, TOLD_WINDOWS, type To
 import type { StockEntry } from './stock.ts';
 import { POLICIES, type Policy } from './windows.ts';
 
-/** How a sandbox is set up; every option may be left out. */
+/**
+ * How a sandbox is set up; every option may be left out.
+ *
+ * @example
+ * const options: SandboxOptions = { pets: [{ petId: 42, quantity: 3 }], policy: 'token-bucket', latency: 20 };
+ * const own = createSandbox(options);
+ * console.log(own.inventory.get(42)?.quantity); // → 3
+ */
 export interface SandboxOptions<Plans extends string = string> {
   /** The stock: that many made-up pets with the ids from 1, or these. @default 12 */
   pets?: number | Iterable<StockEntry>;
-  /** Keys of your own, each with the name of its plan, beside the one that every plan has out of the box. */
+  /** Keys of your own, each with the name of its plan, beside the one that every plan has out of the box. @default none */
   keys?: Readonly<Record<string, string>>;
-  /** Plans beside free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). */
+  /** Plans beside free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). @default none */
   plans?: Readonly<Record<Plans, PlanLimits>>;
   /** Length of the minute's window in milliseconds, so that tests can shorten it. @default 60000 */
   window?: number;
@@ -28,7 +35,7 @@ export interface SandboxOptions<Plans extends string = string> {
   policy?: Policy | { minute: Policy; day: Policy };
   /** Where the time comes from, in milliseconds since 1970. @default the global Date.now, read at every call */
   clock?: TimeSource;
-  /** How long a request takes, half of it before it is counted and half after. @default 0 */
+  /** How long a request takes in milliseconds, half of it before it is counted and half after. @default 0 */
   latency?: Latency;
   /** What goes wrong on purpose. @default nothing */
   faults?: readonly Fault[];

@@ -1,5 +1,15 @@
-/** What the sandbox throws when it was set up wrongly; the message says what to do. */
+/**
+ * What the sandbox throws when it was set up wrongly; the message says what to do.
+ *
+ * @example
+ * try {
+ *   createSandbox({ seed: 1.5 });
+ * } catch (error) {
+ *   console.log(error instanceof SandboxError, String(error)); // → true SandboxError: Cannot use 1.5 as `seed`: it must be a whole number
+ * }
+ */
 export class SandboxError extends Error {
+  /** The name of the class, also where a minifier renames it. */
   override readonly name = 'SandboxError';
 }
 

@@ -17,7 +17,14 @@ import { inventPets, MemoryStock, type Stock, toStockItem } from './stock.ts';
 const DEFAULT_PETS = 12;
 const DEFAULT_BAN = { after: 10, forMs: 600_000 };
 
-/** The service itself, to try: it answers, counts, refuses and fails as the specification says or as it was told. */
+/**
+ * The service itself, to try: it answers, counts, refuses and fails as the specification says or as it was told.
+ *
+ * @example
+ * const own: Sandbox = createSandbox({ pets: 3 });
+ * const client = new PetStoreClient({ apiKey: own.keys.pro, baseUrl: own.baseUrl, fetch: own.fetch });
+ * console.log((await client.listInventory()).length, own.report().requests); // → 3 1
+ */
 export interface Sandbox<Plans extends string = never> {
   /** Reaches this sandbox and nothing else; give it to a client as its `fetch`. */
   readonly fetch: typeof globalThis.fetch;
@@ -33,14 +40,20 @@ export interface Sandbox<Plans extends string = never> {
   readonly staging: { readonly baseUrl: string; readonly inventory: Inventory };
   /** The latest requests as the sandbox saw them, oldest first; it grows while you hold it. */
   readonly requests: readonly Readonly<SandboxRequest>[];
+  /** The time by which it counts. */
   readonly clock: SandboxClock;
+  /** What goes wrong on purpose. */
   readonly faults: Faults;
+  /** The custom domains at which it is served. */
   readonly domains: Domains;
   /** The counts of all requests, as a copy. */
   report(): SandboxReport;
   /** Forgets requests and counts of the report; stock and quotas stay. */
   clear(): void;
-  /** Makes a key for a plan valid, a new one unless you give it, and returns it. */
+  /**
+   * Makes a key for a plan valid, a new one unless you give it, and returns it.
+   * @throws {SandboxError} for a plan that it does not have, or a key that is no key.
+   */
   addKey(plan: PlanName | Plans, key?: string): string;
   /** Makes a key invalid at once; tells whether it was valid. */
   revokeKey(key: string): boolean;
@@ -63,6 +76,9 @@ let sandboxCount = 0;
  * @throws {SandboxError} for an option that it cannot use.
  * @example
  * const sandbox = createSandbox({ pets: 3 });
+ * const petstore = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+ * console.log((await petstore.listInventory()).length); // → 3
+ * @example
  * const answer = await sandbox.fetch(`${sandbox.baseUrl}/inventory`, { headers: { authorization: `Bearer ${sandbox.keys.free}` } });
  */
 export function createSandbox<Plans extends string = never>(options?: SandboxOptions<Plans>): Sandbox<Plans>;

@@ -2,14 +2,28 @@ import type { InventoryItem, PetStatus } from '../contract/models.ts';
 import type { Random } from './random.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 
-/** An entry of the stock as it is kept: the id exact, as a bigint. */
+/**
+ * An entry of the stock as it is kept: the id exact, as a bigint.
+ *
+ * @example
+ * const items: StockItem[] = [...sandbox.inventory];
+ * console.log(items.length, items[0]?.petId); // → 12 1n
+ */
 export type StockItem = InventoryItem<'bigint'>;
 
-/** An entry as you may write it; an id beyond 2^53 must be a bigint. */
+/**
+ * An entry as you may write it.
+ *
+ * @example
+ * const pets: StockEntry[] = [{ petId: 2n ** 53n + 1n, quantity: 3, status: 'sold' }];
+ * const own = createSandbox({ pets });
+ */
 export interface StockEntry {
+  /** An int64; beyond ±(2^53−1) a bigint. */
   petId: number | bigint;
+  /** A safe integer. */
   quantity: number;
-  /** @default 'available' */
+  /** One of the specification's, or any other text. @default 'available' */
   status?: StockItem['status'];
 }
 

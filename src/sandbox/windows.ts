@@ -6,6 +6,10 @@ export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-buc
  *
  * `fixed-clock`: windows aligned to the clock. `fixed-first`: a window begins with the first request after the last one ended.
  * `sliding-log`: at most the limit within any stretch of a window's length. `token-bucket`: the limit refills evenly.
+ *
+ * @example
+ * const policy: Policy = 'sliding-log';
+ * const own = createSandbox({ policy });
  */
 export type Policy = (typeof POLICIES)[number];
 

@@ -1,7 +1,15 @@
 import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
-/** What ends a run before everything is sent. */
+/**
+ * What ends a run before everything is sent.
+ *
+ * @example
+ * sandbox.revokeKey(sandbox.keys.business);
+ * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }]);
+ * const stopped: StopReason | undefined = report.stopped;
+ * console.log(stopped, report.pending.length); // → authentication 1
+ */
 export type StopReason = 'abort' | 'authentication' | 'quota';
 
 /** A reset further away than this is the day's: the minute's is at most one minute ahead. */

@@ -7,9 +7,15 @@ import { readWanted, type Wanted } from './read-wanted.ts';
 import { StockJob } from './stock-job.ts';
 import { checkOptions } from './sync-options.ts';
 
-/** What a synchronisation would do. */
+/**
+ * What a synchronisation would do.
+ *
+ * @example
+ * const plan: SyncPlan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 999, quantity: 1 }]);
+ * console.log(plan.changes, plan.missing); // → [ { petId: 1, from: 0, to: 40 } ] [ 999 ]
+ */
 export interface SyncPlan {
-  /** The updates that change something, in the order of the wanted pets. */
+  /** The updates that change something, `from` a quantity `to` another, in the order of the wanted pets. */
   changes: { petId: PetId; from: number; to: number }[];
   /** Pets that stand at the wanted quantity already. */
   unchanged: number;
@@ -27,9 +33,18 @@ export interface SyncPlan {
   fitsToday?: boolean;
 }
 
-/** How a plan is made. */
+/**
+ * How a plan is made.
+ *
+ * @example
+ * const options: PlanOptions = { signal: AbortSignal.timeout(60_000) };
+ * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }], options);
+ */
 export interface PlanOptions {
-  /** Rejects the plan with the signal's reason. */
+  /**
+   * Rejects the plan with the signal's reason.
+   * @default none
+   */
   signal?: AbortSignal | undefined;
   /**
    * The clock, in milliseconds since 1970.
@@ -45,9 +60,8 @@ export interface PlanOptions {
  * @throws ConfigurationError for an option that is unknown or bad.
  * @throws PetStoreError when the list cannot be had.
  * @example
- * const petstore = new PetStoreClient({ apiKey, baseUrl });
  * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: 5 }]);
- * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`);
+ * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`); // → 3 requests, 0 ms of waiting
  */
 export async function planSync(client: InventoryClient, wanted: Wanted, options: PlanOptions = {}): Promise<SyncPlan> {
   checkOptions(options, ['signal', 'now']);

@@ -2,8 +2,15 @@ import { estimateMs } from './estimate.ts';
 import type { InventoryClient, SyncQuota } from './inventory-client.ts';
 import type { StockJob } from './stock-job.ts';
 
-/** How far a synchronisation is. */
+/**
+ * How far a synchronisation is.
+ *
+ * @example
+ * const onProgress = ({ phase, updated, changes, etaMs }: SyncProgress) => console.log(phase, `${updated}/${changes}`, etaMs ?? '');
+ * await syncInventory(petstore, [{ petId: 1, quantity: 40 }], { onProgress });
+ */
 export interface SyncProgress {
+  /** What it is doing. */
   phase: 'listing' | 'updating' | 'done';
   /** Wanted pets, each counted once. */
   wanted: number;
@@ -13,15 +20,19 @@ export interface SyncProgress {
   listed: number;
   /** Updates that the job takes: those done and those still to be sent. */
   changes: number;
+  /** Pets whose quantity was set. */
   updated: number;
+  /** Pets that stand at the wanted quantity already. */
   unchanged: number;
+  /** Wanted pets that the service's list lacks, as far as it was read. */
   missing: number;
+  /** Pets that could not be updated. */
   failed: number;
   /** Calls of this run, the list included; what the client sends again is not counted. */
   requests: number;
   /** Nothing can be sent before this instant, as far as the client's quota tells. */
   waitingUntil?: Date;
-  /** Time left, from the quota and from the pace so far; left out until the list has been read. */
+  /** Milliseconds left, from the quota and from the pace so far; left out until the list has been read. */
   etaMs?: number;
 }
 

@@ -3,7 +3,17 @@ import { InvalidArgumentError } from '../errors.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 
-/** The wanted entries, as many as there are: a lazy source is asked for one entry at a time. */
+/**
+ * The wanted entries, as many as there are: a lazy source is asked for one entry at a time.
+ *
+ * @example
+ * async function* rows(): AsyncGenerator<WantedEntry> {
+ *   yield { petId: 1, quantity: 40 };
+ *   yield { petId: 2, adjust: -1 };
+ * }
+ * const wanted: Wanted = rows();
+ * console.log((await syncInventory(petstore, wanted)).updated); // → 2
+ */
 export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
 
 /**

@@ -3,7 +3,13 @@ import type { StopReason } from './failure.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 import type { WantedEntry } from './wanted-stock.ts';
 
-/** What a synchronisation did; with a journal, what all runs of its job did together. */
+/**
+ * What a synchronisation did; with a journal, what all runs of its job did together.
+ *
+ * @example
+ * const report: SyncReport = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 999, quantity: 1 }]);
+ * console.log(report.updated, report.missing, report.failed.length, report.stopped); // → 1 [ 999 ] 0 undefined
+ */
 export interface SyncReport {
   /** Pets whose quantity was set. */
   updated: number;

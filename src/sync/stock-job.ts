@@ -15,9 +15,19 @@ export interface Change {
   to: number;
 }
 
-/** A pet whose update failed, and the quantity that it should have got. */
+/**
+ * A pet whose update failed, and the quantity that it should have got.
+ *
+ * @example
+ * sandbox.faults.add({ when: ({ petId }) => petId === 1n, status: 400 });
+ * const { failed } = await syncInventory(petstore, [{ petId: 1, quantity: 40 }]);
+ * const lines = failed.map(({ petId, quantity, error }: FailedUpdate) => `${petId} to ${quantity}: ${error.kind}`);
+ * console.log(lines); // → [ '1 to 40: bad-request' ]
+ */
 export interface FailedUpdate {
+  /** The pet, as it was first wanted. */
   petId: PetId;
+  /** The quantity that it should have got. */
   quantity: number;
   /** One of the client's errors, or a `SyncItemError`: `switch (error.kind)` tells which. */
   error: PetStoreFailure | SyncItemError;

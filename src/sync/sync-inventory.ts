@@ -23,9 +23,8 @@ import { UpdateRun } from './update-run.ts';
  * @throws JournalError when the journal cannot be read or written.
  * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
  * @example
- * const petstore = new PetStoreClient({ apiKey, baseUrl });
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
- * console.log(`${report.updated} updated, ${report.missing.length} missing`);
+ * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing
  */
 export async function syncInventory(client: InventoryClient, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
   const options = resolveSyncOptions(given);

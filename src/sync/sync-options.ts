@@ -2,33 +2,64 @@ import { badOption, hasMethods, numberOption, refuseUnknown } from '../options/r
 import type { Journal } from './journal.ts';
 import type { SyncProgress } from './progress.ts';
 
-/** A change as it is planned; `adjust` is there when it comes from an adjustment. */
+/**
+ * A change as it is planned.
+ *
+ * @example
+ * const review = (changes: Iterable<ReviewedChange>) => {
+ *   for (const { petId, from, to } of changes) console.log(`${petId}: ${from} to ${to}`);
+ * };
+ * await syncInventory(petstore, [{ petId: 1, quantity: 40 }], { review }); // → 1: 0 to 40
+ */
 export interface ReviewedChange {
+  /** The pet, as it was first wanted. */
   petId: number | bigint;
+  /** Where the pet stands. */
   from: number;
+  /** Where it shall stand. */
   to: number;
+  /** What is added; there when the change comes from an adjustment. */
   adjust?: number;
 }
 
-/** How a synchronisation runs. */
+/**
+ * How a synchronisation runs.
+ *
+ * @example
+ * const options: SyncOptions = { dryRun: true, concurrency: 4, signal: AbortSignal.timeout(60_000) };
+ * const { pending } = await syncInventory(petstore, [{ petId: 1, quantity: 40 }], options);
+ * console.log(pending); // → [ { petId: 1, quantity: 40 } ]
+ */
 export interface SyncOptions {
   /**
    * Read the list and report every change as `pending`, but send none and write no journal.
    * @default false
    */
   dryRun?: boolean | undefined;
-  /** Where the job is written down, so that it can be killed and go on. Without it, a job that was killed begins anew. */
+  /**
+   * Where the job is written down, so that it can be killed and go on. Without it, a job that was killed begins anew.
+   * @default none
+   */
   journal?: Journal | undefined;
   /**
    * Updates that are handed to the client at once; an integer from 1 to 1,000.
    * @default 16
    */
   concurrency?: number | undefined;
-  /** Ends the run: what is under way is aborted, and the promise resolves with a report whose `stopped` is `abort`. */
+  /**
+   * Ends the run: what is under way is aborted, and the promise resolves with a report whose `stopped` is `abort`.
+   * @default none
+   */
   signal?: AbortSignal | undefined;
-  /** Called for every thousand items of the list, for every update, and at the end. */
+  /**
+   * Called for every thousand items of the list, for every update, and at the end.
+   * @default none
+   */
   onProgress?: ((progress: SyncProgress) => void) | undefined;
-  /** Sees the changes, as often as it likes, after the list and before the first update; what it throws ends the run, and nothing is sent. */
+  /**
+   * Sees the changes, as often as it likes, after the list and before the first update; what it throws ends the run, and nothing is sent.
+   * @default none
+   */
   review?: ((changes: Iterable<ReviewedChange>) => void | Promise<void>) | undefined;
   /**
    * The clock, in milliseconds since 1970.

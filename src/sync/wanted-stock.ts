@@ -1,7 +1,14 @@
 import type { PetId } from '../contract/models.ts';
 import { IdTable } from './id-table.ts';
 
-/** What one pet's stock shall become: a quantity, or an adjustment of what it is. */
+/**
+ * What one pet's stock shall become: a quantity, or an adjustment of what it is; both safe integers.
+ *
+ * @example
+ * const entries: WantedEntry[] = [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }];
+ * const { changes } = await planSync(petstore, entries);
+ * console.log(changes.length); // → 2
+ */
 export type WantedEntry =
   | { petId: PetId; quantity: number; adjust?: undefined }
   | {

@@ -10,14 +10,40 @@ test.for(documents)('%s links to files and headings that are there', (document) 
   expect(linksOf(document).filter((link) => !leadsSomewhere(document, link))).toEqual([]);
 });
 
+test.for(documents)('%s links elsewhere by whole https addresses', (document) => {
+  const external = allLinksOf(document).filter((link) => /^[a-z]+:/.test(link));
+  expect(external.filter((link) => !/^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/\S*)?$/.test(link))).toEqual([]);
+});
+
+test('typedoc.json lists every guide, and no other', () => {
+  const { projectDocuments } = JSON.parse(readFileSync(join(ROOT, 'typedoc.json'), 'utf8'));
+  expect(projectDocuments.toSorted()).toEqual(documents.filter((name) => name !== 'README.md').toSorted());
+});
+
+test('README leads to every guide', () => {
+  const missing = documents.filter((name) => name !== 'README.md' && !linksOf('README.md').includes(name));
+  expect(missing).toEqual([]);
+});
+
+test.for(documents)('%s begins with its title, and has no other', (document) => {
+  const text = readFileSync(join(ROOT, document), 'utf8').replace(/^```.*?^```$/gms, '');
+  expect(text).toMatch(/^# \S/);
+  expect(text.match(/^# /gm)).toHaveLength(1);
+});
+
 test.for(documents)('%s speaks of nothing outside the project', (document) => {
   expect(readFileSync(join(ROOT, document), 'utf8')).not.toMatch(/\bshared\/|\/work\/|\/root\/|\bapi\.md|conventions\.md|service\.md/);
 });
 
 /** Links to elsewhere are not followed. */
 function linksOf(document: string): string[] {
+  return allLinksOf(document).filter((link) => !/^[a-z]+:/.test(link));
+}
+
+/** Pictures too. */
+function allLinksOf(document: string): string[] {
   const text = readFileSync(join(ROOT, document), 'utf8');
-  return Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link).filter((link) => !/^[a-z]+:/.test(link));
+  return Array.from(text.matchAll(/\]\(([^)\s]+)\)/g), ([, link = '']) => link);
 }
 
 function leadsSomewhere(document: string, link: string): boolean {

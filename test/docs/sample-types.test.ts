@@ -1,11 +1,12 @@
 import { join } from 'node:path';
 import ts from 'typescript';
 import { expect, test } from 'vitest';
+import { examplesOfComments } from './support/doc-comments.ts';
 import { ROOT } from './support/installed-package.ts';
 import { DOCUMENTS, samplesOf } from './support/samples.ts';
 
 test('Samples keep to the types of the package', () => {
-  const samples = DOCUMENTS.flatMap((document) => samplesOf(document)).map(
+  const samples = [...DOCUMENTS.flatMap((document) => samplesOf(document)), ...examplesOfComments()].map(
     ({ place, code }) => [nameOf(place), `${code}\nexport {};\n`] as const,
   );
   expect(problemsOf(new Map(samples))).toEqual([]);

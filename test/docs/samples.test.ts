@@ -8,12 +8,13 @@ import { examplesOfComments } from './support/doc-comments.ts';
 import { type InstalledPackage, installPackage, ROOT } from './support/installed-package.ts';
 import { DOCUMENTS, type Sample, samplesOf } from './support/samples.ts';
 
-const samples = [...DOCUMENTS.flatMap((document) => samplesOf(document)), ...examplesOfComments()];
+const samples = DOCUMENTS.flatMap((document) => samplesOf(document));
+const examples = examplesOfComments();
 const commands = samplesOf('README.md', 'sh').filter(({ code }) => code.includes('npx petstore-inventory '));
 let installed: InstalledPackage;
 
 beforeAll(async () => {
-  installed = await installPackage(['@opentelemetry']);
+  installed = await installPackage(['@opentelemetry', 'ioredis', 'redis']);
 });
 afterAll(() => installed[Symbol.asyncDispose]());
 
@@ -53,6 +54,34 @@ test.for(DOCUMENTS)('%s shows no code in a language that is not run', (document)
   const languages = Array.from(readFileSync(join(ROOT, document), 'utf8').matchAll(/^```(.+)$/gm), ([, language]) => language);
   expect(languages.filter((language) => language !== 'ts' && language !== 'sh')).toEqual([]);
 });
+
+describe('The examples in comments', () => {
+  let results: ExampleResult[];
+  beforeAll(async () => {
+    results = await runExamples();
+  }, 60_000);
+
+  test.for(examples.map(({ place, prints }, index) => ({ place, prints, index })))('$place runs and prints what it says', (example) => {
+    const { printed, error } = results[example.index] ?? { printed: [], error: 'it was not run' };
+    expect({ error, printed: example.prints.length === 0 ? [] : printed }).toEqual({ error: undefined, printed: example.prints });
+  });
+});
+
+interface ExampleResult {
+  printed: string[];
+  error?: string;
+}
+
+async function runExamples(): Promise<ExampleResult[]> {
+  const runner = 'test/docs/support/example-runner.ts';
+  await installed.copy(runner);
+  const paths = examples.map((_, index) => `examples/${index}.ts`);
+  await Promise.all(paths.map((path, index) => installed.write(path, examples[index]?.code ?? '')));
+  const args = paths.map((path) => join(installed.folder, path));
+  const { code, stdout, stderr } = await installed.run(runner, { args, cwd: 'examples' });
+  if (code !== 0) throw new Error(`The examples ended with ${code}: ${stderr}`);
+  return JSON.parse(stdout);
+}
 
 /** What npx finds where the package is installed. */
 const PETSTORE = 'node node_modules/petstore-inventory/dist/cli.js';

@@ -1,17 +1,12 @@
-import { readFileSync } from 'node:fs';
+import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ROOT } from './installed-package.ts';
 
+/** Its samples are whole tests, which test/sandbox runs. */
+const TESTED_ELSEWHERE = 'docs/sandbox.md';
+
 /** Where code is shown that has to run. */
-export const DOCUMENTS = [
-  'README.md',
-  'docs/getting-started.md',
-  'docs/errors.md',
-  'docs/SECURITY.md',
-  'docs/design.md',
-  'docs/bulk.md',
-  'docs/tracing.md',
-];
+export const DOCUMENTS = ['README.md', ...globSync('docs/*.md', { cwd: ROOT }).toSorted()].filter((path) => path !== TESTED_ELSEWHERE);
 
 /** A block of code in a document. */
 export interface Sample {
@@ -37,7 +32,8 @@ export function samplesOf(document: string, language = 'ts', before?: string): S
   });
 }
 
-function outputsOf(code: string): string[] {
+/** What code says that it prints. */
+export function outputsOf(code: string): string[] {
   return Array.from(code.matchAll(/\/\/ → (.*)$/gm), ([, printed = '']) => printed);
 }
 

@@ -1,0 +1,100 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import type { AddressInfo, Server } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import tls from 'node:tls';
+import { promisify } from 'node:util';
+import { isPetStoreError, PetStoreClient, type PetStoreClientOptions, type PetStoreFailure } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { afterAll, beforeAll, expect, test } from 'vitest';
+import { ROOT } from './support/installed-package.ts';
+
+const guide = await readFile(join(ROOT, 'docs/domains.md'), 'utf8');
+const rows = Array.from(
+  guide.matchAll(/^\| ([^|]+) \| `(\w+Error)` \| `([^`]+)` \| (yes|no) \| `([\w-]+)` \|$/gm),
+  ([, ...cells]) => cells,
+);
+
+/** The states of a domain, by the first cell of their row; each gives what a client is made of and is undone after the test. */
+const STATES: Record<string, (stack: AsyncDisposableStack) => Promise<PetStoreClientOptions>> = {
+  'no DNS record': async () => ({ baseUrl: 'https://stock.example.invalid/v1' }),
+  'no certificate, the handshake is refused': (stack) => overTls({}, stack),
+  'a certificate that nobody signed': async (stack) => overTls(await certificate('stranger'), stack),
+  'the certificate of another name': async (stack) => overTls(await certificate('platform'), stack),
+  'an expired certificate': async (stack) => overTls(await certificate('expired'), stack),
+  'it redirects': async () => {
+    const { keys, fetch } = createSandbox({ domains: ['stock.example.com', { from: 'old.example.com', to: 'stock.example.com' }] });
+    return { apiKey: keys.pro, baseUrl: 'https://old.example.com/v1', fetch };
+  },
+  'it leads to a page of somebody else': async (stack) => {
+    const server = createHttpServer((_request, response) => response.writeHead(404).end('<h1>No such project</h1>'));
+    return { baseUrl: `http://localhost:${await portOf(server, stack)}/v1` };
+  },
+};
+
+let folder: string;
+const trustedBefore = tls.getCACertificates('default');
+
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-domains-'));
+  await Promise.all([
+    makeCertificate('stranger', { host: 'localhost', days: 1 }),
+    makeCertificate('platform', { host: 'platform.example', days: 1 }),
+    makeCertificate('expired', { host: 'localhost', days: -1 }),
+  ]);
+  // Only what is wrong with a certificate beside its signature shall be found in these two.
+  const trusted = await Promise.all([certificate('platform'), certificate('expired')]);
+  tls.setDefaultCACertificates([...trustedBefore, ...trusted.map(({ cert }) => cert)]);
+});
+afterAll(async () => {
+  tls.setDefaultCACertificates(trustedBefore);
+  await rm(folder, { recursive: true });
+});
+
+test('docs/domains.md has a row for every state that is made here, and no other', () => {
+  expect(rows.map(([state]) => state)).toEqual(Object.keys(STATES));
+});
+
+test.concurrent.for(Object.keys(STATES))('docs/domains.md tells what the client says of a domain in this state: %s', async (state) => {
+  await using stack = new AsyncDisposableStack();
+  const options = { apiKey: 'demo-key-1', ...(await STATES[state]?.(stack)) };
+  const list = await failureOf(new PetStoreClient({ ...options, maxRetries: 1 }).listInventory());
+  const update = await failureOf(new PetStoreClient({ ...options, maxRetries: 0 }).updateInventory(1, { quantity: 2 }));
+  expect([state, list.name, list.code, list.attempts > 1 ? 'yes' : 'no', update.outcome]).toEqual(rows.find(([first]) => first === state));
+  expect(guide.split('\n')).toContain(String(list));
+});
+
+async function failureOf(call: Promise<unknown>): Promise<PetStoreFailure> {
+  const thrown: unknown = await call.catch((error: unknown) => error);
+  if (isPetStoreError(thrown)) return thrown;
+  throw new Error(`The call did not fail as it should: ${String(thrown)}`);
+}
+
+async function overTls(options: ServerOptions, stack: AsyncDisposableStack): Promise<PetStoreClientOptions> {
+  const server = createHttpsServer(options, (_request, response) => response.end('[]'));
+  return { baseUrl: `https://localhost:${await portOf(server, stack)}/v1` };
+}
+
+async function portOf(server: Server, stack: AsyncDisposableStack): Promise<number> {
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  stack.defer(() => new Promise((resolve) => server.close(() => resolve())));
+  const address: AddressInfo | string | null = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
+
+/** Made anew for each run, so that the repository holds no private key. */
+async function makeCertificate(name: string, { host, days }: { host: string; days: number }): Promise<void> {
+  const openssl = (...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
+  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];
+  await openssl('req', '-new', ...key, '-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`, '-out', `${name}.csr`);
+  const signing = ['-signkey', `${name}.key`, '-days', String(days), '-copy_extensions', 'copy'];
+  await openssl('x509', '-req', '-in', `${name}.csr`, ...signing, '-out', `${name}.crt`);
+}
+
+async function certificate(name: string): Promise<{ key: string; cert: string }> {
+  const [key, cert] = await Promise.all(['key', 'crt'].map((kind) => readFile(join(folder, `${name}.${kind}`), 'utf8')));
+  return { key: key ?? '', cert: cert ?? '' };
+}

@@ -1,0 +1,159 @@
+import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
+import { CHROMIUM_FLAGS, findChromium } from '../../support/chromium.ts';
+import { faintTexts } from './support/faint-texts.ts';
+import { GUIDES, PAGES, serveSite } from './support/site.ts';
+
+// In CI a browser is there, or these tests fail; a contributor without one is told and goes on.
+const program = findChromium();
+const isSkipped = program === undefined && process.env.CI !== 'true';
+if (isSkipped) console.warn('No Chromium found: the tests of the site in a browser are skipped; install one or set CHROMIUM_PATH');
+
+let browser: Browser;
+let site: Awaited<ReturnType<typeof serveSite>>;
+beforeAll(async () => {
+  if (isSkipped) return;
+  site = await serveSite();
+  browser = await chromium.launch({ executablePath: program ?? 'chromium', args: CHROMIUM_FLAGS });
+});
+afterAll(async () => {
+  await browser?.close();
+  await site?.[Symbol.asyncDispose]();
+});
+
+const DESKTOP = { viewport: { width: 1_280, height: 900 } } as const;
+const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } as const;
+const SYMBOL = 'classes/petstore-inventory.PetStoreClient.html';
+
+/** Opens a page; fails the test that used it if the browser complained or asked anybody else. */
+async function opened({ onTestFinished }: TestContext, path: string, options: BrowserContextOptions = DESKTOP): Promise<Page> {
+  const context = await browser.newContext(options);
+  const page = await context.newPage();
+  const complaints: string[] = [];
+  page.on('pageerror', (error) => complaints.push(error.message));
+  page.on('console', (message) => ['error', 'warning'].includes(message.type()) && complaints.push(message.text()));
+  page.on('response', (response) => response.ok() || complaints.push(`${response.status()} ${response.url()}`));
+  page.on(
+    'request',
+    (request) => /^(?:data:|blob:)/.test(request.url()) || request.url().startsWith(site.url) || complaints.push(request.url()),
+  );
+  onTestFinished(async () => {
+    await context.close();
+    expect(complaints).toEqual([]);
+  });
+  await show(page, path);
+  return page;
+}
+
+/** Goes to a page and waits until its scripts have made the menu. */
+async function show(page: Page, path: string): Promise<void> {
+  await page.goto(`${site.url}${path}`);
+  await page.locator('.tsd-navigation a', { hasText: GUIDES[0]?.title ?? '' }).waitFor({ state: 'attached' });
+}
+
+describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
+  test('begins with the README, and its menu with the guides in their order', async (context) => {
+    const page = await opened(context, 'index.html');
+    expect(await page.locator('.col-content h1').allTextContents()).toEqual(['petstore-inventory']);
+    const menu = await page.locator('#tsd-nav-container > li > a').allTextContents();
+    expect(menu.slice(0, GUIDES.length)).toEqual(GUIDES.map(({ title }) => title));
+  });
+
+  test('leads by its menu to a guide, and from there to another and to a place in it', async (context) => {
+    const page = await opened(context, 'index.html');
+    await page.locator('.tsd-navigation').getByRole('link', { name: 'Getting started', exact: true }).click();
+    await page.locator('.col-content').getByRole('link', { name: 'Errors', exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: 'Errors' }).waitFor();
+    await page.locator('.tsd-page-navigation').getByRole('link', { name: 'RateLimitError (rate-limit)' }).click();
+    await expect.poll(() => page.url()).toMatch(/errors\.html#ratelimiterror-rate-limit$/);
+  });
+
+  test('has no dead link in its menu, which scripts make', async (context) => {
+    const page = await opened(context, SYMBOL);
+    const links = await page.locator('.tsd-navigation a').evaluateAll((anchors) => anchors.map((anchor) => anchor.getAttribute('href')));
+    const paths = links.map((link) => new URL(link ?? '', page.url()).pathname.slice(1));
+    expect(paths.length).toBeGreaterThan(100);
+    expect(paths.filter((path) => !PAGES.includes(path))).toEqual([]);
+  });
+
+  test.for([
+    { text: 'listInventory', option: /listInventory$/, address: /PetStoreClient\.html#listinventory$/, heading: 'listInventory' },
+    { text: 'RateLimitError', option: /RateLimitError$/, address: /classes\/.*RateLimitError\.html$/, heading: 'Class RateLimitError' },
+  ])('finds $text and opens it', async ({ text, option, address, heading }, context) => {
+    const page = await opened(context, 'index.html');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('combobox').fill(text);
+    await page.locator('#tsd-search-results').getByRole('option').filter({ hasText: option }).first().click();
+    await page.waitForURL(address);
+    expect(await page.getByRole('heading', { name: heading }).first().isVisible()).toBe(true);
+  });
+
+  test('finds what only a guide says', async (context) => {
+    const page = await opened(context, 'index.html');
+    await page.getByRole('button', { name: 'Search' }).click();
+    await page.getByRole('combobox').fill('ENOTFOUND');
+    await page.locator('#tsd-search-results').getByRole('option', { name: 'Addresses and domains' }).first().click();
+    await page.getByRole('heading', { level: 1, name: 'Addresses and domains' }).waitFor();
+  });
+
+  test('fits a phone: no page scrolls sideways, and every picture is shown', async (context) => {
+    const page = await opened(context, 'index.html', PHONE);
+    const seen: { path: string; width: number; pictures: string[] }[] = [];
+    for (const path of ['index.html', SYMBOL, 'modules/petstore-inventory.html', ...GUIDES.map((guide) => guide.page)]) {
+      await page.goto(`${site.url}${path}`);
+      seen.push({ path, ...(await page.evaluate(measure)) });
+    }
+    expect(seen.filter(({ width }) => width > PHONE.viewport.width)).toEqual([]);
+    const pictures = new Set(seen.flatMap((one) => one.pictures));
+    expect(pictures).toEqual(new Set(['petstore.svg', 'limits.svg', 'sandbox.png', 'performance.svg']));
+  });
+
+  test('scrolls a wide table and long code within themselves, on a phone', async (context) => {
+    const page = await opened(context, 'documents/performance.html', PHONE);
+    const hasMore = ({ scrollWidth, clientWidth }: Element) => scrollWidth > clientWidth;
+    expect(await page.locator('table').first().evaluate(hasMore)).toBe(true);
+    await show(page, 'index.html');
+    expect(await page.locator('pre > code').first().evaluate(hasMore)).toBe(true);
+  });
+
+  test('opens its menu on a phone, and leads on from there', async (context) => {
+    const page = await opened(context, 'index.html', PHONE);
+    const guide = page.locator('.tsd-navigation').getByRole('link', { name: 'Large inventories', exact: true });
+    expect(await guide.isVisible()).toBe(false);
+    await page.getByRole('link', { name: 'Menu' }).tap();
+    await guide.tap();
+    await page.getByRole('heading', { level: 1, name: 'Large inventories' }).waitFor();
+  });
+
+  test.for(['light', 'dark'] as const)(
+    'can be read in %s: every text stands out from its ground by 4.5 to 1',
+    async (colorScheme, context) => {
+      const page = await opened(context, 'index.html', { ...DESKTOP, colorScheme });
+      const faint: string[] = [];
+      for (const path of ['index.html', SYMBOL, 'documents/errors.html', 'documents/performance.html']) {
+        await show(page, path);
+        faint.push(...(await page.evaluate(faintTexts)).map((text) => `${path}: ${text}`));
+      }
+      expect(faint).toEqual([]);
+    },
+  );
+
+  test('turns dark and light by its switch, and stays so on the next page', async (context) => {
+    const page = await opened(context, 'index.html', { ...DESKTOP, colorScheme: 'light' });
+    const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const light = await ground();
+    await page.getByText('Settings').click();
+    await page.getByLabel('Theme').selectOption('dark');
+    const dark = await ground();
+    await show(page, 'documents/errors.html');
+    expect([light === dark, await ground()]).toEqual([false, dark]);
+  });
+});
+
+/** How wide the page is, and which of its pictures are whole. Runs in the page. */
+async function measure(): Promise<{ width: number; pictures: string[] }> {
+  const images = Array.from(document.querySelectorAll<HTMLImageElement>('.col-content img'));
+  await Promise.all(images.map((image) => image.decode()));
+  const shown = images.filter((image) => image.getBoundingClientRect().width > 0 && image.naturalWidth > 0);
+  return { width: document.documentElement.scrollWidth, pictures: shown.map((image) => image.src.replace(/.*\//, '')) };
+}
