@@ -64,8 +64,15 @@ test.concurrent.for(Object.keys(STATES))('docs/domains.md tells what the client 
   const list = await failureOf(new PetStoreClient({ ...options, maxRetries: 1 }).listInventory());
   const update = await failureOf(new PetStoreClient({ ...options, maxRetries: 0 }).updateInventory(1, { quantity: 2 }));
   expect([state, list.name, list.code, list.attempts > 1 ? 'yes' : 'no', update.outcome]).toEqual(rows.find(([first]) => first === state));
-  expect(guide.split('\n')).toContain(String(list));
+  expect(guide.split('\n')).toContain(asShown(String(list)));
 });
+
+/** The guide tells of a domain of its reader's, where this machine has its own. */
+function asShown(message: string): string {
+  return message
+    .replace(/http:\/\/localhost:\d+/, 'https://stock.example.com')
+    .replace(/localhost:\d+|stock\.example\.invalid/, 'stock.example.com');
+}
 
 async function failureOf(call: Promise<unknown>): Promise<PetStoreFailure> {
   const thrown: unknown = await call.catch((error: unknown) => error);
