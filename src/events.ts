@@ -73,7 +73,7 @@ export interface ClientEvents {
  * const write = (message: string) => lines.push(message);
  * const logger: Logger = { debug: write, info: write, warn: write, error: write };
  * await new PetStoreClient({ apiKey, baseUrl, logger }).listInventory();
- * console.log(lines[0]); // → petstore-inventory: request callId=1 operation=listInventory attempt=1 method=GET path=/inventory
+ * console.log(lines[0]); // → petstore-inventory: list the inventory begins (call 1)
  */
 export interface Logger {
   /** Every beginning, request, answer, wait and end of a call. */

@@ -1,6 +1,5 @@
 /**
  * Spans and measurements of what a client does, for OpenTelemetry.
- *
- * @module otel
+ * @module petstore-inventory/otel
  */
 export { type TraceOptions, traceClient } from './trace-client.ts';

@@ -2,11 +2,27 @@ import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvid
 import type { PetStoreClient } from '../client.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
 
-/** Where spans and measurements go. */
+/**
+ * Where spans and measurements go.
+ *
+ * @example
+ * const exporter = new InMemorySpanExporter();
+ * const options: TraceOptions = { tracerProvider: new TracerProvider({ spanProcessors: [new SimpleSpanProcessor({ exporter })] }) };
+ * const stop = traceClient(petstore, options);
+ * await petstore.listInventory();
+ * stop();
+ * console.log(exporter.getFinishedSpans().map(({ name }) => name).join(' ')); // → GET listInventory
+ */
 export interface TraceOptions {
-  /** @default the global one */
+  /**
+   * Takes the spans of calls, attempts and waits.
+   * @default the global one
+   */
   tracerProvider?: TracerProvider | undefined;
-  /** @default the global one */
+  /**
+   * Takes how long requests and waits took, in seconds, and how many answers were 429.
+   * @default the global one
+   */
   meterProvider?: MeterProvider | undefined;
 }
 
@@ -19,7 +35,13 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
 /**
  * Gives each call of a client a span, a child of what is active where the call is made, with spans of its attempts and waits in it,
  * and measures them. What a tracer throws harms no call.
+ *
  * @returns a function that ends this, and the spans of calls that are under way
+ * @throws what a provider throws when it is asked for its tracer or meter
+ * @example
+ * const stop = traceClient(petstore);
+ * await petstore.listInventory();
+ * stop();
  */
 export function traceClient(
   client: Pick<PetStoreClient, 'on' | 'baseUrl'>,

@@ -14,7 +14,13 @@ const GIVEN = {
 };
 
 /** What an example may use of other packages. */
-const FOREIGN = { Redis: "import { Redis } from 'ioredis';\n", createClient: "import { createClient } from 'redis';\n" };
+const FOREIGN = {
+  Redis: 'ioredis',
+  createClient: 'redis',
+  InMemorySpanExporter: '@opentelemetry/sdk-trace',
+  SimpleSpanProcessor: '@opentelemetry/sdk-trace',
+  TracerProvider: '@opentelemetry/sdk-trace',
+};
 
 /** What a door exports, and where it is declared. */
 interface Exported {
@@ -131,7 +137,7 @@ function importsOf(code: string, exported: readonly Exported[]): string {
     const names = symbols.map(({ name }) => (values.has(name) ? name : `type ${name}`));
     return `import { ${names.join(', ')} } from '${door}';\n`;
   });
-  return [...foreign.map(([, line]) => line), ...own].join('');
+  return [...foreign.map(([name, from]) => `import { ${name} } from '${from}';\n`), ...own].join('');
 }
 
 /** Told apart from fields, names of options and what stands in quotes. */
