@@ -1,9 +1,10 @@
+import { basename } from 'node:path';
 import { type Application, Converter, type DocumentReflection, RendererEvent } from 'typedoc';
 
-/** Gives each guide the address of its file's name and the title of its heading; without this both would be the path of the file. */
+/** Gives each guide the address of its file's name, or its folder's for a README, and the title of its heading; else both would be its path. */
 export function load(app: Application): void {
   app.converter.on(Converter.EVENT_CREATE_DOCUMENT, (_context, guide: DocumentReflection) => {
-    guide.name = guide.name.replace(/^.*\//, '').toLowerCase();
+    guide.name = basename(guide.name.replace(/\/README$/, '')).toLowerCase();
   });
   // Addresses are given by now.
   app.renderer.on(RendererEvent.BEGIN, ({ project }) => {

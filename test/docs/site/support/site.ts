@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { createServer } from 'node:http';
-import { extname, join } from 'node:path';
+import { basename, extname, join } from 'node:path';
 import { ROOT } from '../../support/installed-package.ts';
 
 /** Where `npm run docs` puts the site. */
@@ -20,7 +20,7 @@ export interface Guide {
 function guidesOf(config: string): Guide[] {
   const { projectDocuments } = JSON.parse(config);
   return projectDocuments.map((path: string) => ({
-    page: `documents/${path.replace(/^.*\//, '').replace(/\.md$/, '.html').toLowerCase()}`,
+    page: `documents/${basename(path.replace(/(?:\/README)?\.md$/, '')).toLowerCase()}.html`,
     title: /^# (.+)$/m.exec(readFileSync(join(ROOT, path), 'utf8'))?.[1] ?? '',
   }));
 }
