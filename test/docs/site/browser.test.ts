@@ -45,10 +45,11 @@ async function opened({ onTestFinished }: TestContext, path: string, options: Br
   return page;
 }
 
-/** Goes to a page and waits until its scripts have made the menu. */
+/** Goes to a page and waits until its scripts have made the menu and shown the page, which they hide at first. */
 async function show(page: Page, path: string): Promise<void> {
   await page.goto(`${site.url}${path}`);
   await page.locator('.tsd-navigation a', { hasText: GUIDES[0]?.title ?? '' }).waitFor({ state: 'attached' });
+  await page.locator('.col-content').waitFor({ state: 'visible' });
 }
 
 describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
@@ -100,12 +101,12 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     const page = await opened(context, 'index.html', PHONE);
     const seen: { path: string; width: number; pictures: string[] }[] = [];
     for (const path of ['index.html', SYMBOL, 'modules/petstore-inventory.html', ...GUIDES.map((guide) => guide.page)]) {
-      await page.goto(`${site.url}${path}`);
+      await show(page, path);
       seen.push({ path, ...(await page.evaluate(measure)) });
     }
     expect(seen.filter(({ width }) => width > PHONE.viewport.width)).toEqual([]);
     const pictures = new Set(seen.flatMap((one) => one.pictures));
-    expect(pictures).toEqual(new Set(['petstore.svg', 'limits.svg', 'sandbox.png', 'performance.svg']));
+    expect(pictures).toEqual(new Set(['petstore.svg', 'limits.svg', 'sandbox.png', 'trace.svg', 'performance.svg']));
   });
 
   test('scrolls a wide table and long code within themselves, on a phone', async (context) => {
