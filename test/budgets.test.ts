@@ -10,7 +10,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What a door may cost, bundled, minified and compressed, with all its dependencies, in bytes of 1024. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 58, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 58.5, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 26, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 72, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
@@ -31,9 +31,9 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 50.5 KiB, of which its four dependencies are 24', async () => {
+test('PetStoreClient alone costs a page at most 51 KiB, of which its four dependencies are 24', async () => {
   const { gzipBytes } = await bundleDoor('.', 'browser', '{ PetStoreClient }');
-  expect(gzipBytes / 1024).toBeLessThanOrEqual(50.5);
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(51);
 });
 
 test.for(['.', './sandbox'])('The door %s asks for nothing that a browser lacks', async (door) => {
