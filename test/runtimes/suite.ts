@@ -1,4 +1,6 @@
+import { type Tracer, trace } from '@opentelemetry/api';
 import { AuthenticationError, isPetStoreError, NotFoundError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { traceClient } from 'petstore-inventory/otel';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { equal, failureOf, ok } from './expect.ts';
 import { type Result, runTest } from './run-test.ts';
@@ -144,6 +146,15 @@ export const tests: Record<string, Test> = {
     await client.listInventory();
     equal(told, ['request', 'response', 'settled']);
   },
+  'traces with the API of OpenTelemetry alone, until it is stopped': async (place) => {
+    const client = clientOf(place, 'plain');
+    const told: string[] = [];
+    const stops = [traceClient(client), traceClient(client, { tracerProvider: { getTracer: () => recorder(told) } })];
+    await client.updateInventory(5, { quantity: 2 });
+    for (const stop of stops) stop();
+    await client.listInventory();
+    equal(told, ['updateInventory', 'PATCH', 'PATCH ends', 'updateInventory ends']);
+  },
   'asks an apiKey function for the key': async (place) => {
     const client = clientOf(place, 'plain', { apiKey: async () => API_KEY });
     equal((await client.listInventory()).length, 12);
@@ -179,6 +190,16 @@ export function optionsOf({ origin, runtime, isBrowser }: Place, scenario: Scena
 
 function clientOf(place: Place, scenario: ScenarioName, options: PetStoreClientOptions = {}): PetStoreClient {
   return new PetStoreClient({ ...optionsOf(place, scenario), ...options });
+}
+
+/** Tells of spans as they begin and end; nothing else of them is kept, since there is no SDK. */
+function recorder(told: string[]): Tracer {
+  const silent = trace.getTracer('none');
+  const startSpan = (name: string) => {
+    told.push(name);
+    return Object.assign(silent.startSpan(name), { end: () => void told.push(`${name} ends`) });
+  };
+  return { startSpan, startActiveSpan: silent.startActiveSpan };
 }
 
 async function reportOf({ origin, runtime }: Place, scenario: ScenarioName): Promise<{ requests: number; rateLimited: number }> {
