@@ -2,9 +2,9 @@ import { readFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { chromium } from 'playwright-core';
 import { CHROMIUM_FLAGS, findChromium } from '../support/chromium.ts';
+import { listen, stop } from './loopback.ts';
 import { FILES, MissingRuntime, run } from './prepare.ts';
 import { parseResults } from './results.ts';
-import { listen, stop } from './loopback.ts';
 import type { Result } from './run-test.ts';
 
 const INSTALL = 'apt-get update && apt-get install -y chromium';
@@ -15,7 +15,9 @@ export async function runInChromium(origin: string): Promise<Result[]> {
   const script = await readFile(FILES.page);
   const server = createServer(({ url }, response) => {
     if (url === '/suite.js') return void response.setHeader('content-type', 'text/javascript').end(script);
-    response.setHeader('content-type', 'text/html').end('<!doctype html><title>suite</title><script type="module" src="/suite.js"></script>');
+    response
+      .setHeader('content-type', 'text/html')
+      .end('<!doctype html><title>suite</title><script type="module" src="/suite.js"></script>');
   });
   try {
     const page = await browser.newPage();

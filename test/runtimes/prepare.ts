@@ -26,7 +26,9 @@ const FOLDERS = ['.', 'node-22-oldest', 'node-22', 'node-26'] as const;
 
 /** Installs the runtimes by their lockfiles where they are missing, and the package itself as a user has it: built, in node_modules. */
 export async function install(): Promise<void> {
-  const missing = FOLDERS.map((folder) => join(HERE, folder)).filter((folder) => !existsSync(join(folder, 'node_modules/.package-lock.json')));
+  const missing = FOLDERS.map((folder) => join(HERE, folder)).filter(
+    (folder) => !existsSync(join(folder, 'node_modules/.package-lock.json')),
+  );
   const installs = missing.map((cwd) => run('npm', ['ci', '--no-audit', '--no-fund', '--loglevel=error'], { cwd }));
   // What could not be installed is missing, and told as such.
   for (const install of await Promise.allSettled(installs)) if (install.status === 'rejected') console.error(install.reason.message);
@@ -43,5 +45,10 @@ export async function bundleSuite(): Promise<void> {
   const bundled = { ...options, minify: true, platform: 'browser' } as const;
   await build({ ...bundled, entryPoints: [join(HERE, 'page-main.ts')], outfile: FILES.page });
   await build({ ...bundled, entryPoints: [join(HERE, 'worker-main.ts')], outfile: FILES.worker, conditions: ['workerd', 'worker'] });
-  await build({ ...bundled, entryPoints: [join(HERE, '..', '..', 'examples', 'worker.ts')], outfile: FILES.example, conditions: ['workerd', 'worker'] });
+  await build({
+    ...bundled,
+    entryPoints: [join(HERE, '..', '..', 'examples', 'worker.ts')],
+    outfile: FILES.example,
+    conditions: ['workerd', 'worker'],
+  });
 }

@@ -61,8 +61,19 @@ function print(columns: readonly Column[]): void {
   const widest = Math.max(...titles.map((title) => title.length));
   const row = (title: string, cells: readonly string[]) =>
     [title.padEnd(widest), ...cells.map((cell, index) => cell.padEnd(columns[index]?.runtime.length ?? 0))].join('  ').trimEnd();
-  console.log(row('', columns.map(({ runtime }) => runtime)));
-  for (const title of titles) console.log(row(title, columns.map((column) => cellOf(column, title))));
+  console.log(
+    row(
+      '',
+      columns.map(({ runtime }) => runtime),
+    ),
+  );
+  for (const title of titles)
+    console.log(
+      row(
+        title,
+        columns.map((column) => cellOf(column, title)),
+      ),
+    );
   for (const { runtime, results, missing } of columns) {
     if (missing !== undefined) console.log(`\n${runtime} did not run: ${missing}`);
     for (const { title, error } of results) if (error !== undefined) console.log(`\n${runtime}: ${title}\n${error}`);

@@ -124,7 +124,10 @@ export const tests: Record<string, Test> = {
     const failure = await failureOf(clientOf(place, 'wide').listInventory());
     ok(isPetStoreError(failure) && failure.kind === 'invalid-response' && failure.message.includes('bigint'), String(failure));
     const exact = new PetStoreClient({ ...optionsOf(place, 'wide'), int64: 'bigint' });
-    equal((await exact.listInventory()).map(({ petId }) => petId), [9007199254740993n, 2n]);
+    equal(
+      (await exact.listInventory()).map(({ petId }) => petId),
+      [9007199254740993n, 2n],
+    );
     equal((await exact.updateInventory(9007199254740993n, { quantity: 9 })).petId, 9007199254740993n);
   },
   'ends every call when it is closed': async (place) => {
@@ -172,7 +175,10 @@ export const tests: Record<string, Test> = {
     const { fetch, baseUrl, keys } = createSandbox({ pets: 3 });
     const client = new PetStoreClient({ fetch, baseUrl, apiKey: keys.pro, dangerouslyAllowBrowser: isBrowser });
     equal((await client.updateInventory(2, { quantity: 8 })).quantity, 8);
-    equal((await client.listInventory()).map(({ petId }) => petId), [1, 2, 3]);
+    equal(
+      (await client.listInventory()).map(({ petId }) => petId),
+      [1, 2, 3],
+    );
   },
 };
 

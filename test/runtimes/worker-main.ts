@@ -21,7 +21,8 @@ interface Visit {
 
 function sharedClient({ origin, runtime }: Visit, scenario: ScenarioName, options: PetStoreClientOptions): PetStoreClient {
   const known = clients.get(scenario);
-  const client = known ?? new PetStoreClient({ baseUrl: `${origin}/${scenario}/${runtime}/v1`, apiKey: API_KEY, plan: 'business', ...options });
+  const client =
+    known ?? new PetStoreClient({ baseUrl: `${origin}/${scenario}/${runtime}/v1`, apiKey: API_KEY, plan: 'business', ...options });
   clients.set(scenario, client);
   return client;
 }

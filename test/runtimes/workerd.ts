@@ -5,8 +5,8 @@ import type { Miniflare } from 'miniflare';
 import { equal, failureOf } from './expect.ts';
 import { FILES, HERE, MissingRuntime } from './prepare.ts';
 import { parseResults } from './results.ts';
-import { API_KEY, type ScenarioName } from './scenarios.ts';
 import { type Result, runTest } from './run-test.ts';
+import { API_KEY, type ScenarioName } from './scenarios.ts';
 
 /**
  * Before 2024-10-14 a promise that another request resolves never wakes its waiter in workerd; since then it does, but timers still
@@ -15,7 +15,8 @@ import { type Result, runTest } from './run-test.ts';
 const COMPATIBILITY_DATES = { new: '2026-04-01', old: '2024-09-01' } as const;
 
 export async function runInWorkerd(origin: string): Promise<Result[]> {
-  if (!existsSync(join(HERE, 'node_modules/miniflare'))) throw new MissingRuntime('miniflare is not there: npm ci in test/runtimes brings it');
+  if (!existsSync(join(HERE, 'node_modules/miniflare')))
+    throw new MissingRuntime('miniflare is not there: npm ci in test/runtimes brings it');
   const results = await inWorker(COMPATIBILITY_DATES.new, async (worker) => {
     const answer = await ask(worker, `suite?runtime=workerd&origin=${origin}`);
     return parseResults(answer);
