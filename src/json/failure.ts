@@ -38,3 +38,8 @@ export function itemTooLarge(path: string): ReadFailure {
 export function notJson(path: string): ReadFailure {
   return failureAt(path, 'invalid-json', 'is not valid JSON');
 }
+
+/** The failure of a whole text that is no JSON. */
+export function notJsonText(text: string): ReadFailure {
+  return text.trim() === '' ? failureAt('', 'invalid-json', 'is empty') : notJson('');
+}

@@ -1,5 +1,5 @@
 import type { Int64 } from '../contract/models.ts';
-import { failureAt, notJson } from './failure.ts';
+import { failureAt, notJsonText } from './failure.ts';
 import { hasLongId, NOT_JSON, parseJson, parseWithLongIds } from './parse-json.ts';
 import { type Rows, readRows } from './read-rows.ts';
 import { typeName } from './type-name.ts';
@@ -7,7 +7,7 @@ import { typeName } from './type-name.ts';
 /** Reads a list, or a part of one whose first item has the number `firstRow`. */
 export function parseRows<Ids extends Int64>(json: string, int64: Ids, firstRow = 0): Rows<Ids> {
   const values = parseJson(json);
-  if (values === NOT_JSON) return { items: [], failure: notJson('') };
+  if (values === NOT_JSON) return { items: [], failure: notJsonText(json) };
   if (!Array.isArray(values)) return { items: [], failure: failureAt('', 'schema', `must be a list, not ${typeName(values)}`) };
   const rows = readRows(values, int64, firstRow);
   if (rows.failure === undefined || !values.some(hasLongId)) return rows;

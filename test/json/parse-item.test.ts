@@ -54,3 +54,7 @@ test.each([
 test('parseItem lets an unknown field be nested 100,000 deep', () => {
   expect(parseItem(`{"x":${deep},"petId":1,"quantity":1,"status":"x"}`, 'number').ok).toBe(true);
 });
+
+test.each(['', ' \n', '\uFEFF'])('parseItem says of %j that it is empty', (text) => {
+  expect(parseItem(text, 'number')).toMatchObject({ reason: 'invalid-json', problems: [{ path: '', message: 'is empty' }] });
+});
