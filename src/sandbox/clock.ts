@@ -103,7 +103,8 @@ export class SandboxClock {
   #arm(sleeper: Sleeper): void {
     clearTimeout(sleeper.timer);
     if (this.#heldAtMs !== undefined) return;
-    // Rounded up, since a timer drops fractions and would fire before the time has come.
-    sleeper.timer = setTimeout(sleeper.wake, Math.min(Math.ceil(sleeper.dueAtMs - this.now()), LONGEST_TIMER_MS));
+    // Rounded up, since a timer drops fractions and would fire before the time has come. Of a time that has passed Node would warn.
+    const leftMs = Math.max(0, Math.ceil(sleeper.dueAtMs - this.now()));
+    sleeper.timer = setTimeout(sleeper.wake, Math.min(leftMs, LONGEST_TIMER_MS));
   }
 }
