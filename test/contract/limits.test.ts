@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { parseRateLimit, parseRetryAfter, readAnswer } from '../../src/contract/limits.ts';
 import { FUZZ } from '../support/fuzz.ts';
+import { ownWorkMs } from '../support/own-work.ts';
 
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
 const NOW_SECONDS = NOW_MS / 1000;
@@ -145,9 +146,9 @@ describe('parseRetryAfter', () => {
   });
 
   test('reads 60 kB of commas and blanks in no time', () => {
-    const startedAt = performance.now();
+    const beganMs = ownWorkMs();
     expect(parseRetryAfter(' ,'.repeat(15_000) + ' '.repeat(30_000), NOW_MS)).toBeUndefined();
-    expect(performance.now() - startedAt).toBeLessThan(1_000);
+    expect(ownWorkMs() - beganMs).toBeLessThan(1_000);
   });
 });
 

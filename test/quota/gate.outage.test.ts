@@ -2,6 +2,7 @@ import { ConnectionError, ServerError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { Emitter } from '../../src/events.ts';
 import { makeCall, makeListCall } from '../support/call.ts';
+import { ownWorkMs } from '../support/own-work.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
 import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
 
@@ -226,8 +227,8 @@ describe('Gate, in an outage,', () => {
     vi.useFakeTimers({ now: NOW_MS });
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     vi.useRealTimers();
-    const startMs = performance.now();
+    const beganMs = ownWorkMs();
     visitors.askTimes(10_000, () => makeListCall({ maxWaitMs: 1e9 }));
-    expect(performance.now() - startMs).toBeLessThan(1_000);
+    expect(ownWorkMs() - beganMs).toBeLessThan(1_000);
   });
 });

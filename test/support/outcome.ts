@@ -8,6 +8,15 @@ export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   );
 }
 
+/**
+ * What a promise gives; `'too late'` where a timer of so many milliseconds comes first. A busy machine delays the timer as it delays
+ * the promise, so which of them is first does not depend on its load.
+ */
+export function within<Value>(ms: number, promise: Promise<Value>): Promise<Value | 'too late'> {
+  const timer = new Promise<'too late'>((resolve) => setTimeout(resolve, ms, 'too late'));
+  return Promise.race([promise, timer]);
+}
+
 /** What a function throws. */
 export function thrownBy(work: () => unknown): unknown {
   try {
