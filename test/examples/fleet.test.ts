@@ -35,7 +35,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     const jobs = Array.from({ length: 30 }, (_, index) => JSON.stringify({ petId: String(index + 1), quantity: 7 }));
     await redis.ask('RPUSH', 'updates', ...jobs, '{"petId":"31","quantity":7}', 'no job');
     const workers = [startWorker(), startWorker()];
-    await expect.poll(jobsLeft, { timeout: 10_000 }).toEqual([0, 0]);
+    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual([0, 0]);
     expect(await Promise.all(workers.map((worker) => worker.end('SIGTERM')))).toEqual([0, 0]);
     expect([...served.sandbox.inventory].filter(({ quantity }) => quantity === 7)).toHaveLength(30);
     expect(served.sandbox.report().byStatus).toEqual({ 200: 30, 404: 1 });
@@ -48,7 +48,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     served.sandbox.faults.add({ fail: 'stall' });
     await redis.ask('RPUSH', 'updates', '{"petId":"1","quantity":7}');
     await using worker = startWorker();
-    await expect.poll(() => served.sandbox.requests.length, { timeout: 10_000 }).toBe(1);
+    await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
     expect(await jobsLeft()).toEqual([0, 1]);
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(await jobsLeft()).toEqual([1, 0]);

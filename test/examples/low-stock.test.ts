@@ -40,7 +40,7 @@ test('low-stock.ts ends its call when its client disconnects', async () => {
   served.sandbox.faults.add({ fail: 'stall' });
   const controller = new AbortController();
   const answer = fetch(`${url}/low-stock`, { signal: controller.signal }).catch((error: unknown) => error);
-  await expect.poll(() => served.sandbox.requests.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
   controller.abort();
   await answer;
   await service.tells(/listInventory, \d+ ms: .*(?:closed|abort)/i);
@@ -71,7 +71,7 @@ test('low-stock.ts answers 429 with the instant at which its clients may come ba
 test('low-stock.ts answers what is under way after SIGTERM, and ends with 0', async () => {
   served.sandbox.faults.add({ delayMs: 300 });
   const answer = fetch(`${url}/low-stock`);
-  await expect.poll(() => served.sandbox.requests.length, { timeout: 10_000 }).toBe(1);
+  await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
   const code = service.end('SIGTERM');
   expect((await answer).status).toBe(200);
   expect(await code).toBe(0);

@@ -8,6 +8,8 @@ import { RunningProgram } from './running-program.ts';
 
 export const ROOT = fileURLToPath(new URL('../../../', import.meta.url));
 const BIN = join(ROOT, 'node_modules', '.bin');
+/** A program takes a second or two; on a busy machine, where it gets a twentieth of a processor, as much as twenty. */
+const LONGEST_RUN_MS = 50_000;
 const ENV = { PATH: `${BIN}:/usr/bin:/bin` };
 
 /** A folder of a user's, with the package built and installed in it. */
@@ -19,7 +21,7 @@ export interface InstalledPackage extends AsyncDisposable {
   copy(path: string): Promise<void>;
   /** Writes a file into the folder, or into one below it. */
   write(path: string, text: string): Promise<void>;
-  /** Runs a file of the folder in Node 24. */
+  /** Runs a file of the folder in Node 24, to its end. */
   run(file: string, options?: RunOptions): Promise<Run>;
   /** Starts a program that stays. */
   start(file: string, options?: RunOptions): RunningProgram;
@@ -71,8 +73,9 @@ async function linkPackage(folder: string, name: string): Promise<void> {
 }
 
 function runNode(args: readonly string[], { cwd, env }: { cwd: string; env: Record<string, string> }): Promise<Run> {
-  return new Promise((resolve) => {
-    execFile(join(BIN, 'node'), [...args], { cwd, env: { ...ENV, ...env }, timeout: 15_000 }, (error, stdout, stderr) => {
+  return new Promise((resolve, reject) => {
+    execFile(join(BIN, 'node'), [...args], { cwd, env: { ...ENV, ...env }, timeout: LONGEST_RUN_MS }, (error, stdout, stderr) => {
+      if (error?.killed) reject(new Error(`${args[0]} did not end within ${LONGEST_RUN_MS} ms, but told: ${stdout}${stderr}`));
       resolve({ code: error === null ? 0 : typeof error.code === 'number' ? error.code : 1, stdout, stderr });
     });
   });

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 
 /** The longest that a test waits for a line or an end. */
-const PATIENCE_MS = 10_000;
+const PATIENCE_MS = 30_000;
 
 /** A program that was started and not yet ended. */
 export class RunningProgram implements AsyncDisposable {
