@@ -1,3 +1,4 @@
+import { isCertificateCode } from '../certificate-codes.ts';
 import { ConnectionError, type PetStoreError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError } from '../errors.ts';
 
 const FIRST_BACKOFF_MS = 500;
@@ -5,8 +6,8 @@ const LONGEST_BACKOFF_MS = 30_000;
 /** The most that is added at random, so that callers who failed together do not come back together. */
 const JITTER = 0.25;
 
-/** A certificate that is wrong now will be wrong in a second, and somebody may be in between. */
-const CERTIFICATE = /CERT|SELF_SIGNED|UNABLE_TO_(?:GET|VERIFY|DECRYPT|DECODE)/;
+/** The service refused a certificate of ours, or wants one. */
+const CERTIFICATE_ALERT = /_CERTIFICATE/;
 
 /**
  * Tells whether the same request may succeed in a while. Sending an update again is safe: it sets a quantity, it does not add to one.
@@ -16,8 +17,13 @@ export function mayRetry(failure: PetStoreError): boolean {
   if (failure instanceof RateLimitError) return failure.status === 429;
   if (failure instanceof ServerError) return failure.status !== undefined && failure.status !== 501 && failure.status !== 505;
   if (failure instanceof UnexpectedStatusError) return failure.status === 408 || failure.status === 425;
-  if (failure instanceof ConnectionError) return !CERTIFICATE.test(failure.code ?? '');
+  if (failure instanceof ConnectionError) return !isAboutCertificates(failure.code ?? '');
   return failure instanceof TimeoutError;
+}
+
+/** A certificate that is wrong now will be wrong in a second, and somebody may be in between. */
+function isAboutCertificates(code: string): boolean {
+  return isCertificateCode(code) || CERTIFICATE_ALERT.test(code);
 }
 
 /** How long to back off before retry number `retry` (from 1), in milliseconds: 500 doubling to 30,000, plus up to a quarter at random. */

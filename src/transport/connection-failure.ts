@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { isCertificateCode } from '../certificate-codes.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import { causesOf, codeOf, safeCause, textOf } from './safe-cause.ts';
@@ -8,9 +9,8 @@ const SHOWN_REASON = 100;
 /** Failures before a request can have left: the change was surely not applied. The names without underscores are Bun's. */
 const NEVER_CONNECTED =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
-/** The same for TLS, whose records may also break later. */
-const NO_TLS =
-  /^(?:CERT_\w+|\w+_CERT|\w+_CERT_\w+|UNABLE_TO_\w+|ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|\w*PROTOCOL\w*|\w*HANDSHAKE\w*))$/;
+/** The same for TLS, whose records may also break later. Node writes some names with a slash: `SSL/TLS_ALERT_HANDSHAKE_FAILURE`. */
+const NO_TLS = /^(?:ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|[\w/]*PROTOCOL\w*|[\w/]*HANDSHAKE\w*))$/;
 
 /** The service that is asked, and what keeps the key out of its failures. */
 export interface Asked {
@@ -42,7 +42,7 @@ function hostOf({ baseUrl, redactor }: Asked): string {
 
 /** A connection that was made can break with the same code as one that never was; the system call tells them apart. */
 function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
-  if (NO_TLS.test(code)) return true;
+  if (isCertificateCode(code) || NO_TLS.test(code)) return true;
   return NEVER_CONNECTED.test(code) && !chain.some((error) => /^(?:read|write)/.test(textOf(error, 'syscall') ?? ''));
 }
 
