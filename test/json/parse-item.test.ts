@@ -4,7 +4,7 @@ import { parseItem } from '../../src/json/parse-item.ts';
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
 
 test('parseItem reads the fields of the contract and drops others', () => {
-  const text = '\uFEFF {"petId":1.0,"quantity":-0,"status":"new","__proto__":{"x":1},"more":[]} ';
+  const text = ' {"petId":1.0,"quantity":-0,"status":"new","__proto__":{"x":1},"more":[]} ';
 
   expect(parseItem(text, 'number')).toEqual({ ok: true, item: { petId: 1, quantity: 0, status: 'new' } });
 });
@@ -43,7 +43,6 @@ test.each([
   ['{} {}', 'invalid-json'],
   ['[]', 'schema'],
   [deep, 'schema'],
-  [`"${'é'.repeat(600_000)}"`, 'too-large'],
 ])('parseItem refuses %.20j as %s', (text, reason) => {
   const result = parseItem(text, 'number');
 
@@ -55,6 +54,6 @@ test('parseItem lets an unknown field be nested 100,000 deep', () => {
   expect(parseItem(`{"x":${deep},"petId":1,"quantity":1,"status":"x"}`, 'number').ok).toBe(true);
 });
 
-test.each(['', ' \n', '\uFEFF'])('parseItem says of %j that it is empty', (text) => {
+test.each(['', ' \n'])('parseItem says of %j that it is empty', (text) => {
   expect(parseItem(text, 'number')).toMatchObject({ reason: 'invalid-json', problems: [{ path: '', message: 'is empty' }] });
 });

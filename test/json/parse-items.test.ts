@@ -8,14 +8,16 @@ import { badDocuments, documents, encode, readPlainly } from './documents.ts';
 const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
 const item = '{"petId":1,"quantity":1,"status":"x"}';
 
+// As a decoder gives it, which takes one byte order mark away.
+const decoded = (text: string) => new TextDecoder().decode(encode(text));
+
 test.each(documents)('parseItems agrees with JSON.parse and the schema on %j', (text) => {
-  expect(parseItems(text, 'number')).toEqual({ ok: true, items: readPlainly(encode(text)) });
-  expect(parseItems(text, 'bigint')).toEqual({ ok: true, items: readPlainly(encode(text), 'bigint') });
+  expect(parseItems(decoded(text), 'number')).toEqual({ ok: true, items: readPlainly(encode(text)) });
+  expect(parseItems(decoded(text), 'bigint')).toEqual({ ok: true, items: readPlainly(encode(text), 'bigint') });
 });
 
-// A decoder takes one byte order mark away, and parseItems gets what is left.
-test.each(badDocuments.filter((text) => !text.startsWith('\uFEFF')))('parseItems refuses %j', (text) => {
-  expect(parseItems(text, 'number').ok).toBe(false);
+test.each(badDocuments)('parseItems refuses %j', (text) => {
+  expect(parseItems(decoded(text), 'number').ok).toBe(false);
 });
 
 test('parseItems reports the first ten problems with their rows', () => {
@@ -29,15 +31,6 @@ test('parseItems reads long ids beside others exactly', () => {
   const result = parseItems(`[${item},{"petId":9007199254740993,"quantity":1,"status":"9007199254740992"}]`, 'bigint');
 
   expect(result).toMatchObject({ ok: true, items: [{ petId: 1n }, { petId: 9007199254740993n, status: '9007199254740992' }] });
-});
-
-test('parseItems reads a text of megabytes and finds an item that is too large in it', () => {
-  const many = Array(50_000).fill(item).join();
-  const large = `{"petId":1,"quantity":1,"status":"${'x'.repeat(1_100_000)}"}`;
-
-  expect(parseItems(`[${many}]`, 'number')).toMatchObject({ ok: true });
-  expect(parseItems(`[${many},${large}]`, 'number')).toMatchObject({ ok: false, reason: 'too-large', problems: [{ path: '[50000]' }] });
-  expect(parseItems(`[${many}`, 'number')).toMatchObject({ ok: false, reason: 'invalid-json' });
 });
 
 test.each(['number', 'bigint'] as const)('the fast way of itemSchema.%s agrees with plain zod on any value', (int64) => {
