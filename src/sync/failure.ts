@@ -22,6 +22,8 @@ function field(error: unknown, name: string): unknown {
 
 /** Why this failure ends the whole run; `undefined` where it concerns one pet. */
 export function stopReason(error: unknown, signal: AbortSignal | undefined, nowMs: number): StopReason | undefined {
+  // Asked first: what a caller aborts with may be an error of ours, which would tell of another call.
+  if (signal?.aborted && error === signal.reason) return 'abort';
   const kind = field(error, 'kind');
   if (kind === undefined && (signal?.aborted || field(error, 'name') === 'AbortError')) return 'abort';
   // An `apiKey` function that fails, or gives no key, is a bad key that nobody has sent.

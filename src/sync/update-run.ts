@@ -93,6 +93,8 @@ export class UpdateRun {
     const stopped = stopReason(thrown, signal, now());
     if (stopped) this.#stopped ??= stopped;
     else this.#fail(change, thrown);
+    // What an abort tears may be applied already, whatever its reason says of itself.
+    if (stopped === 'abort') return;
     if (stopped || !isFinal(thrown)) this.#withdraw(change, thrown);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
-import { AuthenticationError, InvalidArgumentError, RateLimitError, ServerError } from '../../src/errors.ts';
+import { AuthenticationError, InvalidArgumentError, NotFoundError, RateLimitError, ServerError } from '../../src/errors.ts';
 import { planSync, type SyncProgress, syncInventory } from '../../src/sync/index.ts';
 import { FakeStore, pets } from './support/fake-store.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
@@ -218,6 +218,29 @@ describe('a bad key, a used-up day or an abort', () => {
     });
     const report = await syncInventory(store, wanted, { concurrency: 1, signal: controller.signal });
     expect(report).toEqual({ ...NOTHING, updated: 3, pending: wanted.slice(3), stopped: 'abort' });
+  });
+
+  test.each([
+    new RateLimitError('no quota for another call', { petId: 7, outcome: 'not-sent' }),
+    new NotFoundError('another pet is gone', { status: 404, petId: 7, outcome: 'rejected' }),
+    new AuthenticationError('another key is bad', { status: 401, outcome: 'rejected' }),
+  ])('what an abort tears stays in doubt, though the reason of the abort is a $name', async (reason) => {
+    const controller = new AbortController();
+    const { signal } = controller;
+    const journal = new MemoryJournal();
+    const torn = new FakeStore([[1, 5]], { treat: () => 'hang', step: async () => void setTimeout(() => controller.abort(reason)) });
+    const adjusted = [{ petId: 1, adjust: 1 }];
+    const report = await syncInventory(torn, adjusted, { signal, journal });
+    expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }], stopped: 'abort' });
+    expect(journal.story).toEqual(['job', 'run', 'intent 1']);
+    expect(await syncInventory(new FakeStore([[1, 6]]), adjusted, { journal })).toEqual({ ...NOTHING, updated: 1 });
+  });
+
+  test('an abort in the list is an abort, though its reason is an error of ours', async () => {
+    const controller = new AbortController();
+    const reason = new NotFoundError('another pet is gone', { status: 404 });
+    const store = new FakeStore(pets(6, 5), { step: async () => controller.abort(reason) });
+    expect(await syncInventory(store, wanted, { signal: controller.signal })).toEqual({ ...NOTHING, pending: wanted, stopped: 'abort' });
   });
 
   test('an abort while the list is read resolves with everything pending', async () => {
