@@ -36,23 +36,30 @@ function more(list: readonly unknown[]): string {
   return list.length > NAMED ? ` and ${list.length - NAMED} more (--json names all)` : '';
 }
 
-const REASONS = {
-  abort: 'interrupted',
-  authentication: 'the service refused the key; check PETSTORE_API_KEY',
-  quota: "today's quota is used up",
-} as const;
+const REASONS = { abort: 'interrupted', authentication: 'the service refused the key; check PETSTORE_API_KEY' } as const;
+
+/** What is known, beside its report, of how a run ended. */
+export interface Ending {
+  journal: string | undefined;
+  /** Before this instant there is no quota. */
+  retryAt: Date | undefined;
+  isDayUsedUp: boolean;
+}
 
 /** Why a run ended early and how to go on, or why it had nothing to do, on one line; `undefined` where it went to its end. */
-export function explainEnd(
-  { stopped, updated, pending, finishedAt }: SyncReport,
-  { journal, resetAt }: { journal: string | undefined; resetAt: Date | undefined },
-): string | undefined {
+export function explainEnd({ stopped, updated, pending, finishedAt }: SyncReport, ending: Ending): string | undefined {
   if (finishedAt) return `petstore: nothing sent: this job was finished at ${finishedAt.toISOString()}; a new job needs a new --journal`;
   if (stopped === undefined) return undefined;
-  const when = stopped === 'quota' && resetAt ? ` after ${resetAt.toISOString()}` : '';
+  const why = stopped === 'quota' ? whyNoQuota(ending) : REASONS[stopped];
+  const when = stopped === 'quota' && ending.retryAt ? ` after ${ending.retryAt.toISOString()}` : '';
   const how =
-    journal === undefined
+    ending.journal === undefined
       ? `run it again${when} for the rest; with adjustments, only with a --journal`
       : `run the same command again${when} to go on`;
-  return `petstore: ${REASONS[stopped]}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
+  return `petstore: ${why}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
+}
+
+function whyNoQuota({ retryAt, isDayUsedUp }: Ending): string {
+  if (isDayUsedUp) return "today's quota is used up";
+  return retryAt ? `the quota is not there before ${retryAt.toISOString()}` : 'the quota is not there';
 }

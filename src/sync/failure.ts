@@ -2,7 +2,8 @@ import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../er
 import { SyncItemError } from './sync-item-error.ts';
 
 /**
- * What ends a run before everything is sent.
+ * What ends a run before everything is sent: an abort, a bad key, or too long a wait for quota. That is one beyond the client's
+ * `maxWaitMs`, or a 429 left after the retries that closes the key for more than two minutes: a used-up day is one of several causes.
  *
  * @example
  * sandbox.revokeKey(sandbox.keys.business);
@@ -12,8 +13,8 @@ import { SyncItemError } from './sync-item-error.ts';
  */
 export type StopReason = 'abort' | 'authentication' | 'quota';
 
-/** A reset further away than this is the day's: the minute's is at most one minute ahead. */
-const BEYOND_THE_MINUTE_MS = 120_000;
+/** A wait longer than this is not for the plan's minute, which turns within one: the pets that follow would meet it too. */
+const LONG_WAIT_MS = 120_000;
 
 /** Errors are told apart by their fields, so that a client from another copy of the package, or a fake, does as well. */
 function field(error: unknown, name: string): unknown {
@@ -28,12 +29,13 @@ export function stopReason(error: unknown, signal: AbortSignal | undefined, nowM
   if (kind === undefined && (signal?.aborted || field(error, 'name') === 'AbortError')) return 'abort';
   // An `apiKey` function that fails, or gives no key, is a bad key that nobody has sent.
   if (kind === 'authentication' || kind === 'configuration') return 'authentication';
-  return kind === 'rate-limit' && isDayUsedUp(error, nowMs) ? 'quota' : undefined;
+  return kind === 'rate-limit' && isWaitTooLong(error, nowMs) ? 'quota' : undefined;
 }
 
-function isDayUsedUp(error: unknown, nowMs: number): boolean {
+/** Without a status, the client itself would not wait so long. */
+function isWaitTooLong(error: unknown, nowMs: number): boolean {
   const retryAt = field(error, 'retryAt');
-  return field(error, 'status') === undefined || (retryAt instanceof Date && retryAt.getTime() - nowMs > BEYOND_THE_MINUTE_MS);
+  return field(error, 'status') === undefined || (retryAt instanceof Date && retryAt.getTime() - nowMs > LONG_WAIT_MS);
 }
 
 /** Whether the update was applied, as far as its error tells. */

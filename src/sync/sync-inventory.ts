@@ -15,7 +15,8 @@ import { UpdateRun } from './update-run.ts';
 /**
  * Brings the stock to a wanted state with the fewest requests: one list, then only the updates that change something.
  *
- * One failed pet does not stop the run; a bad key, a used-up day or an abort does, and the promise still resolves with the report.
+ * One failed pet does not stop the run; a bad key, too long a wait for quota (see {@link StopReason}) or an abort
+ * does, and the promise still resolves with the report.
  * All calls have low priority, so that others pass.
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job or another store; nothing was sent.

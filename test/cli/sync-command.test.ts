@@ -231,7 +231,19 @@ describe('--journal', () => {
 });
 
 describe('a stop', () => {
-  test('by a used-up day ends with 5, says how to go on and when', async () => {
+  test('by a day whose used-up quota is known ends with 5, and says so', async () => {
+    const resetAt = Math.ceil(Date.now() / 1000) + 3 * 3600;
+    const headers = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(resetAt) };
+    const spent = await serveSandbox({ pets: 1, faults: [{ headers }] });
+    vi.stubEnv('PETSTORE_BASE_URL', spent.url);
+    vi.stubEnv('PETSTORE_API_KEY', spent.keys.free);
+    const { code, err } = await sync('petId,quantity\n1,777\n');
+    expect(code).toBe(5);
+    expect(err).toMatch(/petstore: today's quota is used up: 0 pets updated, 1 pet left; run it again after \S+Z for the rest/);
+    await spent.close();
+  });
+
+  test('by a service that closes the key for the day ends with 5, says how to go on and when', async () => {
     const limited = await serveSandbox({
       pets: [1, 2, 3].map((petId) => ({ petId, quantity: 5 })),
       plans: { business: { requestsPerMinute: 100, requestsPerDay: 2 } },
@@ -242,8 +254,18 @@ describe('a stop', () => {
     const words = ['--journal', file('j'), '--concurrency', '1'];
     const { code, out, err } = await sync('petId,adjust\n1,1\n2,1\n3,1\n', words);
     expect({ code, out }).toEqual({ code: 5, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 2 pending\n' });
-    expect(err).toMatch(/today's quota is used up: 1 pet updated, 2 pets left; run the same command again after .*Z to go on\n$/);
+    expect(err).toMatch(/not there before (\S+Z): 1 pet updated, 2 pets left; run the same command again after \1 to go on\n$/);
     await limited.close();
+  });
+
+  test('by a long Retry-After ends with 5, and does not call the day used up', async () => {
+    const closed = await serveSandbox({ pets: 1, faults: [{ status: 429, headers: { 'retry-after': '180' } }] });
+    vi.stubEnv('PETSTORE_BASE_URL', closed.url);
+    vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
+    const { code, err } = await sync('petId,quantity\n1,777\n');
+    expect(code).toBe(5);
+    expect(err).toMatch(/petstore: the quota is not there before (\S+Z): 0 pets updated, 1 pet left; run it again after \1 for the rest/);
+    await closed.close();
   });
 
   test('by a bad key ends with 3', async () => {

@@ -173,7 +173,7 @@ describe('syncInventory', () => {
   });
 });
 
-describe('a bad key, a used-up day or an abort', () => {
+describe('a bad key, too long a wait for quota or an abort', () => {
   const wanted = pets(6, 6).map(([petId, quantity]) => ({ petId, quantity }));
 
   test.each([

@@ -8,6 +8,7 @@ import { readInput } from '../input/read-input.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { writePlan } from '../plan-text.ts';
 import { showProgress } from '../progress-bar.ts';
+import { hearQuotaReturn } from '../quota-return.ts';
 import { explainEnd, reportJson, reportText } from '../report-text.ts';
 import { type Terminal, tell, writeText } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -29,7 +30,7 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
   const client = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal, options.dryRun ? undefined : NOTICE);
   try {
-    const run = { client, signal, concurrency, path, options, terminal };
+    const run = { client, quotaReturn: hearQuotaReturn(client), signal, concurrency, path, options, terminal };
     return options.dryRun ? await dryRun(run) : await realRun(run);
   } finally {
     stopListening();
@@ -39,6 +40,8 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
 
 interface Run {
   client: Client;
+  /** When there is quota again, where a call was refused for want of it. */
+  quotaReturn: () => Date | undefined;
   signal: AbortSignal;
   concurrency: number;
   path: string;
@@ -46,7 +49,7 @@ interface Run {
   terminal: Terminal;
 }
 
-async function realRun({ client, signal, concurrency, path, options, terminal }: Run): Promise<ExitCode> {
+async function realRun({ client, quotaReturn, signal, concurrency, path, options, terminal }: Run): Promise<ExitCode> {
   const progress = showProgress(terminal);
   let report: SyncReport;
   try {
@@ -59,11 +62,11 @@ async function realRun({ client, signal, concurrency, path, options, terminal }:
     progress.end();
   }
   await writeText(terminal.stdout, options.json ? reportJson(report) : reportText(report));
-  tellEnd(report, { client, options, terminal });
+  tellEnd(report, { client, quotaReturn, options, terminal });
   return exitCodeOfReport(report);
 }
 
-async function dryRun({ client, signal, path, options, terminal }: Run): Promise<ExitCode> {
+async function dryRun({ client, quotaReturn, signal, path, options, terminal }: Run): Promise<ExitCode> {
   let planned: Iterable<ReviewedChange> = [];
   const review = (changes: Iterable<ReviewedChange>): void => {
     refuseNegative(changes, path, options);
@@ -76,15 +79,15 @@ async function dryRun({ client, signal, path, options, terminal }: Run): Promise
     now: terminal.now,
     review,
   });
-  tellEnd(report, { client, options, terminal });
+  tellEnd(report, { client, quotaReturn, options, terminal });
   if (report.stopped !== undefined) return exitCodeOfReport(report);
   await writePlan(planned, { report, quota: client.quota, name: inputName(path), options, terminal });
   return EXIT.done;
 }
 
-function tellEnd(report: SyncReport, { client, options, terminal }: Pick<Run, 'client' | 'options' | 'terminal'>): void {
-  const { closedUntil, day } = client.quota;
-  const line = explainEnd(report, { journal: options.journal, resetAt: closedUntil ?? day.resetAt });
+function tellEnd(report: SyncReport, { client, quotaReturn, options, terminal }: Omit<Run, 'signal' | 'concurrency' | 'path'>): void {
+  const isDayUsedUp = client.quota.day.remaining === 0;
+  const line = explainEnd(report, { journal: options.journal, retryAt: quotaReturn(), isDayUsedUp });
   if (line !== undefined) tell(terminal, line);
 }
 
