@@ -62,7 +62,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger && createLog(logger));
     const warn = (message: string) => this.#emitter.warn(message);
-    this.#gate = gateOf(baseUrl, apiKey, { plan, concurrency, share }, warn, quotaStore);
+    this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
     const transport = new Transport({ http: createHttp(baseUrl, fetch), baseUrl, credentials, redactor });
     this.#pipeline = new Pipeline({ order: new InOrder(), gate: this.#gate, transport, emitter: this.#emitter });
   }

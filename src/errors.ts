@@ -288,7 +288,7 @@ export class TimeoutError extends PetStoreError {
 export interface Problem {
   /** Such as `[0].petId`; empty for the whole document. */
   path: string;
-  /** What is wrong, without the value of the place. */
+  /** What is wrong, such as `must be an integer, not a string`; shows numbers of the answer, but none of its text. */
   message: string;
 }
 
@@ -407,7 +407,7 @@ export type PetStoreFailure =
   | ConfigurationError;
 
 /**
- * Tells whether something thrown comes from this package, whichever copy of it. Never throws.
+ * Tells whether something thrown comes from this package, whichever copy of it.
  *
  * @example
  * try {

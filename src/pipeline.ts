@@ -7,7 +7,7 @@ import type { InOrder } from './order/in-order.ts';
 import type { Gate } from './quota/gate.ts';
 import type { Ticket } from './quota/ticket.ts';
 import { retry } from './retry/retry.ts';
-import { publicRateLimit } from './transport/status-failure.ts';
+import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
 
 /**

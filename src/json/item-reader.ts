@@ -6,9 +6,6 @@ import { PendingBytes } from './pending-bytes.ts';
 import { PlainItems } from './plain-items.ts';
 import type { Rows } from './read-rows.ts';
 
-/** The items that are complete so far, and what is wrong behind them; the failure stays the same from then on. */
-export type Batch<Ids extends Int64> = Rows<Ids>;
-
 /** What the next byte that is no white space must begin. */
 type Expected = 'document' | 'list' | 'item or end' | 'item' | 'comma or end' | 'nothing';
 
@@ -40,25 +37,25 @@ export class ItemReader<Ids extends Int64> {
     this.#anyItems = new AnyItems(int64);
   }
 
-  /** Adds the items that end within these bytes, which may be none, to `items`, and gives these. Never throws. */
-  push(bytes: Uint8Array, items: InventoryItem<Ids>[] = []): Batch<Ids> {
+  /** Adds the items that end within these bytes, which may be none, to `items`, and gives these; a failure stays the same from then on. */
+  push(bytes: Uint8Array, items: InventoryItem<Ids>[] = []): Rows<Ids> {
     if (this.#failure === undefined) this.#pending.append(bytes);
     this.#plainItems.look(this.#pending.padded);
     this.#anyItems.beginSmall();
     while (this.#failure === undefined && this.#step(items)) {}
-    return this.#batch(items);
+    return this.#rows(items);
   }
 
   /** Says that no bytes follow: a failure when the list is not closed. */
-  end(): Batch<Ids> {
+  end(): Rows<Ids> {
     if (this.#failure === undefined && this.#expected !== 'nothing') {
       const isEmpty = this.#expected === 'document' || this.#expected === 'list';
       this.#fail('invalid-json', isEmpty ? 'is empty' : `ends within the list, after ${this.#row} items`);
     }
-    return this.#batch([]);
+    return this.#rows([]);
   }
 
-  #batch(items: InventoryItem<Ids>[]): Batch<Ids> {
+  #rows(items: InventoryItem<Ids>[]): Rows<Ids> {
     return this.#failure === undefined ? { items } : { items, failure: this.#failure };
   }
 

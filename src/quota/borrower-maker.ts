@@ -2,11 +2,7 @@ import type { ApiKeySource } from '../options/client-options.ts';
 import type { QuotaStore, SharedQuota } from '../quota-store.ts';
 import { Borrower } from './borrower.ts';
 import type { BorrowerOwner, BorrowerStart } from './borrower-start.ts';
-
-interface GateName {
-  address: string;
-  apiKey: string | ApiKeySource;
-}
+import type { GateName } from './kept-gates.ts';
 
 type StoreUse = Pick<BorrowerStart, 'settings' | 'warn'> & { store: QuotaStore };
 

@@ -1,8 +1,7 @@
-import type { ApiKeySource } from '../options/client-options.ts';
 import type { QuotaStore } from '../quota-store.ts';
 import { borrowerMaker } from './borrower-maker.ts';
 import { Gate } from './gate.ts';
-import { KeptGates } from './kept-gates.ts';
+import { type GateName, KeptGates } from './kept-gates.ts';
 import type { QuotaSettings } from './settings.ts';
 
 /** One gate for each address and key in this copy of the package. It outlives its clients: a closed key stays closed for the next one. */
@@ -14,14 +13,10 @@ const gates = new KeptGates();
  * @throws ConfigurationError of the store
  */
 export function gateOf(
-  address: string,
-  apiKey: string | ApiKeySource,
-  settings: QuotaSettings,
-  warn: (message: string) => void,
-  quotaStore?: QuotaStore,
+  name: GateName,
+  { settings, warn, quotaStore }: { settings: QuotaSettings; warn: (message: string) => void; quotaStore?: QuotaStore | undefined },
 ): Gate {
   const nowMs = Date.now();
-  const name = { address, apiKey };
   const known = gates.get(name, nowMs);
   if (known) known.gate.tighten(settings, warn);
   const gate = known?.gate ?? new Gate(settings);

@@ -56,8 +56,8 @@ export class Ticket {
     this.#owner.broken(this.#call, this.#sending, failure);
   }
 
-  /** Enough of the body came to tell that the service is up: for those that are read for long. `left` says the same of any other. */
-  proven(): void {
+  /** Enough of the body came to tell that the service is up. */
+  #prove(): void {
     if (!this.#isPromising) return;
     this.#isPromising = false;
     this.#owner.proven(this.#call, this.#sending);
@@ -70,7 +70,7 @@ export class Ticket {
 
   /** The request is over, its body read or dropped. One that was aborted before anything was read tells nothing. */
   left(): void {
-    if (!this.#call.signal.aborted || this.#call.delivered > 0) this.proven();
+    if (!this.#call.signal.aborted || this.#call.delivered > 0) this.#prove();
     this.#owner.left(this.#call);
   }
 }

@@ -6,13 +6,13 @@ import {
   type FailureDetails,
   NotFoundError,
   type PetStoreError,
-  type RateLimit,
   RateLimitError,
   ServerError,
   UnexpectedStatusError,
 } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import { type ErrorText, readErrorText } from './error-text.ts';
+import { publicRateLimit } from './public-rate-limit.ts';
 
 /** What is known of an answer outside 2xx. */
 export interface FailedAnswer {
@@ -76,10 +76,6 @@ function retryAt({ answer, reopensAtMs }: FailedAnswer): Date | undefined {
   const asked = answer.retryAfterMs === undefined ? undefined : answer.receivedAtMs + answer.retryAfterMs;
   const instant = Math.max(asked ?? 0, reopensAtMs ?? 0);
   return instant === 0 ? undefined : new Date(instant);
-}
-
-export function publicRateLimit({ rateLimit }: Answer): RateLimit | undefined {
-  return rateLimit && { limit: rateLimit.limit, remaining: rateLimit.remaining, resetAt: new Date(rateLimit.resetAtMs) };
 }
 
 /** Where a redirect points, without what may be secret in it. */

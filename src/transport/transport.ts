@@ -6,18 +6,20 @@ import { type Answer, readAnswer } from '../contract/limits.ts';
 import { ConfigurationError, PetStoreError } from '../errors.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
+import { VERSION } from '../version.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import { readUpTo } from './body.ts';
 import type { Credentials } from './credentials.ts';
 import { Exchange } from './exchange.ts';
 import type { Http } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
-import { isRefusal, publicRateLimit, statusFailure } from './status-failure.ts';
+import { publicRateLimit } from './public-rate-limit.ts';
+import { isRefusal, statusFailure } from './status-failure.ts';
 
 const MAX_ERROR_BYTES = 65_536;
 const DROPPED_AT_CUT = 4096;
 /** Names the client where a runtime allows it; browsers send their own. */
-const USER_AGENT = `petstore-inventory/1.0.0-rc.1 (api ${API_VERSION})`;
+const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;
 
 /** What an operation asks for. */
 export interface AttemptRequest {

@@ -215,7 +215,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.tickets).toHaveLength(1);
     await pass(100);
     expect(visitors.tickets).toHaveLength(2);
-    visitors.tickets[0]?.proven();
+    visitors.tickets[0]?.left();
     await pass(20);
     expect(visitors.tickets.length).toBeGreaterThan(5);
   });

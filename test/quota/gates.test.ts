@@ -12,7 +12,7 @@ import { answerNow, FREE, pass } from './gate-kit.ts';
 holdTime();
 
 const SETTINGS = { plan: FREE, concurrency: 64, share: 1 };
-const ignore = () => {};
+const SETUP = { settings: SETTINGS, warn: () => {} };
 
 function refusal(retryAfter: string): Response {
   return new Response('[]', { status: 429, headers: { 'retry-after': retryAfter, date: new Date().toUTCString() } });
@@ -21,25 +21,25 @@ function refusal(retryAfter: string): Response {
 describe('gateOf', () => {
   test('gives one gate for one address and key, another for any other', () => {
     const [address, other] = [freshAddress(), freshAddress()];
-    const gate = gateOf(address, 'key', SETTINGS, ignore);
-    expect(gateOf(address, 'key', SETTINGS, ignore)).toBe(gate);
-    expect(gateOf(address, 'key 2', SETTINGS, ignore)).not.toBe(gate);
-    expect(gateOf(other, 'key', SETTINGS, ignore)).not.toBe(gate);
+    const gate = gateOf({ address, apiKey: 'key' }, SETUP);
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
+    expect(gateOf({ address, apiKey: 'key 2' }, SETUP)).not.toBe(gate);
+    expect(gateOf({ address: other, apiKey: 'key' }, SETUP)).not.toBe(gate);
   });
 
   test('forgets a gate that nobody has used for longer than a day', () => {
     const address = freshAddress();
-    const gate = gateOf(address, 'key', SETTINGS, ignore);
+    const gate = gateOf({ address, apiKey: 'key' }, SETUP);
     vi.setSystemTime(NOW_MS + 26 * 3_600_000);
-    expect(gateOf(address, 'key', SETTINGS, ignore)).not.toBe(gate);
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).not.toBe(gate);
   });
 
   test('keeps a gate while a request is in flight', async () => {
     const address = freshAddress();
-    const gate = gateOf(address, 'key', SETTINGS, ignore);
+    const gate = gateOf({ address, apiKey: 'key' }, SETUP);
     const ticket = await gate.enter(makeListCall());
     vi.setSystemTime(NOW_MS + 26 * 3_600_000);
-    expect(gateOf(address, 'key', SETTINGS, ignore)).toBe(gate);
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
     ticket.heard(answerNow());
     ticket.left();
   });
@@ -48,7 +48,7 @@ describe('gateOf', () => {
 describe('gateOf, with thousands of keys,', () => {
   const clients = (keys: (string | (() => string))[]) => {
     const address = freshAddress();
-    return keys.map((key) => gateOf(address, key, SETTINGS, ignore));
+    return keys.map((key) => gateOf({ address, apiKey: key }, SETUP));
   };
   const strings = Array.from({ length: 5_000 }, (_, n) => `key-${n}`);
 
@@ -70,10 +70,10 @@ describe('gateOf, with thousands of keys,', () => {
 
   test('gives one gate for one function and address', () => {
     const [address, key, other] = [freshAddress(), () => KEY, () => KEY];
-    const gate = gateOf(address, key, SETTINGS, ignore);
-    expect(gateOf(address, key, SETTINGS, ignore)).toBe(gate);
-    expect(gateOf(address, other, SETTINGS, ignore)).not.toBe(gate);
-    expect(gateOf(freshAddress(), key, SETTINGS, ignore)).not.toBe(gate);
+    const gate = gateOf({ address, apiKey: key }, SETUP);
+    expect(gateOf({ address, apiKey: key }, SETUP)).toBe(gate);
+    expect(gateOf({ address, apiKey: other }, SETUP)).not.toBe(gate);
+    expect(gateOf({ address: freshAddress(), apiKey: key }, SETUP)).not.toBe(gate);
   });
 });
 
