@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
-import type { PetStoreError } from '../errors.ts';
+import { ConfigurationError, PetStoreError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
 import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
 import type { Http, WireRequest } from './http.ts';
@@ -44,10 +44,16 @@ export class Exchange {
   #take(response: Response): Response {
     const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']) && response.type !== 'error';
     if (!isAnswer) throw new TypeError('fetch gave no answer');
+    if (response.body && !hasMethods(response.body, ['getReader'])) throw this.#noWebBody();
     this.#reader = response.body?.getReader();
     // A fetch that ignores its signal may answer when nobody waits any more.
     if (this.#isOver) this.#drop();
     return response;
+  }
+
+  #noWebBody(): ConfigurationError {
+    const message = `Cannot ${this.#call.purpose}: \`fetch\` must give a web Response, whose body is a ReadableStream`;
+    return new ConfigurationError(message, { ...this.#call.details(), option: 'fetch' });
   }
 
   /** Gives the next bytes of the body, undefined at its end. */
@@ -90,7 +96,7 @@ export class Exchange {
 
   /** The failure of an answer that never came, or came broken. */
   failure(thrown: unknown): PetStoreError {
-    return connectionFailure(thrown, this.#call, this.#asked);
+    return thrown instanceof PetStoreError ? thrown : connectionFailure(thrown, this.#call, this.#asked);
   }
 
   #restartTimer(): void {

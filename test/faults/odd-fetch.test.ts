@@ -143,3 +143,19 @@ describe('an `apiKey` function that', () => {
     expect(seen).toEqual([]);
   });
 });
+
+test('A body that is no web stream is the fault of `fetch`, and asking again would not help', async () => {
+  const { client, seen } = scriptedClient([async () => Response.json([]), async () => nodeResponse()]);
+  await client.listInventory();
+  expect(await rejectionOf(client.listInventory())).toMatchObject({
+    name: 'ConfigurationError',
+    option: 'fetch',
+    message: 'Cannot list the inventory: `fetch` must give a web Response, whose body is a ReadableStream',
+  });
+  expect(seen).toHaveLength(2);
+});
+
+/** As node-fetch gives it: with a stream of Node as its body. */
+function nodeResponse(): Response {
+  return Object.defineProperty(new Response('[]'), 'body', { value: { pipe: () => {}, on: () => {} } });
+}
