@@ -21,7 +21,8 @@ export interface CallEvent {
 }
 
 /**
- * Why a call waits: for a window's turn, behind a 429, behind an outage, for requests in flight, or for an earlier update of its pet.
+ * Why a call waits: for a window's turn, behind a 429, behind an outage, for requests in flight, for an earlier update of its pet, or
+ * to leave the service alone after a failure.
  *
  * @example
  * const reasons = new Set<WaitReason>();
@@ -29,7 +30,7 @@ export interface CallEvent {
  * await Promise.all([petstore.updateInventory(1, { quantity: 4 }), petstore.updateInventory(1, { quantity: 5 })]);
  * console.log(reasons); // → Set(1) { 'order' }
  */
-export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'order';
+export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'order' | 'backoff';
 
 /**
  * The events of a client and what their listeners get, each with the fields of {@link CallEvent}. Times are milliseconds.

@@ -44,8 +44,10 @@ describe('a call tells its whole story', () => {
       'request 1 PATCH /inventory/42',
       'response 502',
       'retry in 500 ServerError',
+      'wait backoff 500',
       'request 2 PATCH /inventory/42',
       'retry in 1000 ConnectionError',
+      'wait backoff 1000',
       'request 3 PATCH /inventory/42',
       'response 200',
       'settled succeeded 1500',
@@ -63,10 +65,11 @@ describe('a call tells its whole story', () => {
     const items = client.listInventory();
     await vi.runAllTimersAsync();
     expect(await items).toEqual([]);
-    expect(log.slice(0, 4)).toEqual([
+    expect(log.slice(0, 5)).toEqual([
       'request 1 GET /inventory',
       'response 200',
       'retry in 500 ConnectionError',
+      'wait backoff 500',
       'request 2 GET /inventory',
     ]);
   });

@@ -96,13 +96,13 @@ function loggerFor({ verbose }: CommonOptions, terminal: Terminal): Logger {
   return { debug: log(0), info: log(1), warn: log(2), error: log(3) };
 }
 
-/** Says once for every closing of the gate that it is being waited for. */
+/** Says once for every closing of the gate that it is being waited for. A backoff is told as a retry. */
 function tellWaits(client: Client, terminal: Terminal): void {
   if (terminal.stderr.isTTY) return;
   let toldUntilMs = 0;
   client.on('wait', ({ reason, ms }) => {
     const untilMs = terminal.now() + ms;
-    if (ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
+    if (reason === 'backoff' || ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
     toldUntilMs = untilMs;
     tell(terminal, `petstore: waiting ${duration(ms)} (${reason})`);
   });

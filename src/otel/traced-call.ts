@@ -11,7 +11,6 @@ import {
 } from '@opentelemetry/api';
 import { isPetStoreError } from '../errors.ts';
 import type { CallEvent, ClientEvents, WaitReason } from '../events.ts';
-import { isLeftToGate } from '../retry/policy.ts';
 
 /** What the calls of one client are traced and measured with. */
 export interface Scope {
@@ -37,7 +36,9 @@ export class TracedCall {
     this.#inside = trace.setSpan(context.active(), this.#span);
   }
 
-  wait(reason: WaitReason | 'backoff'): void {
+  wait(reason: WaitReason): void {
+    // Only what failed is backed off from; where no retry was told, the error was not told either.
+    if (reason === 'backoff') this.#endStep('_OTHER');
     const measured = { 'petstore.wait.reason': reason };
     const span = this.#startSpan(`wait ${reason}`, SpanKind.INTERNAL, measured);
     this.#step = { span, measured, histogram: this.#scope.waits, sinceMs: performance.now() };
@@ -61,7 +62,6 @@ export class TracedCall {
 
   retry({ error }: ClientEvents['retry']): void {
     this.#endStep(typeOf(error));
-    if (!isLeftToGate(error)) this.wait('backoff');
   }
 
   settle({ outcome, attempt, error }: ClientEvents['settled']): void {

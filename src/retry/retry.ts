@@ -21,9 +21,9 @@ export function retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
   });
 }
 
-/** The same failure a second time means that the next attempt was not even let through. */
+/** The last failure, as the cause of the next, means that the next attempt was not even let through. */
 function isWorthAnother(error: Error, call: Call): error is PetStoreError {
-  return error instanceof PetStoreError && error !== call.lastFailure && mayRetry(error);
+  return error instanceof PetStoreError && (call.lastFailure === undefined || error.cause !== call.lastFailure) && mayRetry(error);
 }
 
 /** In an outage the gate sets the pace, so no call stays away for longer than the gate does. */
@@ -44,6 +44,7 @@ async function backOff(call: Call, failure: PetStoreError, retryNumber: number):
   const isHopeless = pace !== undefined && delayMs > pace.patienceMs;
   if (!isHopeless) call.tell('retry', (event) => ({ ...event, delayMs, error: failure }));
   if (ownMs === 0) return;
+  call.tell('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
   await wait(ownMs, call.signal);
   call.waitedMs += ownMs;
 }

@@ -166,6 +166,16 @@ describe('a failure', () => {
     expect(await running).toMatchObject({ code: 130, out: '' });
   });
 
+  test('that makes a call wait is told once, as a retry', async () => {
+    served.sandbox.faults.add({ status: 500, headers: { 'retry-after': '60' } });
+    const terminal = new FakeTerminal();
+    const running = run(['list', '--base-url', served.url], terminal);
+    await vi.waitFor(() => expect(terminal.err).toContain(' again\n'));
+    terminal.interrupt();
+    await running;
+    expect(terminal.err.match(/trying|waiting/g)).toEqual(['trying']);
+  });
+
   test('of an address that is no service names it, and its variable', async () => {
     served.sandbox.faults.add({ status: 200, body: '<html>' });
     expect((await run(['list'])).err).toContain(`check that ${served.url} (PETSTORE_BASE_URL) is the address of the service`);

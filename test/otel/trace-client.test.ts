@@ -38,7 +38,7 @@ function tracedClient(answers: Answering[], options: PetStoreClientOptions = {})
   const collector = new Collector();
   const { client } = scriptedClient(answers, options);
   const stop = traceClient(client, collector);
-  return { client, collector, stop, tree: () => collector.tree(NOW_MS) };
+  return { client, stop, tree: () => collector.tree(NOW_MS) };
 }
 
 /** The minute is used up, and ends in so many seconds. */
@@ -132,6 +132,28 @@ describe('traceClient gives a call a span', () => {
       '  GET 0 to 0 error.type=connection FAILED',
       'updateInventory 1 to 1 call_id=2 pet_id=42 outcome=unknown attempts=1 error.type=invalid-response FAILED',
       '  PATCH 1 to 1 response.status_code=200 error.type=invalid-response FAILED',
+    ]);
+  });
+
+  test('whose attempts end as they fail, also where a call gives up behind an outage and tells of no retry', async () => {
+    const down = () => failure(503);
+    const broken = () => Promise.reject(networkError('ECONNRESET'));
+    const { client, tree, collector } = tracedClient([down, down, broken], { maxWaitMs: 400, maxRetries: 20 });
+    const rejection = rejectionOf(client.listInventory());
+    await vi.runAllTimersAsync();
+    await rejection;
+    expect(tree().map((line) => line.replace(/ Cannot.*/, ''))).toEqual([
+      'listInventory 0 to 1.9 call_id=1 outcome=unknown attempts=3 error.type=connection FAILED',
+      '  GET 0 to 0 response.status_code=503 error.type=503 FAILED',
+      '  wait backoff 0 to 0.5 wait.reason=backoff',
+      '  GET 0.5 to 0.5 request.resend_count=1 response.status_code=503 error.type=503 FAILED',
+      '  wait backoff 0.5 to 1.5 wait.reason=backoff',
+      '  GET 1.5 to 1.5 request.resend_count=2 error.type=_OTHER FAILED',
+      '  wait backoff 1.5 to 1.9 wait.reason=backoff error.type=connection FAILED',
+    ]);
+    expect((await collector.series()).filter((line) => line.startsWith('http'))).toEqual([
+      'http.client.request.duration response.status_code=503 error.type=503: 2 in 0',
+      'http.client.request.duration error.type=_OTHER: 1 in 0',
     ]);
   });
 
@@ -254,7 +276,7 @@ describe('traceClient', () => {
     const items = client.listInventory();
     await vi.runAllTimersAsync();
     expect(await items).toEqual([]);
-    expect(thrown).toHaveBeenCalledTimes(3);
+    expect(thrown).toHaveBeenCalledTimes(4);
   });
 
   test('never shows the key, also where the service echoes it', async () => {

@@ -20,6 +20,15 @@ function attempts(...failures: unknown[]): { attempt: () => Promise<string>; atM
   return { attempt, atMs };
 }
 
+/** An emitter, and what it tells of retries and waits. */
+function listening(): { emitter: Emitter; told: string[] } {
+  const emitter = new Emitter();
+  const told: string[] = [];
+  emitter.on('retry', ({ delayMs }) => told.push(`retry in ${delayMs}`));
+  emitter.on('wait', ({ reason, ms }) => told.push(`wait ${reason} ${ms}`));
+  return { emitter, told };
+}
+
 const down = () => new ServerError('down', { status: 502 });
 
 describe('retry', () => {
@@ -125,16 +134,30 @@ describe('retry', () => {
     expect([atMs, new Set(delays)]).toEqual([[0, 500, 1_500, 3_500, 7_500, 15_500, 23_500], new Set([9_000])]);
   });
 
-  test('tells of no retry that the patience of a call with an outage does not last for', async () => {
-    const emitter = new Emitter();
-    const heard = vi.fn();
-    emitter.on('retry', heard);
+  test('tells of no retry that the patience of a call with an outage does not last for, but of its backoff', async () => {
+    const { emitter, told } = listening();
     const call = makeCall({ emitter });
-    call.pace = () => ({ delayMs: 8_000, patienceMs: 500 });
+    call.pace = () => ({ delayMs: 8_000, patienceMs: 499.5 });
     const result = retry(call, attempts(down()).attempt);
     await vi.advanceTimersByTimeAsync(500);
     await result;
-    expect(heard).not.toHaveBeenCalled();
+    expect(told).toEqual(['wait backoff 500']);
+  });
+
+  test('tells every backoff of its own as a wait, after the retry', async () => {
+    const { emitter, told } = listening();
+    const slow = new ServerError('x', { status: 500, retryAfterMs: 7_000 });
+    const result = retry(makeCall({ emitter }), attempts(down(), slow, new ConnectionError('x')).attempt);
+    await vi.runAllTimersAsync();
+    await result;
+    expect(told).toEqual(['retry in 500', 'wait backoff 500', 'retry in 7000', 'wait backoff 7000', 'retry in 2000', 'wait backoff 2000']);
+  });
+
+  test('tells no backoff where the gate holds the call', async () => {
+    const { emitter, told } = listening();
+    const refusal = new RateLimitError('x', { status: 429, retryAfterMs: 7_000 });
+    await retry(makeCall({ emitter }), attempts(refusal, new ServerError('x', { status: 503, retryAfterMs: 3_000 })).attempt);
+    expect(told).toEqual(['retry in 7000', 'retry in 3000']);
   });
 
   test('rejects with the last failure when the call has no patience left with an outage', async () => {
