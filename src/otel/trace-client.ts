@@ -36,7 +36,7 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
  * Gives each call of a client a span, a child of what is active where the call is made, with spans of its attempts and waits in it,
  * and measures them. What a tracer throws harms no call.
  *
- * @returns a function that ends this, and the spans of calls that are under way
+ * @returns a function that ends this, and the spans of calls that are under way, which are not measured
  * @throws what a provider throws when it is asked for its tracer or meter
  * @example
  * const stop = traceClient(petstore);
@@ -63,7 +63,7 @@ export function traceClient(
   ];
   return () => {
     for (const stop of stops) stop();
-    for (const call of calls.values()) call.end();
+    for (const call of calls.values()) call.leave();
     calls.clear();
   };
 }

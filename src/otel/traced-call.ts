@@ -69,11 +69,14 @@ export class TracedCall {
     this.#span.setAttributes({ 'petstore.outcome': outcome, 'petstore.attempts': attempt, 'error.type': type });
     // What a caller aborts with may be anything.
     if (type) this.#span.setStatus({ code: SpanStatusCode.ERROR, message: isPetStoreError(error) ? error.message : type });
-    this.end(type);
+    this.#endStep(type);
+    this.#span.end();
   }
 
-  end(errorType?: string): void {
-    this.#endStep(errorType);
+  /** Ends the spans where nobody listens any more; what is not over is not measured. */
+  leave(): void {
+    this.#step?.span.setAttributes(this.#step.measured).end();
+    this.#step = undefined;
     this.#span.end();
   }
 

@@ -38,7 +38,7 @@ function tracedClient(answers: Answering[], options: PetStoreClientOptions = {})
   const collector = new Collector();
   const { client } = scriptedClient(answers, options);
   const stop = traceClient(client, collector);
-  return { client, stop, tree: () => collector.tree(NOW_MS) };
+  return { client, collector, stop, tree: () => collector.tree(NOW_MS) };
 }
 
 /** The minute is used up, and ends in so many seconds. */
@@ -251,8 +251,8 @@ describe('traceClient', () => {
     expect(await collector.series()).toHaveLength(1);
   });
 
-  test('ends with the function that it gives: what is under way ends there, what comes later is not told', async () => {
-    const { client, stop, tree } = tracedClient([delayed(100, () => json(200, []))]);
+  test('ends with the function that it gives: spans end there, unmeasured, and what comes later is not told', async () => {
+    const { client, collector, stop, tree } = tracedClient([delayed(100, () => json(200, []))]);
     const first = client.listInventory();
     await vi.advanceTimersByTimeAsync(50);
     stop();
@@ -260,6 +260,7 @@ describe('traceClient', () => {
     await vi.runAllTimersAsync();
     await Promise.all([first, second]);
     expect(tree()).toEqual(['listInventory 0 to 0.05 call_id=1', '  GET 0 to 0.05']);
+    expect(await collector.series()).toEqual([]);
   });
 
   test('harms no call where a tracer throws, at the beginning of a span or at its end', async () => {
