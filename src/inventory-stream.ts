@@ -58,7 +58,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   readonly #open: Opening<Ids>;
   readonly #leaving = new AbortController();
   #opened: ItemBatches<Ids> | undefined;
-  #latest: Promise<unknown> = Promise.resolve();
+  #latest: Promise<unknown> | undefined;
   #isOver = false;
 
   constructor(open: Opening<Ids>) {
@@ -73,9 +73,9 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     return this.#opened?.isAborted ?? false;
   }
 
-  /** One after the other, also where the caller does not wait, as with a generator. */
+  /** One after the other, also where the caller does not wait, as with a generator; the first begins the call in its caller's turn. */
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
-    const next = this.#latest.then(() => this.#read());
+    const next = this.#latest?.then(() => this.#read()) ?? this.#read();
     this.#latest = next.catch(() => {});
     return next;
   }

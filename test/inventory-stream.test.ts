@@ -1,3 +1,4 @@
+import type { InventoryStream } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { json } from './support/answers.ts';
 import { scriptedClient } from './support/client.ts';
@@ -34,6 +35,30 @@ describe('InventoryStream', () => {
     const { got: batches } = await drain(client.streamInventory().batches());
     expect(batches.flat()).toEqual([pet(1), pet(2), pet(3)]);
     expect(batches.filter((batch) => batch.length === 0)).toEqual([]);
+  });
+
+  test.each([
+    ['items', (stream: InventoryStream) => stream[Symbol.asyncIterator]()],
+    ['batches', (stream: InventoryStream) => stream.batches()],
+  ])('begins its call in the turn of whoever asks for the first %s', async (_what, read) => {
+    const { client } = scriptedClient([() => json(200, [pet(1)])]);
+    const told: string[] = [];
+    client.on('started', ({ operation }) => told.push(operation));
+    const reading = read(client.streamInventory());
+    told.push('not asked yet');
+    const first = reading.next();
+    expect(told).toEqual(['not asked yet', 'streamInventory']);
+    await first;
+  });
+
+  test('gives what is asked for without waiting one after the other, as a generator does', async () => {
+    const { client, seen } = scriptedClient([() => json(200, [pet(1), pet(2)])]);
+    const batches = client.streamInventory().batches();
+    expect(await Promise.all([batches.next(), batches.next()])).toEqual([
+      { done: false, value: [pet(1), pet(2)] },
+      { done: true, value: undefined },
+    ]);
+    expect(seen).toHaveLength(1);
   });
 
   test('closes the connection when the loop is left early, and the call succeeded', async () => {
