@@ -1,5 +1,6 @@
 import { purposeOf } from './call.ts';
 import type { ClientEvents, EventLog, Logger } from './events.ts';
+import { showThrown } from './transport/safe-cause.ts';
 
 /** What an event says of its call, after `update pet 42`. */
 type Sentence<Name extends keyof ClientEvents> = readonly [level: 'debug' | 'info' | 'warn', say: (event: ClientEvents[Name]) => string];
@@ -13,7 +14,10 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
   line: ['info', ({ reason, ms, calls }) => `waits ${seconds(ms)} for ${reason}, first of ${calls}`],
   gate: ['info', ({ state, until }) => `finds the gate ${state}${until ? ` until ${until.toISOString()}` : ''}`],
   quotaStore: ['info', ({ state, reason = '' }) => `finds the quota ${state}${reason && `: ${reason}`}`],
-  settled: ['debug', ({ outcome, ms, error = '' }) => `ends after ${seconds(ms)}: ${outcome}${error && `, ${error}`}`],
+  settled: [
+    'debug',
+    (event) => `ends after ${seconds(event.ms)}: ${event.outcome}${'error' in event ? `, ${showThrown(event.error)}` : ''}`,
+  ],
   unknownStatus: ['warn', ({ status }) => `finds the unknown status ${status}`],
 };
 

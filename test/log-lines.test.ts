@@ -70,6 +70,17 @@ describe('createLog', () => {
     ]);
   });
 
+  test.each([
+    [null, 'null'],
+    [undefined, 'undefined'],
+    [0, '0'],
+    [Object.create(null), 'something that cannot be shown'],
+  ])('says that a call was aborted with %o', (error, shown) => {
+    const { log, lines } = makeLog();
+    log.tell('settled', { ...list, outcome: 'unknown', ms: 5, error });
+    expect(lines).toEqual([`debug petstore-inventory: list the inventory ends after 0.005 s: unknown, ${shown} (call 8)`]);
+  });
+
   test('writes one line, also of a reason to abort that has several', () => {
     const { log, lines } = makeLog();
     log.tell('settled', { ...update, outcome: 'not-sent', ms: 5, error: 'enough\r\npetstore-inventory: forged' });

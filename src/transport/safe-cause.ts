@@ -42,7 +42,7 @@ export function safeCause(thrown: unknown, redactor: Redactor): Error | undefine
 
 function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined; redactor: Redactor }): Error {
   const isError = error instanceof Error;
-  const copy = new Error(redactor.clean(isError ? (textOf(error, 'message') ?? '') : show(error)), cause && { cause });
+  const copy = new Error(redactor.clean(isError ? (textOf(error, 'message') ?? '') : showThrown(error)), cause && { cause });
   copy.name = redactor.clean((isError && textOf(error, 'name')) || 'Error', SHOWN_NAME);
   const stack = isError ? textOf(error, 'stack') : undefined;
   if (stack !== undefined)
@@ -56,7 +56,8 @@ function framesOf(stack: string): string[] {
   return stack.split('\n').filter((line) => /^\s+at \P{Cc}+$/u.test(line));
 }
 
-function show(thrown: unknown): string {
+/** What was thrown, or aborted with, as text. */
+export function showThrown(thrown: unknown): string {
   try {
     return String(thrown);
   } catch {
