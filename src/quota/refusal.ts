@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
-import { ConnectionError, type PetStoreError, RateLimitError, ServerError, TimeoutError } from '../errors.ts';
+import { ConnectionError, type PetStoreError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError } from '../errors.ts';
 import type { WaitReason } from '../events.ts';
 
 /** A wait that is too long for a call. */
@@ -10,20 +10,32 @@ export interface LongWait {
   until: Date;
 }
 
-/** The error of a call that will not wait for quota: its own last failure where it has one, else a RateLimitError without a status. */
+/** The error of a call that will not wait for quota: that of its last failure where it has one, else a RateLimitError without a status. */
 export function refusalToWait(call: Call, { reason, waitMs, until }: LongWait): PetStoreError {
-  if (call.lastFailure) return call.lastFailure;
-  const why = reason === 'rate-limit' ? 'the service closed this key' : "this key's quota is used up";
-  const message = `Cannot ${call.purpose}: ${why} until ${until.toISOString()}, and ${waitMs} ms are more than the \`maxWaitMs\` of ${call.options.maxWaitMs}`;
-  return new RateLimitError(message, { ...call.details(), code: 'wait_too_long', retryAt: until });
+  const closed = reason === 'rate-limit' ? 'the service closed this key' : "this key's quota is used up";
+  const why = `${closed} until ${until.toISOString()}, and ${waitMs} ms are more than the \`maxWaitMs\` of ${call.options.maxWaitMs}`;
+  if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: until });
+  return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });
 }
 
 /** The error of a call that waited too long behind an outage: the class of the last failure. */
 export function refusalInOutage(call: Call, last: PetStoreError | Answer | undefined, probeAt: Date | undefined): PetStoreError {
-  if (call.lastFailure) return call.lastFailure;
-  const message = `Cannot ${call.purpose}: the service is down for longer than the \`maxWaitMs\` of ${call.options.maxWaitMs} ms`;
+  const why = `the service is down for longer than the \`maxWaitMs\` of ${call.options.maxWaitMs} ms`;
+  if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: probeAt });
+  const message = `Cannot ${call.purpose}: ${why}`;
   const details = { ...call.details(), retryAt: probeAt };
   if (last instanceof TimeoutError) return new TimeoutError(message, details);
   if (last instanceof ConnectionError) return new ConnectionError(message, { ...details, code: last.code, cause: last.cause });
   return new ServerError(message, { ...details, status: last?.status, code: `http_${last?.status}` });
+}
+
+/** The last failure once more, with why it is the last; the failure itself is its cause. */
+function notTriedAgain(call: Call, last: PetStoreError, { why, retryAt }: { why: string; retryAt: Date | undefined }): PetStoreError {
+  const message = `${last.message}; not tried again: ${why}`;
+  const { code, status, rateLimit, retryAfterMs, bodyText } = last;
+  const details = { ...call.details(), code, status, rateLimit, retryAfterMs, bodyText, retryAt: retryAt ?? last.retryAt, cause: last };
+  if (last instanceof RateLimitError) return new RateLimitError(message, details);
+  if (last instanceof ConnectionError) return new ConnectionError(message, details);
+  if (last instanceof TimeoutError) return new TimeoutError(message, details);
+  return last instanceof ServerError ? new ServerError(message, details) : new UnexpectedStatusError(message, details);
 }

@@ -49,15 +49,24 @@ describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
     expect(visitors.log).toHaveLength(4);
   });
 
-  test('gives a call its own last failure back', async () => {
+  test('gives a call its last failure once more, with why it is not tried again', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer(answerNow({ status: 429, retryAfterMs: 7_200_000 }));
     const call = makeListCall();
-    call.lastFailure = new RateLimitError('x', { status: 429 });
+    call.lastFailure = new RateLimitError('x', { status: 429, code: 'slow_down' });
     visitors.ask('again', call);
     await pass(0);
-    expect(visitors.failures).toEqual([call.lastFailure]);
+    expect(visitors.failures).toMatchObject([
+      {
+        kind: 'rate-limit',
+        status: 429,
+        code: 'slow_down',
+        cause: call.lastFailure,
+        retryAt: expect.any(Date),
+        message: expect.stringMatching(/^x; not tried again: the service closed this key until .+ more than the `maxWaitMs` of 120000$/),
+      },
+    ]);
   });
 });
 

@@ -171,8 +171,9 @@ describe('retry', () => {
 
   test('makes no further attempt where the next one was not even let through', async () => {
     const failure = new RateLimitError('x', { status: 429, retryAfterMs: 60_000 });
-    const { attempt, atMs } = attempts(failure, failure);
-    expect(await rejectionOf(retry(makeCall(), attempt))).toBe(failure);
+    const refused = new RateLimitError('x; not tried again', { status: 429, cause: failure });
+    const { attempt, atMs } = attempts(failure, refused);
+    expect(await rejectionOf(retry(makeCall(), attempt))).toBe(refused);
     expect(atMs).toHaveLength(2);
   });
 
