@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import { badOption, numberOption, refuseUnknown, wordOption } from './rules.ts';
+import { badOption, numberOption, refuseUnknown, signalOption, wordOption } from './rules.ts';
 
 /**
  * Options of one call; what is left out is as the client has it. A bad one rejects the call with a `ConfigurationError`.
@@ -82,12 +82,6 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
     priority: wordOption('priority', given.priority, defaults.priority, ['normal', 'low']),
     headers: given.headers === undefined ? defaults.headers : { ...defaults.headers, ...headersOption(given.headers) },
   };
-}
-
-function signalOption(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined) return undefined;
-  if (signal instanceof AbortSignal) return signal;
-  throw badOption('signal', 'an AbortSignal', { shown: signal });
 }
 
 /** Headers that are ours or the connection's: setting them could show the key elsewhere or break a message in two. */

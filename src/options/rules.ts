@@ -68,3 +68,10 @@ export function wordOption<Word extends string>(option: string, value: unknown, 
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function');
 }
+
+/** Gives the value of an option that is a signal; of another realm or a polyfill, fetch would refuse it. */
+export function signalOption(signal: unknown): AbortSignal | undefined {
+  if (signal === undefined) return undefined;
+  if (signal instanceof AbortSignal) return signal;
+  throw badOption('signal', 'an AbortSignal', { shown: signal });
+}

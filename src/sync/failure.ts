@@ -28,7 +28,7 @@ export function stopReason(error: unknown, signal: AbortSignal | undefined, nowM
   const kind = field(error, 'kind');
   if (kind === undefined && (signal?.aborted || field(error, 'name') === 'AbortError')) return 'abort';
   // An `apiKey` function that fails, or gives no key, is a bad key that nobody has sent.
-  if (kind === 'authentication' || kind === 'configuration') return 'authentication';
+  if (kind === 'authentication' || (kind === 'configuration' && field(error, 'option') === 'apiKey')) return 'authentication';
   return kind === 'rate-limit' && isWaitTooLong(error, nowMs) ? 'quota' : undefined;
 }
 
@@ -36,6 +36,11 @@ export function stopReason(error: unknown, signal: AbortSignal | undefined, nowM
 function isWaitTooLong(error: unknown, nowMs: number): boolean {
   const retryAt = field(error, 'retryAt');
   return field(error, 'status') === undefined || (retryAt instanceof Date && retryAt.getTime() - nowMs > LONG_WAIT_MS);
+}
+
+/** Whether an option is bad, so that every other update would be refused like this one. */
+export function isBadOption(error: unknown): boolean {
+  return field(error, 'kind') === 'configuration';
 }
 
 /** Whether the update was applied, as far as its error tells. */

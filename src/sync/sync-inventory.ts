@@ -20,7 +20,7 @@ import { UpdateRun } from './update-run.ts';
  * All calls have low priority, so that others pass.
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job or another store; nothing was sent.
- * @throws ConfigurationError for an option that is unknown or bad; nothing was sent.
+ * @throws ConfigurationError for an option that is unknown or bad; nothing was sent. Also what the client refuses so, its `apiKey` aside.
  * @throws JournalError when the journal cannot be read or written.
  * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
  * @example

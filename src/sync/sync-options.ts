@@ -1,4 +1,4 @@
-import { badOption, hasMethods, numberOption, refuseUnknown } from '../options/rules.ts';
+import { badOption, hasMethods, numberOption, refuseUnknown, signalOption } from '../options/rules.ts';
 import type { Journal } from './journal.ts';
 import type { SyncProgress } from './progress.ts';
 
@@ -92,7 +92,5 @@ export function checkOptions(options: object, known: readonly string[]): void {
     const value: unknown = Reflect.get(options, name);
     if (value !== undefined && typeof value !== 'function') throw badOption(name, 'a function', { shown: value });
   }
-  const signal: unknown = Reflect.get(options, 'signal');
-  if (signal !== undefined && !hasMethods(signal, ['throwIfAborted', 'addEventListener']))
-    throw badOption('signal', 'an AbortSignal', { shown: signal });
+  signalOption(Reflect.get(options, 'signal'));
 }

@@ -1,4 +1,4 @@
-import { asFailure, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
+import { asFailure, isBadOption, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
 import type { InventoryClient } from './inventory-client.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
@@ -39,7 +39,7 @@ export class UpdateRun {
     return this.#stopped === undefined && this.#openFailures === 0;
   }
 
-  /** @throws what the journal throws, when the requests that are under way have ended. */
+  /** @throws what the journal throws, and a ConfigurationError of the client, when the requests that are under way have ended. */
   async send(concurrency: number): Promise<void> {
     const { job } = this.#parts;
     const changes = job.changes();
@@ -83,19 +83,27 @@ export class UpdateRun {
       job.finish(row);
       log.note({ type: 'done', petId });
     } catch (error) {
-      this.#takeFailure(change, error);
+      await this.#takeFailure(change, error);
     }
     progress.countUpdate();
   }
 
-  #takeFailure(change: Change, thrown: unknown): void {
+  async #takeFailure(change: Change, thrown: unknown): Promise<void> {
     const { signal, now } = this.#parts;
     const stopped = stopReason(thrown, signal, now());
+    if (stopped === undefined && isBadOption(thrown)) return this.#breakOff(change, thrown);
     if (stopped) this.#stopped ??= stopped;
     else this.#fail(change, thrown);
     // What an abort tears may be applied already, whatever its reason says of itself.
     if (stopped === 'abort') return;
     if (stopped || !isFinal(thrown)) this.#withdraw(change, thrown);
+  }
+
+  async #breakOff(change: Change, thrown: unknown): Promise<never> {
+    this.#isBroken = true;
+    this.#withdraw(change, thrown);
+    await this.#parts.log.flush();
+    throw thrown;
   }
 
   #fail({ petId, row, to }: Change, thrown: unknown): void {

@@ -1,5 +1,12 @@
 import { describe, expect, test, vi } from 'vitest';
-import { AuthenticationError, InvalidArgumentError, NotFoundError, RateLimitError, ServerError } from '../../src/errors.ts';
+import {
+  AuthenticationError,
+  ConfigurationError,
+  InvalidArgumentError,
+  NotFoundError,
+  RateLimitError,
+  ServerError,
+} from '../../src/errors.ts';
 import { planSync, type SyncProgress, syncInventory } from '../../src/sync/index.ts';
 import { FakeStore, pets } from './support/fake-store.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
@@ -95,6 +102,7 @@ describe('syncInventory', () => {
     [{ journal: 'x.journal' }, 'journal', 'such as fileJournal(path) of petstore-inventory/node gives'],
     [{ review: true }, 'review', 'it must be a function'],
     [{ signal: {} }, 'signal', 'it must be an AbortSignal'],
+    [{ signal: Object.assign(new EventTarget(), { throwIfAborted: () => {} }) }, 'signal', 'it must be an AbortSignal'],
   ])('refuses the options %o, and asks for nothing', async (options, option, message) => {
     const store = new FakeStore([[1, 5]]);
     const run = Reflect.apply(syncInventory, undefined, [store, [{ petId: 1, quantity: 6 }], options]);
@@ -192,6 +200,26 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     const error = new RateLimitError('no', { status: 429, outcome: 'rejected', retryAt: new Date(Date.now() + 5_000) });
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
     expect(await syncInventory(store, wanted)).toMatchObject({ updated: 5, failed: [{ petId: 3 }] });
+  });
+
+  test('an `apiKey` that cannot be had stops the run as a bad key does', async () => {
+    const error = new ConfigurationError('no key', { option: 'apiKey', outcome: 'not-sent' });
+    const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
+    expect(await syncInventory(store, wanted, { concurrency: 1 })).toMatchObject({ updated: 2, stopped: 'authentication' });
+  });
+
+  test('another option that an update is refused for rejects as it is, and the pet stays undone', async () => {
+    const error = new ConfigurationError('a bad header', { option: 'headers', outcome: 'not-sent' });
+    const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
+    const journal = new MemoryJournal();
+    await expect(syncInventory(store, wanted, { concurrency: 1, journal })).rejects.toBe(error);
+    expect(journal.story.slice(-2)).toEqual(['intent 3', 'void 3']);
+    expect(store.requests).toHaveLength(4);
+  });
+
+  test('another option that the list is refused for rejects as it is', async () => {
+    const error = new ConfigurationError('a bad header', { option: 'headers' });
+    await expect(syncInventory(new FakeStore([], { listError: error }), wanted)).rejects.toBe(error);
   });
 
   test('in the list leaves all that is wanted pending, adjustments as adjustments', async () => {
