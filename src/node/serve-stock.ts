@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SandboxError, show } from '../sandbox/sandbox-error.ts';
 import type { Stock, StockItem } from '../sandbox/stock.ts';
+import { loadSqlite } from './sqlite.ts';
 
 /** Marks a database as a sandbox's: "PETS" in ASCII. */
 const APPLICATION_ID = 0x50455453;
@@ -89,11 +90,12 @@ function toItem({ petId, quantity, status }: Record<string, unknown>): StockItem
  * Opens or creates the file of a stock.
  * @throws {SandboxError} if the file cannot be opened, is in use, or is no stock of a sandbox.
  */
-export async function openStock(path: string): Promise<SqliteStock> {
-  const { DatabaseSync } = await importSqlite();
+export function openStock(path: string): SqliteStock {
+  const sqlite = loadSqlite();
+  if (!sqlite) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: this runtime has no node:sqlite, use Node 22.13 or later`);
   let database: DatabaseSync | undefined;
   try {
-    database = new DatabaseSync(path);
+    database = new sqlite.DatabaseSync(path);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; COMMIT;');
     if (isForeign(database)) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: it belongs to another program, name another file`);
     database.exec(SETUP);
@@ -118,17 +120,4 @@ function reason(error: unknown): string {
   if (text.includes('not a database')) return 'it is no database, name another file';
   if (text.includes('unable to open')) return 'it cannot be opened, check the folder and its rights';
   return text;
-}
-
-/** Node 22 warns that SQLite is experimental whenever it is loaded; a user of the sandbox can do nothing about it. */
-async function importSqlite(): Promise<typeof import('node:sqlite')> {
-  const { emitWarning } = process;
-  process.emitWarning = (...warning: unknown[]) => {
-    if (!String(warning[0]).startsWith('SQLite is an experimental')) Reflect.apply(emitWarning, process, warning);
-  };
-  try {
-    return await import('node:sqlite');
-  } finally {
-    process.emitWarning = emitWarning;
-  }
 }

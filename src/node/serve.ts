@@ -81,7 +81,7 @@ export function serveSandbox<Plans extends string = never>(options?: ServeSandbo
 export async function serveSandbox(options: ServeSandboxOptions = {}): Promise<ServedSandbox<string>> {
   checkSandboxOptions(options, SERVE_RULES);
   const { port = 0, hostname = '127.0.0.1', db, ...rest } = options;
-  const stock = db === undefined ? undefined : await openStock(db);
+  const stock = db === undefined ? undefined : openStock(db);
   try {
     const parts = assembleSandbox(rest, stock);
     const server = createListener(parts, hostname);
