@@ -41,7 +41,7 @@ export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'orde
  * stop();
  */
 export interface ClientEvents {
-  /** A call begins; told in the turn of whoever made it, before anything else of the call. */
+  /** A call begins; told in the turn of whoever made it, or asked for the first item of a stream, before anything else of it. */
   started: CallEvent;
   /** A request leaves. */
   request: CallEvent & { method: string; path: string };
