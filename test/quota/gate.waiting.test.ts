@@ -191,7 +191,7 @@ describe('Gate tells the line of those who wait', () => {
     ]);
   });
 
-  test('once more for each power of ten, however many come', async () => {
+  test('once more when ten times as many wait as were told last', async () => {
     const visitors = new Visitors(makeGate());
     const { call, told } = watchedCalls();
     visitors.ask('probe');
