@@ -1,7 +1,8 @@
-// One worker of a fleet: it takes updates from a list in Redis and shares the quota of the key with the other workers, 429s included.
+// One worker of a fleet: it takes pets from a list in Redis, sets each to the quantity that a hash wants, and shares the quota of the
+// key with the other workers, 429s included.
 //
 //     npm install petstore-inventory ioredis
-//     redis-cli RPUSH updates '{"petId":"1","quantity":10}' '{"petId":"2","quantity":11}'
+//     redis-cli HSET wanted 1 10 2 11 && redis-cli RPUSH updates 1 2
 //     REDIS_URL=redis://127.0.0.1:6379 PETSTORE_BASE_URL=https://shop.example/v1 PETSTORE_API_KEY=your-key node fleet.ts
 //
 // Start as many as you like, on as many machines as you like; SIGTERM ends one, and what it had in hand goes back to the list.
@@ -11,8 +12,10 @@ import { isPetStoreError, PetStoreClient } from 'petstore-inventory';
 import { redisQuotaStore } from 'petstore-inventory/redis';
 
 const { REDIS_URL = 'redis://127.0.0.1:6379' } = process.env;
+/** Pets and their quantities. A list of changes would let one that failed and came back overwrite a newer one. */
+const WANTED = 'wanted';
 const QUEUE = 'updates';
-/** What workers have in hand: what stays here after one was killed can be put back, since setting a quantity twice does no harm. */
+/** The pets that workers have in hand: what stays here after one was killed can be put back. */
 const TAKEN = 'updates:taken';
 
 const redis = new Redis(REDIS_URL);
@@ -29,36 +32,44 @@ process.once('SIGINT', () => stop.abort());
 
 console.log(`waiting for work in ${QUEUE}`);
 while (!stop.signal.aborted) {
-  const job = await taker.blmove(QUEUE, TAKEN, 'LEFT', 'RIGHT', 0.5);
-  if (job !== null) await work(job);
+  const petId = await taker.blmove(QUEUE, TAKEN, 'LEFT', 'RIGHT', 0.5);
+  if (petId !== null) await work(petId);
 }
 
 petstore.close();
 // The connections are ours: without this the process would stay.
 for (const connection of [redis, subscriber, taker]) connection.disconnect();
 
-async function work(job: string): Promise<void> {
+async function work(petId: string): Promise<void> {
   try {
-    const { petId, quantity } = JSON.parse(job);
-    // BigInt keeps every digit of an int64.
-    const item = await petstore.updateInventory(BigInt(petId), { quantity }, { signal: stop.signal });
-    console.log(`pet ${item.petId} stands at ${item.quantity}`);
-    await redis.lrem(TAKEN, 1, job);
+    await bringToWanted(petId);
+    await redis.lrem(TAKEN, 1, petId);
   } catch (error) {
-    console.error(`${job}: ${error instanceof Error ? error.message : error}`);
-    if (!mayHelpLater(error)) return void (await redis.lrem(TAKEN, 1, job));
-    await redis.multi().lrem(TAKEN, 1, job).rpush(QUEUE, job).exec();
+    console.error(`${petId}: ${error instanceof Error ? error.message : error}`);
+    if (!mayHelpLater(error)) return void (await redis.lrem(TAKEN, 1, petId));
+    await redis.multi().lrem(TAKEN, 1, petId).rpush(QUEUE, petId).exec();
     await pauseAfter(error);
   }
 }
 
-/** An outage, a used-up day and our own stop pass; a pet that is not there and a job that is none do not. */
+/** What is wanted may change while it is sent, and another worker may send it: whoever comes last has looked once more. */
+async function bringToWanted(petId: string): Promise<void> {
+  let sent: string | undefined;
+  for (let wanted = await redis.hget(WANTED, petId); wanted && wanted !== sent; wanted = await redis.hget(WANTED, petId)) {
+    // BigInt keeps every digit of an int64.
+    const item = await petstore.updateInventory(BigInt(petId), { quantity: Number(wanted) }, { signal: stop.signal });
+    console.log(`pet ${item.petId} stands at ${item.quantity}`);
+    sent = wanted;
+  }
+}
+
+/** An outage, a used-up day and our own stop pass; a pet that is not there and an id that is none do not. */
 function mayHelpLater(error: unknown): boolean {
   if (!isPetStoreError(error)) return stop.signal.aborted;
   return !['bad-request', 'not-found', 'invalid-argument'].includes(error.kind);
 }
 
-/** Until the service can be asked again: the next job would fail as this one did. */
+/** Until the service can be asked again: the next pet would fail as this one did. */
 async function pauseAfter(error: unknown): Promise<void> {
   const untilMs = (isPetStoreError(error) && error.retryAt?.getTime()) || Date.now() + 10_000;
   await sleep(untilMs - Date.now(), undefined, { signal: stop.signal }).catch(() => {});

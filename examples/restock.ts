@@ -43,11 +43,12 @@ function tell(path: string, { updated, unchanged, pending, missing, failed, stop
   return failed.length + missing.length > 0 ? 4 : 0;
 }
 
-/** Rows are `petId,5` for a quantity and `petId,+5` or `petId,-5` for an adjustment, below a header. */
+/** Rows are `1,5` for a quantity and `1,+5` or `1,-5` for an adjustment of pet 1, below the header `petId,quantity`. */
 async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
   let row = 0;
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
     row += 1;
+    if (row === 1 && !/^\uFEFF?petId,/i.test(line)) throw new BadRow(`${path}, row 1: expected the header petId,quantity`);
     if (row === 1 || line.trim() === '') continue;
     const [, digits, sign, amount] = /^(\d{1,19}),([+-]?)(\d{1,15})$/.exec(line.trim()) ?? [];
     if (digits === undefined) throw new BadRow(`${path}, row ${row}: expected petId and quantity, not ${JSON.stringify(line)}`);

@@ -32,8 +32,7 @@ export default {
     const petId = Number(digits);
     if (request.method === 'GET') return readStock(clientFor(env), petId);
     if (request.method !== 'PUT') return Response.json({ error: 'GET or PUT' }, { status: 405, headers: { allow: 'GET, PUT' } });
-    if (request.headers.get('authorization') !== `Bearer ${env.SCANNER_TOKEN}`)
-      return Response.json({ error: 'who are you?' }, { status: 401 });
+    if (!isScanner(request, env)) return Response.json({ error: 'who are you?' }, { status: 401 });
     const quantity = quantityOf(await request.json().catch(() => undefined));
     if (quantity === undefined) return Response.json({ error: 'expected { "quantity": <integer> }' }, { status: 400 });
     // A scanner in the shop cannot wait for quota. Without waitUntil the call would end with this request.
@@ -41,6 +40,11 @@ export default {
     return Response.json({ petId, quantity }, { status: 202 });
   },
 };
+
+/** Without the secret nobody may. */
+function isScanner({ headers }: Request, { SCANNER_TOKEN }: Env): boolean {
+  return Boolean(SCANNER_TOKEN) && headers.get('authorization') === `Bearer ${SCANNER_TOKEN}`;
+}
 
 async function readStock(client: PetStoreClient, petId: number): Promise<Response> {
   try {

@@ -32,21 +32,35 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
   const jobsLeft = async () => [await redis.ask('LLEN', 'updates'), await redis.ask('LLEN', 'updates:taken')];
 
   test('works off a list with two processes, without a 429, and ends with 0 at SIGTERM', async () => {
-    const jobs = Array.from({ length: 30 }, (_, index) => JSON.stringify({ petId: String(index + 1), quantity: 7 }));
-    await redis.ask('RPUSH', 'updates', ...jobs, '{"petId":"31","quantity":7}', 'no job');
+    const pets = [...Array.from({ length: 31 }, (_, index) => String(index + 1)), 'no pet'];
+    await redis.ask('HSET', 'wanted', ...pets.flatMap((pet) => [pet, '7']));
+    await redis.ask('RPUSH', 'updates', ...pets);
     const workers = [startWorker(), startWorker()];
     await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual([0, 0]);
     expect(await Promise.all(workers.map((worker) => worker.end('SIGTERM')))).toEqual([0, 0]);
     expect([...served.sandbox.inventory].filter(({ quantity }) => quantity === 7)).toHaveLength(30);
     expect(served.sandbox.report().byStatus).toEqual({ 200: 30, 404: 1 });
     const told = workers.map((worker) => worker.told).join('');
-    expect(told).toMatch(/"petId":"31".*There is no pet 31\n/);
-    expect(told).toMatch(/no job: .*JSON\n/);
+    expect(told).toMatch(/31: .*There is no pet 31\n/);
+    expect(told).toMatch(/no pet: .*BigInt\n/);
+  });
+
+  test('sets what is wanted last, also where that changes under way', async () => {
+    served.sandbox.faults.add({ delayMs: 500, times: 1 });
+    await redis.ask('HSET', 'wanted', '1', '7');
+    await redis.ask('RPUSH', 'updates', '1');
+    await using worker = startWorker();
+    await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
+    await redis.ask('HSET', 'wanted', '1', '8');
+    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual([0, 0]);
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(served.sandbox.inventory.get(1)?.quantity).toBe(8);
   });
 
   test('gives back what it has in hand at SIGTERM', async () => {
     served.sandbox.faults.add({ fail: 'stall' });
-    await redis.ask('RPUSH', 'updates', '{"petId":"1","quantity":7}');
+    await redis.ask('HSET', 'wanted', '1', '7');
+    await redis.ask('RPUSH', 'updates', '1');
     await using worker = startWorker();
     await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
     expect(await jobsLeft()).toEqual([0, 1]);

@@ -53,3 +53,13 @@ test.each([
   expect(run).toEqual({ code, stdout: '', stderr: expect.stringMatching(line) });
   expect(served.sandbox.requests).toHaveLength(0);
 });
+
+test('restock.ts refuses a file without a header, rather than to lose its first pet', async () => {
+  await installed.write('stock-3.csv', '1,40\n2,41\n');
+  expect(await installed.run('examples/restock.ts', { args: ['stock-3.csv'], env })).toEqual({
+    code: 2,
+    stdout: '',
+    stderr: 'restock: stock-3.csv, row 1: expected the header petId,quantity\n',
+  });
+  expect(served.sandbox.requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
+});

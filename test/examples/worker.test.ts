@@ -50,6 +50,20 @@ test.each([
   expect(served.sandbox.requests).toHaveLength(0);
 });
 
+test('worker.ts lets nobody set a stock where its secret is not set', async () => {
+  const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.business, SCANNER_TOKEN: '' };
+  const scan = (authorization: string) =>
+    worker.fetch(
+      new Request('https://worker.example/stock/42', { method: 'PUT', headers: { authorization }, body: '{"quantity":8}' }),
+      env,
+      {
+        waitUntil: (work) => void underWay.push(work),
+      },
+    );
+  expect((await scan('Bearer')).status).toBe(401);
+  expect((await scan('Bearer undefined')).status).toBe(401);
+});
+
 test('worker.ts says that the stock cannot be read, and no more', async () => {
   const log = vi.spyOn(console, 'error').mockReturnValue();
   served.sandbox.faults.add({ status: 501, body: '', times: 1 });
