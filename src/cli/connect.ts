@@ -1,5 +1,6 @@
 import { PetStoreClient } from '../client.ts';
 import type { Logger } from '../events.ts';
+import type { QuotaStore } from '../quota-store.ts';
 import { noteAddress } from './asked-address.ts';
 import { duration } from './duration.ts';
 import { openState } from './state.ts';
@@ -34,16 +35,31 @@ const ENVIRONMENTS = ['production', 'staging'] as const;
 /** A wait shorter than this is not worth a line. */
 const TOLD_WAIT_MS = 2_000;
 
+/** A client and what ends with it. */
+export interface Connection {
+  client: Client;
+  close(): void;
+}
+
 /** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
-export async function connect(options: CommonOptions, terminal: Terminal): Promise<Client> {
+export async function connect(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const logger = loggerFor(options, terminal);
   const words = { plan: wordOf('plan', options.plan, PLANS), environment: wordOf('environment', options.environment, ENVIRONMENTS) };
-  const client = options.sandbox ? await connectToSandbox(words, logger) : connectToService({ ...options, ...words }, terminal, logger);
+  const state = options.sandbox || options.state === false ? undefined : openState(terminal);
+  const makeClient = () => (options.sandbox ? connectToSandbox(words, logger) : connectToService({ ...options, ...words }, state, logger));
+  const client = await makeClient().catch((error) => {
+    state?.close();
+    throw error;
+  });
   const asked = { address: client.baseUrl, source: sourceOfAddress(options, terminal) };
   noteAddress(client, asked);
   tellRetries(client, asked, terminal);
   tellWaits(client, terminal);
-  return client;
+  const close = () => {
+    client.close();
+    state?.close();
+  };
+  return { client, close };
 }
 
 /** Which option or variable gave the address. */
@@ -53,17 +69,17 @@ function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions, { env
   return (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? 'PETSTORE_STAGING_BASE_URL' : 'PETSTORE_BASE_URL';
 }
 
-function connectToService(
-  { baseUrl, environment, plan, state }: Omit<CommonOptions, keyof Words> & Words,
-  terminal: Terminal,
+async function connectToService(
+  { baseUrl, environment, plan }: Omit<CommonOptions, keyof Words> & Words,
+  quotaStore: QuotaStore | undefined,
   logger: Logger,
-): Client {
+): Promise<Client> {
   return new PetStoreClient({
     int64: 'bigint',
     logger,
     environment,
     plan,
-    quotaStore: state === false ? undefined : openState(terminal),
+    quotaStore,
     baseUrl: baseUrl !== undefined && environment === 'staging' ? { staging: baseUrl } : baseUrl,
   });
 }

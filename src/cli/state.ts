@@ -1,11 +1,10 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { fileQuotaStore } from '../node/file-quota-store.ts';
-import type { QuotaStore } from '../quota-store.ts';
+import { type FileQuotaStore, fileQuotaStore } from '../node/file-quota-store.ts';
 import { type Terminal, tell } from './terminal.ts';
 
 /** Opens what the runs of one user share: the quota of the key. Where that is impossible the command goes on alone, and says so. */
-export function openState(terminal: Terminal): QuotaStore | undefined {
+export function openState(terminal: Terminal): FileQuotaStore | undefined {
   const folder = stateFolder(terminal.env, process.platform);
   if (folder === undefined) return undefined;
   try {

@@ -6,6 +6,21 @@ import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { QuotaFile } from './quota-file.ts';
 
 /**
+ * A quota in a file, which stays open until the store is closed or the process ends.
+ *
+ * @example
+ * using store: FileQuotaStore = fileQuotaStore('quota.db');
+ * await using client = new PetStoreClient({ apiKey, baseUrl, quotaStore: store });
+ * const items = await client.listInventory(); // the client is closed first, then the file
+ */
+export interface FileQuotaStore extends QuotaStore {
+  /** Closes the file; close the clients that use it before. Nothing happens the second time. */
+  close(): void;
+  /** As `close`, for `using`. */
+  [Symbol.dispose](): void;
+}
+
+/**
  * Keeps the quota of a key in a file (SQLite), for processes of one machine: scripts that cron starts, or the workers of one host. The
  * minute, the day and a closed gate outlive the process. Give it to each client as `quotaStore`.
  *
@@ -17,13 +32,14 @@ import { QuotaFile } from './quota-file.ts';
  * const client = new PetStoreClient({ apiKey, baseUrl, plan: 'business', quotaStore: fileQuotaStore('quota.db') });
  * const items = await client.listInventory();
  */
-export function fileQuotaStore(path: string): QuotaStore {
+export function fileQuotaStore(path: string): FileQuotaStore {
   if (typeof path !== 'string' || path === '') throw badOption('path', 'the path of a file', { shown: path });
   const file = new QuotaFile(path);
   return {
     processes: undefined,
     isNear: true,
     join: (key) => {
+      file.checkOpen();
       const name = nameOf(key);
       return {
         exchange: (ask) =>
@@ -34,6 +50,8 @@ export function fileQuotaStore(path: string): QuotaStore {
           }),
       };
     },
+    close: () => file.close(),
+    [Symbol.dispose]: () => file.close(),
   };
 }
 

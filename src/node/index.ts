@@ -4,5 +4,5 @@
  */
 export type { HeardWindow, LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 export { fileJournal } from './file-journal.ts';
-export { fileQuotaStore } from './file-quota-store.ts';
+export { type FileQuotaStore, fileQuotaStore } from './file-quota-store.ts';
 export { type ServedSandbox, type ServeSandboxOptions, serveSandbox } from './serve.ts';

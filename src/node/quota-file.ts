@@ -21,21 +21,35 @@ const SETUP = `
 
 /** The books of all keys in one file of SQLite, which several processes have open. */
 export class QuotaFile {
+  readonly #path: string;
   readonly #database: DatabaseSync;
+  #isClosed = false;
   readonly #one: StatementSync;
   readonly #put: StatementSync;
   readonly #dropOld: StatementSync;
 
   /** Opens or makes the file. @throws ConfigurationError that says what to do */
   constructor(path: string) {
+    this.#path = path;
     this.#database = openDatabase(path);
     this.#one = this.#database.prepare('SELECT book FROM quotas WHERE name = ?');
     this.#put = this.#database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)');
     this.#dropOld = this.#database.prepare('DELETE FROM quotas WHERE usedAtMs < ?');
   }
 
+  /** @throws ConfigurationError once the file is closed */
+  checkOpen(): void {
+    if (this.#isClosed) throw unusable(this.#path, 'it was closed, make another store with fileQuotaStore()');
+  }
+
+  close(): void {
+    if (!this.#isClosed) this.#database.close();
+    this.#isClosed = true;
+  }
+
   /** Reads a book, lets `change` give what becomes of it, and writes that, undisturbed by other processes. */
   change<T>(name: string, nowMs: () => number, change: (book: string | undefined, nowMs: number) => { book: string; answer: T }): T {
+    this.checkOpen();
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       // Read only now: the wait for other processes is over.

@@ -1,5 +1,9 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
+import { stateFolder } from '../../src/cli/state.ts';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
@@ -229,6 +233,25 @@ describe('a failure', () => {
 
   test('of PETSTORE_LOG names the levels', async () => {
     expect(await run(['list'], new FakeTerminal({ env: { PETSTORE_LOG: 'loud' } }))).toMatchObject({ code: 2 });
+  });
+});
+
+describe('what runs share', () => {
+  let home: string;
+
+  beforeEach(() => {
+    home = mkdtempSync(join(tmpdir(), 'petstore-'));
+    return () => rmSync(home, { recursive: true });
+  });
+
+  test.each([
+    ['was done', ['list'], 0],
+    ['failed', ['set', '99', '5'], 1],
+    ['could not begin', ['list', '--base-url', 'nowhere'], 2],
+  ])('is a file that is closed when a command %s', async (_how, words, code) => {
+    const env = { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home };
+    expect(await run(words, new FakeTerminal({ env }))).toMatchObject({ code });
+    expect(readdirSync(stateFolder(env, process.platform) ?? home)).toEqual(['quota.db']);
   });
 });
 

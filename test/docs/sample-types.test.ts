@@ -7,14 +7,14 @@ import { DOCUMENTS, samplesOf } from './support/samples.ts';
 
 test('Samples keep to the types of the package', () => {
   const samples = [...DOCUMENTS.flatMap((document) => samplesOf(document)), ...examplesOfComments()].map(
-    ({ place, code }) => [nameOf(place), `${code}\nexport {};\n`] as const,
+    ({ place, code }, index) => [nameOf(place, index), `${code}\nexport {};\n`] as const,
   );
   expect(problemsOf(new Map(samples))).toEqual([]);
 }, 60_000);
 
-/** Where a sample would lie, so that it is compiled as a file of this project. */
-function nameOf(place: string): string {
-  return join(ROOT, 'test/docs', `${place.replace(/\W/g, '-')}.ts`);
+/** Where a sample would lie, so that it is compiled as a file of this project; names of symbols may differ in case alone. */
+function nameOf(place: string, index: number): string {
+  return join(ROOT, 'test/docs', `${index}-${place.replace(/\W/g, '-')}.ts`);
 }
 
 function problemsOf(samples: ReadonlyMap<string, string>): string[] {

@@ -2,8 +2,10 @@ import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, s
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
+import { PetStoreClient } from 'petstore-inventory';
 import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
 import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { ConfigurationError } from '../../src/errors.ts';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
 import type { LeaseAsk } from '../../src/quota-store.ts';
 import { startWorker, type WorkerOrder, type WorkerReport } from '../fleet/workers.ts';
@@ -82,6 +84,37 @@ describe('fileQuotaStore', () => {
       expect.objectContaining({ name: 'ConfigurationError', message: expect.stringMatching(message) }),
     );
     mkdirSync(folder, { recursive: true });
+  });
+
+  test('closes its file with the last store that has it open, and leaves it alone the second time', () => {
+    const stores = [fileQuotaStore(path), fileQuotaStore(path)];
+    stores[0]?.close();
+    expect(readdirSync(folder)).toEqual(['quota.db', 'quota.db-shm', 'quota.db-wal']);
+    stores[1]?.[Symbol.dispose]();
+    stores[1]?.close();
+    expect(readdirSync(folder)).toEqual(['quota.db']);
+  });
+
+  test('says that it was closed to whoever joins or asks later', () => {
+    const store = fileQuotaStore(path);
+    const shared = store.join(KEY, () => {});
+    store.close();
+    const why = `Cannot use ${JSON.stringify(path)} as the file of a quota store: it was closed, make another store with fileQuotaStore()`;
+    expect(() => store.join(KEY, () => {})).toThrow(new ConfigurationError(why, { option: 'quotaStore' }));
+    expect(() => shared.exchange(ASK)).toThrow(why);
+  });
+
+  test('that is closed refuses a new client, and leaves the one that uses it to itself', async () => {
+    await using served = await serveSandbox({ pets: 2 });
+    const quotaStore = fileQuotaStore(path);
+    const used = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url, quotaStore });
+    await used.listInventory();
+    const reasons: unknown[] = [];
+    used.on('quotaStore', ({ reason }) => reasons.push(reason));
+    quotaStore.close();
+    expect(await used.listInventory()).toHaveLength(2);
+    expect(reasons).toEqual([expect.stringContaining('it was closed')]);
+    expect(() => new PetStoreClient({ apiKey: served.keys.free, baseUrl: served.url, quotaStore })).toThrow('it was closed');
   });
 
   test('refuses what is no path', () => {

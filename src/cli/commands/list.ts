@@ -24,7 +24,7 @@ interface Format {
 
 /** Writes the inventory as it comes, in flat memory. */
 export async function list(options: ListOptions, terminal: Terminal): Promise<ExitCode> {
-  const client = await connect(options, terminal);
+  const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   const format = formatOf(options, paintFor(terminal.stdout, terminal));
   let count = 0;
@@ -38,7 +38,7 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
     await writeText(terminal.stdout, `${begin()}${format.last(count)}`);
   } finally {
     stopListening();
-    client.close();
+    close();
   }
   if (terminal.stdout.isTTY && !options.json && !options.csv) tell(terminal, counted(count, 'pet'));
   return EXIT.done;

@@ -7,14 +7,14 @@ import { type Terminal, writeText } from '../terminal.ts';
 
 /** Shows what is left of the key's quota; asking the service costs one request. */
 export async function quota(options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
-  const client = await connect(options, terminal);
+  const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     await askOnce(client, signal);
     await writeText(terminal.stdout, textOf(client.quota, options, terminal.now()));
   } finally {
     stopListening();
-    client.close();
+    close();
   }
   return EXIT.done;
 }

@@ -14,14 +14,14 @@ export interface SetArguments {
 export async function set(wanted: SetArguments, options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
   const petId = BigInt(digits('petId', wanted.petId));
   const quantity = quantityOf(wanted.quantity);
-  const client = await connect(options, terminal);
+  const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
     await writeText(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${item.quantity} (${item.status})\n`);
   } finally {
     stopListening();
-    client.close();
+    close();
   }
   return EXIT.done;
 }

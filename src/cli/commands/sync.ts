@@ -27,14 +27,14 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
   const concurrency = concurrencyOf(options.concurrency);
   if (options.sandbox && options.journal !== undefined)
     throw new UsageError('Cannot use --journal with --sandbox: that sandbox is gone when the command ends, so nothing could go on there');
-  const client = await connect(options, terminal);
+  const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal, options.dryRun ? undefined : NOTICE);
   try {
     const run = { client, quotaReturn: hearQuotaReturn(client), signal, concurrency, path, options, terminal };
     return options.dryRun ? await dryRun(run) : await realRun(run);
   } finally {
     stopListening();
-    client.close();
+    close();
   }
 }
 
