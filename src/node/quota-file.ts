@@ -61,8 +61,16 @@ export class QuotaFile {
       this.#database.exec('COMMIT');
       return answer;
     } catch (failure) {
-      if (this.#database.isTransaction) this.#database.exec('ROLLBACK');
+      this.#rollBack();
       throw failure;
+    }
+  }
+
+  #rollBack(): void {
+    try {
+      this.#database.exec('ROLLBACK');
+    } catch {
+      // SQLite has done so itself, as on a full disk. `isTransaction` would tell, but not before Node 22.16.
     }
   }
 }

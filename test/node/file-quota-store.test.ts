@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PetStoreClient } from 'petstore-inventory';
 import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
 import type { LeaseAsk } from '../../src/quota-store.ts';
@@ -22,7 +22,10 @@ beforeEach(() => {
   path = join(folder, 'quota.db');
 });
 
-afterEach(() => rmSync(folder, { recursive: true }));
+afterEach(() => {
+  vi.restoreAllMocks();
+  rmSync(folder, { recursive: true });
+});
 
 const ASK: LeaseAsk = {
   member: 'a',
@@ -93,6 +96,18 @@ describe('fileQuotaStore', () => {
     stores[1]?.[Symbol.dispose]();
     stores[1]?.close();
     expect(readdirSync(folder)).toEqual(['quota.db']);
+  });
+
+  test('leaves the file free after a failure, also on a Node 22 that cannot tell whether a transaction is open', () => {
+    vi.spyOn(DatabaseSync.prototype, 'isTransaction', 'get').mockReturnValue(Reflect.get({}, 'isTransaction'));
+    const shared = fileQuotaStore(path).join(KEY, () => {});
+    shared.exchange(ASK);
+    const other = new DatabaseSync(path);
+    other.exec("UPDATE quotas SET book = 'no book'");
+    expect(() => shared.exchange(ASK)).toThrow(SyntaxError);
+    other.exec('DELETE FROM quotas');
+    expect(shared.exchange(ASK)).toMatchObject({ granted: 1 });
+    other.close();
   });
 
   test('says that it was closed to whoever joins or asks later', () => {
