@@ -9,7 +9,13 @@ import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
  * Rejects with the last failure, or with the reason of an abort.
  */
 export function retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
-  return pRetry(attempt, {
+  const first = attempt();
+  // Most calls succeed at once: p-retry begins where the first attempt has failed.
+  return first.catch(() => retryFrom(first, call, attempt));
+}
+
+function retryFrom<T>(first: Promise<T>, call: Call, attempt: () => Promise<T>): Promise<T> {
+  return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
     // p-retry's own delay would add to ours, and its signal would throw away an answer that came just before an abort.
     minTimeout: 0,

@@ -25,7 +25,7 @@ export class Exchange {
   #stopTimer = () => {};
   #bytesLeft = BYTES_PER_TIME_LIMIT;
   #reader: BodyReader | undefined;
-  #fail: ((reason: unknown) => void) | undefined;
+  #giveUp: ((reason: unknown) => void) | undefined;
   #isOver = false;
 
   constructor(call: Call, asked: Asked) {
@@ -35,9 +35,16 @@ export class Exchange {
     this.#restartTimer();
   }
 
-  /** Sends the request; resolves with the answer when its headers are in. */
+  /** Sends the request; resolves with the answer when its headers are in. A fetch that ignores its signal is not waited for. */
   send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Response> {
-    return this.#unlessStopped(http({ ...request, signal: this.#controller.signal }), (response) => this.#take(response));
+    const { signal } = this.#controller;
+    return new Promise((resolve, reject) => {
+      this.#giveUp = reject;
+      if (signal.aborted) reject(signal.reason);
+      http({ ...request, signal })
+        .then((response) => resolve(this.#take(response)))
+        .catch((thrown) => reject(this.#reasonOf(thrown)));
+    });
   }
 
   /** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */
@@ -57,12 +64,18 @@ export class Exchange {
   }
 
   /** Gives the next bytes of the body, undefined at its end. */
-  next(): Promise<Uint8Array | undefined> {
-    if (!this.#reader) return Promise.resolve(undefined);
-    return this.#unlessStopped(this.#reader.read(), (read) => this.#takeBytes(read));
+  async next(): Promise<Uint8Array | undefined> {
+    if (!this.#reader) return undefined;
+    try {
+      return this.#takeBytes(await this.#reader.read());
+    } catch (thrown) {
+      throw this.#reasonOf(thrown);
+    }
   }
 
   #takeBytes({ value, done }: ReadableStreamReadResult<Uint8Array>): Uint8Array | undefined {
+    // What is dropped ends at once, also for whoever waits for its next bytes.
+    if (this.#isOver || this.#controller.signal.aborted) throw this.#reasonOf(undefined);
     if (done) this.#reader = undefined;
     if (value === undefined) return undefined;
     if (!ArrayBuffer.isView(value)) throw new TypeError('the body gave something else than bytes');
@@ -86,8 +99,6 @@ export class Exchange {
     this.#stopTimer();
     this.#call.signal.removeEventListener('abort', this.#onCallEnd);
     this.#drop();
-    // Whoever still waits for bytes gets none.
-    if (this.#fail) this.#fail(new DOMException('The answer was dropped', 'AbortError'));
   }
 
   #drop(): void {
@@ -101,28 +112,22 @@ export class Exchange {
 
   #restartTimer(): void {
     this.#stopTimer();
+    // Whoever asks on for what was closed keeps no process.
+    if (this.#isOver) return;
     this.#bytesLeft = BYTES_PER_TIME_LIMIT;
     this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call, this.#asked)));
   }
 
   #stop(reason: unknown): void {
     this.#controller.abort(reason);
-    this.#fail?.(reason);
+    this.#giveUp?.(reason);
+    this.#drop();
   }
 
-  /** Gives what `take` makes of the outcome, or rejects with why it is not there as soon as that is known. */
-  #unlessStopped<Outcome, T>(work: Promise<Outcome>, take: (outcome: Outcome) => T): Promise<T> {
+  /** What fails because it was stopped or dropped says nothing new. */
+  #reasonOf(thrown: unknown): unknown {
     const { signal } = this.#controller;
-    return new Promise((resolve, reject) => {
-      this.#fail = reject;
-      if (signal.aborted) reject(signal.reason);
-      const settle = (outcome: Outcome) => {
-        const taken = take(outcome);
-        this.#fail = undefined;
-        resolve(taken);
-      };
-      // What fails because it was stopped says nothing new.
-      work.then(settle).catch((thrown) => signal.aborted || reject(this.failure(thrown)));
-    });
+    if (signal.aborted) return signal.reason;
+    return this.#isOver ? new DOMException('The answer was dropped', 'AbortError') : this.failure(thrown);
   }
 }

@@ -11,7 +11,7 @@ import type { AttemptObserver } from './attempt-observer.ts';
 import { readUpTo } from './body.ts';
 import type { Credentials } from './credentials.ts';
 import { Exchange } from './exchange.ts';
-import type { Http } from './http.ts';
+import type { Http, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
 import { isRefusal, statusFailure } from './status-failure.ts';
@@ -77,30 +77,26 @@ export class Transport {
       throw call.signal.reason;
     }
     const exchange = new Exchange(call, this.#options);
+    let answer: Answer | undefined;
     try {
-      const { response, answer } = await this.#send(call, exchange, { request, observer, key });
+      const response = await exchange.send(this.#options.http, this.#begin(call, request, key));
+      answer = readAnswer(response.status, response.headers, Date.now());
       this.#tellResponse(call, answer, exchange.startedAtMs);
       const reopensAtMs = observer.heard(answer);
       if (response.ok) return new OpenAnswer({ response, answer, exchange, observer, redactor: this.#options.redactor });
       throw await this.#failed(call, exchange, { response, answer, reopensAtMs, path: request.path });
-    } catch (error) {
+    } catch (failure) {
+      if (!answer) observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
       exchange.close();
       observer.left();
-      throw error;
+      throw failure;
     }
   }
 
-  #send(call: Call, exchange: Exchange, { request, observer, key }: Sending): Promise<Answered> {
-    const { method, path, body } = request;
+  #begin(call: Call, { method, path, body }: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
     call.sent();
     call.tell('request', (event) => ({ ...event, method, path: `/${path}` }));
-    return exchange
-      .send(this.#options.http, { method, path, body, headers: this.#headers(call, key, body) })
-      .then((response) => ({ response, answer: readAnswer(response.status, response.headers, Date.now()) }))
-      .catch((failure) => {
-        observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
-        throw failure;
-      });
+    return { method, path, body, headers: this.#headers(call, key, body) };
   }
 
   #tellResponse(call: Call, answer: Answer, startedAtMs: number): void {
@@ -133,16 +129,9 @@ export interface Admission {
   observer: AttemptObserver;
 }
 
-interface Sending extends Admission {
-  request: AttemptRequest;
-}
-
-interface Answered {
+interface Failed {
   response: Response;
   answer: Answer;
-}
-
-interface Failed extends Answered {
   reopensAtMs: number | undefined;
   path: string;
 }

@@ -147,6 +147,25 @@ describe('Exchange', () => {
     expect([cancelled(), vi.getTimerCount(), listeners()]).toEqual([true, 0, 0]);
   });
 
+  test('gives no bytes to whoever waits when it is closed, and starts no timer for them', async () => {
+    const { response, give } = handedOut();
+    const exchange = new Exchange(makeListCall(), asked);
+    await exchange.send(wire(() => response).http, request);
+    const rejection = rejectionOf(exchange.next());
+    give(new Uint8Array(4 * MEBIBYTE.byteLength));
+    exchange.close();
+    expect(await rejection).toMatchObject({ name: 'AbortError', message: 'The answer was dropped' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('starts no timer for whoever asks on after it was closed', async () => {
+    const exchange = new Exchange(makeListCall(), asked);
+    await exchange.send(wire(() => handedOut().response).http, request);
+    exchange.close();
+    expect(await rejectionOf(exchange.nextWhenAsked())).toMatchObject({ name: 'AbortError', message: 'The answer was dropped' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('drops an answer that comes when nobody waits any more', async () => {
     const call = makeListCall();
     const exchange = new Exchange(call, asked);
