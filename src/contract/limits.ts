@@ -32,7 +32,9 @@ export function readAnswer(status: number, headers: Headers, receivedAtMs: numbe
   if (dateMs !== undefined) answer.dateMs = dateMs;
   const rateLimit = parseRateLimit(headers, dateMs ?? receivedAtMs);
   if (rateLimit) answer.rateLimit = rateLimit;
-  const retryAfterMs = parseRetryAfter(headers.get(RETRY_AFTER_HEADER) ?? '', dateMs ?? receivedAtMs);
+  // It means nothing on an answer that did what was asked.
+  const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
+  const retryAfterMs = parseRetryAfter(retryAfter, dateMs ?? receivedAtMs);
   if (retryAfterMs !== undefined) answer.retryAfterMs = retryAfterMs;
   return answer;
 }
