@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { MAX_PROBLEMS, type Problem, type ReadFailure } from './failure.ts';
-import { type ItemSchemas, itemSchema } from './item.ts';
+import { itemSchema, readItem } from './item.ts';
 
 /** The items before the first bad one, and what is wrong from there on. */
 export interface Rows<Ids extends Int64> {
@@ -12,12 +12,11 @@ export interface Rows<Ids extends Int64> {
 
 /** Validates the values of a list; `firstRow` is the row number of the first one. */
 export function readRows<Ids extends Int64>(values: readonly unknown[], int64: Ids, firstRow = 0): Rows<Ids> {
-  const schema: ItemSchemas[Ids] = itemSchema[int64];
   const items: InventoryItem<Ids>[] = [];
   for (const value of values) {
-    const result = z.safeParse(schema, value);
-    if (!result.success) return { items, failure: collectProblems(values, { int64, firstRow, from: items.length }) };
-    items.push(result.data);
+    const item = readItem(value, int64);
+    if (item === undefined) return { items, failure: collectProblems(values, { int64, firstRow, from: items.length }) };
+    items.push(item);
   }
   return { items };
 }

@@ -4,7 +4,8 @@ import type { Int64, InventoryItem } from '../contract/models.ts';
 import { failureAt } from '../json/failure.ts';
 import { isBeginning } from '../json/is-beginning.ts';
 import { ItemReader } from '../json/item-reader.ts';
-import { type ItemsResult, parseItems } from '../json/parse-items.ts';
+import { parseRows } from '../json/parse-rows.ts';
+import type { Rows } from '../json/read-rows.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
@@ -37,18 +38,21 @@ async function readItems<Ids extends Int64>(
   { int64, maxBytes }: Limits<Ids>,
 ): Promise<InventoryItem<Ids>[]> {
   const { bytes, isComplete } = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
-  const result = isComplete ? readSmall(bytes, int64) : await readLarge(answer, bytes, { int64, maxBytes });
-  if (!result.ok) throw invalidResponse(call, answer, result);
-  new UnknownStatuses(call, answer).announce(result.items);
-  return result.items;
+  const { items, failure, isCut = false } = isComplete ? readSmall(bytes, int64) : await readLarge(answer, bytes, { int64, maxBytes });
+  if (failure) throw invalidResponse(call, answer, { ...failure, isCut });
+  new UnknownStatuses(call, answer).announce(items);
+  return items;
 }
 
-type Result<Ids extends Int64> = ItemsResult<Ids> & { isCut?: boolean };
+interface Result<Ids extends Int64> extends Rows<Ids> {
+  /** Nothing is wrong but that the end is missing. */
+  isCut?: boolean;
+}
 
 function readSmall<Ids extends Int64>(bytes: Uint8Array, int64: Ids): Result<Ids> {
   const text = decode(bytes);
-  const result = text === undefined ? NOT_UTF8 : parseItems(text, int64);
-  return result.ok ? result : { ...result, isCut: isBeginning(bytes, 'list') };
+  const rows = text === undefined ? { items: [], failure: NOT_UTF8 } : parseRows(text, int64);
+  return rows.failure ? { ...rows, isCut: isBeginning(bytes, 'list') } : rows;
 }
 
 async function readLarge<Ids extends Int64>(answer: OpenAnswer, begun: Uint8Array, { int64, maxBytes }: Limits<Ids>): Promise<Result<Ids>> {
@@ -57,13 +61,14 @@ async function readLarge<Ids extends Int64>(answer: OpenAnswer, begun: Uint8Arra
   let size = 0;
   for (let chunk: Uint8Array | undefined = begun; chunk; chunk = await answer.next()) {
     size += chunk.byteLength;
-    if (size > maxBytes) return failureAt('', 'too-large', `is longer than the \`maxResponseBytes\` of ${maxBytes}`);
+    if (size > maxBytes)
+      return { items: [], failure: failureAt('', 'too-large', `is longer than the \`maxResponseBytes\` of ${maxBytes}`) };
     const { items, failure } = reader.push(chunk, parts.at(-1));
-    if (failure) return failure;
+    if (failure) return { items, failure };
     if (items.length >= PART_ITEMS) parts.push([]);
   }
   const { failure } = reader.end();
-  return failure ? { ...failure, isCut: true } : { ok: true, items: join(parts) };
+  return failure ? { items: [], failure, isCut: true } : { items: join(parts) };
 }
 
 function join<Item>([first = [], ...others]: readonly Item[][]): Item[] {

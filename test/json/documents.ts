@@ -1,6 +1,6 @@
 import * as z from 'zod/mini';
 import type { Int64 } from '../../src/contract/models.ts';
-import { plainItemSchema } from '../../src/json/item.ts';
+import { itemSchema } from '../../src/json/item.ts';
 import { ItemReader } from '../../src/json/item-reader.ts';
 
 /** Documents that a service may send, good and bad, in layouts that differ. */
@@ -62,7 +62,7 @@ export function readInParts(bytes: Uint8Array, cuts: readonly number[], int64: I
 export function readPlainly(bytes: Uint8Array, int64: Int64 = 'number'): unknown[] | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), exactly);
-    return z.parse(z.array<z.ZodMiniType>(plainItemSchema[int64]), value);
+    return z.parse(z.array<z.ZodMiniType>(itemSchema[int64]), value);
   } catch {
     return undefined;
   }

@@ -1,0 +1,51 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import * as z from 'zod/mini';
+import { itemSchema, readItem } from '../../src/json/item.ts';
+import { parseRows } from '../../src/json/parse-rows.ts';
+import { badDocuments, documents, encode, readPlainly } from './documents.ts';
+
+const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
+const item = '{"petId":1,"quantity":1,"status":"x"}';
+
+// As a decoder gives it, which takes one byte order mark away.
+const decoded = (text: string) => new TextDecoder().decode(encode(text));
+
+test.each(documents)('parseRows agrees with JSON.parse and the schema on %j', (text) => {
+  expect(parseRows(decoded(text), 'number')).toEqual({ items: readPlainly(encode(text)) });
+  expect(parseRows(decoded(text), 'bigint')).toEqual({ items: readPlainly(encode(text), 'bigint') });
+});
+
+test.each(badDocuments)('parseRows refuses %j', (text) => {
+  expect(parseRows(decoded(text), 'number').failure).toBeDefined();
+});
+
+test('parseRows reports the first ten problems with their rows', () => {
+  const { items, failure } = parseRows(`[${item},${Array(50).fill('{"petId":1,"quantity":"1","status":"x"}').join()}]`, 'number');
+
+  const problems = Array.from({ length: 10 }, (_, row) => ({ path: `[${row + 1}].quantity`, message: 'must be an integer, not a string' }));
+  expect(failure).toEqual({ ok: false, reason: 'schema', problems });
+  expect(items).toHaveLength(1);
+});
+
+test('parseRows reads long ids beside others exactly', () => {
+  const result = parseRows(`[${item},{"petId":9007199254740993,"quantity":1,"status":"9007199254740992"}]`, 'bigint');
+
+  expect(result).toEqual({
+    items: [
+      { petId: 1n, quantity: 1, status: 'x' },
+      { petId: 9007199254740993n, quantity: 1, status: '9007199254740992' },
+    ],
+  });
+});
+
+test.each(['number', 'bigint'] as const)('the fast way with ids as %s agrees with zod on any value', (int64) => {
+  const id = fc.oneof(fc.integer(), fc.double(), fc.bigInt(), fc.constantFrom(-0, 2 ** 53, 2n ** 63n, -(2n ** 63n), '1'));
+  const field = fc.option(fc.oneof(id, fc.string()), { nil: undefined });
+  const value = fc.oneof(fc.record({ petId: field, quantity: field, status: field }, { requiredKeys: [] }), fc.anything());
+  const property = fc.property(value, (input) => {
+    expect(readItem(input, int64)).toEqual(z.safeParse(itemSchema[int64], input).data);
+  });
+
+  fc.assert(property, { numRuns });
+});
