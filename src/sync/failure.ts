@@ -63,11 +63,17 @@ export type UpdateFailure = PetStoreFailure | SyncItemError;
 export function asFailure(thrown: unknown): UpdateFailure {
   if (isPetStoreError(thrown)) return thrown;
   const [code, status] = [field(thrown, 'code'), field(thrown, 'status')];
-  return new SyncItemError(`Cannot update: ${thrown instanceof Error ? thrown.message : String(thrown)}`, {
+  return new SyncItemError(`Cannot update: ${messageOf(thrown)}`, {
     reason: 'thrown',
     outcome: outcomeOf(thrown),
     cause: thrown,
     ...(typeof code === 'string' && { code }),
     ...(typeof status === 'number' && { status }),
   });
+}
+
+/** Not every value can be made a string: an object without a prototype cannot. */
+function messageOf(thrown: unknown): string {
+  if (thrown instanceof Error) return thrown.message;
+  return typeof thrown === 'object' ? 'something that is no Error was thrown' : String(thrown);
 }

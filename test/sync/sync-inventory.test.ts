@@ -90,10 +90,13 @@ describe('syncInventory', () => {
     expect(report.stopped).toBeUndefined();
   });
 
-  test('reports what was thrown even when it is no Error', async () => {
-    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: 'odd' }) });
+  test.each([
+    ['odd', 'odd'],
+    [Object.create(null), 'something that is no Error was thrown'],
+  ])('reports what was thrown even when it is no Error: %j', async (thrown, message) => {
+    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
     const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
-    expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: 'Cannot update: odd', cause: 'odd' });
+    expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: `Cannot update: ${message}`, cause: thrown });
   });
 
   test.each([
