@@ -1,71 +1,46 @@
-// What a call costs over loopback HTTP, one after the other and 50 at once: all clients in one process, in interleaved rounds.
-import { Bench } from 'tinybench';
+// What a call costs over loopback HTTP, one after the other and 50 at once: each client in a process of its own, so that none pays for
+// the garbage of another, all of them in turn.
 import { PEERS } from './peers.ts';
-import { median, startService } from './processes.ts';
+import { type Asking, median, startAsking, startService } from './processes.ts';
 
-export interface CallCost {
-  /** Of bare fetch and json(). */
+/** Microseconds of CPU per call, and the median of the latencies in milliseconds; or the ratio of both to bare fetch and json(). */
+export interface Cost {
   cpu: number;
   p50: number;
 }
 
-interface Round {
-  cpu: number;
-  p50: number;
-}
-
-const ROUNDS = 12;
-const CALLS_PER_ROUND = 300;
+const ROUNDS = 15;
+/** They fill caches and compile; they do not count. */
+const WARM_UP_ROUNDS = 5;
 
 /** Each figure is the median over the rounds of the ratio to bare fetch in the same round. */
-export async function measureCalls(inFlight: number): Promise<Record<string, CallCost>> {
+export async function measureCalls(inFlight: number): Promise<Record<string, Cost>> {
   const service = await startService();
-  const lists = Object.entries(PEERS).map(([name, make]) => ({ name, list: make({ baseUrl: service.baseUrl, fetch: globalThis.fetch }) }));
-  const rounds: Record<string, Round>[] = [];
-  // The first rounds compile; they do not count.
-  for (let round = -2; round < ROUNDS; round++) {
-    const measured = await measureRound(rotated(lists, round), inFlight);
-    if (round >= 0) rounds.push(measured);
-  }
+  const clients = Object.keys(PEERS).map((name) => ({
+    name,
+    process: startAsking('call-case.ts', [name, service.baseUrl, `${inFlight}`]),
+  }));
+  const rounds: Record<string, Cost>[] = [];
+  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) rounds.push(await measureRound(rotated(clients, round)));
+  for (const client of clients) client.process.stop();
   service.stop();
-  return Object.fromEntries(lists.map(({ name }) => [name, ratios(name, rounds)]));
+  return Object.fromEntries(clients.map(({ name }) => [name, ratios(name, rounds.slice(WARM_UP_ROUNDS))]));
 }
 
-/** Each goes first in its turn: whoever does pays for the garbage of the last. */
+/** Each goes first in its turn. */
 function rotated<T>(all: readonly T[], round: number): T[] {
-  const first = (round + all.length) % all.length;
+  const first = round % all.length;
   return [...all.slice(first), ...all.slice(0, first)];
 }
 
-async function measureRound(
-  lists: readonly { name: string; list: () => Promise<unknown> }[],
-  inFlight: number,
-): Promise<Record<string, Round>> {
-  const iterations = Math.ceil(CALLS_PER_ROUND / inFlight);
-  const bench = new Bench({ iterations, time: 0, warmup: false });
-  const cpu: Record<string, number> = {};
-  for (const { name, list } of lists) {
-    let before = process.cpuUsage();
-    const beforeAll = () => {
-      before = process.cpuUsage();
-    };
-    const afterAll = () => {
-      const { user, system } = process.cpuUsage(before);
-      cpu[name] = user + system;
-    };
-    bench.add(name, () => Promise.all(Array.from({ length: inFlight }, list)), { beforeAll, afterAll, retainSamples: true });
-  }
-  await bench.run();
-  return Object.fromEntries(
-    bench.tasks.map(({ name, result }) => [
-      name,
-      { cpu: cpu[name] ?? Number.NaN, p50: 'latency' in result ? (result.latency.p50 ?? Number.NaN) : Number.NaN },
-    ]),
-  );
+async function measureRound(clients: readonly { name: string; process: Asking }[]): Promise<Record<string, Cost>> {
+  const costs: Record<string, Cost> = {};
+  for (const { name, process } of clients) costs[name] = await process.ask<Cost>();
+  return costs;
 }
 
-function ratios(name: string, rounds: readonly Record<string, Round>[]): CallCost {
-  const of = (field: keyof Round) =>
+function ratios(name: string, rounds: readonly Record<string, Cost>[]): Cost {
+  const of = (field: keyof Cost) =>
     median(rounds.map((round) => (round[name]?.[field] ?? Number.NaN) / (round.fetch?.[field] ?? Number.NaN)));
   return { cpu: of('cpu'), p50: of('p50') };
 }

@@ -21,10 +21,29 @@ export async function inProcess<Result>(file: string, args: readonly string[], e
   return message<Result>(child);
 }
 
+/** A process that answers whenever it is asked. */
+export interface Asking {
+  ask<Result>(): Promise<Result>;
+  stop(): void;
+}
+
+export function startAsking(file: string, args: readonly string[]): Asking {
+  const child = fork(at(file), args);
+  const ask = <Result>() => {
+    child.send('again');
+    return message<Result>(child);
+  };
+  return { ask, stop: () => child.kill() };
+}
+
 function message<Result>(child: ChildProcess): Promise<Result> {
   return new Promise((resolve, reject) => {
-    child.once('message', (result) => resolve(result as Result));
-    child.once('exit', (code) => reject(new Error(`the process ended with ${code} and said nothing`)));
+    const onExit = (code: number | null) => reject(new Error(`the process ended with ${code} and said nothing`));
+    child.once('exit', onExit);
+    child.once('message', (result) => {
+      child.off('exit', onExit);
+      resolve(result as Result);
+    });
   });
 }
 

@@ -5,7 +5,7 @@ import { measureBundles, measureImports } from './bundles.ts';
 import { drawBars, type Group } from './chart.ts';
 import { LIST_CASES, type ListCost, measureList } from './lists.ts';
 import { PEERS } from './peers.ts';
-import { type CallCost, measureCalls } from './per-call.ts';
+import { type Cost, measureCalls } from './per-call.ts';
 import { inProcess } from './processes.ts';
 
 const OURS = /^petstore-inventory|Inventory/;
@@ -26,7 +26,7 @@ function table(head: readonly string[], rows: readonly (readonly string[])[]): s
   return [line(head), line(head.map((_, column) => (column === 0 ? '---' : '---:'))), ...rows.map(line)].join('\n');
 }
 
-function callTable(single: Record<string, CallCost>, many: Record<string, CallCost>, bytes: Record<string, number>): string {
+function callTable(single: Record<string, Cost>, many: Record<string, Cost>, bytes: Record<string, number>): string {
   const base = bytes.fetch ?? Number.NaN;
   const rows = Object.keys(PEERS).map((name) => {
     const [one, fifty] = [single[name], many[name]];
@@ -83,7 +83,7 @@ the rounds. Ratios are to bare \`fetch\` and \`json()\`: they hold elsewhere, ab
 
 ## A call
 
-A list of three items over loopback HTTP, with free quota. Bytes are counted in process, with a fetch that answers from memory.
+A list of three items over loopback HTTP, with free quota, each client in a process of its own. Bytes are counted in process, with a fetch that answers from memory.
 
 ${callTable(single, many, bytes)}
 
