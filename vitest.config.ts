@@ -31,7 +31,7 @@ export default defineConfig({
         // Many processes that share windows of seconds: what runs beside them would be measured too, and a machine that stalls
         // for half a second is measured in place of them, so what fails has to fail three times.
         extends: true,
-        test: { name: 'fleet', include: ['test/fleet/**/*.test.ts'], sequence: { groupOrder: 1 }, retry: 2 },
+        test: { name: 'fleet', include: ['test/fleet/**/*.test.ts'], retry: 2 },
       },
       {
         extends: true,
