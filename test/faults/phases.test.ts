@@ -12,6 +12,8 @@ interface Phase {
   options?: PetStoreClientOptions;
   /** What happens before the call. */
   before?: (client: PetStoreClient) => Promise<unknown>;
+  /** The event that tells that the call is there. */
+  begunBy: 'started' | 'wait' | 'request' | 'response';
   outcome: 'not-sent' | 'rejected' | 'unknown';
   /** Requests that the server may see in all. */
   requests: number;
@@ -21,30 +23,47 @@ const usedUp: Step = (wire) => usedUpFor(20)(wire);
 /** An update that holds up the next one of its pet. */
 const updateBefore = async (client: PetStoreClient) => {
   client.updateInventory(1, { quantity: 1 }).catch(() => {});
-  await pause(50);
 };
 
 const PHASES: Phase[] = [
-  { name: 'waiting for quota', steps: [usedUp], before: (client) => client.listInventory(), outcome: 'not-sent', requests: 1 },
-  { name: 'waiting behind a 429', steps: [failing(429, { 'Retry-After': '20' })], outcome: 'rejected', requests: 1 },
-  { name: 'waiting behind a 503', steps: [failing(503, { 'Retry-After': '20' })], outcome: 'unknown', requests: 1 },
-  { name: 'backing off', steps: [failing(502, { 'Retry-After': '20' })], outcome: 'unknown', requests: 1 },
-  { name: 'waiting for an earlier update', steps: [silence], before: updateBefore, outcome: 'not-sent', requests: 1 },
-  { name: 'waiting for its key', steps: [ok], options: { apiKey: () => new Promise<string>(() => {}) }, outcome: 'not-sent', requests: 0 },
-  { name: 'waiting for headers', steps: [silence], outcome: 'unknown', requests: 1 },
-  { name: 'reading the body', steps: [half(silence)], outcome: 'unknown', requests: 1 },
-  { name: 'reading an Error body', steps: [half(silence, 404)], outcome: 'rejected', requests: 1 },
-  { name: 'reading the Error body of a 503', steps: [half(silence, 503)], outcome: 'unknown', requests: 1 },
+  {
+    name: 'waiting for quota',
+    steps: [usedUp],
+    before: (client) => client.listInventory(),
+    begunBy: 'wait',
+    outcome: 'not-sent',
+    requests: 1,
+  },
+  { name: 'waiting behind a 429', steps: [failing(429, { 'Retry-After': '20' })], begunBy: 'wait', outcome: 'rejected', requests: 1 },
+  { name: 'waiting behind a 503', steps: [failing(503, { 'Retry-After': '20' })], begunBy: 'wait', outcome: 'unknown', requests: 1 },
+  { name: 'backing off', steps: [failing(502, { 'Retry-After': '20' })], begunBy: 'wait', outcome: 'unknown', requests: 1 },
+  { name: 'waiting for an earlier update', steps: [silence], before: updateBefore, begunBy: 'wait', outcome: 'not-sent', requests: 1 },
+  {
+    name: 'waiting for its key',
+    steps: [ok],
+    options: { apiKey: () => new Promise<string>(() => {}) },
+    begunBy: 'started',
+    outcome: 'not-sent',
+    requests: 0,
+  },
+  { name: 'waiting for headers', steps: [silence], begunBy: 'request', outcome: 'unknown', requests: 1 },
+  { name: 'reading the body', steps: [half(silence)], begunBy: 'response', outcome: 'unknown', requests: 1 },
+  { name: 'reading an Error body', steps: [half(silence, 404)], begunBy: 'response', outcome: 'rejected', requests: 1 },
+  { name: 'reading the Error body of a 503', steps: [half(silence, 503)], begunBy: 'response', outcome: 'unknown', requests: 1 },
 ];
 
-/** Begins the call of a phase; gives what it ends with and what its `settled` event told. */
-async function begin({ steps, options, before }: Phase, call: RequestOptions) {
+/** Begins the call of a phase; gives what it ends with, what its `settled` event told, and, awaited, whether it came to its phase. */
+async function begin({ steps, options, before, begunBy, requests }: Phase, call: RequestOptions) {
   const at = await lab(steps, options);
   await before?.(at.client);
   const settled: unknown[] = [];
+  let isBegun = false;
   at.client.on('settled', ({ outcome, error }) => settled.push({ outcome, error }));
+  at.client.on(begunBy, () => {
+    isBegun = true;
+  });
   const ended = rejectionOf(at.client.updateInventory(1, { quantity: 5 }, call));
-  return { at, settled, ended };
+  return { at, settled, ended, isThere: () => until(() => isBegun && at.server.requests.length === requests) };
 }
 
 /** What is found in every phase, under its name. */
@@ -57,41 +76,42 @@ const expected = (tell: (phase: Phase) => unknown) => Object.fromEntries(PHASES.
 test('a call ends within 50 ms of its abort, with the reason, wherever it is, and leaves no listener', async () => {
   const found = await inEveryPhase(async (phase) => {
     const controller = new AbortController();
-    const { at, settled, ended } = await begin(phase, { signal: controller.signal });
+    const { at, settled, ended, isThere } = await begin(phase, { signal: controller.signal });
     await using _ = at;
-    await pause(300);
+    const wasThere = await isThere();
     const heard = within(50, ended);
     controller.abort('enough');
     const reason = await heard;
     const listeners = getEventListeners(controller.signal, 'abort').length;
     await pause(100);
-    return { reason, settled: [...settled], listeners, requests: at.server.requests.length };
+    return { wasThere, reason, settled: [...settled], listeners, requests: at.server.requests.length };
   });
   const tell = ({ outcome, requests }: Phase) => ({ settled: [{ outcome, error: 'enough' }], requests });
-  expect(found).toEqual(expected((phase) => ({ reason: 'enough', listeners: 0, ...tell(phase) })));
+  expect(found).toEqual(expected((phase) => ({ wasThere: true, reason: 'enough', listeners: 0, ...tell(phase) })));
 });
 
 test('a call ends when its `totalTimeoutMs` does, wherever it is, and knows its outcome', async () => {
   const found = await inEveryPhase(async (phase) => {
-    const { at, settled, ended } = await begin(phase, { totalTimeoutMs: 300 });
+    const { at, settled, ended, isThere } = await begin(phase, { totalTimeoutMs: 1_000 });
     await using _ = at;
-    const error = await within(800, ended);
-    return { error, settled: [...settled] };
+    const wasThere = await isThere();
+    const error = await within(1_500, ended);
+    return { wasThere, error, settled: [...settled] };
   });
-  const tell = ({ outcome }: Phase) => ({ name: 'TimeoutError', outcome, petId: 1, message: expect.stringContaining('300 ms') });
-  const told = (phase: Phase) => ({ error: tell(phase), settled: [{ outcome: phase.outcome, error: tell(phase) }] });
+  const tell = ({ outcome }: Phase) => ({ name: 'TimeoutError', outcome, petId: 1, message: expect.stringContaining('1000 ms') });
+  const told = (phase: Phase) => ({ wasThere: true, error: tell(phase), settled: [{ outcome: phase.outcome, error: tell(phase) }] });
   expect(found).toMatchObject(expected(told));
 });
 
 test('close() ends a call wherever it is, and later calls', async () => {
   const found = await inEveryPhase(async (phase) => {
-    const { at, ended } = await begin(phase, {});
+    const { at, ended, isThere } = await begin(phase, {});
     await using _ = at;
-    await pause(150);
+    const wasThere = await isThere();
     at.client.close();
-    return [await ended, await rejectionOf(at.client.listInventory())];
+    return [wasThere, await ended, await rejectionOf(at.client.listInventory())];
   });
-  expect(found).toMatchObject(expected(() => [{ name: 'AbortError' }, { name: 'AbortError' }]));
+  expect(found).toMatchObject(expected(() => [true, { name: 'AbortError' }, { name: 'AbortError' }]));
 });
 
 test.concurrent('an aborted request is dropped, and the server sees it', async () => {
