@@ -52,7 +52,7 @@ const BROKEN: [string, Step][] = [
 test.concurrent.each(BROKEN)(
   'a body that %s is asked for again, and leaves an update in doubt when no retry is left',
   async (_name, broken) => {
-    const options = { attemptTimeoutMs: 400 };
+    const options = { attemptTimeoutMs: 1_500 };
     await using list = await lab([broken, ok], options);
     await using update = await lab([broken, ok], options);
     await using hopeless = await lab([broken], { ...options, maxRetries: 0 });
@@ -98,7 +98,7 @@ test.concurrent.each(['stall', 'end', 'reset', 'gzip'])('an Error body that brea
     reset: half(({ reset }) => reset(), 404),
     gzip: ({ answer }) => answer(404, 'no gzip', { 'Content-Encoding': 'gzip' }),
   };
-  await using at = await lab([ends[how] ?? ok], { attemptTimeoutMs: 300 });
+  await using at = await lab([ends[how] ?? ok], { attemptTimeoutMs: 1_500 });
   const error = await rejectionOf(at.client.updateInventory(1, { quantity: 5 }));
   expect(error).toMatchObject({ name: 'NotFoundError', status: 404, code: 'http_404', outcome: 'rejected', attempts: 1 });
 });

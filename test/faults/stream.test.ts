@@ -24,7 +24,7 @@ test.concurrent.each<[string, Step]>([
   ['an end within the first item', beginning(`[${ROW.slice(0, 9)}`, ({ end }) => end())],
   ['a stall before the first item', beginning('[', silence)],
 ])('a stream whose beginning fails by %s is asked for again', async (_name, fault) => {
-  await using at = await lab([fault, ok], { attemptTimeoutMs: 300 });
+  await using at = await lab([fault, ok], { attemptTimeoutMs: 1_500 });
   expect(await itemsOf(at.client.streamInventory())).toEqual(ITEMS);
   expect(at.server.requests).toHaveLength(2);
 });
@@ -41,7 +41,7 @@ test.concurrent.each<[string, Step, string]>([
     await until(() => items.length === 3);
     await fault(wire);
   };
-  await using at = await lab([beginning(`[${rows(3)}`, afterThree), ok], { attemptTimeoutMs: 300 });
+  await using at = await lab([beginning(`[${rows(3)}`, afterThree), ok], { attemptTimeoutMs: 1_500 });
   const reading = async () => {
     for await (const item of at.client.streamInventory()) items.push(item);
   };
@@ -105,11 +105,11 @@ test.concurrent('the time limit of a stream stands while its consumer holds it u
     write(`${(rows(1).length + 2).toString(16)}\r\n,${rows(1)}]\r\n`);
     end('0\r\n\r\n');
   };
-  await using at = await lab([slowly], { attemptTimeoutMs: 250 });
+  await using at = await lab([slowly], { attemptTimeoutMs: 1_000 });
   const seen: unknown[] = [];
   for await (const item of at.client.streamInventory()) {
     seen.push(item);
-    await pause(400);
+    await pause(1_200);
   }
   expect(seen).toHaveLength(2);
 });
@@ -118,11 +118,11 @@ test.concurrent('a trickle that keeps coming is no stall, however long it takes'
   const trickle: Step = async ({ write }) => {
     write(head(200, { 'Content-Length': LIST_TEXT.length }));
     for (const part of LIST_TEXT.match(/.{1,20}/g) ?? []) {
-      await pause(80);
+      await pause(250);
       write(part);
     }
   };
-  await using at = await lab([trickle], { attemptTimeoutMs: 250, maxRetries: 0 });
+  await using at = await lab([trickle], { attemptTimeoutMs: 1_000, maxRetries: 0 });
   expect(await itemsOf(at.client.streamInventory())).toEqual(ITEMS);
 });
 
