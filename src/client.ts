@@ -51,10 +51,17 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   readonly #gate: Gate;
   readonly #pipeline: Pipeline;
 
+  // Ids are bigints only where the options say so: an annotation alone makes none.
+  /**
+   * Takes every setting from the `PETSTORE_...` variables. Sends nothing.
+   * @throws ConfigurationError that names the variable that is missing or bad
+   */
+  constructor(...none: { number: []; bigint: [options: never] }[Ids]);
   /**
    * Sends nothing. What is left out is read from the `PETSTORE_...` variables, where there are any.
    * @throws ConfigurationError that names the option, the rule and the value
    */
+  constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: 'bigint' } }[Ids]);
   constructor(options: PetStoreClientOptions<Ids> = {}) {
     this.#options = resolveOptions(options);
     const { apiKey, baseUrl, plan, concurrency, share, quotaStore, fetch, logger } = this.#options;

@@ -6,6 +6,7 @@ import {
   type PetId,
   type PetStatus,
   PetStoreClient,
+  type PetStoreClientOptions,
   type PetStoreFailure,
   type Quota,
   type RateLimit,
@@ -34,6 +35,20 @@ describe('ids', () => {
     expectTypeOf(exact.updateInventory(42, { quantity: 1 })).resolves.toEqualTypeOf<InventoryItem<'bigint'>>();
     expectTypeOf(exact.streamInventory()).toExtend<AsyncIterable<InventoryItem<'bigint'>>>();
     expectTypeOf(new PetStoreClient({ apiKey: 'x', int64: 'bigint' })).toEqualTypeOf<PetStoreClient<'bigint'>>();
+  });
+
+  test('are what the type says only where the option says it too', () => {
+    // @ts-expect-error ids would come out as numbers
+    const annotated: PetStoreClient<'bigint'> = new PetStoreClient({ apiKey: 'x' });
+    // @ts-expect-error the variables hold no `int64`
+    const empty: PetStoreClient<'bigint'> = new PetStoreClient();
+    // @ts-expect-error an options variable may leave it out
+    new PetStoreClient({} as PetStoreClientOptions<'bigint'>);
+    expectTypeOf(annotated).toEqualTypeOf(empty);
+    const either = {} as 'number' | 'bigint';
+    expectTypeOf(new PetStoreClient({ int64: either })).toEqualTypeOf<PetStoreClient<'number' | 'bigint'>>();
+    expectTypeOf<{ apiKey: string }>().toExtend<ConstructorParameters<typeof PetStoreClient>[0]>();
+    expectTypeOf(new PetStoreClient({} as PetStoreClientOptions)).toEqualTypeOf<PetStoreClient>();
   });
 
   test('go in as either', () => {
