@@ -1,6 +1,6 @@
 import { purposeOf } from './call.ts';
 import type { ClientEvents, EventLog, Logger } from './events.ts';
-import { showThrown } from './transport/safe-cause.ts';
+import { showThrown } from './thrown.ts';
 
 /** What an event says of its call, after `update pet 42`. */
 type Sentence<Name extends keyof ClientEvents> = readonly [level: 'debug' | 'info' | 'warn', say: (event: ClientEvents[Name]) => string];

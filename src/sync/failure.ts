@@ -1,4 +1,6 @@
+// Errors are told apart by their fields, so that a client from another copy of the package, or a fake, does as well.
 import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
+import { fieldOf, showThrown, textOf } from '../thrown.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
 /**
@@ -16,42 +18,37 @@ export type StopReason = 'abort' | 'authentication' | 'quota';
 /** A wait longer than this is not for the plan's minute, which turns within one: the pets that follow would meet it too. */
 const LONG_WAIT_MS = 120_000;
 
-/** Errors are told apart by their fields, so that a client from another copy of the package, or a fake, does as well. */
-function field(error: unknown, name: string): unknown {
-  return typeof error === 'object' && error !== null ? Reflect.get(error, name) : undefined;
-}
-
 /** Why this failure ends the whole run; `undefined` where it concerns one pet. */
 export function stopReason(error: unknown, signal: AbortSignal | undefined, nowMs: number): StopReason | undefined {
   // Asked first: what a caller aborts with may be an error of ours, which would tell of another call.
   if (signal?.aborted && error === signal.reason) return 'abort';
-  const kind = field(error, 'kind');
-  if (kind === undefined && (signal?.aborted || field(error, 'name') === 'AbortError')) return 'abort';
+  const kind = fieldOf(error, 'kind');
+  if (kind === undefined && (signal?.aborted || fieldOf(error, 'name') === 'AbortError')) return 'abort';
   // An `apiKey` function that fails, or gives no key, is a bad key that nobody has sent.
-  if (kind === 'authentication' || (kind === 'configuration' && field(error, 'option') === 'apiKey')) return 'authentication';
+  if (kind === 'authentication' || (kind === 'configuration' && fieldOf(error, 'option') === 'apiKey')) return 'authentication';
   return kind === 'rate-limit' && isWaitTooLong(error, nowMs) ? 'quota' : undefined;
 }
 
 /** Without a status, the client itself would not wait so long. */
 function isWaitTooLong(error: unknown, nowMs: number): boolean {
-  const retryAt = field(error, 'retryAt');
-  return field(error, 'status') === undefined || (retryAt instanceof Date && retryAt.getTime() - nowMs > LONG_WAIT_MS);
+  const retryAt = fieldOf(error, 'retryAt');
+  return fieldOf(error, 'status') === undefined || (retryAt instanceof Date && retryAt.getTime() - nowMs > LONG_WAIT_MS);
 }
 
 /** Whether an option is bad, so that every other update would be refused like this one. */
 export function isBadOption(error: unknown): boolean {
-  return field(error, 'kind') === 'configuration';
+  return fieldOf(error, 'kind') === 'configuration';
 }
 
 /** Whether the update was applied, as far as its error tells. */
 export function outcomeOf(error: unknown): UpdateOutcome {
-  const outcome = field(error, 'outcome');
+  const outcome = fieldOf(error, 'outcome');
   return outcome === 'not-sent' || outcome === 'rejected' ? outcome : 'unknown';
 }
 
 /** Whether the same update would be refused again, so that a job is finished in spite of it. */
 export function isFinal(error: unknown): boolean {
-  const kind = field(error, 'kind');
+  const kind = fieldOf(error, 'kind');
   if (kind === 'invalid-argument') return true;
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
@@ -62,18 +59,12 @@ export type UpdateFailure = PetStoreFailure | SyncItemError;
 /** What an update threw, as a failure; only a client of another make throws what is none. */
 export function asFailure(thrown: unknown): UpdateFailure {
   if (isPetStoreError(thrown)) return thrown;
-  const [code, status] = [field(thrown, 'code'), field(thrown, 'status')];
-  return new SyncItemError(`Cannot update: ${messageOf(thrown)}`, {
+  const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];
+  return new SyncItemError(`Cannot update: ${textOf(thrown, 'message') ?? showThrown(thrown)}`, {
     reason: 'thrown',
     outcome: outcomeOf(thrown),
     cause: thrown,
     ...(typeof code === 'string' && { code }),
     ...(typeof status === 'number' && { status }),
   });
-}
-
-/** Not every value can be made a string: an object without a prototype cannot. */
-function messageOf(thrown: unknown): string {
-  if (thrown instanceof Error) return thrown.message;
-  return typeof thrown === 'object' ? 'something that is no Error was thrown' : String(thrown);
 }

@@ -2,7 +2,8 @@ import type { Call } from '../call.ts';
 import { isCertificateCode } from '../certificate-codes.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
-import { causesOf, codeOf, safeCause, textOf } from './safe-cause.ts';
+import { textOf } from '../thrown.ts';
+import { causesOf, codeOf, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 100;
 

@@ -1,4 +1,5 @@
 import type { Redactor } from '../redactor.ts';
+import { fieldOf, showThrown, textOf } from '../thrown.ts';
 
 const DEEPEST_CAUSE = 8;
 const SHOWN_NAME = 100;
@@ -20,21 +21,6 @@ export function codeOf(error: unknown): string | undefined {
   return textOf(error, 'code');
 }
 
-/** A field of something thrown that is a text, and not an empty one. */
-export function textOf(error: unknown, field: string): string | undefined {
-  const value = fieldOf(error, field);
-  return typeof value === 'string' && value !== '' ? value : undefined;
-}
-
-/** What is thrown may be anything, also what throws when it is looked at. */
-function fieldOf(error: unknown, field: string): unknown {
-  try {
-    return typeof error === 'object' && error !== null ? Reflect.get(error, field) : undefined;
-  } catch {
-    return undefined;
-  }
-}
-
 /** Libraries hang requests, headers and quoted keys onto their errors: what is kept is name, message, code and stack, redacted. */
 export function safeCause(thrown: unknown, redactor: Redactor): Error | undefined {
   return causesOf(thrown).reduceRight<Error | undefined>((cause, error) => copyOf(error, { cause, redactor }), undefined);
@@ -54,13 +40,4 @@ function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined;
 /** The lines of a stack that name places: those before them repeat the message, as long and as raw as it was. */
 function framesOf(stack: string): string[] {
   return stack.split('\n').filter((line) => /^\s+at \P{Cc}+$/u.test(line));
-}
-
-/** What was thrown, or aborted with, as text. */
-export function showThrown(thrown: unknown): string {
-  try {
-    return String(thrown);
-  } catch {
-    return 'something that cannot be shown';
-  }
 }

@@ -13,6 +13,13 @@ import { MemoryJournal } from './support/memory-journal.ts';
 
 const NOTHING = { updated: 0, unchanged: 0, missing: [], failed: [], pending: [] };
 
+/** Throws wherever it is read. */
+const untouchable = new Proxy(new Error('made up'), {
+  get: () => {
+    throw new Error('do not touch');
+  },
+});
+
 describe('syncInventory', () => {
   test('spends 31 requests on 900 pets of which 30 changed', async () => {
     const store = new FakeStore(pets(900, 5));
@@ -90,13 +97,19 @@ describe('syncInventory', () => {
     expect(report.stopped).toBeUndefined();
   });
 
-  test.each([
-    ['odd', 'odd'],
-    [Object.create(null), 'something that is no Error was thrown'],
-  ])('reports what was thrown even when it is no Error: %j', async (thrown, message) => {
+  test.each<[string, unknown, string]>([
+    ['a text', 'odd', 'odd'],
+    ['an object with a message', { message: 'the stock is locked' }, 'the stock is locked'],
+    ['an object of another make', { toString: () => 'the stock is locked' }, 'the stock is locked'],
+    ['an object without a prototype', Object.create(null), 'something that cannot be shown'],
+    ['a function without a prototype', Object.setPrototypeOf(() => {}, null), 'something that cannot be shown'],
+    ['an error that cannot be looked at', untouchable, 'something that cannot be shown'],
+  ])('reports what was thrown even when it is %s', async (_what, thrown, message) => {
     const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
     const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
-    expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: `Cannot update: ${message}`, cause: thrown });
+    const [failed] = report.failed;
+    expect(failed?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: `Cannot update: ${message}` });
+    expect(failed?.error.cause === thrown).toBe(true);
   });
 
   test.each([
