@@ -2,13 +2,12 @@ import type { Call } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
 import { ConfigurationError, PetStoreError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
+import { type BodyReader, readerOf } from './body-reader.ts';
 import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
 import type { Http, WireRequest } from './http.ts';
 
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
 const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
-
-type BodyReader = ReadableStreamDefaultReader<Uint8Array<ArrayBuffer>>;
 
 /**
  * One request on the wire, from its sending until its body is read or dropped. One signal covers headers and body:
@@ -40,7 +39,8 @@ export class Exchange {
     const { signal } = this.#controller;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      if (signal.aborted) reject(signal.reason);
+      // Whoever was told of the request may have ended the call: it does not leave then.
+      if (signal.aborted) return reject(signal.reason);
       http({ ...request, signal })
         .then((response) => resolve(this.#take(response)))
         .catch((thrown) => reject(this.#reasonOf(thrown)));
@@ -51,15 +51,21 @@ export class Exchange {
   #take(response: Response): Response {
     const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']) && response.type !== 'error';
     if (!isAnswer) throw new TypeError('fetch gave no answer');
-    if (response.body && !hasMethods(response.body, ['getReader'])) throw this.#noWebBody();
-    this.#reader = response.body?.getReader();
+    if (response.body) this.#reader = this.#readerOf(response.body, response.bodyUsed);
     // A fetch that ignores its signal may answer when nobody waits any more.
     if (this.#isOver) this.#drop();
     return response;
   }
 
-  #noWebBody(): ConfigurationError {
-    const message = `Cannot ${this.#call.purpose}: \`fetch\` must give a web Response, whose body is a ReadableStream`;
+  #readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>, isUsed: boolean): BodyReader {
+    if (!hasMethods(body, ['getReader'])) throw this.#badFetch('a web Response, whose body is a ReadableStream');
+    if (isUsed || body.locked) throw this.#badFetch('a Response whose body nobody reads: read `response.clone()` instead');
+    return readerOf(body);
+  }
+
+  /** Another attempt would fare no better. */
+  #badFetch(what: string): ConfigurationError {
+    const message = `Cannot ${this.#call.purpose}: \`fetch\` must give ${what}`;
     return new ConfigurationError(message, { ...this.#call.details(), option: 'fetch' });
   }
 

@@ -12,12 +12,6 @@ const unreadable = Object.defineProperty(new Error('x'), 'code', {
   },
 });
 
-const lockedBody = () => {
-  const response = new Response(ITEM_TEXT);
-  response.body?.getReader();
-  return response;
-};
-
 /** A fetch of the caller's that throws, or resolves with something that is no answer. */
 const BROKEN: [string, () => unknown][] = [
   ['throws a text', () => Promise.reject('gone')],
@@ -40,7 +34,6 @@ const BROKEN: [string, () => unknown][] = [
   ['gives a text', async () => 'no answer'],
   ['gives an object', async () => ({ ok: true, status: 200 })],
   ['gives a network error', async () => Response.error()],
-  ['gives a body that somebody reads', async () => lockedBody()],
   ['gives a body that breaks', async () => new Response(chunked(['{"pet'], 'break'))],
   ['gives a body of texts', async () => new Response(new ReadableStream({ start: (body) => body.enqueue('text') }))],
   ['gives a body of numbers', async () => new Response(new ReadableStream({ start: (body) => body.enqueue(7) }))],
@@ -153,6 +146,25 @@ test('A body that is no web stream is the fault of `fetch`, and asking again wou
     message: 'Cannot list the inventory: `fetch` must give a web Response, whose body is a ReadableStream',
   });
   expect(seen).toHaveLength(2);
+});
+
+test.each<[string, (response: Response) => Promise<unknown>]>([
+  ['was read', (response) => response.text()],
+  ['is being read', async (response) => response.body?.getReader()],
+])('A body that %s already is the fault of `fetch`, and an update is in doubt', async (_what, read) => {
+  const answerRead = async () => {
+    const response = Response.json({ petId: 1, quantity: 5, status: 'sold' });
+    await read(response);
+    return response;
+  };
+  const { client, seen } = scriptedClient([answerRead]);
+  expect(await rejectionOf(client.updateInventory(1, { quantity: 5 }))).toMatchObject({
+    name: 'ConfigurationError',
+    option: 'fetch',
+    outcome: 'unknown',
+    message: 'Cannot update pet 1: `fetch` must give a Response whose body nobody reads: read `response.clone()` instead',
+  });
+  expect(seen).toHaveLength(1);
 });
 
 /** As node-fetch gives it: with a stream of Node as its body. */

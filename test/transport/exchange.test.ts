@@ -15,6 +15,9 @@ holdTime();
 
 const asked = { baseUrl: 'https://pets.test/v1', redactor: new Redactor() };
 const request = { method: 'GET', path: 'inventory', headers: {}, body: undefined } as const;
+const thrower = () => {
+  throw new Error('made up');
+};
 const MEBIBYTE = new Uint8Array(1_048_576);
 
 /** A body of which the test hands out every chunk. */
@@ -30,6 +33,11 @@ function handedOut(): { response: Response; give: (chunk: Uint8Array) => void; c
     },
   });
   return { response: new Response(body), give: (chunk) => give(chunk), cancelled: () => isCancelled };
+}
+
+/** An answer whose body is not this runtime's, with this reader. */
+function foreign(reader: object): Response {
+  return Object.defineProperty(new Response(), 'body', { value: { getReader: () => reader } });
 }
 
 describe('Exchange', () => {
@@ -156,6 +164,35 @@ describe('Exchange', () => {
     exchange.close();
     expect(await rejection).toMatchObject({ name: 'AbortError', message: 'The answer was dropped' });
     expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test.each<[string, object]>([
+    ['leaves a read pending when it is cancelled', { cancel: () => Promise.resolve() }],
+    ['gives nothing when it is cancelled', { cancel: () => {} }],
+    ['throws when it is cancelled', { cancel: thrower }],
+    ['cannot be cancelled', {}],
+  ])('ends at its time limit also where a body of another make %s', async (_what, reader) => {
+    const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
+    await exchange.send(wire(() => foreign({ read: () => new Promise(() => {}), ...reader })).http, request);
+    const rejection = rejectionOf(exchange.next());
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await rejection).toBeInstanceOf(TimeoutError);
+  });
+
+  test('reads a body of another make to its end', async () => {
+    const reads = [{ value: MEBIBYTE, done: false }, { done: true }];
+    const exchange = new Exchange(makeListCall(), asked);
+    await exchange.send(wire(() => foreign({ read: async () => reads.shift() })).http, request);
+    expect([await exchange.next(), await exchange.next()]).toEqual([MEBIBYTE, undefined]);
+  });
+
+  test('does not send what a listener of its request has ended', async () => {
+    const call = makeListCall();
+    const exchange = new Exchange(call, asked);
+    const { http, sent } = wire(() => new Response());
+    call.abort('enough');
+    expect(await rejectionOf(exchange.send(http, request))).toBe('enough');
+    expect(sent).toEqual([]);
   });
 
   test('starts no timer for whoever asks on after it was closed', async () => {
