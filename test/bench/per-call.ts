@@ -21,9 +21,12 @@ export async function measureCalls(inFlight: number): Promise<Record<string, Cos
     process: startAsking('call-case.ts', [name, service.baseUrl, `${inFlight}`]),
   }));
   const rounds: Record<string, Cost>[] = [];
-  for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) rounds.push(await measureRound(rotated(clients, round)));
-  for (const client of clients) client.process.stop();
-  service.stop();
+  try {
+    for (let round = 0; round < WARM_UP_ROUNDS + ROUNDS; round++) rounds.push(await measureRound(rotated(clients, round)));
+  } finally {
+    for (const client of clients) client.process.stop();
+    service.stop();
+  }
   return Object.fromEntries(clients.map(({ name }) => [name, ratios(name, rounds.slice(WARM_UP_ROUNDS))]));
 }
 

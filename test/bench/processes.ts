@@ -29,9 +29,16 @@ export interface Asking {
 
 export function startAsking(file: string, args: readonly string[]): Asking {
   const child = fork(at(file), args);
-  const ask = <Result>() => {
-    child.send('again');
-    return message<Result>(child);
+  let isOver = false;
+  child.once('exit', () => {
+    isOver = true;
+  });
+  const ask = async <Result>() => {
+    if (isOver) throw new Error(`the process of ${args.join(' ')} ended with ${child.exitCode} before it was asked`);
+    const answer = message<Result>(child);
+    // A process that ends meanwhile is told by `message`.
+    child.send('again', () => {});
+    return answer;
   };
   return { ask, stop: () => child.kill() };
 }
