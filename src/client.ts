@@ -61,7 +61,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
    * Sends nothing. What is left out is read from the `PETSTORE_...` variables, where there are any.
    * @throws ConfigurationError that names the option, the rule and the value
    */
-  constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: 'bigint' } }[Ids]);
+  constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: Ids } }[Ids]);
   constructor(options: PetStoreClientOptions<Ids> = {}) {
     this.#options = resolveOptions(options);
     const { apiKey, baseUrl, plan, concurrency, share, quotaStore, fetch, logger } = this.#options;

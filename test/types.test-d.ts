@@ -1,4 +1,5 @@
 import {
+  type Int64,
   type InventoryItem,
   type InventoryStream,
   isPetStatus,
@@ -47,6 +48,8 @@ describe('ids', () => {
     expectTypeOf(annotated).toEqualTypeOf(empty);
     const either = {} as 'number' | 'bigint';
     expectTypeOf(new PetStoreClient({ int64: either })).toEqualTypeOf<PetStoreClient<'number' | 'bigint'>>();
+    const wrap = <Ids extends Int64>(options: PetStoreClientOptions<Ids>, int64: Ids) => new PetStoreClient({ ...options, int64 });
+    expectTypeOf(wrap({ apiKey: 'x' }, 'bigint')).toEqualTypeOf<PetStoreClient<'bigint'>>();
     expectTypeOf<{ apiKey: string }>().toExtend<ConstructorParameters<typeof PetStoreClient>[0]>();
     expectTypeOf(new PetStoreClient({} as PetStoreClientOptions)).toEqualTypeOf<PetStoreClient>();
   });
