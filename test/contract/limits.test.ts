@@ -167,7 +167,15 @@ describe('readAnswer', () => {
   });
 
   test('has no fields for what the headers do not say', () => {
-    expect(readAnswer(200, new Headers({ Date: 'today', 'Retry-After': 'soon' }), NOW_MS)).toEqual({ status: 200, receivedAtMs: NOW_MS });
+    expect(readAnswer(429, new Headers({ Date: 'today', 'Retry-After': 'soon' }), NOW_MS)).toEqual({ status: 429, receivedAtMs: NOW_MS });
+  });
+
+  test.each([200, 204, 299])('a %i did what was asked, so that its Retry-After means nothing', (status) => {
+    expect(readAnswer(status, new Headers({ 'Retry-After': '12' }), NOW_MS)).toEqual({ status, receivedAtMs: NOW_MS });
+  });
+
+  test.each([300, 404, 503])('a %i says when to come again', (status) => {
+    expect(readAnswer(status, new Headers({ 'Retry-After': '12' }), NOW_MS).retryAfterMs).toBe(12_000);
   });
 
   test("reads dates against the server's clock where ours is off", () => {
