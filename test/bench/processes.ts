@@ -29,12 +29,8 @@ export interface Asking {
 
 export function startAsking(file: string, args: readonly string[]): Asking {
   const child = fork(at(file), args);
-  let isOver = false;
-  child.once('exit', () => {
-    isOver = true;
-  });
   const ask = async <Result>() => {
-    if (isOver) throw new Error(`the process of ${args.join(' ')} ended with ${child.exitCode} before it was asked`);
+    if (child.exitCode !== null) throw new Error(`the process of ${args.join(' ')} ended with ${child.exitCode} before it was asked`);
     const answer = message<Result>(child);
     // A process that ends meanwhile is told by `message`.
     child.send('again', () => {});

@@ -11,7 +11,7 @@ interface Phase {
   steps: Step[];
   options?: PetStoreClientOptions;
   /** What happens before the call. */
-  before?: (client: PetStoreClient) => Promise<unknown>;
+  before?: (client: PetStoreClient) => unknown;
   /** The event that tells that the call is there. */
   begunBy: 'started' | 'wait' | 'request' | 'response';
   outcome: 'not-sent' | 'rejected' | 'unknown';
@@ -21,7 +21,7 @@ interface Phase {
 
 const usedUp: Step = (wire) => usedUpFor(20)(wire);
 /** An update that holds up the next one of its pet. */
-const updateBefore = async (client: PetStoreClient) => {
+const updateBefore = (client: PetStoreClient) => {
   client.updateInventory(1, { quantity: 1 }).catch(() => {});
 };
 

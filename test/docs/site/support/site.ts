@@ -34,7 +34,7 @@ const TYPES: Record<string, string> = {
   '.png': 'image/png',
 };
 
-/** Serves the site over loopback, as any host of files would. */
+/** Serves the site over loopback, as a host of files would. */
 export async function serveSite(): Promise<AsyncDisposable & { url: string }> {
   const files = new Set(globSync('**/*.*', { cwd: SITE }));
   const server = createServer((request, response) => {
