@@ -1,5 +1,6 @@
 import type { PetId } from './contract/models.ts';
 import { InvalidArgumentError, type OperationName, type PetStoreError, type RateLimit, type UpdateOutcome } from './errors.ts';
+import { unharmed } from './thrown.ts';
 
 /**
  * What every event tells: which call it is about.
@@ -67,7 +68,7 @@ export interface ClientEvents {
 }
 
 /**
- * Takes what is to be told, console-like; `console` itself is one. The key is in no line.
+ * Takes what is to be told, console-like; `console` itself is one. The key is in no line. What it throws, at once or later, harms no call.
  *
  * @example
  * const lines: string[] = [];
@@ -90,12 +91,12 @@ export interface Logger {
 type Listener<Name extends keyof ClientEvents> = (event: ClientEvents[Name]) => void;
 type Listeners = { [Name in keyof ClientEvents]: Set<Listener<Name>> };
 
-/** Where events are written down. */
+/** Where events are written down. What its methods give may be a promise that rejects. */
 export interface EventLog {
   /** Writes an event. */
-  tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void;
+  tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): unknown;
   /** Writes what is no event of a call. */
-  warn(message: string): void;
+  warn(message: string): unknown;
 }
 
 /** Tells listeners and the log what happens. What they throw harms no call. */
@@ -142,15 +143,6 @@ export class Emitter {
 
   warn(message: string): void {
     unharmed(() => this.#log?.warn(message));
-  }
-}
-
-function unharmed(tell: () => unknown): void {
-  try {
-    const told = tell();
-    if (told instanceof Promise) told.catch(() => {});
-  } catch {
-    // A listener's or a logger's fault is its owner's; the call goes on.
   }
 }
 

@@ -27,7 +27,7 @@ export function createLog(logger: Logger): EventLog {
   return {
     tell: (name, event) => {
       const [level, say] = SENTENCES[name];
-      write(level, `${purposeOf(event)} ${say(event)} (call ${event.callId})`);
+      return write(level, `${purposeOf(event)} ${say(event)} (call ${event.callId})`);
     },
     warn: (message) => write('warn', message),
   };

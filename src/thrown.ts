@@ -1,5 +1,14 @@
 // What was thrown may be anything, also what throws when it is looked at.
 
+/** Whether it is an error, also one of another realm: Jest runs programs in one of their own, and what `fetch` throws is not of it. */
+export function isError(thrown: unknown): thrown is Error {
+  try {
+    return thrown instanceof Error || Object.prototype.toString.call(thrown) === '[object Error]';
+  } catch {
+    return false;
+  }
+}
+
 /** A field of something thrown; undefined where it has none. */
 export function fieldOf(thrown: unknown, field: string): unknown {
   try {
@@ -13,6 +22,15 @@ export function fieldOf(thrown: unknown, field: string): unknown {
 export function textOf(thrown: unknown, field: string): string | undefined {
   const value = fieldOf(thrown, field);
   return typeof value === 'string' && value !== '' ? value : undefined;
+}
+
+/** Calls what is the caller's own, such as a listener or a logger: what it throws, at once or later, is its owner's fault and harms nobody. */
+export function unharmed(call: () => unknown): void {
+  try {
+    const given = call();
+    // A promise may be of any make.
+    if (typeof given === 'object' && given !== null) Promise.resolve(given).catch(() => {});
+  } catch {}
 }
 
 /** What was thrown, or aborted with, as text. */

@@ -1,3 +1,4 @@
+import { unharmed } from '../thrown.ts';
 import { estimateMs } from './estimate.ts';
 import type { InventoryClient, SyncQuota } from './inventory-client.ts';
 import type { StockJob } from './stock-job.ts';
@@ -87,12 +88,8 @@ export class ProgressReporter {
   }
 
   #tell(): void {
-    if (!this.#job || !this.#listener) return;
-    try {
-      this.#listener(this.#progressOf(this.#job));
-    } catch {
-      // A listener's fault is its owner's; the run goes on.
-    }
+    const [job, listener] = [this.#job, this.#listener];
+    if (job && listener) unharmed(() => listener(this.#progressOf(job)));
   }
 
   #progressOf(job: StockJob): SyncProgress {

@@ -17,6 +17,12 @@ export function within<Value>(ms: number, promise: Promise<Value>): Promise<Valu
   return Promise.race([promise, timer]);
 }
 
+/** What a promise gives at once, or `'pending'` where it is not settled in this turn. */
+export async function soFar<Value>(promise: Promise<Value>): Promise<Value | 'pending'> {
+  const turn = new Promise<'pending'>((resolve) => setImmediate(resolve, 'pending'));
+  return Promise.race([promise, turn]);
+}
+
 /** What a function throws. */
 export function thrownBy(work: () => unknown): unknown {
   try {
@@ -25,4 +31,9 @@ export function thrownBy(work: () => unknown): unknown {
     return error;
   }
   throw new Error('it did not throw');
+}
+
+/** Throws whenever it is called. */
+export function thrower(): never {
+  throw new TypeError('made up');
 }

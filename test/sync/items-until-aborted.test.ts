@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { itemsUntilAborted } from '../../src/sync/items-until-aborted.ts';
+import { drain } from '../support/drain.ts';
+import { thrower } from '../support/outcome.ts';
+import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
+
+const unhandled = watchUnhandled();
+
+/** A source that gives these items and then hangs, or ends; it notes what is asked of it. */
+function source(items: number[], end: 'ends' | 'hangs', parts: object = {}): { source: AsyncIterable<number>; asked: string[] } {
+  const asked: string[] = [];
+  const left = [...items];
+  const iterator = {
+    next: () => {
+      asked.push('next');
+      if (left.length > 0) return Promise.resolve({ done: false, value: left.shift() });
+      return end === 'ends' ? Promise.resolve({ done: true, value: undefined }) : new Promise(() => {});
+    },
+    return: () => {
+      asked.push('return');
+      return Promise.resolve({ done: true, value: undefined });
+    },
+    ...parts,
+  };
+  return { source: Reflect.get({ source: { [Symbol.asyncIterator]: () => iterator } }, String('source')), asked };
+}
+
+describe('itemsUntilAborted', () => {
+  test.each([undefined, new AbortController().signal])(
+    'gives every item, and asks nothing of a source that has ended (%o)',
+    async (signal) => {
+      const { source: items, asked } = source([1, 2], 'ends');
+      expect(await drain(itemsUntilAborted(items, signal))).toEqual({ got: [1, 2], error: undefined });
+      expect(asked).toEqual(['next', 'next', 'next']);
+    },
+  );
+
+  test('ends without waiting for the item that is under way, and tells the source', async () => {
+    const controller = new AbortController();
+    const { source: items, asked } = source([1], 'hangs');
+    const draining = drain(itemsUntilAborted(items, controller.signal));
+    await nextTurn();
+    controller.abort();
+    expect(await draining).toEqual({ got: [1], error: undefined });
+    expect(asked).toEqual(['next', 'next', 'return']);
+  });
+
+  test.each<[string, object]>([
+    ['throws', { return: thrower }],
+    ['rejects', { return: async () => thrower() }],
+    ['gives no promise', { return: () => ({ done: true, value: undefined }) }],
+    ['is missing', { return: undefined }],
+  ])('ends all the same where the `return` of the source %s', async (_what, parts) => {
+    const controller = new AbortController();
+    const draining = drain(itemsUntilAborted(source([1], 'hangs', parts).source, controller.signal));
+    await nextTurn();
+    controller.abort();
+    expect(await draining).toEqual({ got: [1], error: undefined });
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test.each([undefined, new AbortController().signal])(
+    'takes a source whose `next` gives no promise, as `for await` does (%o)',
+    async (signal) => {
+      const left = [{ done: false, value: 1 }, { done: true }];
+      const { source: items } = source([], 'ends', { next: () => left.shift() });
+      expect(await drain(itemsUntilAborted(items, signal))).toEqual({ got: [1], error: undefined });
+    },
+  );
+
+  test.each([undefined, new AbortController().signal])(
+    'throws what the source throws, of which it asks nothing more (%o)',
+    async (signal) => {
+      const { source: items, asked } = source([], 'ends', { next: async () => thrower() });
+      expect(await drain(itemsUntilAborted(items, signal))).toEqual({ got: [], error: new TypeError('made up') });
+      expect(asked).toEqual([]);
+    },
+  );
+});
