@@ -7,7 +7,8 @@ export class FakeTime {
 
   install(): void {
     Date.now = () => this.#nowMs;
-    performance.now = () => this.#nowMs - performance.timeOrigin;
+    Object.defineProperty(performance, 'timeOrigin', { value: 0 });
+    performance.now = () => this.#nowMs;
     Math.random = createRandom();
     const add = (fire: (...values: unknown[]) => void, ms = 0, isRepeated = false) => {
       const id = ++this.#lastId;

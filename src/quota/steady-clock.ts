@@ -1,36 +1,29 @@
-/** By so much a clock is set right while it runs; this one then stands still until the other is right again. */
-const CORRECTION_MS = 1000;
+import { monotonicMs } from '../clock/monotonic.ts';
 
-/** The machine's clock, as if nobody ever set it back: a wait that has begun does not become longer by an hour. */
+/** Timers may end a little before their time; by more only where the clock was stopped and the timers were not, as fake ones may be. */
+const EARLY_TIMER_MS = 50;
+
+/** The clock of a gate: monotonic, so that no wait becomes shorter or longer because the machine's date is set. */
 export class SteadyClock {
-  // By how much the machine's clock is behind since it was set back.
-  #behindMs = 0;
-  // Only moves forward.
-  #latestMs = Number.NEGATIVE_INFINITY;
+  #aheadMs = 0;
 
   now(): number {
-    const nowMs = Date.now() + this.#behindMs;
-    const missingMs = this.#latestMs - nowMs;
-    if (missingMs <= 0) this.#latestMs = nowMs;
-    else if (missingMs > CORRECTION_MS) this.#behindMs += missingMs;
-    return this.#latestMs;
+    return monotonicMs() + this.#aheadMs;
   }
 
-  /** A timer that ends at this instant did end: the instant has come, whatever the machine's clock was set to meanwhile. */
+  /** A timer that ends at this instant did end: the instant has come. */
   reach(instantMs: number): void {
     const missingMs = instantMs - this.now();
-    if (missingMs <= CORRECTION_MS) return;
-    this.#behindMs += missingMs;
-    this.#latestMs = instantMs;
+    if (missingMs > EARLY_TIMER_MS) this.#aheadMs += missingMs;
   }
 
-  /** When something began that the machine's clock noted; never later than `nowMs`. */
-  begin(dateMs: number, nowMs: number): number {
-    return Math.min(nowMs, dateMs + this.#behindMs);
+  /** When something began that the monotonic clock noted; never later than `nowMs`. */
+  begin(startedAtMs: number, nowMs: number): number {
+    return Math.min(nowMs, startedAtMs + this.#aheadMs);
   }
 
-  /** An instant as the machine's clock shows it. */
+  /** An instant as the machine's clock will show it. */
   toDate(instantMs: number): Date {
-    return new Date(instantMs - this.#behindMs);
+    return new Date(Date.now() + instantMs - this.now());
   }
 }

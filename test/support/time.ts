@@ -5,7 +5,8 @@ export const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
 /** Makes time stand still at NOW_MS in every test of a file, and jitter nothing. */
 export function holdTime(): void {
   beforeEach(() => {
-    vi.useFakeTimers({ now: NOW_MS, toFake: ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date'] });
+    const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const;
+    vi.useFakeTimers({ now: NOW_MS, toFake: [...toFake] });
     vi.spyOn(Math, 'random').mockReturnValue(0);
   });
   afterEach(() => {
