@@ -17,6 +17,7 @@ import {
 } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import * as errors from '../src/errors.ts';
+import { textOf } from '../src/thrown.ts';
 import { chunked, failure, json, networkError, text } from './support/answers.ts';
 import { KEY, scriptedClient } from './support/client.ts';
 import { rejectionOf } from './support/outcome.ts';
@@ -184,14 +185,18 @@ describe('an error of a call', () => {
     expect(shown).not.toMatch(/\b(Request|Response|Headers|AbortSignal|PetStoreClient)\b.*\{|authorization|maxRetries/i);
   });
 
-  test('has a stack that begins where the client was called, or at least in this package', async () => {
+  test('has a stack that tells the message, where it was made, and who called the client', async () => {
     const { client } = scriptedClient([() => failure(404)]);
-    expect(await rejectionOf(client.listInventory())).toMatchObject({ stack: expect.stringContaining('Cannot list the inventory') });
+    const nightlyCheck = async () => {
+      await client.listInventory();
+    };
+    const stack = textOf(await rejectionOf(nightlyCheck()), 'stack');
+    expect(stack).toMatch(/^NotFoundError: Cannot list the inventory: .*\n.*\/src\/transport\/.*at (?:async )?nightlyCheck /s);
   });
 });
 
 test('a client shows neither its key nor its options', () => {
-  const { client } = scriptedClient([]);
-  const shown = inspect(client, { depth: 20, showHidden: true }) + JSON.stringify(client);
-  expect(shown).not.toContain(KEY);
+  const { client } = scriptedClient([], { headers: { 'x-team': 'stock' } });
+  const shown = [inspect(client, { depth: 20, showHidden: true }), JSON.stringify(client)];
+  expect(shown).toEqual(['PetStoreClient { [baseUrl]: [Getter], [quota]: [Getter] }', '{}']);
 });

@@ -3,7 +3,7 @@ import { isCertificateCode } from '../certificate-codes.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import { textOf } from '../thrown.ts';
-import { causesOf, codeOf, safeCause } from './safe-cause.ts';
+import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 100;
 
@@ -23,7 +23,7 @@ export interface Asked {
 export function connectionFailure(thrown: unknown, call: Call, asked: Asked): PetStoreError {
   const { redactor } = asked;
   const chain = causesOf(thrown);
-  const found = chain.map(codeOf).findLast((known) => known !== undefined);
+  const found = innermostCode(thrown);
   if (found !== undefined && isBeforeRequest(found, chain)) call.refused('connection');
   const code = found && redactor.clean(found, SHOWN_REASON);
   // Without a code, what the innermost cause says is all that is known.

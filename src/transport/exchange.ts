@@ -1,13 +1,23 @@
 import type { Call } from '../call.ts';
+import { monotonicMs } from '../clock/monotonic.ts';
 import { startTimer } from '../clock/timer.ts';
-import { ConfigurationError, PetStoreError } from '../errors.ts';
+import { type Answer, readAnswer } from '../contract/limits.ts';
+import { ConfigurationError, ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
+import type { NetworkFailure } from './attempt-observer.ts';
 import { type BodyReader, readerOf } from './body-reader.ts';
 import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
 import type { Http, WireRequest } from './http.ts';
+import { isBodyNetworkError, isNetworkError } from './network-error.ts';
 
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
 const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
+
+/** An answer whose headers are in, and what they say. */
+export interface Received {
+  response: Response;
+  answer: Answer;
+}
 
 /**
  * One request on the wire, from its sending until its body is read or dropped. One signal covers headers and body:
@@ -15,8 +25,8 @@ const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
  * What it throws is final: a PetStoreError, or the reason for which the call ended.
  */
 export class Exchange {
-  /** When it began, on our clock. */
-  readonly startedAtMs = Date.now();
+  /** When it began, on the monotonic clock. */
+  readonly startedAtMs = monotonicMs();
   readonly #call: Call;
   readonly #asked: Asked;
   readonly #controller = new AbortController();
@@ -24,6 +34,10 @@ export class Exchange {
   #stopTimer = () => {};
   #bytesLeft = BYTES_PER_TIME_LIMIT;
   #reader: BodyReader | undefined;
+  // Why the body cannot be read, which is told to whoever asks for it: the headers count all the same.
+  #badBody: ConfigurationError | undefined;
+  // It failed by a mistake of the caller's own code.
+  #isOwnMistake = false;
   #giveUp: ((reason: unknown) => void) | undefined;
   #isOver = false;
 
@@ -35,32 +49,31 @@ export class Exchange {
   }
 
   /** Sends the request; resolves with the answer when its headers are in. A fetch that ignores its signal is not waited for. */
-  send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Response> {
+  send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Received> {
     const { signal } = this.#controller;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      // Whoever was told of the request may have ended the call: it does not leave then.
-      if (signal.aborted) return reject(signal.reason);
       http({ ...request, signal })
         .then((response) => resolve(this.#take(response)))
-        .catch((thrown) => reject(this.#reasonOf(thrown)));
+        .catch((thrown) => reject(this.#reasonOf(thrown, isNetworkError(thrown))));
     });
   }
 
   /** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */
-  #take(response: Response): Response {
-    const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']) && response.type !== 'error';
+  #take(response: Response): Received {
+    if (response?.type === 'error') throw new Error('fetch gave a network error');
+    const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']);
     if (!isAnswer) throw new TypeError('fetch gave no answer');
-    if (response.body) this.#reader = this.#readerOf(response.body, response.bodyUsed);
+    if (response.body) this.#takeBody(response.body, response.bodyUsed);
     // A fetch that ignores its signal may answer when nobody waits any more.
     if (this.#isOver) this.#drop();
-    return response;
+    return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
   }
 
-  #readerOf(body: ReadableStream<Uint8Array<ArrayBuffer>>, isUsed: boolean): BodyReader {
-    if (!hasMethods(body, ['getReader'])) throw this.#badFetch('a web Response, whose body is a ReadableStream');
-    if (isUsed || body.locked) throw this.#badFetch('a Response whose body nobody reads: read `response.clone()` instead');
-    return readerOf(body);
+  #takeBody(body: ReadableStream<Uint8Array<ArrayBuffer>>, isUsed: boolean): void {
+    if (!hasMethods(body, ['getReader'])) this.#badBody = this.#badFetch('a web Response, whose body is a ReadableStream');
+    else if (isUsed || body.locked) this.#badBody = this.#badFetch('a Response whose body nobody reads: read `response.clone()` instead');
+    else this.#reader = readerOf(body);
   }
 
   /** Another attempt would fare no better. */
@@ -71,20 +84,20 @@ export class Exchange {
 
   /** Gives the next bytes of the body, undefined at its end. */
   async next(): Promise<Uint8Array | undefined> {
+    if (this.#badBody) throw this.#badBody;
     if (!this.#reader) return undefined;
-    try {
-      return this.#takeBytes(await this.#reader.read());
-    } catch (thrown) {
-      throw this.#reasonOf(thrown);
-    }
+    const read = await this.#reader.read().catch((thrown) => {
+      throw this.#reasonOf(thrown, isBodyNetworkError(thrown));
+    });
+    return this.#takeBytes(read);
   }
 
   #takeBytes({ value, done }: ReadableStreamReadResult<Uint8Array>): Uint8Array | undefined {
     // What is dropped ends at once, also for whoever waits for its next bytes.
-    if (this.#isOver || this.#controller.signal.aborted) throw this.#reasonOf(undefined);
+    if (this.#isOver || this.#controller.signal.aborted) throw this.#reasonOf(undefined, false);
     if (done) this.#reader = undefined;
     if (value === undefined) return undefined;
-    if (!ArrayBuffer.isView(value)) throw new TypeError('the body gave something else than bytes');
+    if (!ArrayBuffer.isView(value)) throw this.#reasonOf(new TypeError('the body gave something else than bytes'), false);
     this.#bytesLeft -= value.byteLength;
     if (this.#bytesLeft <= 0) this.#restartTimer();
     return value;
@@ -113,7 +126,13 @@ export class Exchange {
 
   /** The failure of an answer that never came, or came broken. */
   failure(thrown: unknown): PetStoreError {
-    return thrown instanceof PetStoreError ? thrown : connectionFailure(thrown, this.#call, this.#asked);
+    return connectionFailure(thrown, this.#call, this.#asked);
+  }
+
+  /** Such a failure of this exchange, where the network or the service is to blame for it. */
+  networkFailure(failure: unknown): NetworkFailure | undefined {
+    if (this.#isOwnMistake) return undefined;
+    return failure instanceof ConnectionError || failure instanceof TimeoutError ? failure : undefined;
   }
 
   #restartTimer(): void {
@@ -131,9 +150,11 @@ export class Exchange {
   }
 
   /** What fails because it was stopped or dropped says nothing new. */
-  #reasonOf(thrown: unknown): unknown {
+  #reasonOf(thrown: unknown, isOfNetwork: boolean): unknown {
     const { signal } = this.#controller;
     if (signal.aborted) return signal.reason;
-    return this.#isOver ? new DOMException('The answer was dropped', 'AbortError') : this.failure(thrown);
+    if (this.#isOver) return new DOMException('The answer was dropped', 'AbortError');
+    this.#isOwnMistake = !isOfNetwork;
+    return this.failure(thrown);
   }
 }

@@ -1,5 +1,5 @@
 import type { Answer } from '../contract/limits.ts';
-import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
+import { InvalidResponseError, type PetStoreError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import type { Body } from './body.ts';
@@ -56,7 +56,8 @@ export class OpenAnswer implements Body {
 
   /** Says why the body could not be read. What is wrong with what it says is no fault of the connection. */
   broke(failure: unknown): void {
-    if (failure instanceof ConnectionError || failure instanceof TimeoutError) this.#parts.observer.broken(failure);
+    if (failure instanceof InvalidResponseError) return;
+    this.#parts.observer.broken(this.#parts.exchange.networkFailure(failure));
   }
 
   /** Gives the slot back while the body is still to be read, by a consumer who may make other calls meanwhile. */

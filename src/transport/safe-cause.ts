@@ -1,5 +1,5 @@
 import type { Redactor } from '../redactor.ts';
-import { fieldOf, showThrown, textOf } from '../thrown.ts';
+import { fieldOf, isError, showThrown, textOf } from '../thrown.ts';
 
 const DEEPEST_CAUSE = 8;
 const SHOWN_NAME = 100;
@@ -12,13 +12,21 @@ export function causesOf(thrown: unknown): unknown[] {
 }
 
 function causeOf(error: unknown): unknown {
-  if (!(error instanceof Error)) return undefined;
-  const several = error instanceof AggregateError ? fieldOf(error, 'errors') : undefined;
+  if (!isError(error)) return undefined;
+  // Only an AggregateError has some.
+  const several = fieldOf(error, 'errors');
   return fieldOf(error, 'cause') ?? (Array.isArray(several) ? several[0] : undefined);
 }
 
 export function codeOf(error: unknown): string | undefined {
   return textOf(error, 'code');
+}
+
+/** The code of the innermost cause that has one: what went wrong at first. */
+export function innermostCode(thrown: unknown): string | undefined {
+  return causesOf(thrown)
+    .map(codeOf)
+    .findLast((code) => code !== undefined);
 }
 
 /** Libraries hang requests, headers and quoted keys onto their errors: what is kept is name, message, code and stack, redacted. */
@@ -27,10 +35,10 @@ export function safeCause(thrown: unknown, redactor: Redactor): Error | undefine
 }
 
 function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined; redactor: Redactor }): Error {
-  const isError = error instanceof Error;
-  const copy = new Error(redactor.clean(isError ? (textOf(error, 'message') ?? '') : showThrown(error)), cause && { cause });
-  copy.name = redactor.clean((isError && textOf(error, 'name')) || 'Error', SHOWN_NAME);
-  const stack = isError ? textOf(error, 'stack') : undefined;
+  const known = isError(error) ? error : undefined;
+  const copy = new Error(redactor.clean(known ? (textOf(known, 'message') ?? '') : showThrown(error)), cause && { cause });
+  copy.name = redactor.clean(textOf(known, 'name') ?? 'Error', SHOWN_NAME);
+  const stack = textOf(known, 'stack');
   if (stack !== undefined)
     copy.stack = [`${copy.name}: ${copy.message}`, ...framesOf(stack).map((frame) => redactor.hide(frame))].join('\n');
   const code = codeOf(error);

@@ -1,16 +1,17 @@
 import type { Call } from '../call.ts';
+import { monotonicMs } from '../clock/monotonic.ts';
 import { startTimer } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION } from '../contract/http.ts';
-import { type Answer, readAnswer } from '../contract/limits.ts';
-import { ConfigurationError, PetStoreError } from '../errors.ts';
+import type { Answer } from '../contract/limits.ts';
+import { ConfigurationError, type PetStoreError } from '../errors.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import { VERSION } from '../version.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import { readUpTo } from './body.ts';
 import type { Credentials } from './credentials.ts';
-import { Exchange } from './exchange.ts';
+import { Exchange, type Received } from './exchange.ts';
 import type { Http, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
@@ -71,38 +72,41 @@ export class Transport {
 
   /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
   async open(call: Call, request: AttemptRequest, { key, observer }: Admission): Promise<OpenAnswer> {
-    // Nobody would hear of an abort that came before the exchange listens.
+    if (!call.signal.aborted) this.#tellRequest(call, request);
+    // A listener may have ended the call, and nobody would hear of an abort that came before the exchange listens.
     if (call.signal.aborted) {
       observer.unused();
       throw call.signal.reason;
     }
     const exchange = new Exchange(call, this.#options);
-    let answer: Answer | undefined;
+    let received: Received | undefined;
     try {
-      const response = await exchange.send(this.#options.http, this.#begin(call, request, key));
-      answer = readAnswer(response.status, response.headers, Date.now());
-      this.#tellResponse(call, answer, exchange.startedAtMs);
-      const reopensAtMs = observer.heard(answer);
-      if (response.ok) return new OpenAnswer({ response, answer, exchange, observer, redactor: this.#options.redactor });
-      throw await this.#failed(call, exchange, { response, answer, reopensAtMs, path: request.path });
+      received = await exchange.send(this.#options.http, this.#begin(call, request, key));
+      const { answer } = received;
+      const reopensAtMs = observer.heard(answer, () => this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs)));
+      if (isSuccess(answer)) return new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor });
+      throw await this.#failed(call, exchange, { ...received, reopensAtMs, path: request.path });
     } catch (failure) {
-      if (!answer) observer.lost(failure instanceof PetStoreError && !call.signal.aborted ? failure : undefined);
+      if (!received) observer.lost(call.signal.aborted ? undefined : exchange.networkFailure(failure));
       exchange.close();
       observer.left();
       throw failure;
     }
   }
 
+  #tellRequest(call: Call, { method, path }: AttemptRequest): void {
+    call.tell('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${path}` }));
+  }
+
   #begin(call: Call, { method, path, body }: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
     call.sent();
-    call.tell('request', (event) => ({ ...event, method, path: `/${path}` }));
     return { method, path, body, headers: this.#headers(call, key, body) };
   }
 
-  #tellResponse(call: Call, answer: Answer, startedAtMs: number): void {
+  #tellResponse(call: Call, answer: Answer, ms: number): void {
     call.tell('response', (event) => {
       const rateLimit = publicRateLimit(answer);
-      return { ...event, status: answer.status, ms: answer.receivedAtMs - startedAtMs, ...(rateLimit ? { rateLimit } : {}) };
+      return { ...event, status: answer.status, ms, ...(rateLimit ? { rateLimit } : {}) };
     });
   }
 
@@ -129,11 +133,13 @@ export interface Admission {
   observer: AttemptObserver;
 }
 
-interface Failed {
-  response: Response;
-  answer: Answer;
+interface Failed extends Received {
   reopensAtMs: number | undefined;
   path: string;
+}
+
+function isSuccess({ status }: Answer): boolean {
+  return status >= 200 && status < 300;
 }
 
 function keyTimedOut(limitMs: number): ConfigurationError {

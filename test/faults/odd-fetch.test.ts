@@ -1,9 +1,10 @@
-import { isPetStoreError } from 'petstore-inventory';
+import { runInNewContext } from 'node:vm';
+import { isPetStoreError, NotFoundError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
 import { chunked } from '../support/answers.ts';
 import { scriptedClient } from '../support/client.ts';
-import { rejectionOf } from '../support/outcome.ts';
-import { hangDeaf } from '../support/scripted-fetch.ts';
+import { rejectionOf, thrower } from '../support/outcome.ts';
+import { hangDeaf, untyped } from '../support/scripted-fetch.ts';
 import { ITEM_TEXT } from './lab.ts';
 
 const unreadable = Object.defineProperty(new Error('x'), 'code', {
@@ -39,11 +40,6 @@ const BROKEN: [string, () => unknown][] = [
   ['gives a body of numbers', async () => new Response(new ReadableStream({ start: (body) => body.enqueue(7) }))],
 ];
 
-/** A fetch that is written without types, as far as the client can tell. */
-function untyped(give: () => unknown): typeof globalThis.fetch {
-  return Reflect.get({ give }, String('give'));
-}
-
 describe('a fetch that', () => {
   test.each(BROKEN)('%s has failed to connect, and leaves an update in doubt', async (_name, give) => {
     const { client } = scriptedClient([], { fetch: untyped(give), maxRetries: 0 });
@@ -60,6 +56,42 @@ describe('a fetch that', () => {
       return (await client.updateInventory(1, { quantity: 5 }).withResponse()).attempts;
     });
     expect(await Promise.all(attempts)).toEqual(BROKEN.map(() => 2));
+  });
+
+  test('throws the failure of another call has failed to connect: what that call came to says nothing of this one', async () => {
+    const other = new NotFoundError('Cannot update pet 7', { petId: 7, outcome: 'rejected', status: 404 });
+    const { client } = scriptedClient([() => Promise.reject(other)], { maxRetries: 0 });
+    const error = await rejectionOf(client.updateInventory(1, { quantity: 5 }));
+    expect(error).toMatchObject({ name: 'ConnectionError', petId: 1, outcome: 'unknown', status: undefined });
+    expect(error).toMatchObject({ cause: { name: 'NotFoundError', message: 'Cannot update pet 7' } });
+  });
+
+  test('rejects with an error of another realm, as in Jest, is understood as well', async () => {
+    const refused = "new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }) })";
+    const { client } = scriptedClient([() => Promise.reject(runInNewContext(refused))], { maxRetries: 0 });
+    const error = await rejectionOf(client.updateInventory(1, { quantity: 5 }));
+    expect(error).toMatchObject({ code: 'ECONNREFUSED', outcome: 'not-sent' });
+    expect(error).toMatchObject({ cause: { name: 'NetworkError', cause: { message: 'fetch failed', cause: { message: 'no' } } } });
+  });
+
+  test.each([429, 503, 404])(
+    'gives a %i of which only the body cannot be read is believed in its status and its headers',
+    async (status) => {
+      const { client } = scriptedClient([() => nodeResponse(status, { 'retry-after': '30' })], { maxRetries: 0 });
+      expect(await rejectionOf(client.listInventory())).toMatchObject({ status, code: `http_${status}`, retryAfterMs: 30_000 });
+    },
+  );
+
+  test('gives headers that throw when they are read has failed to connect', async () => {
+    const headers = { get: thrower };
+    const { client } = scriptedClient([], { fetch: untyped(async () => ({ status: 200, headers })), maxRetries: 0 });
+    expect(await rejectionOf(client.updateInventory(1, { quantity: 5 }))).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' });
+  });
+
+  test('gives an answer without `ok` is believed in its status', async () => {
+    const { status, headers, body } = new Response(ITEM_TEXT);
+    const { client } = scriptedClient([], { fetch: untyped(async () => ({ status, headers, body })) });
+    expect(await client.updateInventory(1, { quantity: 5 })).toMatchObject({ quantity: 5 });
   });
 
   test('gives a body of null has answered with nothing', async () => {
@@ -168,6 +200,6 @@ test.each<[string, (response: Response) => Promise<unknown>]>([
 });
 
 /** As node-fetch gives it: with a stream of Node as its body. */
-function nodeResponse(): Response {
-  return Object.defineProperty(new Response('[]'), 'body', { value: { pipe: () => {}, on: () => {} } });
+function nodeResponse(status = 200, headers: Record<string, string> = {}): Response {
+  return Object.defineProperty(new Response('[]', { status, headers }), 'body', { value: { pipe: () => {}, on: () => {} } });
 }

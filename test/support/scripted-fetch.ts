@@ -42,3 +42,8 @@ export function hang({ signal }: SeenRequest): Promise<Response> {
 export function hangDeaf(): Promise<Response> {
   return new Promise(() => {});
 }
+
+/** A fetch that is written without types, as far as the client can tell. */
+export function untyped(give: () => unknown): typeof globalThis.fetch {
+  return Reflect.get({ give }, String('give'));
+}

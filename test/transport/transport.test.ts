@@ -33,12 +33,13 @@ function setUp(answer: Answering, credentials: () => string | Promise<string> = 
   const { http, sent } = wire(answer);
   const heard: string[] = [];
   const observer: AttemptObserver = {
-    heard: ({ status }) => {
+    heard: ({ status }, tell) => {
       heard.push(`heard ${status}`);
+      tell();
       return undefined;
     },
     lost: (lost) => heard.push(`lost ${lost?.name}`),
-    broken: (failure) => heard.push(`broken ${failure.name}`),
+    broken: (failure) => heard.push(`broken ${failure?.name}`),
     unused: () => heard.push('unused'),
     left: () => heard.push('left'),
   };
