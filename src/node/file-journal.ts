@@ -2,6 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Journal, JournalError } from '../sync/journal.ts';
+import { fieldOf, showThrown, textOf } from '../thrown.ts';
 import { journalLines } from './journal-lines.ts';
 
 /**
@@ -42,39 +43,42 @@ class FileJournal implements Journal {
   async *read(): AsyncGenerator<string> {
     this.#wasMissing = this.#opened === undefined && (await isMissing(this.name));
     if (this.#wasMissing) return;
-    const { handle, isRegular } = await this.#open();
-    if (isRegular) yield* journalLines(handle, this.name);
+    yield* (await this.#open()).lines();
   }
 
   append(lines: readonly string[]): Promise<void> {
-    const batch = this.#waiting ?? this.#newBatch();
-    batch.text += lines.map((line) => `${line}\n`).join('');
-    return batch.flushed;
+    this.#waiting ??= this.#newBatch();
+    this.#waiting.text += lines.map((line) => `${line}\n`).join('');
+    return this.#waiting.flushed;
   }
 
+  /** Lets what was appended be flushed first. Lines that come later, also before it is done, are for the file as it is opened again. */
   async close(): Promise<void> {
-    const opened = this.#opened;
-    this.#opened = undefined;
-    this.#wasMissing = false;
-    await this.#lastFlush.catch(() => {});
-    const file = await opened?.catch(() => undefined);
-    await file?.handle.close();
+    const closed = this.#lastFlush.catch(() => {}).then(() => this.#release());
+    this.#waiting = undefined;
+    this.#lastFlush = closed.catch(() => {});
+    await closed;
   }
 
-  /** Begins to be flushed when the flush before it has ended. After one that failed nothing more is written. */
+  /** Begins to be flushed when the flush before it has ended. After one that failed nothing more is written until it is closed. */
   #newBatch(): Batch {
-    const flushed = this.#lastFlush.then(() => this.#flush());
-    const batch = { text: '', flushed };
-    this.#waiting = batch;
-    this.#lastFlush = flushed;
+    const batch: Batch = { text: '', flushed: this.#lastFlush.then(() => this.#flush(batch)) };
+    this.#lastFlush = batch.flushed;
     return batch;
   }
 
-  async #flush(): Promise<void> {
+  async #flush(batch: Batch): Promise<void> {
     const file = await this.#open();
-    const text = this.#waiting?.text ?? '';
-    this.#waiting = undefined;
-    await file.append(text);
+    if (this.#waiting === batch) this.#waiting = undefined;
+    await file.append(batch.text);
+  }
+
+  async #release(): Promise<void> {
+    const opened = this.#opened;
+    this.#opened = undefined;
+    this.#wasMissing = false;
+    const file = await opened?.catch(() => undefined);
+    await file?.close();
   }
 
   #open(): Promise<OpenFile> {
@@ -87,8 +91,8 @@ const { O_RDWR, O_APPEND, O_CREAT } = constants;
 
 /** The file while a job uses it. */
 class OpenFile {
-  readonly handle: FileHandle;
-  readonly isRegular: boolean;
+  readonly #handle: FileHandle;
+  readonly #isRegular: boolean;
   readonly #path: string;
   /** What the file holds if nobody else writes. */
   #length: number;
@@ -96,8 +100,8 @@ class OpenFile {
 
   private constructor(path: string, handle: FileHandle, found: { isRegular: boolean; length: number }) {
     this.#path = path;
-    this.handle = handle;
-    this.isRegular = found.isRegular;
+    this.#handle = handle;
+    this.#isRegular = found.isRegular;
     this.#length = found.length;
   }
 
@@ -111,30 +115,47 @@ class OpenFile {
       else if (found.isFile()) await flushFolder(path);
       return file;
     } catch (error) {
-      await handle?.close();
+      await handle?.close().catch(() => {});
       throw journalError(`Cannot open journal ${path}`, error);
+    }
+  }
+
+  async *lines(): AsyncGenerator<string> {
+    try {
+      if (this.#isRegular) yield* journalLines(this.#handle, this.#path);
+    } catch (error) {
+      throw error instanceof JournalError ? error : journalError(`Cannot read journal ${this.#path}`, error);
     }
   }
 
   async append(text: string): Promise<void> {
     // After a torn line a new one begins; the torn one stays for whoever wants to look.
     const written = this.#endsInLine ? text : `\n${text}`;
+    const size = await this.#flush(written);
+    if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is no file`, { code: 'journal_no_file' });
+    this.#endsInLine = true;
+    this.#length += Buffer.byteLength(written);
+    if (size === this.#length) return;
+    throw new JournalError(`Cannot go on with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
+  }
+
+  async close(): Promise<void> {
     try {
-      await this.handle.appendFile(written);
-      if (this.isRegular) await this.handle.datasync();
+      await this.#handle.close();
+    } catch (error) {
+      throw journalError(`Cannot close journal ${this.#path}`, error);
+    }
+  }
+
+  /** Gives the size of the file when the text is on the disk. */
+  async #flush(text: string): Promise<number> {
+    try {
+      await this.#handle.appendFile(text);
+      if (this.#isRegular) await this.#handle.datasync();
+      return (await this.#handle.stat()).size;
     } catch (error) {
       throw journalError(`Cannot write journal ${this.#path}`, error);
     }
-    this.#endsInLine = true;
-    this.#length += Buffer.byteLength(written);
-    await this.#checkLength();
-  }
-
-  async #checkLength(): Promise<void> {
-    if (!this.isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is no file`, { code: 'journal_no_file' });
-    const { size } = await this.handle.stat();
-    if (size === this.#length) return;
-    throw new JournalError(`Cannot go on with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
   }
 }
 
@@ -143,7 +164,7 @@ async function isMissing(path: string): Promise<boolean> {
   const there = (place: string) =>
     stat(place).then(
       () => true,
-      (error: unknown) => !(error instanceof Error && Reflect.get(error, 'code') === 'ENOENT'),
+      (error: unknown) => fieldOf(error, 'code') !== 'ENOENT',
     );
   return !(await there(path)) && (await there(dirname(path)));
 }
@@ -165,10 +186,7 @@ async function flushFolder(path: string): Promise<void> {
 }
 
 function journalError(what: string, cause: unknown): JournalError {
-  const { code, message } =
-    cause instanceof Error ? { code: Reflect.get(cause, 'code'), message: cause.message } : { code: undefined, message: String(cause) };
-  return new JournalError(`${what}: ${code === 'ENOENT' ? 'make its folder first' : message}`, {
-    cause,
-    ...(typeof code === 'string' && { code }),
-  });
+  const code = textOf(cause, 'code');
+  const why = code === 'ENOENT' ? 'make its folder first' : (textOf(cause, 'message') ?? showThrown(cause));
+  return new JournalError(`${what}: ${why}`, { cause, ...(code !== undefined && { code }) });
 }

@@ -1,6 +1,7 @@
 import { type StopReason, stopReason } from './failure.ts';
 import type { InventoryClient } from './inventory-client.ts';
 import { JobLog } from './job-log.ts';
+import type { Journal } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
@@ -21,7 +22,7 @@ import { UpdateRun } from './update-run.ts';
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job or another store; nothing was sent.
  * @throws ConfigurationError for an option that is unknown or bad; nothing was sent. Also what the client refuses so, its `apiKey` aside.
- * @throws JournalError when the journal cannot be read or written.
+ * @throws JournalError when the journal cannot be read, written or closed.
  * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
  * @example
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
@@ -31,13 +32,20 @@ export async function syncInventory(client: InventoryClient, wanted: Wanted, giv
   const options = resolveSyncOptions(given);
   const job = new StockJob(await readWanted(wanted, options.signal));
   if (options.signal?.aborted) return reportOf(job, 'abort');
-  try {
-    const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl }));
-    if (history?.finishedAt) return finishedReport(job, history.finishedAt);
-    return await runJob({ client, job, history, options });
-  } finally {
-    await options.journal?.close?.();
-  }
+  const [run] = await Promise.allSettled([resume(client, job, options)]);
+  const [closing] = await Promise.allSettled([close(options.journal)]);
+  if (run.status === 'rejected') throw run.reason;
+  if (closing.status === 'rejected') throw closing.reason;
+  return run.value;
+}
+
+async function resume(client: InventoryClient, job: StockJob, options: JobParts['options']): Promise<SyncReport> {
+  const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl }));
+  return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob({ client, job, history, options });
+}
+
+async function close(journal: Journal | undefined): Promise<void> {
+  await journal?.close?.();
 }
 
 interface JobParts {

@@ -1,10 +1,18 @@
-import { appendFile, mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, type FileHandle, mkdtemp, open, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { runInNewContext } from 'node:vm';
+import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fileJournal } from '../../src/node/file-journal.ts';
-import { JournalError, syncInventory } from '../../src/sync/index.ts';
+import { type Journal, JournalError, syncInventory } from '../../src/sync/index.ts';
+import { deferred } from '../support/deferred.ts';
+import { rejectionOf } from '../support/outcome.ts';
 import { FakeStore, pets } from '../sync/support/fake-store.ts';
+
+vi.mock('node:fs/promises', async (importActual) => {
+  const actual = await importActual<typeof import('node:fs/promises')>();
+  return { ...actual, open: vi.fn(actual.open), stat: vi.fn(actual.stat) };
+});
 
 let folder: string;
 let path: string;
@@ -18,13 +26,60 @@ afterEach(() => rm(folder, { recursive: true }));
 
 async function linesOf(file: string): Promise<string[]> {
   const journal = fileJournal(file);
-  const lines: string[] = [];
   try {
-    for await (const line of journal.read()) lines.push(line);
+    return await readAll(journal);
   } finally {
     await journal.close?.();
   }
+}
+
+async function readAll(journal: Journal): Promise<string[]> {
+  const lines: string[] = [];
+  for await (const line of journal.read()) lines.push(line);
   return lines;
+}
+
+function diskError(): Error {
+  return Object.assign(new Error('EIO: i/o error'), { code: 'EIO' });
+}
+
+/** What all file handles have in common; Node does not export their class. */
+let handles: FileHandle;
+
+beforeAll(async () => {
+  const handle = await open('/dev/null');
+  handles = Object.getPrototypeOf(handle);
+  await handle.close();
+});
+
+afterEach(() => vi.restoreAllMocks());
+
+/** Notes what is written and flushed and when that is done; the first flush of a file lasts until `flush` is called. */
+function recordFlushes(): { log: string[]; flush: () => void } {
+  const log: string[] = [];
+  const { promise, resolve: flush } = deferred<void>();
+  const { appendFile, datasync, sync } = handles;
+  vi.spyOn(handles, 'appendFile').mockImplementation(async function (this: FileHandle, text) {
+    await appendFile.call(this, text);
+    log.push(`wrote ${text}`);
+  });
+  vi.spyOn(handles, 'datasync').mockImplementation(async function (this: FileHandle) {
+    log.push('flushes');
+    await promise;
+    await datasync.call(this);
+    log.push('flushed');
+  });
+  vi.spyOn(handles, 'sync').mockImplementation(async function (this: FileHandle) {
+    await sync.call(this);
+    log.push('flushed the folder');
+  });
+  return { log, flush };
+}
+
+/** What this process has open in the folder of the test. */
+async function openFiles(): Promise<string[]> {
+  const links = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
+  return links.filter((link) => link.startsWith(folder));
 }
 
 describe('fileJournal', () => {
@@ -37,11 +92,60 @@ describe('fileJournal', () => {
     expect(journal.name).toBe(path);
   });
 
-  test('is on the disk when append resolves', async () => {
+  test('is on the disk when append resolves, and so is the name of a new file', async () => {
+    const { log, flush } = recordFlushes();
+    const journal = fileJournal(path);
+    const appended = journal.append(['a']).then(() => log.push('resolved'));
+    await vi.waitFor(() => expect(log).toContain('flushes'));
+    expect(await readFile(path, 'utf8')).toBe('a\n');
+    flush();
+    await appended;
+    expect(log).toEqual(['flushed the folder', 'wrote a\n', 'flushes', 'flushed', 'resolved']);
+    await journal.close?.();
+  });
+
+  test('flushes once for all appends that meet while the disk is busy, and resolves none before', async () => {
+    const { log, flush } = recordFlushes();
+    const journal = fileJournal(path);
+    const appended = ['a', 'b', 'c'].map((line) => journal.append([line]).then(() => log.push(`resolved ${line}`)));
+    await vi.waitFor(() => expect(log).toContain('flushes'));
+    appended.push(...['d', 'e'].map((line) => journal.append([line]).then(() => log.push(`resolved ${line}`))));
+    flush();
+    await Promise.all(appended);
+    expect(log.slice(1)).toEqual([
+      ...['wrote a\nb\nc\n', 'flushes', 'flushed', 'resolved a', 'resolved b', 'resolved c'],
+      ...['wrote d\ne\n', 'flushes', 'flushed', 'resolved d', 'resolved e'],
+    ]);
+    await journal.close?.();
+  });
+
+  test.each<[string, 'read' | 'appendFile' | 'datasync', (journal: Journal) => Promise<unknown>]>([
+    ['read', 'read', readAll],
+    ['write', 'appendFile', (journal) => journal.append(['b'])],
+    ['write', 'datasync', (journal) => journal.append(['b'])],
+  ])('tells as a JournalError that it cannot %s, where %s fails', async (what, method, use) => {
     const journal = fileJournal(path);
     await journal.append(['a']);
-    expect(await readFile(path, 'utf8')).toBe('a\n');
+    vi.spyOn(handles, method).mockRejectedValueOnce(diskError());
+    const error = await rejectionOf(use(journal));
     await journal.close?.();
+    expect(error).toMatchObject({ name: 'JournalError', code: 'EIO', message: `Cannot ${what} journal ${path}: EIO: i/o error` });
+  });
+
+  test('tells as a JournalError that it cannot be closed, and can be used again', async () => {
+    const { open: openReally } = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
+    vi.mocked(open).mockImplementationOnce(async (...asked) => {
+      const handle = await openReally(...asked);
+      const close = handle.close.bind(handle);
+      return Object.assign(handle, { close: () => close().then(() => Promise.reject(diskError())) });
+    });
+    const journal = fileJournal(path);
+    await journal.append(['a']);
+    const error = await rejectionOf(Promise.resolve(journal.close?.()));
+    expect(error).toMatchObject({ name: 'JournalError', code: 'EIO', message: `Cannot close journal ${path}: EIO: i/o error` });
+    await journal.append(['b']);
+    await journal.close?.();
+    expect(await readFile(path, 'utf8')).toBe('a\nb\n');
   });
 
   test('can be used again after close', async () => {
@@ -51,6 +155,27 @@ describe('fileJournal', () => {
     await journal.append(['b']);
     await journal.close?.();
     expect(await linesOf(path)).toEqual(['a', 'b']);
+  });
+
+  test('begins anew after close where a flush had failed, also with the lines that waited for it', async () => {
+    await symlink('/dev/full', path);
+    const journal = fileJournal(path);
+    await expect(journal.append(['a'])).rejects.toMatchObject({ code: 'ENOSPC' });
+    await expect(journal.append(['b'])).rejects.toMatchObject({ code: 'ENOSPC' });
+    await journal.close?.();
+    await rm(path);
+    await journal.append(['c']);
+    await journal.close?.();
+    expect(await readFile(path, 'utf8')).toBe('c\n');
+  });
+
+  test('closes after the lines that wait, and leaves no file open', async () => {
+    const before = await openFiles();
+    const journal = fileJournal(path);
+    const appended = [journal.append(['a']), journal.close?.(), journal.append(['b']), journal.close?.()];
+    await Promise.all(appended);
+    expect(await readFile(path, 'utf8')).toBe('a\nb\n');
+    expect(await openFiles()).toEqual(before);
   });
 
   test('makes its file with the first line, and not by being read', async () => {
@@ -108,6 +233,20 @@ describe('fileJournal', () => {
       message: expect.stringContaining('Cannot open journal'),
     });
     await journal.close?.();
+  });
+
+  test('understands errors of another realm, as in Jest', async () => {
+    const missing = runInNewContext("Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })");
+    const journal = fileJournal(path);
+    vi.mocked(stat).mockRejectedValueOnce(missing);
+    expect(await readAll(journal)).toEqual([]);
+    vi.mocked(open).mockRejectedValueOnce(missing);
+    expect(await rejectionOf(journal.append(['a']))).toMatchObject({
+      code: 'ENOENT',
+      message: `Cannot open journal ${path}: make its folder first`,
+    });
+    await journal.close?.();
+    await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
   test('tells of a full disk, and of a device that keeps nothing', async () => {

@@ -1,6 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { AuthenticationError, BadRequestError } from '../../src/errors.ts';
+import { AuthenticationError, BadRequestError, ServerError } from '../../src/errors.ts';
 import { JournalError, syncInventory } from '../../src/sync/index.ts';
+import { deferred } from '../support/deferred.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { nextTurn } from '../support/unhandled.ts';
 import { FakeStore, pets, type Treatment } from './support/fake-store.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
 
@@ -128,7 +131,7 @@ describe('a journal', () => {
     expect(store.requests).toEqual([]);
   });
 
-  test('keeps an aborted update in doubt, and reports the quantity of its promise', async () => {
+  test('keeps an update without an answer in doubt, and reports the quantity of its promise', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.settings = { listError: new AuthenticationError('no', { status: 401 }) };
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, pending: [{ petId: 2, quantity: 7 }] });
@@ -184,24 +187,77 @@ describe('a torn or foreign line', () => {
   });
 });
 
-test('a journal that cannot be written stops the run before the request that it should have promised', async () => {
+const FULL = new JournalError('Cannot write journal memory: full', { code: 'ENOSPC' });
+
+test('a journal that cannot be written stops the run before its list', async () => {
   const store = new FakeStore(pets(2, 5));
   const journal = new MemoryJournal();
-  journal.appendError = new JournalError('Cannot write journal memory: full', { code: 'ENOSPC' });
-  await expect(syncInventory(store, TWO, { journal })).rejects.toMatchObject({ kind: 'journal', code: 'ENOSPC' });
-  expect(store.requests).toEqual([]);
-  expect(journal.closed).toBe(1);
+  journal.appendError = FULL;
+  expect(await rejectionOf(syncInventory(store, TWO, { journal }))).toBe(FULL);
+  expect([store.requests, journal.closed]).toEqual([[], 1]);
 });
 
-test('a journal that fills up on the way lets the requests under way end, then rejects', async () => {
+test('a journal that cannot take a promise stops the run before the request that it should have promised', async () => {
+  const store = new FakeStore(pets(2, 5));
   const journal = new MemoryJournal();
-  const store = new FakeStore(pets(9, 5), {
-    treat: () => {
-      journal.appendError = new JournalError('full', { code: 'ENOSPC' });
-      return 'apply';
-    },
+  const fillUp = () => {
+    journal.appendError = FULL;
+  };
+  expect(await rejectionOf(syncInventory(store, TWO, { journal, review: fillUp }))).toBe(FULL);
+  expect([store.requests, journal.closed]).toEqual([['GET'], 1]);
+});
+
+test('a journal that fills up on the way lets the requests under way end, sends no other, then rejects', async () => {
+  const journal = new MemoryJournal();
+  const store = new FakeStore(pets(9, 5));
+  const update = store.updateInventory.bind(store);
+  const slow = deferred<void>();
+  const fillUp = async () => {
+    journal.appendError = FULL;
+  };
+  const before = new Map([
+    [1, fillUp],
+    [2, () => slow.promise],
+  ]);
+  store.updateInventory = async (petId, ...asked) => {
+    await before.get(Number(petId))?.();
+    return update(petId, ...asked);
+  };
+  const ended = rejectionOf(
+    syncInventory(
+      store,
+      pets(9, 6).map(([petId, quantity]) => ({ petId, quantity })),
+      { journal, concurrency: 2 },
+    ),
+  );
+  await nextTurn();
+  expect(await Promise.race([ended, 'not yet'])).toBe('not yet');
+  slow.resolve();
+  expect(await ended).toBe(FULL);
+  expect(store.requests).toEqual(['GET', 'PATCH 1 6', 'PATCH 2 6']);
+});
+
+describe('a journal that cannot be closed', () => {
+  const closeError = new JournalError('Cannot close journal');
+
+  test('hides nothing that ended the run before', async () => {
+    const journal = new MemoryJournal();
+    const down = new ServerError('down');
+    const store = new FakeStore([]);
+    store.streamInventory = () => {
+      throw down;
+    };
+    journal.closeError = closeError;
+    expect(await rejectionOf(syncInventory(store, [{ petId: 1, quantity: 6 }], { journal }))).toBe(down);
+    expect(journal.closed).toBe(1);
   });
-  const wanted = pets(9, 6).map(([petId, quantity]) => ({ petId, quantity }));
-  await expect(syncInventory(store, wanted, { journal, concurrency: 2 })).rejects.toMatchObject({ code: 'ENOSPC' });
-  expect(store.requests.length).toBeLessThanOrEqual(3);
+
+  test('is told after a run that did everything, which has finished its job', async () => {
+    const journal = new MemoryJournal();
+    const wanted = [{ petId: 1, quantity: 6 }];
+    journal.closeError = closeError;
+    expect(await rejectionOf(syncInventory(new FakeStore([[1, 5]]), wanted, { journal }))).toBe(closeError);
+    journal.closeError = undefined;
+    expect(await syncInventory(new FakeStore([[1, 5]]), wanted, { journal })).toMatchObject({ updated: 1, finishedAt: expect.any(Date) });
+  });
 });

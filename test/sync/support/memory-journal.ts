@@ -6,6 +6,7 @@ export class MemoryJournal implements Journal {
   readonly lines: string[] = [];
   step: (() => Promise<void>) | undefined;
   appendError: unknown;
+  closeError: unknown;
   closed = 0;
 
   async *read(): AsyncGenerator<string> {
@@ -21,6 +22,7 @@ export class MemoryJournal implements Journal {
 
   async close(): Promise<void> {
     this.closed += 1;
+    if (this.closeError !== undefined) throw this.closeError;
   }
 
   /** The types of the records, in order. */
