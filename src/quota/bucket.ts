@@ -26,7 +26,7 @@ export class Bucket {
   #evidence = 0;
   #resetAtMs: number | undefined;
   #level = 0;
-  #levelAtMs = 0;
+  #levelAtMs: number | undefined;
   // Its size, and what it gains in a minute.
   #limit = 1;
 
@@ -54,7 +54,7 @@ export class Bucket {
 
   #correct(heard: number, unanswered: number, nowMs: number): void {
     const kept = this.level(nowMs);
-    const isNew = this.#levelAtMs === 0;
+    const isNew = this.#levelAtMs === undefined;
     // Answers that overtake each other make `heard` too low while others are out; too high they never make it.
     if (isNew || heard < kept - 1 || (unanswered === 0 && heard > kept + 1)) this.#level = heard;
     else this.#level = kept;
@@ -68,16 +68,17 @@ export class Bucket {
 
   giveBack(nowMs: number): void {
     this.#level = this.level(nowMs) + 1;
+    this.#levelAtMs = nowMs;
   }
 
-  /** The bucket was found empty. */
+  /** The bucket was found empty; it may owe more than that. */
   drain(nowMs: number): void {
-    this.#level = 0;
+    this.#level = Math.min(0, this.level(nowMs));
     this.#levelAtMs = nowMs;
   }
 
   level(nowMs: number): number {
-    return Math.min(this.#limit, this.#level + Math.max(0, nowMs - this.#levelAtMs) * this.#perMs);
+    return Math.min(this.#limit, this.#level + Math.max(0, nowMs - (this.#levelAtMs ?? nowMs)) * this.#perMs);
   }
 
   /** How many may be sent now when `headRoom` more are left to others. */

@@ -59,13 +59,16 @@ export class Budget {
   /** When one may be sent; `nowMs` where it may go now. */
   freeAt(nowMs: number, uncounted: number): number {
     const headRoom = this.#headRoom.within(this.#minute.count.limit);
-    const inMinute = this.#bucket.isRecognised ? this.#bucket.freeAt(nowMs, headRoom) : this.#minute.freeAt(nowMs, uncounted + headRoom);
+    const inMinute = this.#bucket.isRecognised
+      ? Math.max(this.#bucket.freeAt(nowMs, headRoom), this.#minute.count.tokenAt(nowMs))
+      : this.#minute.freeAt(nowMs, uncounted + headRoom);
     return Math.max(nowMs, inMinute, this.#day.freeAt(nowMs, uncounted));
   }
 
   #freeInMinute(nowMs: number, uncounted: number): number {
     const headRoom = this.#headRoom.within(this.#minute.count.limit);
-    return this.#bucket.isRecognised ? this.#bucket.free(nowMs, headRoom) : this.#minute.free(nowMs, uncounted + headRoom);
+    if (!this.#bucket.isRecognised) return this.#minute.free(nowMs, uncounted + headRoom);
+    return Math.min(this.#bucket.free(nowMs, headRoom), Math.floor(this.#minute.count.tokens(nowMs)));
   }
 
   /** How many requests may be in flight: fewer when little is left. */
@@ -114,7 +117,7 @@ export class Budget {
 
   /** A 429 came. Where it was a surprise, others use the key too. */
   hearRefusal(wasPlanned: boolean, nowMs: number): void {
-    if (wasPlanned) this.#headRoom.widen();
+    if (wasPlanned) this.#headRoom.widen(this.#minute.count.limit);
     if (this.#bucket.isRecognised) this.#bucket.drain(nowMs);
   }
 

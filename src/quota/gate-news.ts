@@ -21,7 +21,7 @@ const UNTOLD_MS = 1000;
 /** Tells listeners that a gate closed, closes for longer, or opened again, and until when calls wait at it: each time once. */
 export class GateNews {
   #told: GateState = { isClosed: false, until: undefined };
-  #toldUntilMs = 0;
+  #toldUntilMs = Number.NEGATIVE_INFINITY;
   #toldSize = 0;
 
   /** Told with the call that learned it. */

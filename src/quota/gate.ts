@@ -1,6 +1,5 @@
 import type { Call, OutagePace } from '../call.ts';
 import { startTimer } from '../clock/timer.ts';
-import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
 import type { Borrower } from './borrower.ts';
 import type { BorrowerOwner } from './borrower-start.ts';
@@ -14,14 +13,15 @@ import type { Quota } from './quota.ts';
 import { Releaser } from './releaser.ts';
 import type { QuotaSettings } from './settings.ts';
 import { SteadyClock } from './steady-clock.ts';
-import { Ticket, type TicketOwner } from './ticket.ts';
+import { type Heard, Ticket, type TicketOwner } from './ticket.ts';
 import { Waiter, type WaiterOwner } from './waiter.ts';
 
 const SWEEP_EVERY_MS = 1000;
+const LOOK_AGAIN_MS = 1000;
 
 /**
  * Where every attempt on one address and key gets its slot: at once where quota is free, else in line until the ledger says so.
- * One timer exists only while somebody waits.
+ * One timer exists only while somebody waits. After every event nobody waits, or a timer is set, or an answer is out.
  */
 export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   readonly #clock = new SteadyClock();
@@ -152,12 +152,14 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#patience.refuseTheRest(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
-    this.#news.tellLine(this.#line, { reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
     this.#wakeAt(Math.min(outlook.at, this.#patience.endsAtMs()), nowMs);
+    // Last, since a listener may make a call, which looks again and sets a timer in place of this one.
+    this.#news.tellLine(this.#line, { reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
   }
 
   #wakeAt(instantMs: number, nowMs: number): void {
-    if (!Number.isFinite(instantMs)) return;
+    // A listener of the line may have ended who waits, or let another one wait, for whom there is a timer then.
+    if (!Number.isFinite(instantMs) || this.#line.size === 0 || this.#stopTimer) return;
     this.#stopTimer = startTimer(instantMs - nowMs, () => {
       this.#clock.reach(instantMs);
       this.#pump();
@@ -167,7 +169,8 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   #schedule(most: number, nowMs: number): void {
     if (this.#releaser.isBusy) return;
     this.#releaser.refill(this.#ledger.ceiling(nowMs));
-    this.#releaser.schedule(most, () => this.#pump());
+    // Whoever holds calls back looks again: here the two counts disagree, and nothing else would.
+    if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(nowMs + LOOK_AGAIN_MS, nowMs);
   }
 
   /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate on the way. */
@@ -181,13 +184,14 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     }
   }
 
-  heard(call: Call, sending: Sending, answer: Answer): number | undefined {
+  heard(call: Call, sending: Sending, { answer, tell }: Heard): number | undefined {
     const nowMs = this.#clock.now();
     this.#inFlight.answered(call);
     this.#ledger.hear(sending, answer, nowMs);
     if (answer.status >= 500) this.#patience.noteFailure(answer);
     const untilMs = this.#ledger.closedUntilMs(nowMs);
     this.#borrower?.hear({ answer, sentAtMs: sending.atMs, closedUntilMs: untilMs }, nowMs);
+    tell();
     this.#tell(call, nowMs);
     this.#pump();
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs).getTime();

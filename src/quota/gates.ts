@@ -1,3 +1,4 @@
+import { monotonicMs } from '../clock/monotonic.ts';
 import type { QuotaStore } from '../quota-store.ts';
 import { borrowerMaker } from './borrower-maker.ts';
 import { Gate } from './gate.ts';
@@ -16,7 +17,7 @@ export function gateOf(
   name: GateName,
   { settings, warn, quotaStore }: { settings: QuotaSettings; warn: (message: string) => void; quotaStore?: QuotaStore | undefined },
 ): Gate {
-  const nowMs = Date.now();
+  const nowMs = monotonicMs();
   const known = gates.get(name, nowMs);
   if (known) known.gate.tighten(settings, warn);
   const gate = known?.gate ?? new Gate(settings);

@@ -12,8 +12,9 @@ export class HeadRoom {
     return Math.min(this.#requests, Math.floor(limit / 2));
   }
 
-  widen(): void {
-    this.#requests++;
+  /** What can never be kept is not remembered either: it would take hours of good answers to forget. */
+  widen(limit: number): void {
+    this.#requests = Math.min(this.#requests + 1, Math.floor(limit / 2));
   }
 
   /** An answer that was no 429 came. */

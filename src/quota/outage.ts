@@ -22,7 +22,7 @@ export class Outage {
   #firstFailureAtMs = 0;
   #sinceMs: number | undefined;
   #delayMs = 0;
-  #probeAtMs = 0;
+  #probeAtMs = Number.NEGATIVE_INFINITY;
 
   /** Since when the service is down; undefined while it is not. */
   get sinceMs(): number | undefined {
@@ -66,7 +66,7 @@ export class Outage {
     if (this.#sinceMs !== undefined && heardAtMs < this.#sinceMs) return;
     this.#failures = 0;
     this.#sinceMs = undefined;
-    this.#probeAtMs = 0;
+    this.#probeAtMs = Number.NEGATIVE_INFINITY;
   }
 
   /** Requests that had left before the outage was seen say nothing new. */

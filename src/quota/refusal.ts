@@ -26,7 +26,7 @@ export function refusalInOutage(call: Call, last: PetStoreError | Answer | undef
   const details = { ...call.details(), retryAt: probeAt };
   if (last instanceof TimeoutError) return new TimeoutError(message, details);
   if (last instanceof ConnectionError) return new ConnectionError(message, { ...details, code: last.code, cause: last.cause });
-  return new ServerError(message, { ...details, status: last?.status, code: `http_${last?.status}` });
+  return new ServerError(message, last ? { ...details, status: last.status, code: `http_${last.status}` } : details);
 }
 
 /** The last failure once more, with why it is the last; the failure itself is its cause. */

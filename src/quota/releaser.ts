@@ -37,12 +37,15 @@ export class Releaser {
     this.#reservoir = left;
   }
 
-  /** Lets up to `most` waiting calls go as soon as the limiter has taken the batch. */
-  schedule(most: number, onDone: () => void): void {
+  /** Lets up to `most` waiting calls go as soon as the limiter has taken the batch. Gives false where it takes none. */
+  schedule(most: number, onDone: () => void): boolean {
     // The limiter's jobs would end with the request that happened to start them, and everybody behind them would wait for ever.
-    if (isRequestBound()) return this.#release(most);
+    if (isRequestBound()) {
+      this.#release(most);
+      return true;
+    }
     const weight = Math.min(most, this.#reservoir);
-    if (this.#isBusy || weight < 1) return;
+    if (weight < 1) return false;
     this.#isBusy = true;
     this.#reservoir -= weight;
     const job = async () => this.#release(weight);
@@ -51,6 +54,7 @@ export class Releaser {
       onDone();
     };
     this.#limiter.schedule({ weight: Number.isFinite(weight) ? weight : 1 }, job).then(done, done);
+    return true;
   }
 }
 

@@ -79,8 +79,15 @@ export class SendCount {
 
   /** What a bucket would hold now. */
   tokens(nowMs: number): number {
+    // No time at an infinite rate is NaN tokens.
+    if (this.#limit === Number.POSITIVE_INFINITY) return this.#limit;
     const sinceMs = Math.max(0, nowMs - (this.#tokensAtMs ?? nowMs));
     return Math.min(this.#limit, this.#tokens + (sinceMs * this.#limit) / this.#lengthMs);
+  }
+
+  /** When a bucket would hold a whole token; `nowMs` where it does. */
+  tokenAt(nowMs: number): number {
+    return nowMs + Math.ceil((Math.max(0, 1 - this.tokens(nowMs)) * this.#lengthMs) / this.#limit);
   }
 
   /** The window turned at `turnMs`, with `already` requests that may belong to the new one. Turns that come too soon are not believed. */

@@ -4,12 +4,18 @@ import type { PetStoreError } from '../errors.ts';
 import { isPromising } from './outage.ts';
 import type { Sending } from './outstanding.ts';
 
+/** An answer whose headers are in; `tell` is to be called once they count, before anything else is told of them. */
+export interface Heard {
+  answer: Answer;
+  tell: () => void;
+}
+
 /** Who gave a ticket and hears what became of it. */
 export interface TicketOwner {
   /** Whether requests may be sent at all. */
   isOpen(): boolean;
   /** The headers of an answer are in. Gives when the gate opens again, if it is closed now. */
-  heard(call: Call, sending: Sending, answer: Answer): number | undefined;
+  heard(call: Call, sending: Sending, heard: Heard): number | undefined;
   lost(call: Call, sending: Sending, failure: PetStoreError | undefined): void;
   /** The body of an answer broke after its headers. */
   broken(call: Call, sending: Sending, failure: PetStoreError): void;
@@ -38,22 +44,25 @@ export class Ticket {
     return this.#owner.isOpen();
   }
 
-  /** The headers of the answer are in. Gives when the gate opens again, if it is closed now; milliseconds on our clock. */
-  heard(answer: Answer): number | undefined {
+  /** The headers of the answer are in. Gives when the gate opens again, if it is closed now; milliseconds on our clock. Calls `tell`. */
+  heard(answer: Answer, tell: () => void = () => {}): number | undefined {
     this.#isPromising = isPromising(answer);
-    return this.#owner.heard(this.#call, this.#sending, answer);
+    return this.#owner.heard(this.#call, this.#sending, { answer, tell });
   }
 
-  /** No answer came: for a failure, or (undefined) because the call was aborted. */
+  /** No answer came: for a failure, or (undefined) because the call was aborted or the caller's own code failed. */
   lost(failure: PetStoreError | undefined): void {
     this.#owner.lost(this.#call, this.#sending, failure);
   }
 
-  /** The body broke after its headers: it was cut, reset, or did not come in time. A call that was ended meanwhile blames nobody. */
-  broken(failure: PetStoreError): void {
+  /**
+   * The body was not read: it was cut, reset, or did not come in time; undefined where the caller's own code failed. A call that was
+   * ended meanwhile blames nobody.
+   */
+  broken(failure: PetStoreError | undefined): void {
     if (this.#call.signal.aborted) return;
     this.#isPromising = false;
-    this.#owner.broken(this.#call, this.#sending, failure);
+    if (failure) this.#owner.broken(this.#call, this.#sending, failure);
   }
 
   /** Enough of the body came to tell that the service is up. */

@@ -155,7 +155,8 @@ describe('Gate, after a 429,', () => {
   });
 
   test('backs off exponentially when they come in a row, and starts anew after an answer', async () => {
-    const visitors = new Visitors(makeGate());
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
     visitors.askTimes(7);
     for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
       await pass(50);
@@ -169,6 +170,7 @@ describe('Gate, after a 429,', () => {
     visitors.answer();
     await pass(50);
     visitors.answer({ status: 429, receivedAtMs: Date.now() });
+    expect(gate.quota.closedUntil).toEqual(new Date(Date.now() + 1_000));
     expect(vi.getTimerCount()).toBe(0);
   });
 
