@@ -1,5 +1,6 @@
 import { LifeSign } from './clock/life-sign.ts';
 import { LightSignal } from './clock/light-signal.ts';
+import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { startTimer } from './clock/timer.ts';
 import type { PetId } from './contract/models.ts';
@@ -36,7 +37,7 @@ export interface OutagePace {
 
 /** One call of a caller, from its start until it settles: the record that every step of the pipeline reads. */
 export class Call {
-  readonly startedAtMs = Date.now();
+  readonly startedAtMs = monotonicMs();
   /** Aborts with the caller's reason, or with what ended the call in its place. */
   readonly signal = new LightSignal();
   /** Requests that were sent so far. */
@@ -54,6 +55,8 @@ export class Call {
   /** What the gate says of the next attempt while the service is down; undefined while it is up. */
   pace: (() => OutagePace | undefined) | undefined;
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
+  // Whether it was gone when it ended.
+  #wasGone = false;
   // Only gets worse: once a request may have arrived, no later answer takes the doubt away.
   #progress: Progress = 'not-sent';
   // What it was before the attempt that is under way.
@@ -77,9 +80,9 @@ export class Call {
     if (options.totalTimeoutMs !== undefined) this.#endAfter(options.totalTimeoutMs);
   }
 
-  /** Whether the request on whose behalf it was made ended under it, so that it never settles. */
+  /** Whether the request on whose behalf it was made ended under it, so that it never settles by itself. */
   get isGone(): boolean {
-    return this.#lifeSign?.isGone ?? false;
+    return this.#lifeSign?.isGone ?? this.#wasGone;
   }
 
   /** `update pet 42`: what the caller wanted, for messages. */
@@ -95,6 +98,12 @@ export class Call {
   /** Ends the call, wherever it is. */
   abort(reason: unknown): void {
     this.signal.abort(reason);
+  }
+
+  /** The same for whoever may act on behalf of another request. */
+  abortFromOutside(reason: unknown): void {
+    if (this.#lifeSign) this.#lifeSign.send(() => this.abort(reason));
+    else this.abort(reason);
   }
 
   raise(): void {
@@ -144,6 +153,7 @@ export class Call {
 
   /** Stops what the call started: its timer and its listener. */
   end(): void {
+    this.#wasGone = this.isGone;
     this.#lifeSign?.stop();
     this.#lifeSign = undefined;
     for (const stop of this.#stops.splice(0)) stop();
@@ -152,7 +162,7 @@ export class Call {
   #endOnAbort(signal: AbortSignal | undefined): void {
     if (!signal) return;
     if (signal.aborted) return this.abort(signal.reason);
-    const onAbort = () => this.abort(signal.reason);
+    const onAbort = () => this.abortFromOutside(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#stops.push(() => signal.removeEventListener('abort', onAbort));
   }
@@ -164,7 +174,8 @@ export class Call {
 
   #outOfTime(totalTimeoutMs: number): TimeoutError {
     const last = this.lastFailure;
-    const tried = last ? `, after ${this.attempts} attempts of which the last failed with ${last.code ?? last.name}` : '';
+    const attempts = this.attempts === 1 ? 'an attempt that' : `${this.attempts} attempts of which the last`;
+    const tried = last ? `, after ${attempts} failed with ${last.code ?? last.name}` : '';
     const message = `Cannot ${this.purpose}: the call was not done within its \`totalTimeoutMs\` of ${totalTimeoutMs} ms${tried}`;
     return new TimeoutError(message, { ...this.details(), cause: last });
   }

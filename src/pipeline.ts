@@ -1,4 +1,6 @@
 import { Call } from './call.ts';
+import { monotonicMs } from './clock/monotonic.ts';
+import { isRequestBound } from './clock/request-bound.ts';
 import type { RateLimit } from './errors.ts';
 import type { Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
@@ -39,11 +41,14 @@ interface Steps {
   emitter: Emitter;
 }
 
+const SWEEP_EVERY_MS = 1000;
+
 /** Leads every call through its steps: in order, with retries, each attempt through the gate, then onto the wire. */
 export class Pipeline {
   readonly #steps: Steps;
   readonly #calls = new Set<Call>();
   #lastId = 0;
+  #sweptAtMs = Number.NEGATIVE_INFINITY;
   #closedBy: unknown;
 
   constructor(steps: Steps) {
@@ -78,7 +83,8 @@ export class Pipeline {
   /** Ends every call that is under way, and every later one, with `reason`. */
   close(reason: unknown): void {
     this.#closedBy ??= reason;
-    for (const call of this.#calls) call.abort(reason);
+    this.#settleGone();
+    for (const call of this.#calls) call.abortFromOutside(reason);
   }
 
   async #attempt<T>(call: Call, operation: Operation<T>): Promise<Reply<T>> {
@@ -87,7 +93,7 @@ export class Pipeline {
       const data = await operation.read(answer, call);
       const rateLimit = publicRateLimit(answer.answer);
       const { status, headers } = answer;
-      return { data, status, headers, ...(rateLimit ? { rateLimit } : {}), attempts: call.attempts, waitedMs: call.waitedMs };
+      return { data, status, headers, ...(rateLimit ? { rateLimit } : {}), attempts: call.attempts, waitedMs: Math.round(call.waitedMs) };
     } catch (failure) {
       answer.broke(failure);
       throw failure;
@@ -133,6 +139,7 @@ export class Pipeline {
   }
 
   #begin({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: CallOptions): Call {
+    if (isRequestBound()) this.#sweep(Date.now());
     const call = new Call({ id: ++this.#lastId, operation: name, petId, options, emitter: this.#steps.emitter });
     this.#calls.add(call);
     call.tell('started', (event) => event);
@@ -140,10 +147,26 @@ export class Pipeline {
     return call;
   }
 
+  #sweep(nowMs: number): void {
+    if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_EVERY_MS) return;
+    this.#sweptAtMs = nowMs;
+    this.#settleGone();
+  }
+
+  /** Settles calls in place of the requests that ended under them, so that neither we nor a listener keep them for ever. */
+  #settleGone(): void {
+    for (const call of this.#calls) {
+      if (!call.isGone) continue;
+      this.#steps.order.drop(call);
+      this.#settle(call, { error: new DOMException('The request that made this call ended', 'AbortError') });
+    }
+  }
+
   #settle(call: Call, failed: { error: unknown } | undefined): void {
+    // One that was taken for gone may still come to its end.
+    if (!this.#calls.delete(call)) return;
     call.end();
-    this.#calls.delete(call);
-    const ms = Date.now() - call.startedAtMs;
+    const ms = Math.round(monotonicMs() - call.startedAtMs);
     call.tell('settled', (event) => ({ ...event, outcome: failed ? call.outcome : 'succeeded', ms, ...failed }));
   }
 }

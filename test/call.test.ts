@@ -1,6 +1,7 @@
 import { getEventListeners } from 'node:events';
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../src/call.ts';
+import { ConnectionError } from '../src/errors.ts';
 import { Emitter } from '../src/events.ts';
 import { makeCall, makeListCall } from './support/call.ts';
 import { holdTime } from './support/time.ts';
@@ -79,6 +80,17 @@ describe('Call', () => {
       attempts: 1,
       outcome: 'unknown',
     });
+  });
+
+  test.each([
+    [1, ', after an attempt that failed with ECONNRESET'],
+    [3, ', after 3 attempts of which the last failed with ECONNRESET'],
+  ])('that ends after %i attempts tells what the last one failed with', (attempts, tried) => {
+    const call = makeCall({}, { totalTimeoutMs: 1_000 });
+    call.attempts = attempts;
+    call.lastFailure = new ConnectionError('x', { code: 'ECONNRESET' });
+    vi.advanceTimersByTime(1_000);
+    expect(call.signal.reason).toMatchObject({ cause: call.lastFailure, message: expect.stringContaining(`of 1000 ms${tried}`) });
   });
 
   test('leaves no timer at its end', () => {

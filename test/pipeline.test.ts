@@ -82,6 +82,20 @@ describe('a call tells its whole story', () => {
     expect(started.mock.calls).toEqual([[{ callId: 1, operation: 'updateInventory', petId: 42, attempt: 0 }]]);
   });
 
+  test('with durations that a clock does not change that is set back meanwhile', async () => {
+    const late = () => new Promise<Response>((resolve) => setTimeout(resolve, 1_000, item(42)));
+    const { client, log } = scriptedClient([late]);
+    const answeredAfterMs: number[] = [];
+    client.on('response', ({ ms }) => answeredAfterMs.push(ms));
+    const [first, second] = [client.updateInventory(42, { quantity: 1 }), client.updateInventory(42, { quantity: 1 }).withResponse()];
+    await vi.advanceTimersByTimeAsync(500);
+    vi.setSystemTime(NOW_MS - 3_600_000);
+    await vi.advanceTimersByTimeAsync(1_500);
+    expect([await first, (await second).waitedMs]).toMatchObject([{ petId: 42 }, 1_000]);
+    expect(answeredAfterMs).toEqual([1_000, 1_000]);
+    expect(log.filter((line) => line.startsWith('settled'))).toEqual(['settled succeeded 1000', 'settled succeeded 2000']);
+  });
+
   test('numbered, with the pet, the attempt and the error', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     const settled = vi.fn();
@@ -143,6 +157,22 @@ describe('retries', () => {
     await update;
     expect(log).toContain('retry in 20000 ServerError');
     expect(log.at(-1)).toBe('settled succeeded 20000');
+  });
+});
+
+describe('a 429', () => {
+  test('holds a call that a listener makes as it is told of the answer', async () => {
+    const { client, seen } = scriptedClient([() => json(200, []), () => failure(429, { 'retry-after': '60' }), () => json(200, [])], {
+      maxRetries: 0,
+    });
+    await client.listInventory();
+    const calls: Promise<unknown>[] = [];
+    client.on('response', ({ status }) => status === 429 && calls.push(client.listInventory()));
+    await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(seen).toHaveLength(2);
+    await vi.advanceTimersByTimeAsync(2_000);
+    expect([seen.length, await Promise.all(calls)]).toEqual([3, [[]]]);
   });
 });
 
@@ -257,6 +287,15 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['settled not-sent 0'], before]);
   });
 
+  test('by a listener of its request, which does not leave and costs no quota', async () => {
+    const { client, seen, log } = scriptedClient([() => item(42)]);
+    const controller = new AbortController();
+    const before = client.quota.minute.remaining;
+    client.on('request', () => controller.abort(reason));
+    expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }, { signal: controller.signal }))).toBe(reason);
+    expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['request 1 PATCH /inventory/42', 'settled not-sent 0'], before]);
+  });
+
   test('in flight', async () => {
     const { client, seen, log } = scriptedClient([hang]);
     const controller = new AbortController();
@@ -310,6 +349,15 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     const call = client.updateInventory(1, { quantity: 1 }, { signal: controller.signal });
     expect(await abortAfter(1_000, controller, call)).toEqual(AT_ONCE);
     expect([sandbox.requests.length, log.at(-1)]).toEqual([1, 'settled not-sent 1000']);
+  });
+
+  test('by a listener that is told how long the line waits', async () => {
+    const { client, log } = scriptedClient([() => failure(429, { 'retry-after': '60' })], { maxRetries: 0 });
+    await rejectionOf(client.listInventory());
+    const controller = new AbortController();
+    client.on('line', () => controller.abort(reason));
+    expect(await rejectionOf(client.listInventory({ signal: controller.signal }))).toBe(reason);
+    expect([log.at(-1), vi.getTimerCount()]).toEqual(['settled not-sent 0', 0]);
   });
 
   test('waiting for an earlier update of its pet', async () => {

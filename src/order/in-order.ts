@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import { type Deferred, defer } from '../clock/deferred.ts';
+import { monotonicMs } from '../clock/monotonic.ts';
 
 /** Sends the updates of one pet one after the other, in the order in which they were called; other calls pass. */
 export class InOrder {
@@ -32,10 +33,10 @@ export class InOrder {
   }
 
   async #untilTurn(pet: string, turn: Turn): Promise<void> {
-    const startedAtMs = Date.now();
+    const startedAtMs = monotonicMs();
     turn.call.tell('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
     await turn.comes(() => this.#skipGone(pet));
-    turn.call.waitedMs += Date.now() - startedAtMs;
+    turn.call.waitedMs += monotonicMs() - startedAtMs;
   }
 
   /** Whoever leaves first, by abort or at the end, lets nobody overtake: the turn goes to the first that is left. */
@@ -49,7 +50,14 @@ export class InOrder {
     else this.#lines.delete(pet);
   }
 
-  /** An update whose request ended under it never leaves by itself. */
+  /** Takes an update out of its line that never leaves by itself, because its request ended under it. */
+  drop(call: Call): void {
+    const pet = String(call.petId);
+    const turn = this.#lines.get(pet)?.find((each) => each.call === call);
+    if (turn) this.#leave(pet, turn);
+  }
+
+  /** Whoever waits looks for itself, since no other call may come. */
   #skipGone(pet: string): void {
     for (let first = this.#lines.get(pet)?.[0]; first?.call.isGone; first = this.#lines.get(pet)?.[0]) this.#leave(pet, first);
   }

@@ -1,5 +1,6 @@
 import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import type { PetStoreClient } from '../client.ts';
+import { unharmed } from '../thrown.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
 
 /**
@@ -63,7 +64,7 @@ export function traceClient(
   ];
   return () => {
     for (const stop of stops) stop();
-    for (const call of calls.values()) call.leave();
+    for (const call of calls.values()) unharmed(() => call.leave());
     calls.clear();
   };
 }

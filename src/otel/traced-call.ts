@@ -11,6 +11,7 @@ import {
 } from '@opentelemetry/api';
 import { isPetStoreError } from '../errors.ts';
 import type { CallEvent, ClientEvents, WaitReason } from '../events.ts';
+import { isError, textOf } from '../thrown.ts';
 
 /** What the calls of one client are traced and measured with. */
 export interface Scope {
@@ -104,5 +105,5 @@ export class TracedCall {
 /** Few in number, so that they can be counted by. */
 function typeOf(error: unknown): string {
   if (isPetStoreError(error)) return error.kind;
-  return error instanceof Error ? error.name : '_OTHER';
+  return (isError(error) ? textOf(error, 'name') : undefined) ?? '_OTHER';
 }

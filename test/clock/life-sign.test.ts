@@ -12,6 +12,19 @@ test('LifeSign is not gone as long as its timer runs', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
+test('LifeSign does the first errand within moments, by its own timer, and none after it was stopped', () => {
+  const done: string[] = [];
+  const [sign, stopped] = [new LifeSign(), new LifeSign()];
+  sign.send(() => done.push('first'));
+  sign.send(() => done.push('second'));
+  stopped.send(() => done.push('too late'));
+  stopped.stop();
+  expect(done).toEqual([]);
+  vi.advanceTimersByTime(25);
+  sign.stop();
+  expect(done).toEqual(['first']);
+});
+
 test('LifeSign is gone five seconds after its timer ended without a word', () => {
   const sign = new LifeSign();
   vi.clearAllTimers();

@@ -5,7 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import packageJson from '../../package.json' with { type: 'json' };
 import { failure, item, json, networkError } from '../support/answers.ts';
 import { KEY, scriptedClient } from '../support/client.ts';
-import { rejectionOf } from '../support/outcome.ts';
+import { rejectionOf, thrower } from '../support/outcome.ts';
 import { type Answering, hang } from '../support/scripted-fetch.ts';
 import { NOW_MS } from '../support/time.ts';
 import { Collector, keepContext } from './collector.ts';
@@ -278,6 +278,21 @@ describe('traceClient', () => {
     await vi.runAllTimersAsync();
     expect(await items).toEqual([]);
     expect(thrown).toHaveBeenCalledTimes(4);
+  });
+
+  test('lets go of every call where a span throws as it is stopped', async () => {
+    const { client } = scriptedClient([hang]);
+    const end = vi.fn(thrower);
+    const tracer = new Collector().tracerProvider.getTracer('ending');
+    const broken = Object.assign(tracer, { startSpan: () => Object.assign(trace.getTracer('none').startSpan('broken'), { end }) });
+    const stop = traceClient(client, { tracerProvider: { getTracer: () => broken } });
+    const calls = [rejectionOf(client.listInventory()), rejectionOf(client.listInventory())];
+    await vi.advanceTimersByTimeAsync(0);
+    stop();
+    stop();
+    client.close();
+    await Promise.all(calls);
+    expect(end).toHaveBeenCalledTimes(2);
   });
 
   test('never shows the key, also where the service echoes it', async () => {

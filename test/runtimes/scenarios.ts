@@ -24,6 +24,7 @@ export const SCENARIOS = {
   large: { options: { ...BUSINESS, pets: 20_000 } },
   broken: { options: { ...BUSINESS, faults: [{ at: 1, status: 500 }] } },
   reset: { options: { ...BUSINESS, faults: [{ at: 1, fail: 'reset' }] } },
+  lost: { options: { ...BUSINESS, faults: [{ fail: 'reset' }] } },
   cut: { options: { ...BUSINESS, faults: [{ fail: 'cut' }] } },
   stalled: { options: { ...BUSINESS, faults: [{ fail: 'stall' }] } },
   'stalled-body': { options: { ...BUSINESS, faults: [{ fail: 'stall-body' }] } },

@@ -55,6 +55,16 @@ export const tests: Record<string, Test> = {
     const failure = await failureOf(clientOf(place, 'cut', { maxRetries: 0 }).listInventory());
     ok(isPetStoreError(failure) && failure.kind === 'connection', String(failure));
   },
+  'takes connections and bodies that break for an outage': async (place) => {
+    const gates = (['lost', 'cut'] as const).map(async (scenario) => {
+      const client = clientOf(place, scenario, { maxRetries: 2 });
+      const told: string[] = [];
+      client.on('gate', ({ state }) => told.push(state));
+      await failureOf(client.listInventory());
+      return told;
+    });
+    equal(await Promise.all(gates), [['closed'], ['closed']]);
+  },
   'ends an attempt whose answer or body does not come': async (place) => {
     for (const scenario of ['stalled', 'stalled-body'] as const) {
       const failure = await failureOf(clientOf(place, scenario, { maxRetries: 0, attemptTimeoutMs: 300 }).listInventory());

@@ -40,6 +40,7 @@ const SHARED: Partial<Record<ScenarioName, (visit: Visit) => Promise<unknown>>> 
     return Promise.all([1, 2, 3, 4].map((petId) => client.updateInventory(petId, { quantity: 1 })));
   },
   refusing: (visit) => sharedClient(visit, 'refusing', {}).listInventory(),
+  stalled: (visit) => sharedClient(visit, 'stalled', {}).listInventory(),
   abandoned: (visit) => sharedClient(visit, 'abandoned', { concurrency: 1 }).listInventory(),
   'abandoned-in-order': (visit) => sharedClient(visit, 'abandoned-in-order', {}).updateInventory(1, { quantity: 1 }),
 };
@@ -54,6 +55,7 @@ async function answer(request: Request): Promise<unknown> {
   const { pathname, searchParams } = new URL(request.url);
   const visit = { origin: searchParams.get('origin') ?? '', runtime: searchParams.get('runtime') ?? '' };
   if (pathname === '/suite') return runSuite({ ...visit, isBrowser: false });
+  if (searchParams.has('closes')) return clients.get(pathname.slice(1))?.close();
   const share = Object.entries(SHARED).find(([name]) => `/${name}` === pathname)?.[1];
   const work = share?.(visit);
   if (!searchParams.has('leaves')) await work;

@@ -23,6 +23,7 @@ export async function runInWorkerd(origin: string): Promise<Result[]> {
   });
   for (const [age, date] of Object.entries(COMPATIBILITY_DATES)) {
     for (const test of SHARED_TESTS) results.push(await inWorker(date, (worker) => runShared(worker, { test, age, origin })));
+    results.push(await inWorker(date, (worker) => runClosing(worker, { age, origin })));
     results.push(await runExample(date, { age, origin }));
   }
   return results;
@@ -52,6 +53,17 @@ function runShared(worker: Miniflare, { test, age, origin }: { test: SharedTest;
     await sleep(100);
     const failure = (await failureOf(ask(worker, path))) ?? (await first);
     if (failure !== undefined) throw failure;
+  });
+}
+
+/** Its fetch belongs to the request that made it, and may be ended by nobody else. */
+function runClosing(worker: Miniflare, { age, origin }: { age: string; origin: string }): Promise<Result> {
+  return runTest(`ends when another request closes the client (${age} compatibility date)`, async () => {
+    const path = `stalled?origin=${origin}&runtime=workerd-${age}`;
+    const first = failureOf(ask(worker, path));
+    await sleep(100);
+    await ask(worker, `${path}&closes`);
+    equal(String(await first), 'Error: the worker answered 500: AbortError: The client was closed');
   });
 }
 

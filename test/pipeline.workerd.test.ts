@@ -1,0 +1,144 @@
+import type { PetStoreClient } from 'petstore-inventory';
+import { traceClient } from 'petstore-inventory/otel';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { Collector } from './otel/collector.ts';
+import { item, json } from './support/answers.ts';
+import { scriptedClient } from './support/client.ts';
+import { deferred } from './support/deferred.ts';
+import { rejectionOf } from './support/outcome.ts';
+import { hang, hangDeaf } from './support/scripted-fetch.ts';
+import { holdTime } from './support/time.ts';
+
+holdTime();
+
+describe('A call that another request ends (workerd) does so by its own timer, since only its own request may touch what it has,', () => {
+  beforeEach(() => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  test.each<[string, (client: PetStoreClient, controller: AbortController) => void]>([
+    ['by the signal', (_client, controller) => controller.abort(new DOMException('enough', 'AbortError'))],
+    ['by closing the client', (client) => client.close()],
+  ])('%s', async (_how, end) => {
+    const { client, seen } = scriptedClient([hang]);
+    const controller = new AbortController();
+    const rejection = rejectionOf(client.listInventory({ signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(0);
+    end(client, controller);
+    expect(seen[0]?.signal.aborted).toBe(false);
+    await vi.advanceTimersByTimeAsync(25);
+    expect([seen[0]?.signal.aborted, await rejection]).toMatchObject([true, { name: 'AbortError' }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('but not one that begins later: it sends nothing', async () => {
+    const { client, seen } = scriptedClient([hang]);
+    client.close();
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AbortError' });
+    expect(await rejectionOf(client.listInventory({ signal: AbortSignal.abort() }))).toMatchObject({ name: 'AbortError' });
+    expect([seen.length, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+});
+
+// Where it says `vi.clearAllTimers`, the request is cancelled on whose behalf the calls before were made: no timer of it runs any more.
+describe('A call whose request ended under it (workerd)', () => {
+  beforeEach(() => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  test('settles once, with the next call that begins five seconds later', async () => {
+    const { client } = scriptedClient([hangDeaf, () => json(200, [])]);
+    const settled = vi.fn();
+    client.on('settled', settled);
+    void client.updateInventory(42, { quantity: 1 });
+    void client.updateInventory(42, { quantity: 2 });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(5_000);
+    await client.listInventory();
+    expect(settled.mock.calls.flat()).toMatchObject([{ callId: 3 }]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    await client.listInventory();
+    client.close();
+    const error = new DOMException('The request that made this call ended', 'AbortError');
+    expect(settled.mock.calls.flat()).toEqual([
+      expect.objectContaining({ callId: 3, outcome: 'succeeded' }),
+      { callId: 1, operation: 'updateInventory', petId: 42, attempt: 1, outcome: 'unknown', ms: 6_000, error },
+      { callId: 2, operation: 'updateInventory', petId: 42, attempt: 0, outcome: 'not-sent', ms: 6_000, error },
+      expect.objectContaining({ callId: 4, outcome: 'succeeded' }),
+    ]);
+  });
+
+  test('leaves its turn to the next update of its pet, which does not wait', async () => {
+    const { client, log } = scriptedClient([hangDeaf, () => item(42)]);
+    void client.updateInventory(42, { quantity: 1 });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(6_000);
+    await client.updateInventory(42, { quantity: 2 });
+    expect(log.filter((line) => line.startsWith('wait'))).toEqual([]);
+  });
+
+  test('gives its slot back all the same', async () => {
+    const { client } = scriptedClient([hangDeaf, () => json(200, [])], { concurrency: 1 });
+    void client.listInventory();
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(6_000);
+    const items = client.listInventory();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await items).toEqual([]);
+  });
+
+  test('ends its spans, so that nobody keeps them', async () => {
+    const { client } = scriptedClient([hangDeaf, () => json(200, [])]);
+    const collector = new Collector();
+    traceClient(client, collector);
+    void client.updateInventory(42, { quantity: 1 });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(6_000);
+    await client.listInventory();
+    expect(collector.spans.map(({ name }) => name)).toEqual(['PATCH', 'updateInventory', 'GET', 'listInventory']);
+  });
+
+  test('is left alone where its request only lasts long', async () => {
+    const { client, log } = scriptedClient([hangDeaf, () => json(200, [])]);
+    const lasting = rejectionOf(client.updateInventory(42, { quantity: 1 }, { attemptTimeoutMs: 20_000, maxRetries: 0 }));
+    await vi.advanceTimersByTimeAsync(10_000);
+    await client.listInventory();
+    expect(log.filter((line) => line.startsWith('settled'))).toEqual(['settled succeeded 0']);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(await lasting).toMatchObject({ name: 'TimeoutError' });
+    expect(log.filter((line) => line.startsWith('settled'))).toEqual(['settled succeeded 0', 'settled unknown 20000']);
+  });
+
+  test('settles when the client is closed, which touches nothing of the request that ended', async () => {
+    const { client, seen, log } = scriptedClient([hangDeaf]);
+    void client.updateInventory(42, { quantity: 1 });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(6_000);
+    client.close();
+    expect([log.at(-1), seen[0]?.signal.aborted]).toEqual(['settled unknown 6000', false]);
+  });
+
+  test('settles no second time where its request comes back to life', async () => {
+    const answer = deferred<Response>();
+    const { client, log } = scriptedClient([() => answer.promise, () => json(200, [])]);
+    const late = client.updateInventory(42, { quantity: 1 });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    await vi.advanceTimersByTimeAsync(6_000);
+    await client.listInventory();
+    answer.resolve(item(42));
+    expect(await late).toMatchObject({ petId: 42 });
+    expect(log.filter((line) => line.startsWith('settled'))).toEqual(['settled unknown 6000', 'settled succeeded 0']);
+  });
+});
