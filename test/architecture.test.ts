@@ -18,9 +18,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   version: [],
   json: ['contract'],
   errors: ['contract'],
-  events: ['contract', 'errors'],
+  events: ['contract', 'errors', 'thrown'],
   'quota-store': ['contract'],
-  options: ['contract', 'errors', 'events', 'quota-store'],
+  options: ['contract', 'errors', 'events', 'quota-store', 'thrown'],
   call: ['clock', 'contract', 'errors', 'events', 'options'],
   'log-lines': ['call', 'events', 'thrown'],
   order: ['call', 'clock'],
@@ -35,9 +35,9 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   index: ['client', 'contract', 'errors', 'events', 'inventory-stream', 'options', 'pipeline', 'quota', 'quota-store', 'sync'],
   // The fake must not share the client's mistakes.
   sandbox: ['contract'],
-  node: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store', 'sandbox', 'sync'],
+  node: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store', 'sandbox', 'sync', 'thrown'],
   redis: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store'],
-  otel: ['client', 'errors', 'events', 'version'],
+  otel: ['client', 'errors', 'events', 'thrown', 'version'],
   cli: ['client', 'contract', 'errors', 'events', 'index', 'node', 'quota-store', 'sandbox', 'sync'],
 };
 

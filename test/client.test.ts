@@ -1,28 +1,37 @@
-import { PetStoreClient } from 'petstore-inventory';
+import { type Logger, PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { failure, item, json } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
-import { rejectionOf } from './support/outcome.ts';
+import { rejectionOf, thrower } from './support/outcome.ts';
 import { hang, scriptedFetch } from './support/scripted-fetch.ts';
 import { holdTime, NOW_MS } from './support/time.ts';
+import { nextTurn, watchUnhandled } from './support/unhandled.ts';
 
 holdTime();
 
-const unhandled = vi.fn();
+const unhandled = watchUnhandled();
 
-beforeEach(() => {
-  unhandled.mockClear();
-  process.on('unhandledRejection', unhandled);
-});
+/** A promise of a library, which tells of a rejection that nobody hears as Node does. */
+function foreignRejection(): object {
+  const rejection = Promise.reject(new Error('made up'));
+  const then: typeof rejection.then = (onValue, onReason) => rejection.then(onValue, onReason);
+  return Object.defineProperty({}, 'then', { value: then });
+}
 
-afterEach(() => {
-  process.off('unhandledRejection', unhandled);
-});
+function loggerOf(write: () => unknown): Logger {
+  return { debug: write, info: write, warn: write, error: write };
+}
 
-/** Node tells of unhandled rejections after the microtasks of a turn. */
-function nextTurn(): Promise<void> {
-  return new Promise((resolve) => setImmediate(resolve));
+/** A logger whose methods are looked up well when the client is made, and throw when they are looked up again. */
+function oneTimeLogger(): Logger {
+  const looked = new Set<string | symbol>();
+  return new Proxy(
+    loggerOf(() => {}),
+    {
+      get: (target, name) => (looked.has(name) ? thrower() : looked.add(name) && Reflect.get(target, name)),
+    },
+  );
 }
 
 describe('a call', () => {
@@ -125,6 +134,18 @@ describe('a listener', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
+  test('that fails later harms no call and no process, whatever make of promise it gives', async () => {
+    const { client } = scriptedClient([() => json(200, [])]);
+    client.on('request', async () => {
+      throw new Error('a listener failed');
+    });
+    client.on('request', () => foreignRejection());
+    client.on('request', () => Object.defineProperty({}, 'then', { get: thrower }));
+    expect(await client.listInventory()).toEqual([]);
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
   test('hears nothing more once it has unsubscribed', async () => {
     const { client } = scriptedClient([() => json(200, [])]);
     const listener = vi.fn();
@@ -184,14 +205,26 @@ describe('a logger', () => {
     expect(lines).toContain('petstore-inventory: list the inventory finds the unknown status x *** faked line (call 1)');
   });
 
-  test('that throws harms no call', async () => {
-    const throwing = () => {
-      throw new Error('the logger failed');
-    };
-    const { client } = scriptedClient([() => json(200, [])], {
-      logger: { debug: throwing, info: throwing, warn: throwing, error: throwing },
-    });
-    expect(await client.listInventory()).toEqual([]);
+  test.each<[string, Logger]>([
+    ['throws', loggerOf(thrower)],
+    ['rejects later', loggerOf(async () => thrower())],
+    ['gives a promise of another make that rejects', loggerOf(foreignRejection)],
+    ['has methods that can be had once', oneTimeLogger()],
+  ])('that %s harms no call and no process', async (_what, logger) => {
+    const { client } = scriptedClient([() => failure(429), () => json(200, [])], { logger });
+    const items = client.listInventory();
+    await vi.runAllTimersAsync();
+    expect(await items).toEqual([]);
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('that rejects later harms no process with what is no event of a call either', async () => {
+    const baseUrl = freshAddress();
+    new PetStoreClient({ apiKey: KEY, baseUrl, plan: 'pro' });
+    new PetStoreClient({ apiKey: KEY, baseUrl, plan: 'free', logger: loggerOf(async () => thrower()) });
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   test('is warned where a second client has other settings for the same key and address', () => {

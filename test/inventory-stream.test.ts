@@ -1,6 +1,6 @@
 import type { InventoryStream } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
-import { json } from './support/answers.ts';
+import { chunked, json } from './support/answers.ts';
 import { scriptedClient } from './support/client.ts';
 import { drain } from './support/drain.ts';
 import { thrownBy } from './support/outcome.ts';
@@ -109,15 +109,16 @@ describe('InventoryStream', () => {
     expect(seen).toHaveLength(0);
   });
 
-  test('gives its slot back when it is left, so that the next call goes', async () => {
-    const { client } = scriptedClient([endless().answer, () => json(200, [])], { concurrency: 1 });
+  test('gives its slot back when it is left before its first item came, so that the next call goes', async () => {
+    const { client, seen } = scriptedClient([() => new Response(chunked(['['], 'stall')), () => json(200, [])], { concurrency: 1 });
     const items = client.streamInventory()[Symbol.asyncIterator]();
-    await items.next();
+    const first = items.next();
     const list = client.listInventory();
-    await vi.advanceTimersByTimeAsync(1_000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(seen).toHaveLength(1);
     await items.return?.();
-    await vi.runAllTimersAsync();
-    expect(await list).toEqual([]);
+    await vi.advanceTimersByTimeAsync(100);
+    expect([await first, await list]).toEqual([{ done: true, value: undefined }, []]);
   });
 
   test('iterates over itself with for await, to its end', async () => {

@@ -1,4 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
+import { fieldOf } from '../thrown.ts';
 
 const SHOWN_VALUE = 80;
 
@@ -66,7 +67,7 @@ export function wordOption<Word extends string>(option: string, value: unknown, 
 
 /** Tells whether an object has functions of all these names. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
-  return typeof value === 'object' && value !== null && names.every((name) => typeof Reflect.get(value, name) === 'function');
+  return typeof value === 'object' && value !== null && names.every((name) => typeof fieldOf(value, name) === 'function');
 }
 
 /** Gives the value of an option that is a signal; of another realm or a polyfill, fetch would refuse it. */

@@ -23,8 +23,19 @@ export async function readDoors(): Promise<string[]> {
   return Object.keys(exports).filter((door) => !door.endsWith('.json'));
 }
 
+interface Bundling {
+  /** What an application takes from the door. */
+  taken?: string;
+  /** Whether its dependencies are in the bundle. */
+  packages?: 'bundle' | 'external';
+}
+
 /** Bundles what an application takes from a door, from its source: for a browser, or for Node where `node:` is needed. */
-export async function bundleDoor(door: string, platform: 'browser' | 'node', taken = '*'): Promise<Door> {
+export async function bundleDoor(
+  door: string,
+  platform: 'browser' | 'node',
+  { taken = '*', packages = 'bundle' }: Bundling = {},
+): Promise<Door> {
   const source = door === '.' ? './src/index.ts' : `./src/${door.slice(2)}/index.ts`;
   const { outputFiles, metafile } = await build({
     stdin: { contents: `export ${taken} from '${source}';`, resolveDir: ROOT, sourcefile: 'application.js' },
@@ -36,6 +47,7 @@ export async function bundleDoor(door: string, platform: 'browser' | 'node', tak
     format: 'esm',
     platform,
     target: 'es2023',
+    packages,
     external: ['ioredis', 'redis', '@opentelemetry/api'],
     metafile: true,
     write: false,

@@ -1,5 +1,5 @@
 import { PetStoreClient } from 'petstore-inventory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { chunked, json, text } from '../support/answers.ts';
 import { freshAddress, KEY, scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -108,7 +108,7 @@ describe('listInventory', () => {
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason: 'invalid-utf8' });
   });
 
-  test('reads a list of some megabytes while it comes, in chunks of any size', async () => {
+  test('reads a list of some megabytes whose chunks are cut within its items', async () => {
     const whole = new TextEncoder().encode(longList(60_000));
     const pieces = Array.from({ length: Math.ceil(whole.byteLength / 65_537) }, (_none, index) =>
       whole.slice(index * 65_537, (index + 1) * 65_537),
@@ -126,13 +126,16 @@ describe('listInventory', () => {
   });
 
   test.each([30, 2_000_000])('stops reading a list beyond `maxResponseBytes` of %i', async (maxResponseBytes) => {
-    const { client, seen } = scriptedClient([() => text(200, longList(60_000))], { maxResponseBytes });
+    const chunk = new TextEncoder().encode(' '.repeat(1_000));
+    const pull = vi.fn((controller: ReadableStreamDefaultController<Uint8Array>) => controller.enqueue(chunk));
+    const body = () => new ReadableStream({ pull }, { highWaterMark: 0 });
+    const { client, seen } = scriptedClient([() => new Response(body())], { maxResponseBytes });
     expect(await rejectionOf(client.listInventory())).toMatchObject({
       name: 'InvalidResponseError',
       reason: 'too-large',
       message: expect.stringContaining(`is longer than the \`maxResponseBytes\` of ${maxResponseBytes}`),
     });
-    expect(seen).toHaveLength(1);
+    expect([seen.length, pull.mock.calls.length]).toEqual([1, Math.floor(maxResponseBytes / chunk.byteLength) + 1]);
   });
 
   test('accepts a list of exactly `maxResponseBytes`', async () => {
