@@ -19,7 +19,6 @@ const library = defineConfig({
   dts: { banner: '/// <reference lib="esnext.disposable" />' },
   // The command line is built beside it, at the same time.
   clean: ['!**/cli.*'],
-  sourcemap: true,
   noExternal: bundled,
   // tsup strips `node:` by default, and `node:sqlite` exists under no other name.
   removeNodeProtocol: false,
@@ -35,6 +34,8 @@ const commandLine = defineConfig({
   clean: false,
   noExternal: bundled,
   removeNodeProtocol: false,
+  // Half the size; names and short lines are kept, so that stack traces read.
+  esbuildOptions: (options) => Object.assign(options, { minifyWhitespace: true, minifySyntax: true, lineLimit: 120 }),
   // cli-progress is CommonJS and asks for Node's modules by `require`.
   banner: {
     js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
