@@ -38,7 +38,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   node: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store', 'sandbox', 'sync', 'thrown'],
   redis: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store'],
   otel: ['client', 'errors', 'events', 'thrown', 'version'],
-  cli: ['client', 'contract', 'errors', 'events', 'index', 'node', 'quota-store', 'sandbox', 'sync'],
+  cli: ['client', 'contract', 'errors', 'events', 'index', 'node', 'quota-store', 'sandbox', 'sync', 'version'],
 };
 
 /** Files that may be longer, each with its reason. */
@@ -70,9 +70,9 @@ describe('the source', () => {
     expect(importsWhere(forbidden)).toEqual([]);
   });
 
-  test('imports files that are there, and reaches out of src/ for the version alone', () => {
+  test('imports files that are there, and none outside src/', () => {
     expect(importsWhere((_from, to) => to.endsWith('.ts') && !isOfSource(to))).toEqual([]);
-    expect(importsWhere((_from, to) => to.startsWith('.') && to !== '../package.json')).toEqual([]);
+    expect(importsWhere((_from, to) => to.startsWith('.'))).toEqual([]);
   });
 
   test('has no import cycles, types included', () => {

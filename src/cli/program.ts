@@ -1,5 +1,5 @@
 import { Command } from 'commander';
-import packageJson from '../../package.json' with { type: 'json' };
+import { VERSION } from '../version.ts';
 import { type ListOptions, list } from './commands/list.ts';
 import { quota } from './commands/quota.ts';
 import { type SandboxCommandOptions, sandbox } from './commands/sandbox.ts';
@@ -17,7 +17,7 @@ Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 
 export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void): Command {
   const program = new Command('petstore')
     .description('The pet store inventory from the command line; --sandbox tries any command without a key')
-    .version(packageJson.version)
+    .version(VERSION)
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),

@@ -1,6 +1,7 @@
 import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import type { PetStoreClient } from '../client.ts';
 import { unharmed } from '../thrown.ts';
+import { VERSION } from '../version.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
 
 /**
@@ -28,7 +29,7 @@ export interface TraceOptions {
 }
 
 /** Name and version: what tells these spans from those of others. */
-const LIBRARY = ['petstore-inventory', '1.0.0-rc.1'] as const;
+const LIBRARY = ['petstore-inventory', VERSION] as const;
 /** Seconds, as the conventions for HTTP advise them, and longer ones for waits. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
