@@ -67,7 +67,7 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .option('--db <path>', 'a file that keeps the stock (SQLite)')
     .option('--pets <number>', 'made-up pets in a new stock', '12')
     .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
-    .option('--json', 'write address and keys as JSON')
+    .option('--json', 'write addresses and keys as JSON')
     .option('-v, --verbose', 'show everything that is known of an error')
     .action(async (options: SandboxCommandOptions) => exit(await sandbox(options, terminal)));
 }

@@ -307,11 +307,25 @@ describe('petstore sandbox', () => {
     expect(await running).toBe(0);
   });
 
+  test('tells the addresses of staging and of the page as JSON too', async () => {
+    const terminal = new FakeTerminal();
+    const running = runCli(['sandbox', '--port', '0', '--json'], terminal);
+    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    const { url, stagingUrl, pageUrl, keys } = JSON.parse(terminal.out);
+    expect({ stagingUrl, pageUrl }).toEqual({ stagingUrl: url.replace('/v1', '/staging/v1'), pageUrl: url.replace('v1', '') });
+    expect((await fetch(`${stagingUrl}/inventory`, { headers: { authorization: `Bearer ${keys.pro}` } })).status).toBe(200);
+    expect((await fetch(pageUrl)).headers.get('content-type')).toContain('text/html');
+    terminal.interrupt();
+    await running;
+  });
+
   test('prints variables', async () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0'], terminal);
     await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
-    expect(terminal.out).toMatch(/^PETSTORE_BASE_URL=http:\/\/127.0.0.1:\d+\/v1\nPETSTORE_API_KEY=\S+\n$/);
+    expect(terminal.out).toMatch(
+      /^PETSTORE_BASE_URL=(http:\/\/127.0.0.1:\d+)\/v1\nPETSTORE_STAGING_BASE_URL=\1\/staging\/v1\nPETSTORE_API_KEY=\S+\n$/,
+    );
     terminal.interrupt();
     await running;
   });

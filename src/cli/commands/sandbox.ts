@@ -14,7 +14,7 @@ export interface SandboxCommandOptions {
   limits?: string;
 }
 
-/** Serves a sandbox until it is interrupted. Its address and keys come on stdout as variables, ready for `eval` or an .env file. */
+/** Serves a sandbox until it is interrupted. Its addresses and a key come on stdout as variables, ready for `eval` or an .env file. */
 export async function sandbox(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = options.limits === undefined ? undefined : parseLimits(options.limits);
   const { serveSandbox } = await import('../../node/serve.ts');
@@ -24,13 +24,14 @@ export async function sandbox(options: SandboxCommandOptions, terminal: Terminal
     ...(options.db !== undefined && { db: options.db }),
     ...(limits && { plans: { free: limits, pro: limits, business: limits } }),
   });
+  const { url, stagingUrl, pageUrl, keys } = served;
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     await writeText(
       terminal.stdout,
-      options.json ? `${jsonText({ url: served.url, keys: served.keys })}\n` : variables(served.url, served.keys.pro),
+      options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : variables({ url, stagingUrl, key: keys.pro }),
     );
-    tell(terminal, `The sandbox is at ${served.pageUrl}; Ctrl-C ends it`);
+    tell(terminal, `The sandbox is at ${pageUrl}; Ctrl-C ends it`);
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
   } finally {
     stopListening();
@@ -39,8 +40,8 @@ export async function sandbox(options: SandboxCommandOptions, terminal: Terminal
   return EXIT.done;
 }
 
-function variables(url: string, key: string): string {
-  return `PETSTORE_BASE_URL=${url}\nPETSTORE_API_KEY=${key}\n`;
+function variables({ url, stagingUrl, key }: { url: string; stagingUrl: string; key: string }): string {
+  return `PETSTORE_BASE_URL=${url}\nPETSTORE_STAGING_BASE_URL=${stagingUrl}\nPETSTORE_API_KEY=${key}\n`;
 }
 
 function wholeNumber(option: string, text: string): number {
