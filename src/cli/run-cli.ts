@@ -2,7 +2,7 @@ import { CommanderError } from 'commander';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { errorDetails, explainError } from './explain-error.ts';
 import { createProgram } from './program.ts';
-import { type Terminal, tell } from './terminal.ts';
+import { ReaderGoneError, type Terminal, tell } from './terminal.ts';
 
 /**
  * Runs one command and gives its exit code; it never throws and never ends the process by itself.
@@ -25,8 +25,7 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
 function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number {
   // Commander has told what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
-  // `petstore list | head`: the reader has what it wants.
-  if (systemCode(error) === 'EPIPE') return EXIT.done;
+  if (error instanceof ReaderGoneError) return EXIT.done;
   if (error instanceof DOMException && error.name === 'AbortError') {
     tell(terminal, 'petstore: interrupted');
     return EXIT.interrupted;
@@ -34,10 +33,6 @@ function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number
   tell(terminal, `petstore: ${explainError(error)}${isVerbose ? '' : hint(error)}`);
   if (isVerbose) tell(terminal, errorDetails(error));
   return exitCodeOf(error);
-}
-
-function systemCode(error: unknown): unknown {
-  return error instanceof Error ? Reflect.get(error, 'code') : undefined;
 }
 
 /** A failure that its message may not explain in full. */

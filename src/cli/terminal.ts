@@ -15,11 +15,33 @@ export interface Terminal {
   now(): number;
 }
 
-/** Writes, and resolves when the stream can take more. @throws the stream's error, such as EPIPE and ENOSPC */
+/** The reader of our output has gone, as in `petstore list | head`: it has what it wants. */
+export class ReaderGoneError extends Error {
+  override readonly name = 'ReaderGoneError';
+}
+
+/** What a write to a pipe without a reader fails with; EOF is Windows' name for it. */
+const READER_GONE_CODES: readonly unknown[] = ['EPIPE', 'EOF'];
+
+/** Writes, and resolves when the stream can take more. @throws ReaderGoneError, or the stream's own error, such as ENOSPC */
 export function writeText(stream: TextStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(error) : resolve()));
+    stream.write(text, (error) => (error ? reject(asReaderGone(error)) : resolve()));
   });
+}
+
+/** Writes what a job came to: without a reader too, the job has done what it did. @throws the stream's error, such as ENOSPC */
+export async function writeResult(stream: TextStream, text: string): Promise<void> {
+  try {
+    await writeText(stream, text);
+  } catch (error) {
+    if (!(error instanceof ReaderGoneError)) throw error;
+  }
+}
+
+function asReaderGone(error: Error): Error {
+  const isGone = 'code' in error && READER_GONE_CODES.includes(error.code);
+  return isGone ? new ReaderGoneError(error.message, { cause: error }) : error;
 }
 
 /** Writes one line for the human; where that is impossible there is nobody to tell. */

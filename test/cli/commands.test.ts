@@ -27,6 +27,8 @@ beforeEach(() => {
 });
 
 afterEach(() => {
+  vi.useRealTimers();
+  vi.unstubAllGlobals();
   vi.unstubAllEnvs();
   served.sandbox.faults.clear();
 });
@@ -96,8 +98,8 @@ describe('petstore list', () => {
     expect(err).toBe('3 pets\n');
   });
 
-  test('ends quietly when its reader has gone', async () => {
-    expect(await run(['list'], new FakeTerminal({ stdoutError: 'EPIPE' }))).toMatchObject({ code: 0, err: '' });
+  test.each(['EPIPE', 'EOF'])('ends quietly when its reader has gone (%s)', async (stdoutError) => {
+    expect(await run(['list'], new FakeTerminal({ stdoutError }))).toMatchObject({ code: 0, err: '' });
   });
 
   test('tells of a full disk', async () => {
@@ -191,6 +193,17 @@ describe('a failure', () => {
   ])('of an address that answers a page with %i names it once, and its variable', async (status, line) => {
     served.sandbox.faults.add({ status, body: '<html>', times: 1 });
     expect((await run(['list'])).err).toContain(`Cannot read the inventory: ${line.replace('URL', served.url)} (`);
+  });
+
+  test('of a connection that the other side closed while it was written to is a failure', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
+    const cause = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
+    vi.stubGlobal('fetch', async () => {
+      throw new TypeError('fetch failed', { cause });
+    });
+    const running = run(['set', '1', '5']);
+    await vi.advanceTimersByTimeAsync(300_000);
+    expect(await running).toMatchObject({ code: 1, out: '', err: expect.stringContaining('Cannot update pet 1') });
   });
 
   test('that passes is told once for a call', async () => {
@@ -328,6 +341,16 @@ describe('petstore sandbox', () => {
     );
     terminal.interrupt();
     await running;
+  });
+
+  test('goes on serving when the reader of its variables has gone', async () => {
+    const terminal = new FakeTerminal({ stdoutError: 'EPIPE' });
+    const running = runCli(['sandbox', '--port', '0'], terminal);
+    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    const [pageUrl = ''] = /http\S+(?=;)/.exec(terminal.err) ?? [];
+    expect((await fetch(pageUrl)).status).toBe(200);
+    terminal.interrupt();
+    expect(await running).toBe(0);
   });
 
   test.each([

@@ -230,6 +230,25 @@ describe('--journal', () => {
   });
 });
 
+describe('a stdout that cannot be written to', () => {
+  test.each([
+    ['EPIPE', 4, ''],
+    ['ENOSPC', 1, 'petstore: ENOSPC: write (--verbose shows more)\n'],
+  ])('because of %s lets a job that is partly done end with %i', async (stdoutError, code, err) => {
+    expect(await sync('petId,quantity\n1,9\n99,1\n', [], new FakeTerminal({ stdoutError }))).toEqual({ code, out: '', err });
+    expect(served.sandbox.inventory.get(1)?.quantity).toBe(9);
+  });
+
+  test.each([
+    ['EPIPE', 3],
+    ['ENOSPC', 1],
+  ])('because of %s takes nothing from stderr', async (stdoutError, code) => {
+    vi.stubEnv('PETSTORE_API_KEY', 'wrong');
+    const result = await sync('petId,quantity\n1,9\n', [], new FakeTerminal({ stdoutError }));
+    expect(result).toMatchObject({ code, err: expect.stringContaining('check PETSTORE_API_KEY: 0 pets updated, 1 pet left') });
+  });
+});
+
 describe('a stop', () => {
   test('by a day whose used-up quota is known ends with 5, and says so', async () => {
     const resetAt = Math.ceil(Date.now() / 1000) + 3 * 3600;

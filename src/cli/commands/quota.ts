@@ -3,7 +3,7 @@ import { type Client, type CommonOptions, connect } from '../connect.ts';
 import { duration } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
-import { type Terminal, writeText } from '../terminal.ts';
+import { type Terminal, writeResult } from '../terminal.ts';
 
 /** Shows what is left of the key's quota; asking the service costs one request. */
 export async function quota(options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
@@ -11,7 +11,7 @@ export async function quota(options: CommonOptions, terminal: Terminal): Promise
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     await askOnce(client, signal);
-    await writeText(terminal.stdout, textOf(client.quota, options, terminal.now()));
+    await writeResult(terminal.stdout, textOf(client.quota, options, terminal.now()));
   } finally {
     stopListening();
     close();

@@ -2,7 +2,7 @@ import type { PlanLimits } from '../../contract/plans.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
-import { type Terminal, tell, writeText } from '../terminal.ts';
+import { type Terminal, tell, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface SandboxCommandOptions {
@@ -27,7 +27,7 @@ export async function sandbox(options: SandboxCommandOptions, terminal: Terminal
   const { url, stagingUrl, pageUrl, keys } = served;
   const { signal, stopListening } = interruptSignal(terminal);
   try {
-    await writeText(
+    await writeResult(
       terminal.stdout,
       options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : variables({ url, stagingUrl, key: keys.pro }),
     );

@@ -2,7 +2,7 @@ import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
-import { type Terminal, writeText } from '../terminal.ts';
+import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface SetArguments {
@@ -18,7 +18,7 @@ export async function set(wanted: SetArguments, options: CommonOptions, terminal
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
-    await writeText(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${item.quantity} (${item.status})\n`);
+    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${item.quantity} (${item.status})\n`);
   } finally {
     stopListening();
     close();

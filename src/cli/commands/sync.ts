@@ -10,7 +10,7 @@ import { writePlan } from '../plan-text.ts';
 import { showProgress } from '../progress-bar.ts';
 import { hearQuotaReturn } from '../quota-return.ts';
 import { explainEnd, reportJson, reportText } from '../report-text.ts';
-import { type Terminal, tell, writeText } from '../terminal.ts';
+import { type Terminal, tell, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface SyncCommandOptions extends CommonOptions {
@@ -61,8 +61,11 @@ async function realRun({ client, quotaReturn, signal, concurrency, path, options
   } finally {
     progress.end();
   }
-  await writeText(terminal.stdout, options.json ? reportJson(report) : reportText(report));
-  tellEnd(report, { client, quotaReturn, options, terminal });
+  try {
+    await writeResult(terminal.stdout, options.json ? reportJson(report) : reportText(report));
+  } finally {
+    tellEnd(report, { client, quotaReturn, options, terminal });
+  }
   return exitCodeOfReport(report);
 }
 
