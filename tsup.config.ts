@@ -1,7 +1,7 @@
 import { defineConfig } from 'tsup';
 
 /** What the sandbox and the command line bring with them, so that installing the SDK stays four packages. */
-const bundled = ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-parse', 'cli-progress'];
+const bundled = ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-parse'];
 
 const library = defineConfig({
   entry: {
@@ -36,10 +36,7 @@ const commandLine = defineConfig({
   removeNodeProtocol: false,
   // Half the size; names and short lines are kept, so that stack traces read.
   esbuildOptions: (options) => Object.assign(options, { minifyWhitespace: true, minifySyntax: true, lineLimit: 120 }),
-  // cli-progress is CommonJS and asks for Node's modules by `require`.
-  banner: {
-    js: "#!/usr/bin/env node\nimport { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
-  },
+  banner: { js: '#!/usr/bin/env node' },
 });
 
 export default [library, commandLine];

@@ -2,10 +2,12 @@ import { PetStoreClient } from '../client.ts';
 import type { Logger } from '../events.ts';
 import type { QuotaStore } from '../quota-store.ts';
 import { noteAddress } from './asked-address.ts';
-import { duration } from './duration.ts';
 import { openState } from './state.ts';
+import { StatusLine } from './status-line.ts';
+import { tell } from './tell.ts';
 import { tellRetries } from './tell-retries.ts';
-import { type Terminal, tell } from './terminal.ts';
+import { tellWaits } from './tell-waits.ts';
+import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The options that every command has. */
@@ -32,9 +34,6 @@ interface Words {
 const PLANS = ['free', 'pro', 'business', 'unlimited'] as const;
 const ENVIRONMENTS = ['production', 'staging'] as const;
 
-/** A wait shorter than this is not worth a line. */
-const TOLD_WAIT_MS = 2_000;
-
 /** A client and what ends with it. */
 export interface Connection {
   client: Client;
@@ -58,6 +57,7 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
   const close = () => {
     client.close();
     state?.close();
+    StatusLine.of(terminal).clear();
   };
   return { client, close };
 }
@@ -110,16 +110,4 @@ function loggerFor({ verbose }: CommonOptions, terminal: Terminal): Logger {
   if (from < 0) throw new UsageError(`Cannot use PETSTORE_LOG=${named}: it must be ${LEVELS.join(', ')} or off`);
   const log = (level: number) => (message: string) => (level >= from ? tell(terminal, message) : undefined);
   return { debug: log(0), info: log(1), warn: log(2), error: log(3) };
-}
-
-/** Says once for every closing of the gate that it is being waited for. A backoff is told as a retry. */
-function tellWaits(client: Client, terminal: Terminal): void {
-  if (terminal.stderr.isTTY) return;
-  let toldUntilMs = 0;
-  client.on('wait', ({ reason, ms }) => {
-    const untilMs = terminal.now() + ms;
-    if (reason === 'backoff' || ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
-    toldUntilMs = untilMs;
-    tell(terminal, `petstore: waiting ${duration(ms)} (${reason})`);
-  });
 }

@@ -2,7 +2,8 @@ import { CommanderError } from 'commander';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { errorDetails, explainError } from './explain-error.ts';
 import { createProgram } from './program.ts';
-import { ReaderGoneError, type Terminal, tell } from './terminal.ts';
+import { tell } from './tell.ts';
+import { ReaderGoneError, type Terminal } from './terminal.ts';
 
 /**
  * Runs one command and gives its exit code; it never throws and never ends the process by itself.

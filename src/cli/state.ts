@@ -1,7 +1,8 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { type FileQuotaStore, fileQuotaStore } from '../node/file-quota-store.ts';
-import { type Terminal, tell } from './terminal.ts';
+import { tell } from './tell.ts';
+import type { Terminal } from './terminal.ts';
 
 /** Opens what the runs of one user share: the quota of the key. Where that is impossible the command goes on alone, and says so. */
 export function openState(terminal: Terminal): FileQuotaStore | undefined {

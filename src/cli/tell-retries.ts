@@ -1,23 +1,20 @@
 import type { PetStoreClient } from '../client.ts';
 import { type AskedAddress, nameAddress } from './asked-address.ts';
-import { type Terminal, tell } from './terminal.ts';
+import { tell } from './tell.ts';
+import type { Terminal } from './terminal.ts';
 
 /** In an outage every call fails: one line in this time tells of it. */
 const QUIET_MS = 2_000;
-
-/** Begins a line anew, where a progress bar may stand in it. */
-const CLEAR_LINE = '\r\u001b[2K';
 
 /** Says that an attempt failed and is made again, once a call at most. Refusals for quota are waits, and told as such. */
 export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddress, terminal: Terminal): void {
   const told = new Set<number>();
   let quietUntilMs = 0;
-  const clear = terminal.stderr.isTTY && terminal.env.TERM !== 'dumb' ? CLEAR_LINE : '';
   client.on('retry', ({ callId, error }) => {
     const nowMs = terminal.now();
     if (error.kind === 'rate-limit' || told.has(callId) || nowMs < quietUntilMs) return;
     told.add(callId);
     quietUntilMs = nowMs + QUIET_MS;
-    tell(terminal, `${clear}petstore: ${error.message}; trying ${nameAddress(asked, error)} again`);
+    tell(terminal, `petstore: ${error.message}; trying ${nameAddress(asked, error)} again`);
   });
 }

@@ -43,8 +43,3 @@ function asReaderGone(error: Error): Error {
   const isGone = 'code' in error && READER_GONE_CODES.includes(error.code);
   return isGone ? new ReaderGoneError(error.message, { cause: error }) : error;
 }
-
-/** Writes one line for the human; where that is impossible there is nobody to tell. */
-export function tell({ stderr }: Terminal, line: string): void {
-  stderr.write(`${line}\n`, () => {});
-}

@@ -4,6 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { buildCli } from './support/build-cli.ts';
+import { runAtTerminal } from './support/run-at-terminal.ts';
 
 let cli: { folder: string; file: string };
 let served: ServedSandbox;
@@ -57,5 +58,35 @@ describe('petstore in a process whose stdout nobody reads', () => {
     const { code, err } = await runUnread(['sync', csv], { PETSTORE_API_KEY: 'wrong' });
     expect(code).toBe(3);
     expect(err).toContain('check PETSTORE_API_KEY: 0 pets updated, 1 pet left; run it again for the rest');
+  });
+});
+
+const CTRL_C = '\u0003';
+const CLEAR_LINE = '\r\u001b[2K';
+/** Sets a mode of a terminal, such as a hidden cursor or cut lines, and moves the cursor by what was saved. */
+const TERMINAL_STATE = /ESC(?:\[\?\d+[hl]|[78])/;
+
+describe.skipIf(process.platform !== 'linux')('petstore at a terminal', () => {
+  test('leaves it as it was when a second interrupt ends a sync', async () => {
+    served.sandbox.faults.add({ fail: 'stall', when: ({ method }) => method === 'PATCH' });
+    const csv = join(cli.folder, 'stalled.csv');
+    await writeFile(csv, 'petId,quantity\n1,777\n');
+    const typed = [
+      { after: '0/1, 1 request', keys: CTRL_C },
+      { after: 'interrupt again to end at once', keys: CTRL_C },
+    ];
+    const { code, screen } = await runAtTerminal([process.execPath, cli.file, 'sync', csv], { typed, env: environment() });
+    expect(code).toBe(130);
+    expect(screen.replaceAll('\u001b', 'ESC')).not.toMatch(TERMINAL_STATE);
+    expect(screen.endsWith(CLEAR_LINE)).toBe(true);
+  });
+
+  test('says until when a list waits, and leaves a clean line when it is interrupted', async () => {
+    served.sandbox.faults.add({ status: 429, headers: { 'retry-after': '60' } });
+    const typed = [{ after: ', as the service asked', keys: CTRL_C }];
+    const { code, screen } = await runAtTerminal([process.execPath, cli.file, 'list'], { typed, env: environment() });
+    expect(code).toBe(130);
+    expect(screen).toMatch(/waiting until \d\d:\d\d:\d\d, as the service asked/);
+    expect(screen.slice(screen.lastIndexOf(CLEAR_LINE))).toBe(`${CLEAR_LINE}petstore: interrupted\r\n`);
   });
 });

@@ -404,9 +404,10 @@ describe('bad input', () => {
 
 describe('progress', () => {
   test('is a bar on stderr where that is a terminal', async () => {
+    served.sandbox.faults.add({ delayMs: 250, when: ({ path }) => path === '/inventory/2' });
     const { err, out } = await sync('petId,quantity\n1,9\n2,9\n', [], new FakeTerminal({ isTTY: true, env: { NO_COLOR: '1' } }));
-    expect(err).toContain('reading the list: 0 pets');
-    expect(err).toContain('█');
+    expect(err).toContain('░░ reading the list: 0 pets');
+    expect(err).toMatch(/█{12}░{12} 1\/2, 3 requests, \d+ s left/);
     expect(out).toBe('2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n');
   });
 });

@@ -6,7 +6,8 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { tableHeader, tableRow } from '../table.ts';
-import { type Terminal, tell, writeText } from '../terminal.ts';
+import { tell } from '../tell.ts';
+import { type Terminal, writeText } from '../terminal.ts';
 
 export interface ListOptions extends CommonOptions {
   csv?: boolean;

@@ -2,7 +2,8 @@ import type { PlanLimits } from '../../contract/plans.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
-import { type Terminal, tell, writeResult } from '../terminal.ts';
+import { tell } from '../tell.ts';
+import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface SandboxCommandOptions {

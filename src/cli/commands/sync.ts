@@ -7,10 +7,12 @@ import { inputName } from '../input/open-input.ts';
 import { readInput } from '../input/read-input.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { writePlan } from '../plan-text.ts';
-import { showProgress } from '../progress-bar.ts';
+import { progressBar, progressText } from '../progress-bar.ts';
 import { hearQuotaReturn } from '../quota-return.ts';
 import { explainEnd, reportJson, reportText } from '../report-text.ts';
-import { type Terminal, tell, writeResult } from '../terminal.ts';
+import { StatusLine } from '../status-line.ts';
+import { tell } from '../tell.ts';
+import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface SyncCommandOptions extends CommonOptions {
@@ -50,16 +52,21 @@ interface Run {
 }
 
 async function realRun({ client, quotaReturn, signal, concurrency, path, options, terminal }: Run): Promise<ExitCode> {
-  const progress = showProgress(terminal);
+  const status = StatusLine.of(terminal);
   let report: SyncReport;
   try {
     report = await syncInventory(new FinishingClient(client), readInput(path, terminal), {
       ...journalOf(options),
-      ...{ concurrency, signal, now: terminal.now, onProgress: progress.show },
+      ...{
+        concurrency,
+        signal,
+        now: terminal.now,
+        onProgress: (progress) => status.show({ bar: progressBar(progress), progress: progressText(progress) }),
+      },
       review: (changes) => refuseNegative(changes, path, options),
     });
   } finally {
-    progress.end();
+    status.clear();
   }
   try {
     await writeResult(terminal.stdout, options.json ? reportJson(report) : reportText(report));

@@ -14,7 +14,6 @@ export async function buildCli(): Promise<{ folder: string; file: string }> {
     format: 'esm',
     platform: 'node',
     target: 'node22',
-    banner: { js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);" },
   });
   return { folder, file };
 }

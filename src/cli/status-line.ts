@@ -1,0 +1,85 @@
+import type { Terminal, TextStream } from './terminal.ts';
+
+/** Empties the line of the cursor. */
+const CLEAR_LINE = '\r\u001b[2K';
+const REDRAW_MS = 100;
+const USUAL_COLUMNS = 80;
+
+interface Status {
+  bar: string;
+  /** How far the command is, in words. */
+  progress: string;
+  /** What it waits for. */
+  wait: string;
+}
+
+const NOTHING: Status = { bar: '', progress: '', wait: '' };
+
+/**
+ * The last line of stderr, which changes in place where that is a terminal that can draw: how far a command is, and what it waits
+ * for. It sets no mode of the terminal, so that there is none to restore, however the process ends.
+ */
+export class StatusLine {
+  static readonly #lines = new WeakMap<TextStream, StatusLine>();
+
+  readonly canDraw: boolean;
+  readonly #stream: TextStream;
+  readonly #shown: Status = { ...NOTHING };
+  #drawn = '';
+  /** Runs for a while after each time it was drawn; what changes meanwhile is drawn when it ends. */
+  #pause: NodeJS.Timeout | undefined;
+
+  private constructor({ stderr, env }: Terminal) {
+    this.#stream = stderr;
+    this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb';
+  }
+
+  /** The one of a terminal. */
+  static of(terminal: Terminal): StatusLine {
+    const known = StatusLine.#lines.get(terminal.stderr);
+    const line = known ?? new StatusLine(terminal);
+    if (!known) StatusLine.#lines.set(terminal.stderr, line);
+    return line;
+  }
+
+  show(status: Partial<Status>): void {
+    Object.assign(this.#shown, status);
+    if (this.canDraw && this.#pause === undefined) this.#draw();
+  }
+
+  clear(): void {
+    clearTimeout(this.#pause);
+    this.#pause = undefined;
+    Object.assign(this.#shown, NOTHING);
+    if (this.#drawn !== '') this.#write(CLEAR_LINE);
+    this.#drawn = '';
+  }
+
+  /** Writes a line above it. */
+  tell(line: string): void {
+    this.#write(this.#drawn === '' ? `${line}\n` : `${CLEAR_LINE}${line}\n${this.#drawn}`);
+  }
+
+  #draw(): void {
+    // A line that reaches the edge may be wrapped, and only its last row could be emptied.
+    const line = textOf(this.#shown).slice(0, (this.#stream.columns || USUAL_COLUMNS) - 1);
+    if (line === this.#drawn) return;
+    this.#write(`${CLEAR_LINE}${line}`);
+    this.#drawn = line;
+    this.#pause = setTimeout(() => {
+      this.#pause = undefined;
+      this.#draw();
+    }, REDRAW_MS);
+  }
+
+  /** Where writing is impossible there is nobody to tell. */
+  #write(text: string): void {
+    this.#stream.write(text, () => {});
+  }
+}
+
+/** While it waits the bar would stand still, and a narrow terminal has no room for both. */
+function textOf({ bar, progress, wait }: Status): string {
+  if (wait === '') return `${bar} ${progress}`.trim();
+  return progress === '' ? wait : `${wait}; ${progress}`;
+}

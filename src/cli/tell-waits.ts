@@ -1,0 +1,52 @@
+import type { PetStoreClient } from '../client.ts';
+import type { ClientEvents, WaitReason } from '../events.ts';
+import { duration } from './duration.ts';
+import { StatusLine } from './status-line.ts';
+import { tell } from './tell.ts';
+import type { Terminal } from './terminal.ts';
+
+/** A wait shorter than this is not worth a word. */
+const TOLD_WAIT_MS = 2_000;
+
+type Wait = Pick<ClientEvents['wait'], 'callId' | 'reason' | 'ms'>;
+
+/** Says what calls wait for: in the status line until a request leaves, or in a line for every closing of the gate. */
+export function tellWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
+  if (StatusLine.of(terminal).canDraw) showWaits(client, terminal);
+  else writeWaits(client, terminal);
+}
+
+function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
+  const status = StatusLine.of(terminal);
+  let toldCall = 0;
+  const show = ({ callId, reason, ms }: Wait): void => {
+    if (ms < TOLD_WAIT_MS) return;
+    toldCall = callId;
+    // The line is drawn when something happens, so a countdown would stand still.
+    const until = new Date(terminal.now() + ms).toLocaleTimeString('en-GB');
+    status.show({ wait: waitText(reason, until) });
+  };
+  const end = () => status.show({ wait: '' });
+  client.on('wait', show);
+  // A wait that became longer.
+  client.on('line', show);
+  client.on('request', end);
+  client.on('settled', ({ callId }) => (callId === toldCall ? end() : undefined));
+}
+
+function writeWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
+  let toldUntilMs = 0;
+  client.on('wait', ({ reason, ms }) => {
+    const untilMs = terminal.now() + ms;
+    // A backoff is told as a retry.
+    if (reason === 'backoff' || ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
+    toldUntilMs = untilMs;
+    tell(terminal, `petstore: waiting ${duration(ms)} (${reason})`);
+  });
+}
+
+function waitText(reason: WaitReason, until: string): string {
+  // What closes a key is a 429, or a 503 with Retry-After.
+  if (reason === 'rate-limit') return `waiting until ${until}, as the service asked`;
+  return `waiting for ${reason === 'quota' ? 'quota' : 'the service'} until ${until}`;
+}

@@ -1,0 +1,72 @@
+import { beforeEach, expect, test, vi } from 'vitest';
+import { StatusLine } from '../../src/cli/status-line.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+
+const CLEAR_LINE = '\r\u001b[2K';
+
+beforeEach(() => {
+  vi.useFakeTimers();
+  return () => vi.useRealTimers();
+});
+
+test('StatusLine draws what changes, ten times a second at most, and the latest in the end', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  const status = StatusLine.of(terminal);
+  status.show({ progress: '1/3' });
+  status.show({ progress: '2/3' });
+  status.show({ progress: '3/3' });
+  vi.advanceTimersByTime(99);
+  expect(terminal.err).toBe(`${CLEAR_LINE}1/3`);
+  vi.advanceTimersByTime(1);
+  expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}3/3`);
+});
+
+test('StatusLine draws nothing anew that stays the same', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  StatusLine.of(terminal).show({ progress: '1/3' });
+  vi.advanceTimersByTime(1_000);
+  StatusLine.of(terminal).show({ progress: '1/3', wait: '' });
+  expect(terminal.err).toBe(`${CLEAR_LINE}1/3`);
+});
+
+test('StatusLine keeps to one row of its terminal', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  StatusLine.of(terminal).show({ progress: 'x'.repeat(100) });
+  expect(terminal.err).toBe(`${CLEAR_LINE}${'x'.repeat(79)}`);
+});
+
+test('StatusLine shows a wait in place of the bar', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  StatusLine.of(terminal).show({ bar: '██░', progress: '2/3', wait: 'waiting' });
+  vi.advanceTimersByTime(100);
+  StatusLine.of(terminal).show({ wait: '' });
+  expect(terminal.err).toBe(`${CLEAR_LINE}waiting; 2/3${CLEAR_LINE}██░ 2/3`);
+});
+
+test('StatusLine lets lines be told above it', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  StatusLine.of(terminal).show({ progress: '1/3' });
+  StatusLine.of(terminal).tell('a word');
+  expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}a word\n1/3`);
+});
+
+test('StatusLine that was cleared leaves an empty line, and nothing that draws later', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  StatusLine.of(terminal).show({ progress: '1/3' });
+  StatusLine.of(terminal).show({ progress: '2/3' });
+  StatusLine.of(terminal).clear();
+  StatusLine.of(terminal).tell('the end');
+  vi.advanceTimersByTime(1_000);
+  expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}the end\n`);
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test.each([
+  ['no terminal', new FakeTerminal()],
+  ['a terminal that cannot draw', new FakeTerminal({ isTTY: true, env: { TERM: 'dumb' } })],
+])('StatusLine of %s shows nothing, and tells lines as they are', (_what, terminal) => {
+  StatusLine.of(terminal).show({ progress: '1/3' });
+  StatusLine.of(terminal).tell('a word');
+  StatusLine.of(terminal).clear();
+  expect(terminal.err).toBe('a word\n');
+});

@@ -1,0 +1,94 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+
+const CLEAR_LINE = '\r\u001b[2K';
+const ROWS = 'petId,quantity\n1,5\n';
+const PET = { petId: 1, quantity: 5, status: 'available' };
+
+let keys = 0;
+
+beforeEach(() => {
+  vi.stubEnv('PETSTORE_BASE_URL', 'https://pets.test/v1');
+  keys += 1;
+  // What is known of the quota of a key outlives a client.
+  vi.stubEnv('PETSTORE_API_KEY', `key-${keys}`);
+  vi.useFakeTimers({ now: new Date(2026, 10, 21, 12, 0, 0), toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  return () => {
+    vi.useRealTimers();
+    vi.unstubAllEnvs();
+  };
+});
+afterEach(() => {
+  vi.unstubAllGlobals();
+});
+
+/** The service refuses the first request, with a wait of a minute, and answers the next ones. */
+function refuseOnce(status: number): void {
+  const answers = [new Response(null, { status, headers: { 'retry-after': '60' } })];
+  vi.stubGlobal(
+    'fetch',
+    async (_url: string, { method }: RequestInit) => answers.shift() ?? Response.json(method === 'PATCH' ? PET : [PET]),
+  );
+}
+
+/** What was on stderr while the command waited, and in the end. */
+async function runWaiting(words: string[], terminal: FakeTerminal): Promise<{ code: number; waiting: string; err: string }> {
+  const running = runCli(words, terminal);
+  await vi.advanceTimersByTimeAsync(1_000);
+  const waiting = terminal.err;
+  await vi.advanceTimersByTimeAsync(120_000);
+  return { code: await running, waiting, err: terminal.err };
+}
+
+describe('a wait', () => {
+  test.each([
+    ['set', ['set', '1', '5'], ''],
+    ['list', ['list'], '1 pet\n'],
+    ['quota', ['quota'], ''],
+    ['sync --dry-run', ['sync', '-', '--dry-run'], ''],
+  ])('of %s is told in the last line of a terminal, which is empty afterwards', async (_name, words, last) => {
+    refuseOnce(429);
+    const { code, waiting, err } = await runWaiting(words, new FakeTerminal({ isTTY: true, stdin: ROWS }));
+    expect(waiting).toBe(`${CLEAR_LINE}waiting until 12:01:00, as the service asked`);
+    expect({ code, err }).toEqual({ code: 0, err: `${waiting}${CLEAR_LINE}${last}` });
+  });
+
+  test('of the list of a sync is told with its progress, and the bar is back afterwards', async () => {
+    refuseOnce(429);
+    const { code, waiting, err } = await runWaiting(['sync', '-'], new FakeTerminal({ isTTY: true, stdin: ROWS }));
+    const listing = `${CLEAR_LINE}${'░'.repeat(24)} reading the list: 0 pets`;
+    expect(waiting).toBe(`${listing}${CLEAR_LINE}waiting until 12:01:00, as the service asked; reading the list: 0 pets`);
+    expect({ code, err }).toEqual({ code: 0, err: `${waiting}${listing}${CLEAR_LINE}` });
+  });
+
+  test('for quota that is used up names the quota', async () => {
+    const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Date.now() / 1000 + 60) };
+    vi.stubGlobal('fetch', async (_url: string, { method }: RequestInit) => Response.json(method === 'PATCH' ? PET : [PET], { headers }));
+    const terminal = new FakeTerminal({ isTTY: true, stdin: 'petId,quantity\n1,7\n' });
+    const { code, waiting } = await runWaiting(['sync', '-'], terminal);
+    expect(waiting).toMatch(/waiting for quota until 12:01:00; 0\/1, 1 request, \d+ s left$/);
+    expect(code).toBe(0);
+  });
+
+  test('for a service that is down names the service, in the last line', async () => {
+    vi.stubGlobal('fetch', async () => Promise.reject(new TypeError('fetch failed')));
+    const terminal = new FakeTerminal({ isTTY: true });
+    const running = runCli(['list'], terminal);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(terminal.err).toMatch(/ again\n(?:.*)waiting for the service until 12:00:\d\d$/s);
+    terminal.interrupt();
+    expect(await running).toBe(130);
+    expect(terminal.err.endsWith(`${CLEAR_LINE}petstore: interrupted\n`)).toBe(true);
+  });
+
+  test.each([
+    ['where stderr is no terminal', new FakeTerminal()],
+    ['at a terminal that cannot draw', new FakeTerminal({ isTTY: true, env: { TERM: 'dumb' } })],
+  ])('%s is told in a line of its own', async (_where, terminal) => {
+    refuseOnce(429);
+    const { code, err } = await runWaiting(['set', '1', '5'], terminal);
+    expect(code).toBe(0);
+    expect(err).toMatch(/^petstore: waiting 6[01] s \(rate-limit\)\n$/);
+  });
+});
