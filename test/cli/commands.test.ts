@@ -182,6 +182,16 @@ describe('a failure', () => {
     expect(terminal.err.match(/trying|waiting/g)).toEqual(['trying']);
   });
 
+  test.each([
+    ['PETSTORE_ENVIRONMENT', ['list'], { PETSTORE_ENVIRONMENT: 'staging' }],
+    ['--environment', ['list', '--environment', 'staging'], {}],
+  ])('of an address that %s chose names its variable', async (_what, words, env: Record<string, string>) => {
+    vi.stubEnv('PETSTORE_STAGING_BASE_URL', served.stagingUrl);
+    vi.stubEnv('PETSTORE_ENVIRONMENT', env.PETSTORE_ENVIRONMENT);
+    served.sandbox.faults.add({ status: 200, body: '<html>' });
+    expect((await run(words, new FakeTerminal({ env }))).err).toContain(`${served.stagingUrl} (PETSTORE_STAGING_BASE_URL) is the address`);
+  });
+
   test('of an address that is no service names it, and its variable', async () => {
     served.sandbox.faults.add({ status: 200, body: '<html>' });
     expect((await run(['list'])).err).toContain(`check that ${served.url} (PETSTORE_BASE_URL) is the address of the service`);
@@ -201,7 +211,8 @@ describe('a failure', () => {
     vi.stubGlobal('fetch', async () => {
       throw new TypeError('fetch failed', { cause });
     });
-    const running = run(['set', '1', '5']);
+    // Of an address of its own: that it is down is remembered.
+    const running = run(['set', '1', '5', '--base-url', 'https://pets.test/v1']);
     await vi.advanceTimersByTimeAsync(300_000);
     expect(await running).toMatchObject({ code: 1, out: '', err: expect.stringContaining('Cannot update pet 1') });
   });
@@ -266,6 +277,24 @@ describe('what runs share', () => {
     expect(await run(words, new FakeTerminal({ env }))).toMatchObject({ code });
     expect(readdirSync(stateFolder(env, process.platform) ?? home)).toEqual(['quota.db']);
   });
+
+  test.each([['--no-state'], ['--sandbox']])('is nothing with %s', async (option) => {
+    const env = { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home };
+    expect(await run(['list', option], new FakeTerminal({ env }))).toMatchObject({ code: 0 });
+    expect(readdirSync(home)).toEqual([]);
+  });
+
+  test('is the quota: a run knows that the one before was refused', async () => {
+    const closed = await serveSandbox({ plans: { pro: { requestsPerMinute: 60, requestsPerDay: 1 } } });
+    vi.stubEnv('PETSTORE_BASE_URL', closed.url);
+    vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
+    const env = { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home };
+    expect((await run(['list'], new FakeTerminal({ env }))).code).toBe(0);
+    expect((await run(['list'], new FakeTerminal({ env }))).code).toBe(5);
+    expect((await run(['list'], new FakeTerminal({ env }))).code).toBe(5);
+    expect(closed.sandbox.requests.map(({ status }) => status)).toEqual([200, 429]);
+    await closed.close();
+  });
 });
 
 describe('petstore quota', () => {
@@ -286,10 +315,19 @@ describe('petstore quota', () => {
 
   test.each([
     ['free', 'minute  59 of 60 left'],
+    ['pro', 'minute  299 of 300 left'],
     ['business', 'minute  999 of 1000 left'],
     ['unlimited', 'minute  999999999 left'],
   ])('asks a sandbox with the key of --plan %s', async (plan, line) => {
     expect((await run(['quota', '--sandbox', '--plan', plan])).out).toContain(line);
+  });
+
+  test('asks a sandbox with the key of the pro plan unless told otherwise', async () => {
+    expect((await run(['quota', '--sandbox'])).out).toContain('minute  299 of 300 left');
+  });
+
+  test('takes --plan for what no header tells', async () => {
+    expect((await run(['quota', '--plan', 'business'])).out).toMatch(/^day {5}unknown \(at most \d+ of 100000\)$/m);
   });
 
   test('checks --plan and --environment with --sandbox too', async () => {

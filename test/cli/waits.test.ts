@@ -82,6 +82,18 @@ describe('a wait', () => {
     expect(terminal.err.endsWith(`${CLEAR_LINE}petstore: interrupted\n`)).toBe(true);
   });
 
+  test('that is interrupted as it is drawn leaves nothing that draws later', async () => {
+    refuseOnce(429);
+    const terminal = new FakeTerminal({ isTTY: true });
+    const running = runCli(['list'], terminal);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(terminal.err).toBe(`${CLEAR_LINE}waiting until 12:01:00, as the service asked`);
+    terminal.interrupt();
+    expect(await running).toBe(130);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(terminal.err.endsWith(`service asked${CLEAR_LINE}petstore: interrupted\n`)).toBe(true);
+  });
+
   test.each([
     ['where stderr is no terminal', new FakeTerminal()],
     ['at a terminal that cannot draw', new FakeTerminal({ isTTY: true, env: { TERM: 'dumb' } })],

@@ -1,0 +1,39 @@
+import { ConfigurationError, InvalidArgumentError, SyncItemError } from 'petstore-inventory';
+import { describe, expect, test } from 'vitest';
+import { exitCodeOf, exitCodeOfReport } from '../../src/cli/exit-code.ts';
+import { JournalError } from '../../src/sync/index.ts';
+
+describe('exitCodeOf', () => {
+  test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'])('calls a journal that fails with %s a failure', (code) => {
+    expect(exitCodeOf(new JournalError('no', { code }))).toBe(1);
+  });
+
+  test.each(['EACCES', 'ENOENT', 'journal_unreadable'])('calls a journal that fails with %s a mistake of whoever named it', (code) => {
+    expect(exitCodeOf(new JournalError('no', { code }))).toBe(2);
+  });
+
+  test.each([
+    [new ConfigurationError('no', { option: 'apiKey' }), 3],
+    [new ConfigurationError('no', { option: 'plan' }), 2],
+    [new InvalidArgumentError('no', { argument: 'petId' }), 2],
+    [new Error('no'), 1],
+  ])('makes of %o %i', (error, code) => {
+    expect(exitCodeOf(error)).toBe(code);
+  });
+});
+
+describe('exitCodeOfReport', () => {
+  const done = { updated: 1, unchanged: 0, missing: [], failed: [], pending: [] };
+  const failed = [{ petId: 1, quantity: 2, error: new SyncItemError('no') }];
+
+  test.each([
+    ['a whole job', done, 0],
+    ['a missing pet', { ...done, missing: [9] }, 4],
+    ['a failed pet', { ...done, failed }, 4],
+    ['an abort', { ...done, failed, stopped: 'abort' }, 130],
+    ['a refused key', { ...done, stopped: 'authentication' }, 3],
+    ['a used-up quota', { ...done, stopped: 'quota' }, 5],
+  ] as const)('makes of %s %#', (_what, report, code) => {
+    expect(exitCodeOfReport({ ...report, missing: [...report.missing], failed: [...report.failed], pending: [] })).toBe(code);
+  });
+});

@@ -1,0 +1,37 @@
+import {
+  AuthenticationError,
+  ConfigurationError,
+  ConnectionError,
+  InvalidResponseError,
+  NotFoundError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UnexpectedStatusError,
+} from 'petstore-inventory';
+import { expect, test } from 'vitest';
+import { errorDetails, explainError } from '../../src/cli/explain-error.ts';
+
+test.each([
+  [new AuthenticationError('no'), 'no; check PETSTORE_API_KEY'],
+  [new RateLimitError('no'), 'no; try again then; `petstore quota` shows what is left'],
+  [new ConnectionError('no'), 'no; check the network and PETSTORE_BASE_URL'],
+  [new TimeoutError('no'), 'no; try again later, or check PETSTORE_BASE_URL'],
+  [new ServerError('no'), 'no; try again later'],
+  [new InvalidResponseError('no', { reason: 'invalid-json' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
+  [new UnexpectedStatusError('no'), 'no; check that PETSTORE_BASE_URL is the address of the service'],
+  [new NotFoundError('no', { code: 'pet_missing' }), 'no; `petstore list` shows the pets that there are'],
+  [new NotFoundError('no', { code: 'http_404' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
+  [new ConfigurationError('no', { option: 'baseUrl' }), 'no; or try --sandbox, which needs neither'],
+  [new ConfigurationError('no', { option: 'plan' }), 'no'],
+  [new Error('one\n  two'), 'one two'],
+  ['thrown', 'thrown'],
+])('explainError advises on %o', (error, line) => {
+  expect(explainError(error)).toBe(line);
+});
+
+test('errorDetails gives fields, stack and cause, and nothing of what is no error', () => {
+  const details = errorDetails(new ConnectionError('no', { code: 'ECONNRESET', cause: new Error('the cause') }));
+  expect(details).toMatch(/^\{.*"code":"ECONNRESET".*\}\nConnectionError: no\n {4}at .*\ncaused by Error: the cause\n {4}at /s);
+  expect(errorDetails('thrown')).toBe('');
+});

@@ -1,0 +1,42 @@
+import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { beforeEach, expect, test } from 'vitest';
+import { openState, stateFolder } from '../../src/cli/state.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+
+let home: string;
+
+beforeEach(() => {
+  home = mkdtempSync(join(tmpdir(), 'petstore-state-'));
+  return () => rmSync(home, { recursive: true });
+});
+
+test.each([
+  ['linux', { HOME: '/h', XDG_STATE_HOME: '/x', LOCALAPPDATA: '/l' }, '/x/petstore'],
+  ['linux', { HOME: '/h' }, '/h/.local/state/petstore'],
+  ['darwin', { HOME: '/h', XDG_STATE_HOME: '/x' }, '/h/Library/Application Support/petstore'],
+  ['win32', { HOME: '/h', LOCALAPPDATA: '/l' }, '/l/petstore'],
+  ['linux', {}, undefined],
+  ['darwin', {}, undefined],
+  ['win32', { HOME: '/h' }, undefined],
+] as const)('stateFolder of %s with %o is %s', (platform, env, folder) => {
+  expect(stateFolder(env, platform)).toBe(folder);
+});
+
+test.skipIf(process.platform !== 'linux')('openState makes a folder that only its user can read', () => {
+  openState(new FakeTerminal({ env: { XDG_STATE_HOME: home } }))?.close();
+  expect(statSync(join(home, 'petstore')).mode & 0o777).toBe(0o700);
+});
+
+test.skipIf(process.platform !== 'linux')('openState says why a run goes on alone', () => {
+  const terminal = new FakeTerminal({ env: { XDG_STATE_HOME: '/dev/null' } });
+  expect(openState(terminal)).toBeUndefined();
+  expect(terminal.err).toMatch(/^petstore: other runs are not known to this one: .*ENOTDIR.* \(--no-state goes without\)\n$/);
+});
+
+test('openState keeps nothing for a user without a home, and says nothing', () => {
+  const terminal = new FakeTerminal();
+  expect(openState(terminal)).toBeUndefined();
+  expect(terminal.err).toBe('');
+});
