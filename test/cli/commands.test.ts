@@ -247,8 +247,8 @@ describe('a failure', () => {
     await limited.close();
   });
 
-  test('shows everything with --verbose, but never the key', async () => {
-    const { err } = await run(['set', '99', '5', '--verbose']);
+  test.each(['--verbose', '-v'])('shows everything with %s, but never the key', async (option) => {
+    const { err } = await run(['set', '99', '5', option]);
     expect(err).toContain('update pet 99 sends attempt 1: PATCH /inventory/99 (call 1)');
     expect(err).toContain('"kind":"not-found"');
     expect(err).toContain('at ');

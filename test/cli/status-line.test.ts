@@ -55,10 +55,24 @@ test('StatusLine that was cleared leaves an empty line, and nothing that draws l
   StatusLine.of(terminal).show({ progress: '1/3' });
   StatusLine.of(terminal).show({ progress: '2/3' });
   StatusLine.of(terminal).clear();
-  StatusLine.of(terminal).tell('the end');
-  vi.advanceTimersByTime(1_000);
-  expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}the end\n`);
   expect(vi.getTimerCount()).toBe(0);
+  StatusLine.of(terminal).tell('the end');
+  expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}the end\n`);
+});
+
+test('StatusLine that was cleared begins anew', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  StatusLine.of(terminal).show({ bar: '█', progress: '1/3' });
+  StatusLine.of(terminal).clear();
+  StatusLine.of(terminal).show({ wait: 'waiting' });
+  expect(terminal.err).toBe(`${CLEAR_LINE}█ 1/3${CLEAR_LINE}${CLEAR_LINE}waiting`);
+});
+
+test('StatusLine takes a terminal that tells no width for one of the usual', () => {
+  const terminal = new FakeTerminal({ isTTY: true });
+  Object.assign(terminal.stderr, { columns: 0 });
+  StatusLine.of(terminal).show({ progress: 'x'.repeat(100) });
+  expect(terminal.err).toBe(`${CLEAR_LINE}${'x'.repeat(79)}`);
 });
 
 test.each([

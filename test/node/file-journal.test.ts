@@ -199,6 +199,43 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'tor', 'b']);
   });
 
+  test('gives a last line that lacks its end', async () => {
+    await writeFile(path, 'a\ntor');
+    expect(await linesOf(path)).toEqual(['a', 'tor']);
+  });
+
+  test('begins one new line after a torn one, and no more', async () => {
+    await writeFile(path, 'tor');
+    const journal = fileJournal(path);
+    await journal.append(['a']);
+    await journal.append(['b']);
+    await journal.close?.();
+    expect(await readFile(path, 'utf8')).toBe('tor\na\nb\n');
+  });
+
+  test('knows its own lines, also with characters of several bytes', async () => {
+    const journal = fileJournal(path);
+    await journal.append(['ü€']);
+    await journal.append(['Żółw']);
+    await journal.close?.();
+    expect(await linesOf(path)).toEqual(['ü€', 'Żółw']);
+  });
+
+  test('makes a file that only its owner can read', async () => {
+    const journal = fileJournal(path);
+    await journal.append(['a']);
+    await journal.close?.();
+    expect((await stat(path)).mode & 0o777).toBe(0o600);
+  });
+
+  test('leaves no file open that it cannot look at', async () => {
+    await writeFile(path, 'a\n');
+    const before = await openFiles();
+    vi.spyOn(handles, 'stat').mockRejectedValueOnce(diskError());
+    await expect(fileJournal(path).append(['b'])).rejects.toMatchObject({ code: 'EIO' });
+    expect(await openFiles()).toEqual(before);
+  });
+
   test('reads lines that span chunks, and characters of several bytes', async () => {
     const lines = Array.from({ length: 3_000 }, (_, index) => `${index} ${'ü€'.repeat(20)}`);
     await writeFile(path, `${lines.join('\n')}\n`);

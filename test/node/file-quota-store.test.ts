@@ -4,13 +4,14 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PetStoreClient } from 'petstore-inventory';
 import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
-import { afterEach, beforeEach, describe, expect, test } from 'vitest';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
 import type { LeaseAsk } from '../../src/quota-store.ts';
 import { startWorker, type WorkerOrder, type WorkerReport } from '../fleet/workers.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
+const NOW_MS = Date.UTC(2026, 10, 21);
 const WINDOW_MS = 2000;
 const LIMITS = { requestsPerMinute: 8, requestsPerDay: 16 };
 
@@ -48,6 +49,38 @@ describe('fileQuotaStore', () => {
     expect(ask({ member: 'b' })).toMatchObject({ granted: 0, reason: 'probe' });
     ask({ wanted: 0, closedForMs: 60_000 });
     expect(ask({ member: 'b' })).toMatchObject({ granted: 0, reason: 'closed' });
+  });
+
+  test.each([
+    ['key', { ...KEY, apiKey: 'another' }],
+    ['address', { ...KEY, address: 'https://another.test/v1' }],
+  ])('keeps the quota of another %s apart', (_what, other) => {
+    const store = fileQuotaStore(path);
+    const ask = (key: typeof KEY) => store.join(key, () => {}).exchange(ASK);
+    expect(ask(KEY)).toMatchObject({ granted: 1 });
+    expect(ask(other)).toMatchObject({ granted: 1 });
+    store.close();
+  });
+
+  test('says that it is near, and is closed by `using`', () => {
+    const store = fileQuotaStore(path);
+    expect(store.isNear).toBe(true);
+    store[Symbol.dispose]();
+    expect(() => store.join(KEY, () => {})).toThrow('it was closed');
+  });
+
+  test.each([
+    ['minute', { minute: { limit: 60, remaining: 0, resetAtMs: 60_000, endsInMs: 60_000, agoMs: 0 } }],
+    ['day', { day: { limit: 600, remaining: 0, resetAtMs: 10_800_000, endsInMs: 10_800_000, agoMs: 0 } }],
+  ])('forgets a used-up %s where the clock was set back by more than a day', (_what, heard) => {
+    using store = fileQuotaStore(path);
+    const clock = vi.spyOn(Date, 'now').mockReturnValue(NOW_MS);
+    const lease = store.join(KEY, () => {});
+    lease.exchange({ ...ASK, ...heard, isProbeAnswered: true });
+    expect(lease.exchange(ASK)).toMatchObject({ granted: 0 });
+    clock.mockReturnValue(NOW_MS - 26 * 3_600_000);
+    expect(lease.exchange(ASK)).toMatchObject({ granted: 1, reason: 'probe' });
+    clock.mockRestore();
   });
 
   test('keeps neither key nor address, in files that only their owner can read', () => {
