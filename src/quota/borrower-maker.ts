@@ -3,13 +3,15 @@ import type { QuotaStore, SharedQuota } from '../quota-store.ts';
 import { Borrower } from './borrower.ts';
 import type { BorrowerOwner, BorrowerStart } from './borrower-start.ts';
 import type { GateName } from './kept-gates.ts';
+import { isWait } from './lease-answer.ts';
 
 type StoreUse = Pick<BorrowerStart, 'settings' | 'warn'> & { store: QuotaStore };
 
 /** Gives what makes the borrower of a gate. The store is joined once: at once where the key is known, else when it is first needed. */
 export function borrowerMaker({ address, apiKey }: GateName, use: StoreUse): (owner: BorrowerOwner) => Borrower {
   return (owner) => {
-    const hearClosed = (closedForMs: number) => {
+    const hearClosed = (closedForMs: unknown) => {
+      if (!isWait(closedForMs)) return;
       borrower.hearClosed(owner.now() + closedForMs);
       owner.changed();
     };

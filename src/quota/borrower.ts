@@ -9,10 +9,9 @@ import { Lease } from './lease.ts';
 import type { Outlook } from './ledger.ts';
 import { localShare } from './local-share.ts';
 import type { QuotaSettings } from './settings.ts';
+import { StoreAsker } from './store-asker.ts';
 import { StoreNews } from './store-news.ts';
 
-/** A store answers or fails sooner; then the gate looks again. */
-const PATIENCE_MS = 600;
 /** So long slots are kept for requests that are out, whose callers may come again. */
 const IDLE_WITH_REQUESTS_MS = 1000;
 /** More requests than these are not in flight at a window's end. */
@@ -38,7 +37,7 @@ export class Borrower {
   #isLocal = false;
   readonly #news: StoreNews;
   readonly #idle: IdleWatch;
-  #isAsking = false;
+  readonly #asker: StoreAsker;
   // When to ask again, and what the wait until then is for.
   #askAtMs = Number.NEGATIVE_INFINITY;
   #reason: Outlook['reason'] = 'quota';
@@ -57,6 +56,11 @@ export class Borrower {
     this.#start = start;
     this.#heard = new HeardQuota(start.settings);
     this.#news = new StoreNews(start.warn);
+    this.#asker = new StoreAsker(start.join, {
+      leased: (answer, askedAtMs) => this.#leased(answer, askedAtMs),
+      failed: (failure) => this.#fail(failure, start.owner.now()),
+      changed: () => start.owner.changed(),
+    });
     this.#idle = new IdleWatch((sinceMs) => this.#isWorthKeeping(sinceMs));
   }
 
@@ -117,55 +121,29 @@ export class Borrower {
     if (this.#isProbe) {
       this.#isProbe = false;
       this.#isProbeAnswered = true;
-      if (waiting > 0 && !this.#isAsking && !this.#isLocal) this.#take(waiting, nowMs);
+      if (waiting > 0 && this.#asker.givesUpAtMs === undefined && !this.#isLocal) this.#take(waiting, nowMs);
       else this.#report(nowMs);
     } else if (this.#start.store.isNear && waiting === 0 && this.#unanswered === 0) this.#report(nowMs);
   }
 
-  /** Tells the store without asking for more; what is held is given back. Where that fails, the next ask will too. */
+  /** Tells the store without asking for more; what is held is given back. */
   #report(nowMs: number): void {
     if (this.#isLocal) return;
     const ask = this.#ask(0, nowMs);
     this.#lease = noLease();
-    try {
-      const told = this.#exchange(ask);
-      if (told instanceof Promise) told.catch(ignore);
-    } catch {
-      // As above.
-    }
+    this.#asker.report(ask);
   }
 
   #take(wanted: number, nowMs: number): void {
-    if (this.#isAsking) return;
+    const { givesUpAtMs } = this.#asker;
+    if (givesUpAtMs !== undefined) {
+      if (nowMs >= givesUpAtMs) this.#asker.giveUp();
+      return;
+    }
     this.#isLocal = false;
     this.#reason = 'quota';
-    const ask = this.#ask(this.#start.store.isNear ? wanted : this.#pacing.grown(wanted, nowMs), nowMs);
-    try {
-      const answer = this.#exchange(ask);
-      if (answer instanceof Promise) this.#settleLater(answer, nowMs);
-      else this.#settle(answer, nowMs);
-    } catch (failure) {
-      this.#fail(failure, nowMs);
-    }
-  }
-
-  #exchange(ask: LeaseAsk): LeaseAnswer | Promise<LeaseAnswer> {
-    const shared = this.#start.join();
-    return shared instanceof Promise ? shared.then((joined) => joined.exchange(ask)) : shared.exchange(ask);
-  }
-
-  #settleLater(answer: Promise<LeaseAnswer>, nowMs: number): void {
-    this.#isAsking = true;
-    this.#askAtMs = nowMs + PATIENCE_MS;
-    const { owner } = this.#start;
-    const settled = answer.then(
-      (lease) => this.#settle(lease, nowMs),
-      (failure: unknown) => this.#fail(failure, owner.now()),
-    );
-    void settled.then(() => {
-      this.#isAsking = false;
-      owner.changed();
-    });
+    this.#asker.take(this.#ask(this.#start.store.isNear ? wanted : this.#pacing.grown(wanted, nowMs), nowMs), nowMs);
+    this.#askAtMs = this.#asker.givesUpAtMs ?? this.#askAtMs;
   }
 
   #ask(wanted: number, nowMs: number): LeaseAsk {
@@ -186,7 +164,7 @@ export class Borrower {
     };
   }
 
-  #settle(answer: LeaseAnswer, askedAtMs: number): void {
+  #leased(answer: LeaseAnswer, askedAtMs: number): void {
     const { owner } = this.#start;
     if (answer.reason === 'lost') return this.#fail('it was restarted empty', owner.now());
     this.#members = Math.max(answer.members, 1);
@@ -236,5 +214,3 @@ export class Borrower {
 function noLease(): Lease {
   return new Lease({ granted: 0, windowMs: 0, endsInMs: 0 }, 0);
 }
-
-function ignore(): void {}

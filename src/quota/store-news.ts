@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import type { ClientEvents } from '../events.ts';
+import { showThrown, textOf } from '../thrown.ts';
 
 type News = Pick<ClientEvents['quotaStore'], 'state' | 'reason'>;
 
@@ -15,7 +16,7 @@ export class StoreNews {
 
   fail(failure: unknown): void {
     if (this.#hasFailed) return;
-    const reason = failure instanceof Error ? failure.message : String(failure);
+    const reason = textOf(failure, 'message') ?? showThrown(failure);
     this.#hasFailed = true;
     this.#news = { state: 'local', reason };
     this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
