@@ -16,8 +16,9 @@ export interface BorrowerOwner {
 export interface BorrowerStart {
   settings: QuotaSettings;
   store: Pick<QuotaStore, 'processes' | 'isNear'>;
-  /** A promise where the key has to be asked for. */
-  join: () => SharedQuota | Promise<SharedQuota>;
+  joinAs: (key: string) => SharedQuota;
   owner: BorrowerOwner;
   warn: (message: string) => void;
+  /** Makes text of the store fit to be shown. */
+  clean: (text: string) => string;
 }

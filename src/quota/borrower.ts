@@ -55,13 +55,27 @@ export class Borrower {
   constructor(start: BorrowerStart) {
     this.#start = start;
     this.#heard = new HeardQuota(start.settings);
-    this.#news = new StoreNews(start.warn);
-    this.#asker = new StoreAsker(start.join, {
+    this.#news = new StoreNews(start.warn, start.clean);
+    this.#asker = new StoreAsker(start.joinAs, {
       leased: (answer, askedAtMs) => this.#leased(answer, askedAtMs),
       failed: (failure) => this.#fail(failure, start.owner.now()),
       changed: () => start.owner.changed(),
     });
     this.#idle = new IdleWatch((sinceMs) => this.#isWorthKeeping(sinceMs));
+  }
+
+  /** Whether nothing can be borrowed before the key is known. */
+  get needsKey(): boolean {
+    return this.#asker.needsKey;
+  }
+
+  /** @throws what the store does */
+  join(key: string): void {
+    this.#asker.join(key);
+  }
+
+  takeKey(key: string): void {
+    this.#asker.takeKey(key);
   }
 
   tighten(settings: QuotaSettings): void {

@@ -5,7 +5,7 @@ import type { Borrower } from './borrower.ts';
 import type { BorrowerOwner } from './borrower-start.ts';
 import { GateNews } from './gate-news.ts';
 import { InFlight } from './in-flight.ts';
-import { Ledger, type Outlook } from './ledger.ts';
+import { Ledger, type Outlook, waitMs } from './ledger.ts';
 import { Line } from './line.ts';
 import type { Sending } from './outstanding.ts';
 import { Patience } from './patience.ts';
@@ -78,6 +78,11 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
       changed: () => this.#pump(),
       closed: (untilMs) => this.#ledger.closeUntil(untilMs),
     });
+  }
+
+  /** The borrower that has to be told the key before anything enters; undefined where none has. */
+  get keyTaker(): Pick<Borrower, 'takeKey'> | undefined {
+    return this.#borrower?.needsKey ? this.#borrower : undefined;
   }
 
   #look(nowMs: number, wanted: number): Outlook {
@@ -241,9 +246,4 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     const isClosed = untilMs !== undefined || this.#ledger.outageSinceMs !== undefined;
     this.#news.tell(call, { isClosed, until: untilMs === undefined ? undefined : this.#clock.toDate(untilMs) });
   }
-}
-
-/** 0 where only an answer can tell. */
-function waitMs({ at }: Outlook, nowMs: number): number {
-  return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
 }

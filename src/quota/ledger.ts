@@ -15,6 +15,11 @@ export interface Outlook {
   reason: WaitReason;
 }
 
+/** How long an outlook makes wait; 0 where only an answer can tell. */
+export function waitMs({ at }: Outlook, nowMs: number): number {
+  return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
+}
+
 /** All requests that may be in flight are. */
 const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 

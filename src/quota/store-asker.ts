@@ -15,13 +15,30 @@ export interface AskOwner {
 
 /** Asks a store, one ask at a time. Whatever a store does, its owner hears of a lease or of a failure, unless it gave up before. */
 export class StoreAsker {
-  readonly #join: () => SharedQuota | Promise<SharedQuota>;
+  readonly #joinAs: (key: string) => SharedQuota;
   readonly #owner: AskOwner;
+  #key: string | undefined;
+  #shared: SharedQuota | undefined;
   #asked: { atMs: number } | undefined;
 
-  constructor(join: () => SharedQuota | Promise<SharedQuota>, owner: AskOwner) {
-    this.#join = join;
+  constructor(joinAs: (key: string) => SharedQuota, owner: AskOwner) {
+    this.#joinAs = joinAs;
     this.#owner = owner;
+  }
+
+  get needsKey(): boolean {
+    return this.#key === undefined;
+  }
+
+  /** A store that cannot be joined with it counts as lost, until the next ask. */
+  takeKey(key: string): void {
+    this.#key ??= key;
+  }
+
+  /** @throws what the store does */
+  join(key: string): void {
+    this.#key = key;
+    this.#shared ??= this.#joinAs(key);
   }
 
   /** When the ask that is out is given up; undefined where none is. */
@@ -56,8 +73,9 @@ export class StoreAsker {
   }
 
   #exchange(ask: LeaseAsk): unknown {
-    const shared = this.#join();
-    return shared instanceof Promise ? shared.then((joined) => joined.exchange(ask)) : shared.exchange(ask);
+    if (this.#key === undefined) throw new Error('its key is not known yet');
+    this.#shared ??= this.#joinAs(this.#key);
+    return this.#shared.exchange(ask);
   }
 
   #settleLater(answer: Promise<unknown>, atMs: number): void {
