@@ -41,6 +41,8 @@ export class Borrower {
   // When to ask again, and what the wait until then is for.
   #askAtMs = Number.NEGATIVE_INFINITY;
   #reason: Outlook['reason'] = 'quota';
+  // Another process asks the service what is left.
+  #isProbedByOther = false;
   readonly #pacing = new AskPacing();
   // The lease is there to find out what is left: its answer is reported at once.
   #isProbe = false;
@@ -88,7 +90,9 @@ export class Borrower {
     if (this.#lease.free(nowMs) === 0 && wanted > 0 && nowMs >= this.#askAtMs) this.#take(wanted, nowMs);
     const free = this.#lease.free(nowMs);
     if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
-    return { free: 0, at: Math.max(nowMs + 1, this.#askAtMs), reason: this.#reason };
+    const lookAt = Math.max(nowMs + 1, this.#askAtMs);
+    const isAnswerOut = this.#isProbedByOther || this.#asker.givesUpAtMs !== undefined;
+    return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : lookAt, lookAt, reason: this.#reason };
   }
 
   /** A request leaves. */
@@ -155,6 +159,7 @@ export class Borrower {
       return;
     }
     this.#isLocal = false;
+    this.#isProbedByOther = false;
     this.#reason = 'quota';
     this.#asker.take(this.#ask(this.#start.store.isNear ? wanted : this.#pacing.grown(wanted, nowMs), nowMs), nowMs);
     this.#askAtMs = this.#asker.givesUpAtMs ?? this.#askAtMs;
@@ -184,6 +189,7 @@ export class Borrower {
     this.#members = Math.max(answer.members, 1);
     this.#news.recover();
     if (answer.granted > 0) return this.#hold(answer, askedAtMs);
+    this.#isProbedByOther = answer.reason === 'probe';
     this.#askAtMs = this.#pacing.askAtMs(answer, this.#heard.minute(owner.now()), owner.now());
     if (answer.reason !== 'closed') return;
     this.#reason = 'rate-limit';

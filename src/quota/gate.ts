@@ -157,7 +157,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#patience.refuseTheRest(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
-    this.#wakeAt(Math.min(outlook.at, this.#patience.endsAtMs()), nowMs);
+    this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#patience.endsAtMs()), nowMs);
     // Last, since a listener may make a call, which looks again and sets a timer in place of this one.
     this.#news.tellLine(this.#line, { reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
   }

@@ -12,6 +12,8 @@ import { namesOfDifferences, type QuotaSettings } from './settings.ts';
 export interface Outlook {
   free: number;
   at: number;
+  /** When to look at the latest, though only an answer can tell. */
+  lookAt?: number;
   reason: WaitReason;
 }
 

@@ -9,6 +9,20 @@ holdTime();
 
 const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
 
+const ASK_OF_OTHER: LeaseAsk = {
+  member: 'other',
+  wanted: 0,
+  returned: 0,
+  returnedOfMs: 0,
+  unanswered: 0,
+  late: [],
+  plan: PLAN,
+  minute: undefined,
+  day: undefined,
+  isProbeAnswered: false,
+  closedForMs: 0,
+};
+
 /** A store in this process, which may be told to fail; `asks` is what it was asked. */
 function bookStore(book: LeaseBook = emptyBook()): { store: QuotaStore; asks: LeaseAsk[]; fail: (failure?: Error) => void } {
   const asks: LeaseAsk[] = [];
@@ -87,23 +101,30 @@ test('a 429 that another process met closes the gate for this one', async () => 
   const book = emptyBook();
   const { store, asks } = bookStore(book);
   const { sandbox, send } = borrowing(store);
-  const other: LeaseAsk = {
-    member: 'other',
-    wanted: 0,
-    returned: 0,
-    returnedOfMs: 0,
-    unanswered: 0,
-    late: [],
-    plan: PLAN,
-    minute: undefined,
-    day: undefined,
-    isProbeAnswered: false,
-    closedForMs: 30_000,
-  };
-  exchangeLease(book, other, Date.now());
+  exchangeLease(book, { ...ASK_OF_OTHER, closedForMs: 30_000 }, Date.now());
   const all = Promise.all(send(2));
   await vi.advanceTimersByTimeAsync(29_000);
   expect([sandbox.requests.length, asks.length > 0]).toEqual([0, true]);
   await vi.advanceTimersByTimeAsync(31_000);
   expect(await all).toHaveLength(2);
+});
+
+test.each([0, 100])('a call that may wait for %d ms waits for what the store answers', async (maxWaitMs) => {
+  const { store } = bookStore();
+  const { sandbox, client } = borrowing(store);
+  const items = client.listInventory({ maxWaitMs });
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await items).not.toHaveLength(0);
+  expect(sandbox.requests).toHaveLength(1);
+});
+
+test('a call that may wait for 10 ms waits for the answer of a probe that another process has out', async () => {
+  const book = emptyBook();
+  exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1 }, Date.now());
+  const { client } = borrowing(bookStore(book).store);
+  const items = client.listInventory({ maxWaitMs: 10 });
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await items).not.toHaveLength(0);
 });
