@@ -10,8 +10,11 @@ local time = redis.call('TIME')
 local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local ask = cjson.decode(ARGV[1])
 local kept = redis.call('GET', KEYS[1])
-local book = kept and cjson.decode(kept) or
+local book = kept and cjson.decode(kept)
+if not book or (book.writtenAtMs or 0) - now > MINUTE then book =
   { closedUntilMs = 0, probeBy = '', probeUntilMs = 0, turnedAtMs = 0, sinceTurn = 0, minuteSlots = {}, daySlots = {}, members = {} }
+end
+book.writtenAtMs = now
 local plan = ask.plan.requestsPerMinute or UNLIMITED
 
 local function add(counts, name, more)

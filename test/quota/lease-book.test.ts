@@ -136,6 +136,14 @@ describe('exchangeLease', () => {
     expect(granted).toEqual([1, 1, 0, 0]);
   });
 
+  test('forgets what was written by a clock that was set back by more than a minute', () => {
+    const book = knownBook({ remaining: 0 }, { requestsPerMinute: 1, requestsPerDay: 1 });
+    exchangeLease(book, askOf({ closedForMs: 7_000_000 }), NOON + 60_000);
+    expect(take(book, 'b', 1, NOON)).toMatchObject({ granted: 0, reason: 'closed' });
+    exchangeLease(book, askOf({ closedForMs: 7_000_000 }), NOON + 60_000);
+    expect(take(book, 'b', 1, NOON - 1)).toMatchObject({ granted: 1, reason: 'probe' });
+  });
+
   test('leaves the window to the processes where it came back empty', () => {
     const book = emptyBook();
     expect(exchangeLease(book, askOf({ wanted: 5, minute: heard({}) }), NOON)).toMatchObject({
