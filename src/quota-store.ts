@@ -89,7 +89,7 @@ export interface LeaseAsk {
   unanswered: number;
   /** What those were told that were answered after the window they were sent in. */
   late: Pick<HeardWindow, 'resetAtMs' | 'remaining'>[];
-  /** What the options say, share included; undefined where they leave it to the headers. */
+  /** What the options say, share included; undefined where they leave it to the headers. A day of 1e12 requests has no limit. */
   plan: Partial<PlanLimits>;
   /** What it heard of the minute. */
   minute: HeardWindow | undefined;

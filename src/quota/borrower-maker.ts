@@ -5,7 +5,7 @@ import type { BorrowerOwner, BorrowerStart } from './borrower-start.ts';
 import type { GateName } from './kept-gates.ts';
 import { isWait } from './lease-answer.ts';
 
-type StoreUse = Pick<BorrowerStart, 'settings' | 'warn'> & { store: QuotaStore };
+type StoreUse = Pick<BorrowerStart, 'warn'> & { store: QuotaStore };
 
 /**
  * Gives what makes the borrower of a gate. The store is joined once: at once where the key is known, else when it is first needed.

@@ -3,6 +3,8 @@ import type { QuotaSettings } from './settings.ts';
 
 /** For whom a borrower borrows. */
 export interface BorrowerOwner {
+  /** Those of all clients together. */
+  readonly settings: QuotaSettings;
   now(): number;
   /** How many wait for a slot. */
   waiting(): number;
@@ -14,7 +16,6 @@ export interface BorrowerOwner {
 
 /** What a borrower is made of. */
 export interface BorrowerStart {
-  settings: QuotaSettings;
   store: Pick<QuotaStore, 'processes' | 'isNear'>;
   joinAs: (key: string) => SharedQuota;
   owner: BorrowerOwner;

@@ -56,7 +56,7 @@ export class Borrower {
 
   constructor(start: BorrowerStart) {
     this.#start = start;
-    this.#heard = new HeardQuota(start.settings);
+    this.#heard = new HeardQuota(start.owner.settings);
     this.#news = new StoreNews(start.warn, start.clean);
     this.#asker = new StoreAsker(start.joinAs, {
       leased: (answer, askedAtMs) => this.#leased(answer, askedAtMs),
@@ -80,8 +80,9 @@ export class Borrower {
     this.#asker.takeKey(key);
   }
 
+  /** The settings of all clients together changed. */
   tighten(settings: QuotaSettings): void {
-    this.#heard.tighten(settings);
+    this.#heard.settings = settings;
   }
 
   /** What the ledger allows, as far as this process holds slots for it; where it holds none it asks. */
@@ -175,7 +176,7 @@ export class Borrower {
       returnedOfMs: this.#lease.windowMs,
       unanswered: this.#unanswered,
       late: this.#late.slice(-MOST_LATE),
-      plan: this.#heard.plan,
+      plan: this.#heard.plan(nowMs),
       minute: this.#heard.minute(nowMs),
       day: this.#heard.day(nowMs),
       isProbeAnswered,
@@ -226,7 +227,7 @@ export class Borrower {
     const heard = this.#heard.minute(nowMs);
     const minute = heard && heard.endsInMs > 0 ? heard : undefined;
     const processes = this.#start.store.processes ?? this.#members;
-    this.#lease = localShare({ plan: this.#heard.plan, minute, processes }, nowMs);
+    this.#lease = localShare({ plan: this.#heard.plan(nowMs), minute, processes }, nowMs);
     this.#askAtMs = this.#lease.endsAtMs;
   }
 }

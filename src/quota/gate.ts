@@ -64,8 +64,8 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   /** A second client came with settings of its own: the stricter ones count for both. */
   tighten(settings: QuotaSettings, warn: (message: string) => void): void {
-    this.#borrower?.tighten(settings);
     const differing = this.#ledger.tighten(settings);
+    this.#borrower?.tighten(this.#ledger.settings);
     if (differing.length > 0)
       warn(`another client uses this address and key with another ${differing.join(' and ')}: the stricter counts for both`);
   }
@@ -73,6 +73,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   /** From now on a request also needs a slot of the quota that processes share. */
   share(borrow: (owner: BorrowerOwner) => Borrower): void {
     this.#borrower ??= borrow({
+      settings: this.#ledger.settings,
       now: () => this.#clock.now(),
       waiting: () => this.#line.size,
       changed: () => this.#pump(),

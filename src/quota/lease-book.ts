@@ -77,7 +77,8 @@ export function exchangeLease(book: LeaseBook, ask: LeaseAsk, nowMs: number): Le
   if (book.writtenAtMs - nowMs > FUTURE_MS) Object.assign(book, emptyBook());
   book.writtenAtMs = nowMs;
   forgetOld(book, nowMs);
-  if (ask.plan.requestsPerDay !== undefined) book.limitPerDay = ask.plan.requestsPerDay;
+  // A process that knows the plan says so; one that has not heard from the service goes by what others knew.
+  if (ask.plan.requestsPerDay !== undefined || (ask.minute && isFresh(book, ask.minute, nowMs))) book.limitPerDay = ask.plan.requestsPerDay;
   if (ask.closedForMs > 0) close(book, nowMs + ask.closedForMs);
   giveBack(book, ask, nowMs);
   hear(book, ask, nowMs);
@@ -142,8 +143,9 @@ function hearMinute(book: LeaseBook, ask: LeaseAsk, heard: HeardWindow & { nowMs
     if (resetAtMs === book.minute.resetAtMs) Object.assign(book.minute, { limit, left: Math.min(book.minute.left, remaining) });
     return;
   }
-  if (resetAtMs < (book.minute?.resetAtMs ?? 0)) return;
   const isOwnProbe = book.probeBy === ask.member;
+  // Only the answer to a probe is surely newer: then the service's clock was set back.
+  if (resetAtMs < (book.minute?.resetAtMs ?? 0) && !(isOwnProbe && ask.isProbeAnswered)) return;
   const isForgotten = book.minute === undefined && !isOwnProbe && !ask.isProbeAnswered;
   const probes = book.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
   book.probeUntilMs = 0;

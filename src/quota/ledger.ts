@@ -6,7 +6,7 @@ import { isPromising, isServiceFailure, Outage } from './outage.ts';
 import { Outstanding, type Sending } from './outstanding.ts';
 import type { Quota } from './quota.ts';
 import { ServerClock } from './server-clock.ts';
-import { namesOfDifferences, type QuotaSettings } from './settings.ts';
+import { namesOfDifferences, type QuotaSettings, stricterPlan } from './settings.ts';
 
 /** How many requests may be sent now; where none, when to look again and why. `at` is infinite where only an answer can tell. */
 export interface Outlook {
@@ -49,6 +49,11 @@ export class Ledger {
     this.#closing = new Closing(random);
   }
 
+  /** What counts for all clients of the key. */
+  get settings(): QuotaSettings {
+    return this.#settings;
+  }
+
   /** When a request was sent last. */
   get lastSentAtMs(): number {
     return this.#outstanding.lastSentAtMs;
@@ -84,7 +89,7 @@ export class Ledger {
   tighten(settings: QuotaSettings): string[] {
     const known = this.#settings;
     this.#settings = {
-      plan: known.plan ?? settings.plan,
+      plan: stricterPlan(known.plan, settings.plan),
       concurrency: Math.min(known.concurrency, settings.concurrency),
       share: Math.min(known.share, settings.share),
     };

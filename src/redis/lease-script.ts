@@ -101,8 +101,8 @@ local function hearMinute(heard)
     book.minute.left = math.min(book.minute.left, heard.remaining)
     return
   end
-  if book.minute and heard.resetAtMs < book.minute.resetAtMs then return end
   local isOwnProbe = book.probeBy == ask.member
+  if book.minute and heard.resetAtMs < book.minute.resetAtMs and not (isOwnProbe and ask.isProbeAnswered) then return end
   local isForgotten = book.minute == nil and not isOwnProbe and not ask.isProbeAnswered
   local probes = book.probeUntilMs > now and not isOwnProbe and 1 or 0
   book.probeUntilMs = 0
@@ -166,7 +166,7 @@ end
 
 dropBelow(book.minuteSlots, math.floor(now / SLOT) - 12)
 dropBelow(book.daySlots, math.floor(now / HOUR) - 24)
-if ask.plan.requestsPerDay then book.limitPerDay = ask.plan.requestsPerDay end
+if ask.plan.requestsPerDay or isFresh(ask.minute) then book.limitPerDay = ask.plan.requestsPerDay end
 if ask.closedForMs > 0 then
   book.closedUntilMs = math.max(book.closedUntilMs, now + ask.closedForMs)
   book.probeUntilMs = 0
