@@ -1,6 +1,7 @@
 /**
  * What one process says and gets, in one step: the rules of `quota/lease-book.ts` in Lua, where Redis runs them undisturbed and by its own
- * clock. KEYS[1] holds the book as JSON, ARGV[1] is the ask. A closed gate is published under the name of the key.
+ * clock. KEYS[1] holds the book as JSON, ARGV[1] is the ask, with the channel on which a closed gate is published: a library may have put a
+ * prefix before the name of the key, and none before that of a channel.
  *
  * Runs on Redis 6 and later. Numbers stay below 14 digits, which is what cjson keeps.
  */
@@ -171,7 +172,7 @@ if ask.closedForMs > 0 then
   book.closedUntilMs = math.max(book.closedUntilMs, now + ask.closedForMs)
   book.probeUntilMs = 0
   if book.minute then book.minute.endsAtMs = 0 end
-  redis.call('PUBLISH', KEYS[1], string.format('%.0f', ask.closedForMs))
+  redis.call('PUBLISH', ask.channel, string.format('%.0f', ask.closedForMs))
 end
 giveBack()
 hear()

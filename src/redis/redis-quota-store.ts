@@ -91,12 +91,13 @@ class RedisQuota implements SharedQuota {
   async exchange(ask: LeaseAsk): Promise<LeaseAnswer> {
     const { whyNot } = this.#scripts;
     if (whyNot !== undefined) throw new Error(`Redis: ${whyNot}`);
-    const told = await withinPatience(this.#run(JSON.stringify(ask)));
+    const told = await withinPatience(this.#run(ask));
     return parseLeaseAnswer(JSON.parse(String(told)));
   }
 
-  async #run(argument: string): Promise<unknown> {
+  async #run(ask: LeaseAsk): Promise<unknown> {
     const [name, sha1] = await Promise.all([this.#name, this.#sha1]);
+    const argument = JSON.stringify({ ...ask, channel: name });
     try {
       return await this.#scripts.runBySha(sha1, name, argument);
     } catch (failure) {

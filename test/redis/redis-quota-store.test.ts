@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Cluster, Redis } from 'ioredis';
-import { type RedisQuotaStoreOptions, redisQuotaStore } from 'petstore-inventory/redis';
+import { type RedisClient, type RedisQuotaStoreOptions, type RedisSubscriber, redisQuotaStore } from 'petstore-inventory/redis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { emptyBook, exchangeLease } from '../../src/quota/lease-book.ts';
@@ -104,6 +104,28 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     await vi.waitFor(() => expect(heard.sort()).toEqual(['ioredis 5000', 'node-redis 5000']));
     subscriber.disconnect();
     nodeSubscriber.destroy();
+  });
+
+  test('tells a closed gate whatever prefix ioredis puts before the names of keys', async () => {
+    const options = { keyPrefix: 'shop:' };
+    const [own, other] = [new Redis(server.url, options), new Redis(server.url, options)];
+    const [subscriber, bare] = [new Redis(server.url, options), new Redis(server.url)];
+    const node = createClient({ url: server.url });
+    await node.connect();
+    const heard: string[] = [];
+    const store = (client: RedisClient, prefix: string, hears?: RedisSubscriber) => redisQuotaStore(client, { prefix, subscriber: hears });
+    store(other, 'news2:', subscriber).join(KEY, (ms) => heard.push(`both prefixed ${ms}`));
+    store(other, 'news2:', bare).join(KEY, (ms) => heard.push(`subscriber bare ${ms}`));
+    store(other, 'news2:', node).join(KEY, (ms) => heard.push(`node-redis ${ms}`));
+    const channel = async () => String((await client.pubsub('CHANNELS', '*news2:*'))?.[0]);
+    await vi.waitFor(async () => expect(await client.pubsub('NUMSUB', await channel())).toContain(3));
+    await take(
+      store(own, 'news2:').join(KEY, () => {}),
+      { closedForMs: 5000 },
+    );
+    await vi.waitFor(() => expect(heard.sort()).toEqual(['both prefixed 5000', 'node-redis 5000', 'subscriber bare 5000']));
+    for (const each of [own, other, subscriber, bare]) each.disconnect();
+    node.destroy();
   });
 
   test('asks Redis once for each answer, by the name of its script', async () => {
