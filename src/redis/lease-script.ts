@@ -1,14 +1,14 @@
 /**
  * What one process says and gets, in one step: the rules of `quota/lease-book.ts` in Lua, where Redis runs them undisturbed and by its own
  * clock. KEYS[1] holds the book as JSON, ARGV[1] is the ask, with the channel on which a closed gate is published: a library may have put a
- * prefix before the name of the key, and none before that of a channel.
+ * prefix before the name of the key, and none before that of a channel. ARGV[2] takes the place of the clock in tests.
  *
  * Runs on Redis 6 and later. Numbers stay below 14 digits, which is what cjson keeps.
  */
 export const LEASE_SCRIPT = `
 local UNLIMITED, MINUTE, HOUR, SLOT = 1e12, 60000, 3600000, 5000
 local time = redis.call('TIME')
-local now = tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
+local now = ARGV[2] and tonumber(ARGV[2]) or tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local ask = cjson.decode(ARGV[1])
 local kept = redis.call('GET', KEYS[1])
 local book = kept and cjson.decode(kept)
