@@ -113,8 +113,19 @@ export class Pipeline {
     }
   }
 
-  /** Buys a slot and reads the key: at once where nothing has to be waited for. */
+  /** A store knows the quota by its key, which is read like any other before the gate is asked. */
   #admit(call: Call): Admission | Promise<Admission> {
+    const { gate, transport } = this.#steps;
+    const { keyTaker } = gate;
+    if (!keyTaker) return this.#enter(call);
+    return transport.readKeyOfStore(call).then((key) => {
+      keyTaker.takeKey(key);
+      return this.#enter(call);
+    });
+  }
+
+  /** Buys a slot and reads the key: at once where nothing has to be waited for. */
+  #enter(call: Call): Admission | Promise<Admission> {
     const ticket = this.#steps.gate.enter(call);
     return ticket instanceof Promise ? ticket.then((bought) => this.#unlock(call, bought)) : this.#unlock(call, ticket);
   }
@@ -128,7 +139,7 @@ export class Pipeline {
   #use(call: Call, ticket: Ticket, key: string): Admission | Promise<Admission> {
     if (ticket.isGood) return { key, observer: ticket };
     ticket.unused();
-    return this.#admit(call);
+    return this.#enter(call);
   }
 
   /** Settles a call that failed and gives what it rejects with. */

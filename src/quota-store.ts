@@ -47,7 +47,7 @@ export interface QuotaStore {
  */
 export interface SharedQuota {
   /**
-   * Reports, gives back and takes, in one step.
+   * Reports, gives back and takes, in one step. An answer that is no {@link LeaseAnswer}, or none within 600 ms, counts as a failure.
    * @throws anything, or rejects, where the store cannot be reached, in at most half a second
    */
   exchange(ask: LeaseAsk): LeaseAnswer | Promise<LeaseAnswer>;
@@ -89,7 +89,7 @@ export interface LeaseAsk {
   unanswered: number;
   /** What those were told that were answered after the window they were sent in. */
   late: Pick<HeardWindow, 'resetAtMs' | 'remaining'>[];
-  /** What the options say, share included; undefined where they leave it to the headers. */
+  /** What the options say, share included; undefined where they leave it to the headers. A day of 1e12 requests has no limit. */
   plan: Partial<PlanLimits>;
   /** What it heard of the minute. */
   minute: HeardWindow | undefined;
@@ -107,9 +107,9 @@ export interface LeaseAsk {
  * @see {@link QuotaStore} for an example
  */
 export interface LeaseAnswer {
-  /** Slots that the process may use until the window ends. */
+  /** Slots that the process may use until the window ends; an integer. */
   granted: number;
-  /** How long they live, in milliseconds. */
+  /** How long they live, in milliseconds; above 0 where there are any. */
   endsInMs: number;
   /** The Reset of their window, in milliseconds since 1970; 0 where it is not known. */
   windowMs: number;

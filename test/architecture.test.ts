@@ -25,7 +25,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'log-lines': ['call', 'events', 'thrown'],
   order: ['call', 'clock'],
   retry: ['call', 'certificate-codes', 'clock', 'errors'],
-  quota: ['call', 'clock', 'contract', 'errors', 'events', 'options', 'quota-store'],
+  quota: ['call', 'clock', 'contract', 'errors', 'events', 'options', 'quota-store', 'redactor', 'thrown'],
   transport: [...SERVICE, 'call', 'certificate-codes', 'options', 'thrown', 'version'],
   operations: ['call', 'contract', 'errors', 'json', 'options', 'transport'],
   'inventory-stream': ['contract', 'errors', 'operations'],

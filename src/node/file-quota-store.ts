@@ -44,7 +44,7 @@ export function fileQuotaStore(path: string): FileQuotaStore {
       return {
         exchange: (ask) =>
           file.change(name, Date.now, (kept, nowMs) => {
-            const book = readBook(kept, nowMs);
+            const book = readBook(kept);
             const answer = exchangeLease(book, ask, nowMs);
             return { book: JSON.stringify(book), answer };
           }),
@@ -62,6 +62,8 @@ function nameOf({ address, apiKey }: StoreKey): string {
 const counts = z.record(z.string(), z.number());
 const window = z.object({ limit: z.number(), left: z.number(), told: z.number(), resetAtMs: z.number(), endsAtMs: z.number() });
 const Book = z.object({
+  // Missing in files of 1.0.0-rc.1.
+  writtenAtMs: z._default(z.number(), 0),
   closedUntilMs: z.number(),
   probeBy: z.string(),
   probeUntilMs: z.number(),
@@ -75,11 +77,8 @@ const Book = z.object({
   members: z.record(z.string(), z.object({ granted: z.number(), askedAtMs: z.number() })),
 });
 
-/** The machine's clock may have been set back: instants further ahead than any window are void. */
-function readBook(kept: string | undefined, nowMs: number): LeaseBook {
+function readBook(kept: string | undefined): LeaseBook {
   if (kept === undefined) return emptyBook();
   const book = Book.parse(JSON.parse(kept));
-  const farthestMs = nowMs + 25 * 3_600_000;
-  if (Math.max(book.minute?.endsAtMs ?? 0, book.day?.endsAtMs ?? 0) > farthestMs) return emptyBook();
   return { ...book, minute: book.minute, day: book.day, limitPerDay: book.limitPerDay };
 }

@@ -217,10 +217,11 @@ function resolveFetch(fetch: typeof globalThis.fetch | undefined): typeof global
 }
 
 function resolveQuotaStore(store: QuotaStore | undefined): QuotaStore | undefined {
-  if (store === undefined || hasMethods(store, ['join'])) return store;
-  throw badOption('quotaStore', 'what redisQuotaStore() of petstore-inventory/redis or fileQuotaStore() of petstore-inventory/node gives', {
-    shown: store,
-  });
+  if (store === undefined) return store;
+  const rule = 'what redisQuotaStore() of petstore-inventory/redis or fileQuotaStore() of petstore-inventory/node gives';
+  if (!hasMethods(store, ['join'])) throw badOption('quotaStore', rule, { shown: store });
+  numberOption('quotaStore.processes', store.processes, undefined, { min: 1, integer: true });
+  return store;
 }
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;

@@ -2,6 +2,8 @@ import type { HeardWindow, LeaseAnswer } from '../quota-store.ts';
 
 /** A lease that was used up as fast as this is followed by one of twice its size. */
 const FAST_MS = 1000;
+/** A store that lets its processes ask at once is still not asked without a pause. */
+const LEAST_WAIT_MS = 25;
 /** No longer than this between two looks whether another process's probe was answered. */
 const LONGEST_POLL_MS = 400;
 
@@ -25,8 +27,9 @@ export class AskPacing {
 
   /** When to ask again after nothing was granted. Whoever is sure sooner than the store that the window has ended says so. */
   askAtMs({ reason, waitMs }: LeaseAnswer, minute: HeardWindow | undefined, nowMs: number): number {
-    if (reason === 'probe') return nowMs + Math.min(LONGEST_POLL_MS, waitMs * 2 ** this.#polls++);
+    if (reason === 'probe') return nowMs + Math.min(LONGEST_POLL_MS, Math.max(LEAST_WAIT_MS, waitMs) * 2 ** this.#polls++);
     this.#polls = 0;
+    if (waitMs === 0) return nowMs + LEAST_WAIT_MS;
     const endsInMs = minute?.endsInMs ?? 0;
     return nowMs + (reason === 'quota' && endsInMs > 0 ? Math.min(waitMs, endsInMs) : waitMs);
   }

@@ -3,6 +3,8 @@ import type { QuotaSettings } from './settings.ts';
 
 /** For whom a borrower borrows. */
 export interface BorrowerOwner {
+  /** Those of all clients together. */
+  readonly settings: QuotaSettings;
   now(): number;
   /** How many wait for a slot. */
   waiting(): number;
@@ -14,10 +16,10 @@ export interface BorrowerOwner {
 
 /** What a borrower is made of. */
 export interface BorrowerStart {
-  settings: QuotaSettings;
   store: Pick<QuotaStore, 'processes' | 'isNear'>;
-  /** A promise where the key has to be asked for. */
-  join: () => SharedQuota | Promise<SharedQuota>;
+  joinAs: (key: string) => SharedQuota;
   owner: BorrowerOwner;
   warn: (message: string) => void;
+  /** Makes text of the store fit to be shown. */
+  clean: (text: string) => string;
 }

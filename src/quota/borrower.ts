@@ -9,10 +9,9 @@ import { Lease } from './lease.ts';
 import type { Outlook } from './ledger.ts';
 import { localShare } from './local-share.ts';
 import type { QuotaSettings } from './settings.ts';
+import { StoreAsker } from './store-asker.ts';
 import { StoreNews } from './store-news.ts';
 
-/** A store answers or fails sooner; then the gate looks again. */
-const PATIENCE_MS = 600;
 /** So long slots are kept for requests that are out, whose callers may come again. */
 const IDLE_WITH_REQUESTS_MS = 1000;
 /** More requests than these are not in flight at a window's end. */
@@ -38,10 +37,12 @@ export class Borrower {
   #isLocal = false;
   readonly #news: StoreNews;
   readonly #idle: IdleWatch;
-  #isAsking = false;
+  readonly #asker: StoreAsker;
   // When to ask again, and what the wait until then is for.
   #askAtMs = Number.NEGATIVE_INFINITY;
   #reason: Outlook['reason'] = 'quota';
+  // Another process asks the service what is left.
+  #isProbedByOther = false;
   readonly #pacing = new AskPacing();
   // The lease is there to find out what is left: its answer is reported at once.
   #isProbe = false;
@@ -55,13 +56,33 @@ export class Borrower {
 
   constructor(start: BorrowerStart) {
     this.#start = start;
-    this.#heard = new HeardQuota(start.settings);
-    this.#news = new StoreNews(start.warn);
+    this.#heard = new HeardQuota(start.owner.settings);
+    this.#news = new StoreNews(start.warn, start.clean);
+    this.#asker = new StoreAsker(start.joinAs, {
+      leased: (answer, askedAtMs) => this.#leased(answer, askedAtMs),
+      failed: (failure) => this.#fail(failure, start.owner.now()),
+      changed: () => start.owner.changed(),
+    });
     this.#idle = new IdleWatch((sinceMs) => this.#isWorthKeeping(sinceMs));
   }
 
+  /** Whether nothing can be borrowed before the key is known. */
+  get needsKey(): boolean {
+    return this.#asker.needsKey;
+  }
+
+  /** @throws what the store does */
+  join(key: string): void {
+    this.#asker.join(key);
+  }
+
+  takeKey(key: string): void {
+    this.#asker.takeKey(key);
+  }
+
+  /** The settings of all clients together changed. */
   tighten(settings: QuotaSettings): void {
-    this.#heard.tighten(settings);
+    this.#heard.settings = settings;
   }
 
   /** What the ledger allows, as far as this process holds slots for it; where it holds none it asks. */
@@ -70,7 +91,9 @@ export class Borrower {
     if (this.#lease.free(nowMs) === 0 && wanted > 0 && nowMs >= this.#askAtMs) this.#take(wanted, nowMs);
     const free = this.#lease.free(nowMs);
     if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
-    return { free: 0, at: Math.max(nowMs + 1, this.#askAtMs), reason: this.#reason };
+    const lookAt = Math.max(nowMs + 1, this.#askAtMs);
+    const isAnswerOut = this.#isProbedByOther || this.#asker.givesUpAtMs !== undefined;
+    return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : lookAt, lookAt, reason: this.#reason };
   }
 
   /** A request leaves. */
@@ -117,55 +140,30 @@ export class Borrower {
     if (this.#isProbe) {
       this.#isProbe = false;
       this.#isProbeAnswered = true;
-      if (waiting > 0 && !this.#isAsking && !this.#isLocal) this.#take(waiting, nowMs);
+      if (waiting > 0 && this.#asker.givesUpAtMs === undefined && !this.#isLocal) this.#take(waiting, nowMs);
       else this.#report(nowMs);
     } else if (this.#start.store.isNear && waiting === 0 && this.#unanswered === 0) this.#report(nowMs);
   }
 
-  /** Tells the store without asking for more; what is held is given back. Where that fails, the next ask will too. */
+  /** Tells the store without asking for more; what is held is given back. */
   #report(nowMs: number): void {
     if (this.#isLocal) return;
     const ask = this.#ask(0, nowMs);
     this.#lease = noLease();
-    try {
-      const told = this.#exchange(ask);
-      if (told instanceof Promise) told.catch(ignore);
-    } catch {
-      // As above.
-    }
+    this.#asker.report(ask);
   }
 
   #take(wanted: number, nowMs: number): void {
-    if (this.#isAsking) return;
-    this.#isLocal = false;
-    this.#reason = 'quota';
-    const ask = this.#ask(this.#start.store.isNear ? wanted : this.#pacing.grown(wanted, nowMs), nowMs);
-    try {
-      const answer = this.#exchange(ask);
-      if (answer instanceof Promise) this.#settleLater(answer, nowMs);
-      else this.#settle(answer, nowMs);
-    } catch (failure) {
-      this.#fail(failure, nowMs);
+    const { givesUpAtMs } = this.#asker;
+    if (givesUpAtMs !== undefined) {
+      if (nowMs >= givesUpAtMs) this.#asker.giveUp();
+      return;
     }
-  }
-
-  #exchange(ask: LeaseAsk): LeaseAnswer | Promise<LeaseAnswer> {
-    const shared = this.#start.join();
-    return shared instanceof Promise ? shared.then((joined) => joined.exchange(ask)) : shared.exchange(ask);
-  }
-
-  #settleLater(answer: Promise<LeaseAnswer>, nowMs: number): void {
-    this.#isAsking = true;
-    this.#askAtMs = nowMs + PATIENCE_MS;
-    const { owner } = this.#start;
-    const settled = answer.then(
-      (lease) => this.#settle(lease, nowMs),
-      (failure: unknown) => this.#fail(failure, owner.now()),
-    );
-    void settled.then(() => {
-      this.#isAsking = false;
-      owner.changed();
-    });
+    this.#isLocal = false;
+    this.#isProbedByOther = false;
+    this.#reason = 'quota';
+    this.#asker.take(this.#ask(this.#start.store.isNear ? wanted : this.#pacing.grown(wanted, nowMs), nowMs), nowMs);
+    this.#askAtMs = this.#asker.givesUpAtMs ?? this.#askAtMs;
   }
 
   #ask(wanted: number, nowMs: number): LeaseAsk {
@@ -178,7 +176,7 @@ export class Borrower {
       returnedOfMs: this.#lease.windowMs,
       unanswered: this.#unanswered,
       late: this.#late.slice(-MOST_LATE),
-      plan: this.#heard.plan,
+      plan: this.#heard.plan(nowMs),
       minute: this.#heard.minute(nowMs),
       day: this.#heard.day(nowMs),
       isProbeAnswered,
@@ -186,12 +184,13 @@ export class Borrower {
     };
   }
 
-  #settle(answer: LeaseAnswer, askedAtMs: number): void {
+  #leased(answer: LeaseAnswer, askedAtMs: number): void {
     const { owner } = this.#start;
     if (answer.reason === 'lost') return this.#fail('it was restarted empty', owner.now());
     this.#members = Math.max(answer.members, 1);
     this.#news.recover();
     if (answer.granted > 0) return this.#hold(answer, askedAtMs);
+    this.#isProbedByOther = answer.reason === 'probe';
     this.#askAtMs = this.#pacing.askAtMs(answer, this.#heard.minute(owner.now()), owner.now());
     if (answer.reason !== 'closed') return;
     this.#reason = 'rate-limit';
@@ -228,7 +227,7 @@ export class Borrower {
     const heard = this.#heard.minute(nowMs);
     const minute = heard && heard.endsInMs > 0 ? heard : undefined;
     const processes = this.#start.store.processes ?? this.#members;
-    this.#lease = localShare({ plan: this.#heard.plan, minute, processes }, nowMs);
+    this.#lease = localShare({ plan: this.#heard.plan(nowMs), minute, processes }, nowMs);
     this.#askAtMs = this.#lease.endsAtMs;
   }
 }
@@ -236,5 +235,3 @@ export class Borrower {
 function noLease(): Lease {
   return new Lease({ granted: 0, windowMs: 0, endsInMs: 0 }, 0);
 }
-
-function ignore(): void {}

@@ -5,7 +5,7 @@ import type { Borrower } from './borrower.ts';
 import type { BorrowerOwner } from './borrower-start.ts';
 import { GateNews } from './gate-news.ts';
 import { InFlight } from './in-flight.ts';
-import { Ledger, type Outlook } from './ledger.ts';
+import { Ledger, type Outlook, waitMs } from './ledger.ts';
 import { Line } from './line.ts';
 import type { Sending } from './outstanding.ts';
 import { Patience } from './patience.ts';
@@ -64,8 +64,8 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   /** A second client came with settings of its own: the stricter ones count for both. */
   tighten(settings: QuotaSettings, warn: (message: string) => void): void {
-    this.#borrower?.tighten(settings);
     const differing = this.#ledger.tighten(settings);
+    this.#borrower?.tighten(this.#ledger.settings);
     if (differing.length > 0)
       warn(`another client uses this address and key with another ${differing.join(' and ')}: the stricter counts for both`);
   }
@@ -73,11 +73,17 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   /** From now on a request also needs a slot of the quota that processes share. */
   share(borrow: (owner: BorrowerOwner) => Borrower): void {
     this.#borrower ??= borrow({
+      settings: this.#ledger.settings,
       now: () => this.#clock.now(),
       waiting: () => this.#line.size,
       changed: () => this.#pump(),
       closed: (untilMs) => this.#ledger.closeUntil(untilMs),
     });
+  }
+
+  /** The borrower that has to be told the key before anything enters; undefined where none has. */
+  get keyTaker(): Pick<Borrower, 'takeKey'> | undefined {
+    return this.#borrower?.needsKey ? this.#borrower : undefined;
   }
 
   #look(nowMs: number, wanted: number): Outlook {
@@ -152,7 +158,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     this.#patience.refuseTheRest(outlook, nowMs);
     if (this.#line.size === 0) return;
     if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#line.size), nowMs);
-    this.#wakeAt(Math.min(outlook.at, this.#patience.endsAtMs()), nowMs);
+    this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#patience.endsAtMs()), nowMs);
     // Last, since a listener may make a call, which looks again and sets a timer in place of this one.
     this.#news.tellLine(this.#line, { reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
   }
@@ -241,9 +247,4 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     const isClosed = untilMs !== undefined || this.#ledger.outageSinceMs !== undefined;
     this.#news.tell(call, { isClosed, until: untilMs === undefined ? undefined : this.#clock.toDate(untilMs) });
   }
-}
-
-/** 0 where only an answer can tell. */
-function waitMs({ at }: Outlook, nowMs: number): number {
-  return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
 }

@@ -23,7 +23,7 @@ export function gateOf(
   const gate = known?.gate ?? new Gate(settings);
   const store = known?.store ?? quotaStore;
   if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
-  if (store && known?.store === undefined) gate.share(borrowerMaker(name, { settings, store, warn }));
+  if (store && known?.store === undefined) gate.share(borrowerMaker(name, { store, warn }));
   gates.put(name, { gate, store }, nowMs);
   return gate;
 }

@@ -18,6 +18,8 @@ const LEASES_OF_LIMIT = 20;
 const PART_POLL_MS = 150;
 /** Turns closer together than this do not renew the plan's count. */
 const EARLIEST_TURN_MS = 54_000;
+/** A book that was written further ahead than this says nothing: the clock was set back, and what it tells would hold for too long. */
+const FUTURE_MS = 60_000;
 /** A number that every store can hold stands for what has no limit. */
 const UNLIMITED = 1e12;
 
@@ -33,6 +35,8 @@ export interface BookWindow {
 
 /** What a store keeps of one key; instants on the store's own clock. */
 export interface LeaseBook {
+  /** When it was written last. */
+  writtenAtMs: number;
   closedUntilMs: number;
   probeBy: string;
   probeUntilMs: number;
@@ -50,6 +54,7 @@ export interface LeaseBook {
 
 export function emptyBook(): LeaseBook {
   return {
+    writtenAtMs: 0,
     closedUntilMs: 0,
     probeBy: '',
     probeUntilMs: 0,
@@ -69,8 +74,11 @@ export function emptyBook(): LeaseBook {
  * each other. The time is a parameter.
  */
 export function exchangeLease(book: LeaseBook, ask: LeaseAsk, nowMs: number): LeaseAnswer {
+  if (book.writtenAtMs - nowMs > FUTURE_MS) Object.assign(book, emptyBook());
+  book.writtenAtMs = nowMs;
   forgetOld(book, nowMs);
-  if (ask.plan.requestsPerDay !== undefined) book.limitPerDay = ask.plan.requestsPerDay;
+  // A process that knows the plan says so; one that has not heard from the service goes by what others knew.
+  if (ask.plan.requestsPerDay !== undefined || (ask.minute && isFresh(book, ask.minute, nowMs))) book.limitPerDay = ask.plan.requestsPerDay;
   if (ask.closedForMs > 0) close(book, nowMs + ask.closedForMs);
   giveBack(book, ask, nowMs);
   hear(book, ask, nowMs);
@@ -135,8 +143,9 @@ function hearMinute(book: LeaseBook, ask: LeaseAsk, heard: HeardWindow & { nowMs
     if (resetAtMs === book.minute.resetAtMs) Object.assign(book.minute, { limit, left: Math.min(book.minute.left, remaining) });
     return;
   }
-  if (resetAtMs < (book.minute?.resetAtMs ?? 0)) return;
   const isOwnProbe = book.probeBy === ask.member;
+  // Only the answer to a probe is surely newer: then the service's clock was set back.
+  if (resetAtMs < (book.minute?.resetAtMs ?? 0) && !(isOwnProbe && ask.isProbeAnswered)) return;
   const isForgotten = book.minute === undefined && !isOwnProbe && !ask.isProbeAnswered;
   const probes = book.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
   book.probeUntilMs = 0;

@@ -6,13 +6,20 @@ import { isPromising, isServiceFailure, Outage } from './outage.ts';
 import { Outstanding, type Sending } from './outstanding.ts';
 import type { Quota } from './quota.ts';
 import { ServerClock } from './server-clock.ts';
-import { namesOfDifferences, type QuotaSettings } from './settings.ts';
+import { namesOfDifferences, type QuotaSettings, stricterPlan } from './settings.ts';
 
 /** How many requests may be sent now; where none, when to look again and why. `at` is infinite where only an answer can tell. */
 export interface Outlook {
   free: number;
   at: number;
+  /** When to look at the latest, though only an answer can tell. */
+  lookAt?: number;
   reason: WaitReason;
+}
+
+/** How long an outlook makes wait; 0 where only an answer can tell. */
+export function waitMs({ at }: Outlook, nowMs: number): number {
+  return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
 }
 
 /** All requests that may be in flight are. */
@@ -40,6 +47,11 @@ export class Ledger {
     this.#settings = settings;
     this.#budget = new Budget(settings, this.#serverClock);
     this.#closing = new Closing(random);
+  }
+
+  /** What counts for all clients of the key. */
+  get settings(): QuotaSettings {
+    return this.#settings;
   }
 
   /** When a request was sent last. */
@@ -77,7 +89,7 @@ export class Ledger {
   tighten(settings: QuotaSettings): string[] {
     const known = this.#settings;
     this.#settings = {
-      plan: known.plan ?? settings.plan,
+      plan: stricterPlan(known.plan, settings.plan),
       concurrency: Math.min(known.concurrency, settings.concurrency),
       share: Math.min(known.share, settings.share),
     };

@@ -13,6 +13,15 @@ export function limitsOf(plan: QuotaSettings['plan']): Partial<PlanLimits> {
   return plan === undefined || plan === 'unlimited' ? {} : plan;
 }
 
+/** The stricter of two plans, limit by limit; one that is left to the headers counts for nothing. */
+export function stricterPlan(one: QuotaSettings['plan'], other: QuotaSettings['plan']): QuotaSettings['plan'] {
+  if (one === undefined || one === 'unlimited') return other ?? one;
+  if (other === undefined || other === 'unlimited') return one;
+  const requestsPerDay = Math.min(one.requestsPerDay ?? Number.POSITIVE_INFINITY, other.requestsPerDay ?? Number.POSITIVE_INFINITY);
+  const requestsPerMinute = Math.min(one.requestsPerMinute, other.requestsPerMinute);
+  return Number.isFinite(requestsPerDay) ? { requestsPerMinute, requestsPerDay } : { requestsPerMinute };
+}
+
 /** The names of the settings in which two clients of one key contradict each other. One that leaves the plan to the headers does not. */
 export function namesOfDifferences(one: QuotaSettings, other: QuotaSettings): string[] {
   const names: string[] = [];

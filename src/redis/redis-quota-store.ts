@@ -1,5 +1,5 @@
-import * as z from 'zod/mini';
 import { badOption, numberOption } from '../options/rules.ts';
+import { parseLeaseAnswer } from '../quota/lease-answer.ts';
 import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
@@ -77,15 +77,6 @@ function tellMs(hear: (closedForMs: number) => void): (message: string) => void 
   };
 }
 
-const Answer = z.object({
-  granted: z.number(),
-  endsInMs: z.number(),
-  windowMs: z.number(),
-  waitMs: z.number(),
-  reason: z.enum(['closed', 'quota', 'probe', 'lost']),
-  members: z.number(),
-});
-
 class RedisQuota implements SharedQuota {
   readonly #scripts: RedisScripts;
   readonly #name: Promise<string>;
@@ -100,12 +91,13 @@ class RedisQuota implements SharedQuota {
   async exchange(ask: LeaseAsk): Promise<LeaseAnswer> {
     const { whyNot } = this.#scripts;
     if (whyNot !== undefined) throw new Error(`Redis: ${whyNot}`);
-    const told = await withinPatience(this.#run(JSON.stringify(ask)));
-    return Answer.parse(JSON.parse(String(told)));
+    const told = await withinPatience(this.#run(ask));
+    return parseLeaseAnswer(JSON.parse(String(told)));
   }
 
-  async #run(argument: string): Promise<unknown> {
+  async #run(ask: LeaseAsk): Promise<unknown> {
     const [name, sha1] = await Promise.all([this.#name, this.#sha1]);
+    const argument = JSON.stringify({ ...ask, channel: name });
     try {
       return await this.#scripts.runBySha(sha1, name, argument);
     } catch (failure) {

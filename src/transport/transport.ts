@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
+import { isRequestBound } from '../clock/request-bound.ts';
 import { startTimer } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION } from '../contract/http.ts';
@@ -40,6 +41,8 @@ export interface TransportOptions {
 /** Makes one attempt: one request with the key, its answer's headers read once, every failure a PetStoreError. */
 export class Transport {
   readonly #options: TransportOptions;
+  // The key that names the quota in a store, while calls wait for it.
+  #keyOfStore: Promise<string> | undefined;
   // Browsers name themselves.
   readonly #ownHeaders = { accept: 'application/json', ...(isBrowser() ? {} : { 'user-agent': USER_AGENT }) };
 
@@ -53,17 +56,42 @@ export class Transport {
    */
   readKey(call: Call, observer: AttemptObserver): string | Promise<string> {
     const key = this.#options.credentials();
-    return typeof key === 'string' ? key : this.#waitForKey(key, call, observer);
+    return typeof key === 'string' ? key : this.#readFor(call, key, observer);
   }
 
-  async #waitForKey(key: Promise<string>, call: Call, observer: AttemptObserver): Promise<string> {
+  /**
+   * Gives the key that names the quota in a store. Calls that come together ask for it once; each waits within its own limits.
+   * @throws what `readKey` does
+   */
+  async readKeyOfStore(call: Call): Promise<string> {
+    // A promise of another request would never settle.
+    const known = isRequestBound() ? undefined : this.#keyOfStore;
+    const key = known ?? Promise.resolve(this.#options.credentials());
+    this.#keyOfStore = key;
+    try {
+      return await this.#waitForKey(key, call);
+    } finally {
+      // Also one that never comes: the next call asks anew.
+      if (this.#keyOfStore === key) this.#keyOfStore = undefined;
+    }
+  }
+
+  async #readFor(call: Call, key: Promise<string>, observer: AttemptObserver): Promise<string> {
+    try {
+      return await this.#waitForKey(key, call);
+    } catch (error) {
+      observer.unused();
+      throw error;
+    }
+  }
+
+  async #waitForKey(key: Promise<string>, call: Call): Promise<string> {
     const limitMs = call.options.attemptTimeoutMs;
     const limit = new AbortController();
     const stopTimer = startTimer(limitMs, () => limit.abort(keyTimedOut(limitMs)));
     try {
       return await untilAborted(untilAborted(key, call.signal), limit.signal);
     } catch (error) {
-      observer.unused();
       throw error instanceof ConfigurationError ? ofCall(error, call) : error;
     } finally {
       stopTimer();

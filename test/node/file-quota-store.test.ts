@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PetStoreClient } from 'petstore-inventory';
 import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
 import type { LeaseAsk } from '../../src/quota-store.ts';
@@ -159,6 +159,42 @@ describe('fileQuotaStore', () => {
     expect(await used.listInventory()).toHaveLength(2);
     expect(reasons).toEqual([expect.stringContaining('it was closed')]);
     expect(() => new PetStoreClient({ apiKey: served.keys.free, baseUrl: served.url, quotaStore })).toThrow('it was closed');
+  });
+
+  const NOON = Date.parse('2026-11-22T12:00:00Z');
+  const TWO_HOURS_MS = 2 * 3_600_000;
+  /** What a script is told that opens the file while the machine's clock shows this. */
+  const askAt = (nowMs: number, more: Partial<LeaseAsk> = {}) => {
+    vi.useFakeTimers({ now: nowMs, toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    using store = fileQuotaStore(path);
+    return store.join(KEY, () => {}).exchange({ ...ASK, ...more });
+  };
+  const windowAt = (nowMs: number, endsInMs: number) => ({ limit: 60, remaining: 0, resetAtMs: nowMs + endsInMs, endsInMs, agoMs: 0 });
+
+  test.each([
+    ['a used minute', (nowMs: number) => ({ minute: windowAt(nowMs, 60_000), isProbeAnswered: true })],
+    ['a used day', (nowMs: number) => ({ day: windowAt(nowMs, 80_000_000), isProbeAnswered: true })],
+    ['a closed gate', () => ({ closedForMs: 60_000 })],
+    ['a used plan', () => ({ plan: { requestsPerMinute: 1 } })],
+  ])('forgets %s that was written while the clock was two hours ahead', (_what, tell) => {
+    askAt(NOON + TWO_HOURS_MS, tell(NOON + TWO_HOURS_MS));
+    askAt(NOON + TWO_HOURS_MS, { wanted: 0, ...tell(NOON + TWO_HOURS_MS) });
+    expect(askAt(NOON, { member: 'b', plan: { requestsPerMinute: 1 } })).toMatchObject({ granted: 1, reason: 'probe' });
+    expect(askAt(NOON + 1, { member: 'c', plan: { requestsPerMinute: 1 } })).toMatchObject({ granted: 0, reason: 'probe' });
+  });
+
+  test('keeps a closed gate when the clock is set back by seconds', () => {
+    askAt(NOON, { closedForMs: 3_600_000 });
+    expect(askAt(NOON - 5_000, { member: 'b' })).toMatchObject({ granted: 0, reason: 'closed', waitMs: 3_605_000 });
+  });
+
+  test('reads a file of the version before, which does not say when it was written', () => {
+    askAt(NOON, { closedForMs: 60_000 });
+    const file = new DatabaseSync(path);
+    file.exec("UPDATE quotas SET book = json_remove(book, '$.writtenAtMs')");
+    file.close();
+    expect(askAt(NOON, { member: 'b' })).toMatchObject({ reason: 'closed' });
   });
 
   test('refuses what is no path', () => {

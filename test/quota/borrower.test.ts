@@ -1,13 +1,28 @@
-import { PetStoreClient } from 'petstore-inventory';
+import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
 import { emptyBook, exchangeLease, type LeaseBook } from '../../src/quota/lease-book.ts';
 import type { LeaseAsk, QuotaStore } from '../../src/quota-store.ts';
+import { soFar } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
 
 holdTime();
 
 const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
+
+const ASK_OF_OTHER: LeaseAsk = {
+  member: 'other',
+  wanted: 0,
+  returned: 0,
+  returnedOfMs: 0,
+  unanswered: 0,
+  late: [],
+  plan: PLAN,
+  minute: undefined,
+  day: undefined,
+  isProbeAnswered: false,
+  closedForMs: 0,
+};
 
 /** A store in this process, which may be told to fail; `asks` is what it was asked. */
 function bookStore(book: LeaseBook = emptyBook()): { store: QuotaStore; asks: LeaseAsk[]; fail: (failure?: Error) => void } {
@@ -26,12 +41,21 @@ function bookStore(book: LeaseBook = emptyBook()): { store: QuotaStore; asks: Le
 }
 
 /** A client with a store, on a sandbox of its own. */
-function borrowing(quotaStore: QuotaStore) {
+function borrowing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
   const sandbox = createSandbox({ plans: { shared: PLAN } });
   const warn = vi.fn();
   const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
   const { baseUrl, fetch, keys } = sandbox;
-  const client = new PetStoreClient({ apiKey: keys.shared, baseUrl, fetch, plan: PLAN, quotaStore, logger, maxWaitMs: 120_000 });
+  const client = new PetStoreClient({
+    apiKey: keys.shared,
+    baseUrl,
+    fetch,
+    plan: PLAN,
+    quotaStore,
+    logger,
+    maxWaitMs: 120_000,
+    ...options,
+  });
   const send = (count: number) => Array.from({ length: count }, (_, call) => client.updateInventory(1 + (call % 10), { quantity: call }));
   return { sandbox, client, send, warn };
 }
@@ -87,23 +111,82 @@ test('a 429 that another process met closes the gate for this one', async () => 
   const book = emptyBook();
   const { store, asks } = bookStore(book);
   const { sandbox, send } = borrowing(store);
-  const other: LeaseAsk = {
-    member: 'other',
-    wanted: 0,
-    returned: 0,
-    returnedOfMs: 0,
-    unanswered: 0,
-    late: [],
-    plan: PLAN,
-    minute: undefined,
-    day: undefined,
-    isProbeAnswered: false,
-    closedForMs: 30_000,
-  };
-  exchangeLease(book, other, Date.now());
+  exchangeLease(book, { ...ASK_OF_OTHER, closedForMs: 30_000 }, Date.now());
   const all = Promise.all(send(2));
   await vi.advanceTimersByTimeAsync(29_000);
   expect([sandbox.requests.length, asks.length > 0]).toEqual([0, true]);
   await vi.advanceTimersByTimeAsync(31_000);
   expect(await all).toHaveLength(2);
+});
+
+test('a client without a limit for the day is not held to that of an old plan', async () => {
+  const book = emptyBook();
+  exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1, plan: { requestsPerMinute: 60, requestsPerDay: 1 } }, Date.now());
+  const { client } = borrowing(bookStore(book).store, { plan: 'unlimited' });
+  await vi.advanceTimersByTimeAsync(60_000);
+  const items = client.listInventory();
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await items).not.toHaveLength(0);
+});
+
+test.each([
+  ['a second client with a smaller plan', [PLANS.pro, PLANS.free], [true, true]],
+  ['a second client with a larger plan', [PLANS.free, PLANS.pro], [true, true]],
+  ['a second client that brings the store', [PLANS.free, PLANS.pro], [false, true]],
+])('a store is told the stricter plan of %s', async (_what, plans, haveStore) => {
+  const { store, asks } = bookStore();
+  const { baseUrl, fetch, keys } = createSandbox();
+  const clients = plans.map(
+    (plan, at) => new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch, plan, quotaStore: haveStore[at] === true ? store : undefined }),
+  );
+  const items = clients[1]?.listInventory();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await items;
+  expect(asks[0]?.plan).toEqual(PLANS.free);
+});
+
+test('one answer of a server whose clock is an hour ahead does not hold the shared quota for an hour', async () => {
+  const { store } = bookStore();
+  const sentIn = new Map<number, number>();
+  let aheadMs = 3_600_000;
+  const fetch = async () => {
+    const minute = Math.floor(Date.now() / 60_000);
+    sentIn.set(minute, (sentIn.get(minute) ?? 0) + 1);
+    const dateMs = Date.now() + aheadMs;
+    aheadMs = 0;
+    const reset = String((Math.floor(dateMs / 60_000) + 1) * 60);
+    const limits = {
+      'x-ratelimit-limit': '60',
+      'x-ratelimit-remaining': String(60 - (sentIn.get(minute) ?? 0)),
+      'x-ratelimit-reset': reset,
+    };
+    return new Response('[]', { headers: { date: new Date(dateMs).toUTCString(), ...limits } });
+  };
+  const client = new PetStoreClient({ apiKey: 'psk_clock', baseUrl: 'https://clock.test/v1', fetch, plan: PLAN, quotaStore: store });
+  const calls = Promise.all(Array.from({ length: 200 }, () => client.listInventory()));
+  calls.catch(() => {});
+  await vi.advanceTimersByTimeAsync(5 * 60_000);
+  expect(await soFar(calls)).toHaveLength(200);
+  expect([...sentIn.values()].filter((sent) => sent > 60)).toEqual([]);
+});
+
+test.each([0, 100])('a call that may wait for %d ms waits for what the store answers', async (maxWaitMs) => {
+  const { store } = bookStore();
+  const { sandbox, client } = borrowing(store);
+  const items = client.listInventory({ maxWaitMs });
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await items).not.toHaveLength(0);
+  expect(sandbox.requests).toHaveLength(1);
+});
+
+test('a call that may wait for 10 ms waits for the answer of a probe that another process has out', async () => {
+  const book = emptyBook();
+  exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1 }, Date.now());
+  const { client } = borrowing(bookStore(book).store);
+  const items = client.listInventory({ maxWaitMs: 10 });
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await items).not.toHaveLength(0);
 });

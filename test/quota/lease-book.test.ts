@@ -127,6 +127,27 @@ describe('exchangeLease', () => {
     expect(take(book, 'b', 1, NOON + 26 * 3_600_000).granted).toBe(1);
   });
 
+  test('forgets the day of an old plan when options or headers tell another one', () => {
+    const plan = { requestsPerMinute: 100, requestsPerDay: 1 };
+    const granted = (more: Partial<LeaseAsk>) => {
+      const book = emptyBook();
+      exchangeLease(book, askOf({ wanted: 1, plan }), NOON);
+      exchangeLease(book, askOf(more), NOON + 60_000);
+      return exchangeLease(book, askOf({ ...more, wanted: 1, minute: undefined }), NOON + 120_000).granted;
+    };
+    expect(granted({})).toBe(0);
+    expect(granted({ plan: { requestsPerMinute: 100, requestsPerDay: 1e12 } })).toBe(1);
+    expect(granted({ minute: heard({ limit: 5_000 }), isProbeAnswered: true })).toBe(1);
+  });
+
+  test('believes the answer to a probe when the clock of the service was set back', () => {
+    const book = knownBook({ resetAtMs: RESET + 3_600_000 });
+    take(book, 'b', 1, NOON + 30_000);
+    const minute = heard({ resetAtMs: RESET + 60_000, remaining: 7, endsInMs: 60_000 });
+    exchangeLease(book, askOf({ member: 'b', minute, isProbeAnswered: true }), NOON + 30_000);
+    expect(book.minute).toMatchObject({ left: 7, resetAtMs: RESET + 60_000 });
+  });
+
   test('keeps to the plan of a minute where the headers tell nothing', () => {
     const plan = { requestsPerMinute: 3 };
     const book = emptyBook();
@@ -134,6 +155,14 @@ describe('exchangeLease', () => {
     exchangeLease(book, askOf({ isProbeAnswered: true, plan }), NOON);
     const granted = Array.from({ length: 4 }, () => exchangeLease(book, askOf({ wanted: 5, plan }), NOON).granted);
     expect(granted).toEqual([1, 1, 0, 0]);
+  });
+
+  test('forgets what was written by a clock that was set back by more than a minute', () => {
+    const book = knownBook({ remaining: 0 }, { requestsPerMinute: 1, requestsPerDay: 1 });
+    exchangeLease(book, askOf({ closedForMs: 7_000_000 }), NOON + 60_000);
+    expect(take(book, 'b', 1, NOON)).toMatchObject({ granted: 0, reason: 'closed' });
+    exchangeLease(book, askOf({ closedForMs: 7_000_000 }), NOON + 60_000);
+    expect(take(book, 'b', 1, NOON - 1)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
   test('leaves the window to the processes where it came back empty', () => {

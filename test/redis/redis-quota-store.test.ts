@@ -4,12 +4,14 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import fc from 'fast-check';
 import { Cluster, Redis } from 'ioredis';
-import { type RedisQuotaStoreOptions, redisQuotaStore } from 'petstore-inventory/redis';
+import { type RedisClient, type RedisQuotaStoreOptions, type RedisSubscriber, redisQuotaStore } from 'petstore-inventory/redis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
 import { emptyBook, exchangeLease } from '../../src/quota/lease-book.ts';
-import type { LeaseAnswer, LeaseAsk, SharedQuota } from '../../src/quota-store.ts';
+import type { LeaseAsk, SharedQuota } from '../../src/quota-store.ts';
+import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
+import { FUZZ } from '../support/fuzz.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
 if (!HAS_REDIS && !process.env.CI) console.warn('redis-server is not on the PATH: the tests of the Redis store are skipped');
@@ -21,6 +23,65 @@ function askOf(ask: Partial<LeaseAsk>): LeaseAsk {
 
 const minute = { limit: 100, remaining: 99, resetAtMs: 1_800_000_000_000, endsInMs: 60_000, agoMs: 0 };
 const take = (shared: SharedQuota, ask: Partial<LeaseAsk> = {}) => shared.exchange(askOf({ wanted: 1, ...ask }));
+
+/** Steps of time that cross the borders of probes, members, slots, windows and days, by a millisecond too; and backwards. */
+const PAUSES_MS = [0, 0, 0, 0, 1, 25, 149, 999, 1000, 1001, 4999, 5000, 20_000, 54_000, 60_000, 65_000, 3_600_000, 86_400_000, -1, -60_001];
+
+const SMALL = [{ requestsPerMinute: 2 }, { requestsPerMinute: 5 }, { requestsPerMinute: 12, requestsPerDay: 3 }];
+const PLANS = [{}, {}, ...SMALL, { requestsPerMinute: 12, requestsPerDay: 60 }, { requestsPerDay: 1e12 }];
+
+/** What a process asks, with windows relative to the instant at which it does. */
+const step = fc.record({
+  afterMs: fc.constantFrom(...PAUSES_MS),
+  member: fc.constantFrom('a', 'b', 'c'),
+  wanted: fc.integer({ min: 0, max: 6 }),
+  returned: fc.constantFrom(0, 0, 0, 1, 2),
+  returnedOf: fc.constantFrom(-1, 0, undefined),
+  unanswered: fc.constantFrom(0, 0, 0, 1, 2),
+  late: fc.array(fc.record({ of: fc.constantFrom(-1, 0), remaining: fc.integer({ min: 0, max: 20 }) }), { maxLength: 2 }),
+  plan: fc.constantFrom(...PLANS),
+  minute: fc.option(fc.record({ of: fc.constantFrom(-1, 0, 0, 0, 0, 0, 60), remaining: fc.integer({ min: 0, max: 20 }) }), {
+    nil: undefined,
+  }),
+  day: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined, freq: 8 }),
+  agoMs: fc.constantFrom(0, 0, 0, 400),
+  isProbeAnswered: fc.boolean(),
+  closedForMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 700, 60_000),
+});
+const steps = fc.array(step, { minLength: 5, maxLength: 40 });
+/** Of all processes; undefined: each has one of its own. */
+const commonPlan = fc.constantFrom(undefined, ...PLANS);
+type Step = typeof step extends fc.Arbitrary<infer Made> ? Made : never;
+
+const MIDDAY_MS = 1_800_014_400_000;
+
+/** The asks of these steps, each at its instant. */
+function timed(steps: readonly Step[]): { ask: LeaseAsk; nowMs: number }[] {
+  let nowMs = MIDDAY_MS;
+  return steps.map(({ afterMs, ...told }) => {
+    nowMs += afterMs;
+    return { ask: askAt(nowMs, told), nowMs };
+  });
+}
+
+function askAt(nowMs: number, { returnedOf, late, minute: heard, day, agoMs, ...ask }: Omit<Step, 'afterMs'>): LeaseAsk {
+  const resetOf = (windows: number) => (Math.floor(nowMs / 60_000) + 1 + windows) * 60_000;
+  const dayEndsAtMs = (Math.floor(nowMs / 86_400_000) + 1) * 86_400_000;
+  const windowOf = (resetAtMs: number, remaining: number, limit: number) => ({
+    limit,
+    remaining,
+    resetAtMs,
+    endsInMs: Math.min(resetAtMs - nowMs, 86_400_000),
+    agoMs,
+  });
+  return {
+    ...ask,
+    returnedOfMs: returnedOf === undefined ? 0 : resetOf(returnedOf),
+    late: late.map(({ of, remaining }) => ({ resetAtMs: resetOf(of), remaining })),
+    minute: heard && windowOf(resetOf(heard.of), heard.remaining, 20),
+    day: day === undefined ? undefined : windowOf(dayEndsAtMs, day, 60),
+  };
+}
 
 describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_000 }, () => {
   let server: RedisServer;
@@ -40,29 +101,18 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     await server.kill();
   });
 
-  test('does what the book of leases does, whatever is asked', async () => {
-    const ask = fc.record({
-      member: fc.constantFrom('a', 'b', 'c'),
-      wanted: fc.integer({ min: 0, max: 12 }),
-      returned: fc.integer({ min: 0, max: 2 }),
-      returnedOfMs: fc.constantFrom(0, minute.resetAtMs),
-      unanswered: fc.integer({ min: 0, max: 2 }),
-      late: fc.array(fc.record({ resetAtMs: fc.constant(minute.resetAtMs), remaining: fc.integer({ min: 0, max: 99 }) }), { maxLength: 2 }),
-      plan: fc.constantFrom({}, { requestsPerMinute: 60, requestsPerDay: 90 }),
-      minute: fc.option(
-        fc.integer({ min: 0, max: 99 }).map((remaining) => ({ ...minute, remaining })),
-        { nil: undefined },
-      ),
-      day: fc.option(fc.constant({ ...minute, limit: 900, resetAtMs: 1_800_000_900_000, endsInMs: 900_000 }), { nil: undefined, freq: 8 }),
-      isProbeAnswered: fc.boolean(),
-      closedForMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 60_000),
+  test('does what the book of leases does, whatever is asked and whenever', async () => {
+    const property = fc.asyncProperty(steps, commonPlan, async (made, plan) => {
+      const [name, book] = [`parity${others++}`, emptyBook()];
+      const asks = timed(made.map((one) => ({ ...one, plan: plan ?? one.plan })));
+      const answers = asks.map(async ({ ask, nowMs }) =>
+        client.eval(LEASE_SCRIPT, 1, name, JSON.stringify({ ...ask, channel: name }), String(nowMs)),
+      );
+      const told = (await Promise.all(answers)).map((answer) => JSON.parse(String(answer)));
+      expect(told).toEqual(asks.map(({ ask, nowMs }) => exchangeLease(book, ask, nowMs)));
+      expect(JSON.parse(String(await client.get(name)))).toEqual(JSON.parse(JSON.stringify(book)));
     });
-    const property = fc.asyncProperty(fc.array(ask, { maxLength: 20 }), async (asks) => {
-      const [shared, book] = [joinAs(), emptyBook()];
-      const told = await inTurn(asks, (one) => shared.exchange(one));
-      expect(told.map(steady)).toEqual(asks.map((one) => steady(exchangeLease(book, one, Date.now()))));
-    });
-    await fc.assert(property, { numRuns: 60 });
+    await fc.assert(property, FUZZ);
   });
 
   test('is shared by both libraries', async () => {
@@ -104,6 +154,28 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     await vi.waitFor(() => expect(heard.sort()).toEqual(['ioredis 5000', 'node-redis 5000']));
     subscriber.disconnect();
     nodeSubscriber.destroy();
+  });
+
+  test('tells a closed gate whatever prefix ioredis puts before the names of keys', async () => {
+    const options = { keyPrefix: 'shop:' };
+    const [own, other] = [new Redis(server.url, options), new Redis(server.url, options)];
+    const [subscriber, bare] = [new Redis(server.url, options), new Redis(server.url)];
+    const node = createClient({ url: server.url });
+    await node.connect();
+    const heard: string[] = [];
+    const store = (client: RedisClient, prefix: string, hears?: RedisSubscriber) => redisQuotaStore(client, { prefix, subscriber: hears });
+    store(other, 'news2:', subscriber).join(KEY, (ms) => heard.push(`both prefixed ${ms}`));
+    store(other, 'news2:', bare).join(KEY, (ms) => heard.push(`subscriber bare ${ms}`));
+    store(other, 'news2:', node).join(KEY, (ms) => heard.push(`node-redis ${ms}`));
+    const channel = async () => String((await client.pubsub('CHANNELS', '*news2:*'))?.[0]);
+    await vi.waitFor(async () => expect(await client.pubsub('NUMSUB', await channel())).toContain(3));
+    await take(
+      store(own, 'news2:').join(KEY, () => {}),
+      { closedForMs: 5000 },
+    );
+    await vi.waitFor(() => expect(heard.sort()).toEqual(['both prefixed 5000', 'node-redis 5000', 'subscriber bare 5000']));
+    for (const each of [own, other, subscriber, bare]) each.disconnect();
+    node.destroy();
   });
 
   test('asks Redis once for each answer, by the name of its script', async () => {
@@ -185,11 +257,6 @@ describe('redisQuotaStore with bad input', () => {
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigurationError', message: expect.stringMatching(message) }));
   });
 });
-
-/** The parts of an answer that do not depend on the instant; waits within a second are the same. */
-function steady({ endsInMs, waitMs, ...rest }: LeaseAnswer): object {
-  return { ...rest, endsInS: Math.round(endsInMs / 1000), waitS: rest.reason === 'quota' ? 0 : Math.round(waitMs / 1000) };
-}
 
 async function inTurn<In, Out>(items: readonly In[], work: (item: In) => Out | Promise<Out>): Promise<Out[]> {
   const done: Out[] = [];
