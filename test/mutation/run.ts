@@ -60,16 +60,18 @@ class Lane {
 
   async judge(job: Job): Promise<Verdict> {
     this.#process ??= fork(new URL('lane.ts', import.meta.url));
-    this.#process.send(job);
-    const signal = AbortSignal.timeout(LIMIT_MS);
-    const answered = once(this.#process, 'message', { signal });
-    const exited = once(this.#process, 'exit', { signal }).then(() => [{ seenBy: 'the process ended' }]);
+    const child = this.#process;
+    const judged = new AbortController();
+    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    child.send(job);
     try {
-      const [verdict] = await Promise.race([answered, exited.catch(() => answered)]);
-      return verdict;
-    } catch {
-      this.close();
-      return { seenBy: 'the time limit' };
+      const [verdict] = await Promise.race([once(child, 'message', judged), once(child, 'exit', judged)]);
+      if (child.exitCode === null && child.signalCode === null) return verdict;
+      this.#process = undefined;
+      return { seenBy: 'the time limit, or the end of the process' };
+    } finally {
+      judged.abort();
+      clearTimeout(limit);
     }
   }
 
