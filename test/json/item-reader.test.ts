@@ -123,6 +123,10 @@ describe('ItemReader', () => {
     expect(failure).toEqual({ ok: false, reason: 'invalid-json', problems: [{ path: '[4]', message: 'is not valid JSON' }] });
   });
 
+  test('refuses a number in place of an item as soon as its end has come', () => {
+    expect(firstProblem(new ItemReader('number'), encode('[1,'))).toEqual({ path: '[0]', message: 'must be an object, not a number' });
+  });
+
   test('names a bad row where what follows it is no JSON', () => {
     const bad = '{"petId":1,"quantity":"2","status":"sold"}';
     const { failure } = new ItemReader('number').push(encode(`[${bad},${bad},{"petId":}`));
