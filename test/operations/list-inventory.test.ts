@@ -138,10 +138,12 @@ describe('listInventory', () => {
     expect([seen.length, pull.mock.calls.length]).toEqual([1, Math.floor(maxResponseBytes / chunk.byteLength) + 1]);
   });
 
-  test('accepts a list of exactly `maxResponseBytes`', async () => {
-    const body = longList(3);
-    const { client } = scriptedClient([() => text(200, body)], { maxResponseBytes: body.length });
-    expect(await client.listInventory()).toHaveLength(3);
+  test.each([3, 60_000])('accepts a list of exactly `maxResponseBytes`, and none that is longer: %i items', async (count) => {
+    const body = longList(count);
+    const answers = [() => text(200, body), () => text(200, `${body} `)];
+    const { client } = scriptedClient(answers, { maxResponseBytes: body.length });
+    expect(await client.listInventory()).toHaveLength(count);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ reason: 'too-large' });
   });
 
   test('refuses an item beyond 1 MiB', async () => {
