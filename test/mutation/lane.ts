@@ -32,8 +32,8 @@ const vitest = await createVitest(
     bail: 1,
     // It would know a module by the content of its file.
     fsModuleCache: false,
-    testTimeout: 10_000,
-    hookTimeout: 10_000,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
     env: { FUZZ_RUNS: '100' },
   },
   {
