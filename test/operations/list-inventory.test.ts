@@ -48,6 +48,19 @@ describe('listInventory', () => {
     expect(log.filter((line) => line.startsWith('unknownStatus'))).toEqual([...announced, ...announced]);
   });
 
+  test('announces the first 32 unknown statuses of a call', async () => {
+    const { client, log } = scriptedClient([
+      () =>
+        json(
+          200,
+          Array.from({ length: 40 }, (_none, index) => pet(index, `odd-${index}`)),
+        ),
+    ]);
+    await client.listInventory();
+    const announced = log.filter((line) => line.startsWith('unknownStatus'));
+    expect(announced).toEqual(Array.from({ length: 32 }, (_none, index) => `unknownStatus odd-${index}`));
+  });
+
   test('makes an unknown status fit for a log: one line, no key, not endless', async () => {
     const { client, log } = scriptedClient([() => json(200, [pet(1, `a\nb ${KEY}`), pet(2, 'x'.repeat(10_000))])]);
     await client.listInventory();
