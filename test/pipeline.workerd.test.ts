@@ -85,6 +85,21 @@ describe('A call whose request ended under it (workerd)', () => {
     expect(log.filter((line) => line.startsWith('wait'))).toEqual([]);
   });
 
+  test('leaves its turn also to an update that waits already, and that no later call wakes', async () => {
+    const { client } = scriptedClient([hangDeaf, () => item(42)]);
+    void client.updateInventory(42, { quantity: 1 });
+    void client.updateInventory(42, { quantity: 2 });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    const third = vi.fn();
+    void client.updateInventory(42, { quantity: 3 }).then(third);
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(third).not.toHaveBeenCalled();
+    // It looks every 25 ms, and one look finds both gone.
+    await vi.advanceTimersByTimeAsync(25);
+    expect(third.mock.calls).toEqual([[expect.objectContaining({ petId: 42 })]]);
+  });
+
   test('gives its slot back all the same', async () => {
     const { client } = scriptedClient([hangDeaf, () => json(200, [])], { concurrency: 1 });
     void client.listInventory();

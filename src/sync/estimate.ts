@@ -23,7 +23,7 @@ interface Windows {
  * A client that tells no quota is taken to be on the free plan; a window without a limit admits everything.
  */
 export function estimateMs(requests: number, quota: SyncQuota = FREE_QUOTA, nowMs: number): number {
-  const closedMs = Math.max(0, (quota.closedUntil?.getTime() ?? nowMs) - nowMs);
+  const closedMs = (quota.closedUntil?.getTime() ?? nowMs) - nowMs;
   const day = windows(quota.day, DAY_MS, nowMs);
   const minute = windows(quota.minute, MINUTE_MS, nowMs);
   if (requests <= day.left) return Math.max(closedMs, waitMs(requests, minute));

@@ -39,6 +39,13 @@ test('parseRows reads long ids beside others exactly', () => {
   });
 });
 
+test('parseRows reads every long id of a list exactly', () => {
+  const petIds = [9007199254740993n, -9007199254740995n, 9223372036854775807n, 9007199254740993n];
+  const { items } = parseRows(`[${petIds.map((petId) => `{"petId":${petId},"quantity":1,"status":"x"}`)}]`, 'bigint');
+
+  expect(items.map(({ petId }) => petId)).toEqual(petIds);
+});
+
 test.each(['number', 'bigint'] as const)('the fast way with ids as %s agrees with zod on any value', (int64) => {
   const id = fc.oneof(fc.integer(), fc.double(), fc.bigInt(), fc.constantFrom(-0, 2 ** 53, 2n ** 63n, -(2n ** 63n), '1'));
   const field = fc.option(fc.oneof(id, fc.string()), { nil: undefined });

@@ -48,6 +48,19 @@ describe('listInventory', () => {
     expect(log.filter((line) => line.startsWith('unknownStatus'))).toEqual([...announced, ...announced]);
   });
 
+  test('announces the first 32 unknown statuses of a call', async () => {
+    const { client, log } = scriptedClient([
+      () =>
+        json(
+          200,
+          Array.from({ length: 40 }, (_none, index) => pet(index, `odd-${index}`)),
+        ),
+    ]);
+    await client.listInventory();
+    const announced = log.filter((line) => line.startsWith('unknownStatus'));
+    expect(announced).toEqual(Array.from({ length: 32 }, (_none, index) => `unknownStatus odd-${index}`));
+  });
+
   test('makes an unknown status fit for a log: one line, no key, not endless', async () => {
     const { client, log } = scriptedClient([() => json(200, [pet(1, `a\nb ${KEY}`), pet(2, 'x'.repeat(10_000))])]);
     await client.listInventory();
@@ -138,10 +151,12 @@ describe('listInventory', () => {
     expect([seen.length, pull.mock.calls.length]).toEqual([1, Math.floor(maxResponseBytes / chunk.byteLength) + 1]);
   });
 
-  test('accepts a list of exactly `maxResponseBytes`', async () => {
-    const body = longList(3);
-    const { client } = scriptedClient([() => text(200, body)], { maxResponseBytes: body.length });
-    expect(await client.listInventory()).toHaveLength(3);
+  test.each([3, 60_000])('accepts a list of exactly `maxResponseBytes`, and none that is longer: %i items', async (count) => {
+    const body = longList(count);
+    const answers = [() => text(200, body), () => text(200, `${body} `)];
+    const { client } = scriptedClient(answers, { maxResponseBytes: body.length });
+    expect(await client.listInventory()).toHaveLength(count);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ reason: 'too-large' });
   });
 
   test('refuses an item beyond 1 MiB', async () => {

@@ -190,3 +190,27 @@ test('a call that may wait for 10 ms waits for the answer of a probe that anothe
   await vi.advanceTimersByTimeAsync(2_000);
   expect(await items).not.toHaveLength(0);
 });
+
+test('a store is joined with the address and the key, also where a function gives the key', async () => {
+  const { store } = bookStore();
+  const join = vi.spyOn(store, 'join');
+  const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
+  const client = new PetStoreClient({ apiKey: async () => keys.shared, baseUrl, fetch, plan: PLAN, quotaStore: store });
+  const list = client.listInventory();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await list;
+  expect(join.mock.calls.map(([name]) => name)).toEqual([{ address: expect.stringContaining(new URL(baseUrl).host), apiKey: keys.shared }]);
+});
+
+test('a second client is warned of another store, and not of the same one nor of none', () => {
+  const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
+  const warn = vi.fn();
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+  const options = { apiKey: keys.shared, baseUrl, fetch, plan: PLAN, logger };
+  const { store } = bookStore();
+  const clients = [new PetStoreClient({ ...options, quotaStore: store }), new PetStoreClient({ ...options, quotaStore: store })];
+  clients.push(new PetStoreClient(options));
+  expect(warn).not.toHaveBeenCalled();
+  clients.push(new PetStoreClient({ ...options, quotaStore: bookStore().store }));
+  expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('with another quotaStore: the first one counts')]);
+});

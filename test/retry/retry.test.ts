@@ -102,6 +102,13 @@ describe('retry', () => {
     expect(atMs).toEqual([0]);
   });
 
+  test('waits for a Retry-After of just `maxWaitMs`', async () => {
+    const { attempt, atMs } = attempts(new ServerError('x', { status: 500, retryAfterMs: 7_000 }));
+    const result = retry(makeCall({}, { maxWaitMs: 7_000 }), attempt);
+    await vi.runAllTimersAsync();
+    expect([await result, atMs]).toEqual(['done', [0, 7_000]]);
+  });
+
   test('rejects at once, and tells of no retry, where the gate is closed for longer than `maxWaitMs`', async () => {
     const emitter = new Emitter();
     const heard = vi.fn();

@@ -15,12 +15,14 @@ describe('estimateMs', () => {
       20_000 + 13 * 60_000,
     ],
     ['a minute that has turned is full', 60, { minute: { limit: 60, remaining: 0, resetAt: at(-1) }, day }, 0],
+    ['a minute that turns now is full', 61, { minute: { limit: 60, remaining: 10, resetAt: at(0) }, day }, 60_000],
     [
       'a closed gate waits at least until it opens',
       1,
       { minute: { limit: 60, remaining: 9, resetAt: at(20) }, day, closedUntil: at(33) },
       33_000,
     ],
+    ['a gate that has opened needs no wait', 1, { minute: { limit: 60, remaining: 9, resetAt: at(20) }, day, closedUntil: at(-5) }, 0],
     [
       'a day that does not suffice waits for its reset',
       12,

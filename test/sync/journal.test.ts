@@ -30,6 +30,16 @@ describe('a journal', () => {
     expect(journal.closed).toBe(1);
   });
 
+  test('takes at most a thousand lines at once, and as few portions as that allows', async () => {
+    const journal = new MemoryJournal();
+    await syncInventory(
+      new FakeStore([]),
+      pets(2_500, 6).map(([petId, quantity]) => ({ petId, quantity })),
+      { journal },
+    );
+    expect(journal.portions).toEqual([2, 1_000, 1_000, 501]);
+  });
+
   test('of a finished job gives its report again and sends nothing', async () => {
     const store = new FakeStore(pets(5, 5), { treat: (petId) => (petId === 2 ? 'refuse' : 'apply') });
     const journal = new MemoryJournal();
@@ -44,6 +54,13 @@ describe('a journal', () => {
     expect(second.failed[0]?.error).toBeInstanceOf(BadRequestError);
     expect(second.failed[0]?.error.message).toBe(first.failed[0]?.error.message);
     expect(store.requests).toHaveLength(3);
+  });
+
+  test('keeps the first 4,096 characters of what was said of a refusal', async () => {
+    const error = new BadRequestError('x'.repeat(5_000), { status: 400, outcome: 'rejected' });
+    const { store, journal } = await runOnce({ 2: { reject: error } });
+    const { failed } = await syncInventory(store, TWO, { journal });
+    expect(failed.map((each) => each.error.message.length)).toEqual([4_096]);
   });
 
   test('accepts the same wanted state in another order', async () => {
@@ -260,4 +277,10 @@ describe('a journal that cannot be closed', () => {
     journal.closeError = undefined;
     expect(await syncInventory(new FakeStore([[1, 5]]), wanted, { journal })).toMatchObject({ updated: 1, finishedAt: expect.any(Date) });
   });
+});
+
+test('a JournalError has a cause only where it was given one', () => {
+  const cause = new Error('full');
+  expect(new JournalError('Cannot write', { code: 'ENOSPC', cause })).toMatchObject({ message: 'Cannot write', code: 'ENOSPC', cause });
+  expect(new JournalError('Cannot write')).not.toHaveProperty('cause');
 });

@@ -116,6 +116,13 @@ describe('syncInventory', () => {
     expect(failed?.error.cause === thrown).toBe(true);
   });
 
+  test('keeps the code, the status and the outcome of what a client of another make throws', async () => {
+    const thrown = Object.assign(new Error('locked'), { code: 'E_LOCKED', status: 423, outcome: 'rejected' });
+    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
+    const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+    expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', code: 'E_LOCKED', status: 423, outcome: 'rejected' });
+  });
+
   test.each([
     [{ dryrun: true }, 'dryrun', 'the options are dryRun, journal, concurrency, signal, onProgress, review, now'],
     [{ dryRun: 'no' }, 'dryRun', 'it must be true or false'],
@@ -127,6 +134,13 @@ describe('syncInventory', () => {
     const store = new FakeStore([[1, 5]]);
     const run = Reflect.apply(syncInventory, undefined, [store, [{ petId: 1, quantity: 6 }], options]);
     await expect(run).rejects.toMatchObject({ kind: 'configuration', option, message: expect.stringContaining(message) });
+    expect(store.requests).toEqual([]);
+  });
+
+  test.each([null, 5, 'dryRun'])('refuses %o as its options, and asks for nothing', async (options) => {
+    const store = new FakeStore([[1, 5]]);
+    const run = Reflect.apply(syncInventory, undefined, [store, [{ petId: 1, quantity: 6 }], options]);
+    await expect(run).rejects.toMatchObject({ kind: 'configuration', option: 'options' });
     expect(store.requests).toEqual([]);
   });
 
@@ -217,6 +231,16 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(await syncInventory(store, wanted)).toMatchObject({ updated: 5, failed: [{ petId: 3 }] });
   });
 
+  test.each([
+    [120_000, undefined],
+    [120_001, 'quota'],
+  ])('a 429 that closes the key for %i ms stops the run as %s', async (ms, stopped) => {
+    const error = new RateLimitError('no', { status: 429, outcome: 'rejected', retryAt: new Date(ms) });
+    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: error }) });
+    const report = await syncInventory(store, [{ petId: 1, quantity: 6 }], { now: () => 0 });
+    expect(report.stopped).toBe(stopped);
+  });
+
   test('an `apiKey` that cannot be had stops the run as a bad key does', async () => {
     const error = new ConfigurationError('no key', { option: 'apiKey', outcome: 'not-sent' });
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
@@ -290,6 +314,19 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     const controller = new AbortController();
     const store = new FakeStore(pets(6, 5), { step: async () => controller.abort() });
     expect(await syncInventory(store, wanted, { signal: controller.signal })).toEqual({ ...NOTHING, pending: wanted, stopped: 'abort' });
+  });
+
+  test('an abort within a list that goes on leaves every pet pending as it was wanted', async () => {
+    const controller = new AbortController();
+    const store = new FakeStore(pets(3, 5), { listed: (petId) => petId === 2 && controller.abort() });
+    const entries = [
+      { petId: 1, quantity: 5 },
+      { petId: 2, adjust: 1 },
+      { petId: 3, adjust: 1 },
+    ];
+    const report = await syncInventory(store, entries, { signal: controller.signal });
+    expect(report).toEqual({ ...NOTHING, pending: entries, stopped: 'abort' });
+    expect(store.options.map(({ signal }) => signal)).toEqual([controller.signal]);
   });
 
   test('an abort before the start sends nothing', async () => {
@@ -443,6 +480,21 @@ describe('onProgress', () => {
     expect(told).toEqual(['listing', 'updating', 'updating', 'done']);
     await nextTurn();
     expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('counts a failed pet among the changes', async () => {
+    const seen: SyncProgress[] = [];
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? 'refuse' : 'apply') });
+    const wanted = pets(3, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    await syncInventory(store, wanted, { onProgress: (progress) => seen.push(progress), concurrency: 1 });
+    expect(seen.map(({ changes, updated, failed }) => [changes, updated, failed])).toEqual([
+      [0, 0, 0],
+      [3, 0, 0],
+      [3, 1, 0],
+      [3, 1, 1],
+      [3, 2, 1],
+      [3, 2, 1],
+    ]);
   });
 
   test('comes for every thousand items of the list', async () => {

@@ -23,6 +23,14 @@ describe('WantedStock', () => {
     ]);
   });
 
+  test('finds every pet when it has grown, whatever its id', () => {
+    const petIds = Array.from({ length: 5_000 }, (_, index) => BigInt(index) * (index % 2 === 0 ? 2n ** 38n : -(2n ** 50n)));
+    const stock = stockOf([...petIds, ...petIds].map((petId) => ({ petId, adjust: 1 })));
+    expect(petIds.map((petId) => stock.rowOf(petId))).toEqual(petIds.map((_, row) => row));
+    expect([stock.size, stock.duplicates, stock.rowOf(1)]).toEqual([5_000, 5_000, undefined]);
+    expect([...stock.pets()].map(([petId]) => petId)).toEqual(petIds);
+  });
+
   test('writes a quantity of -0 as 0', () => {
     expect(stockOf([{ petId: 1, quantity: -0 }]).amount(0)).toBe(0);
   });
@@ -59,6 +67,14 @@ describe('fingerprint', () => {
       [],
     ].map((given: WantedEntry[]) => fingerprint(stockOf(given)));
     expect(new Set(prints).size).toBe(8);
+  });
+
+  test('stays the same from version to version, since journals hold it', () => {
+    const entries: WantedEntry[] = [
+      { petId: 1, quantity: 40 },
+      { petId: 2n ** 60n, adjust: -1 },
+    ];
+    expect(fingerprint(stockOf(entries))).toBe('3906238485ce99bf15511b30840487be');
   });
 
   test('tells a hundred thousand states of one row apart', () => {

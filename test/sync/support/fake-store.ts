@@ -10,6 +10,8 @@ interface Settings {
   treat?: (petId: PetId, options: SyncCallOptions) => Treatment;
   /** Called before every step that a crash could come before. */
   step?: () => Promise<void>;
+  /** Called when the next item of the list is asked for. */
+  listed?: (petId: PetId) => void;
   quota?: SyncQuota;
   listError?: unknown;
 }
@@ -40,6 +42,7 @@ export class FakeStore implements InventoryClient {
     if (this.settings.listError !== undefined) throw this.settings.listError;
     for (const [petId, quantity] of [...this.stock, ...[...this.stock].filter(([petId]) => this.twice.has(petId))]) {
       yield { petId, quantity };
+      this.settings.listed?.(petId);
     }
   }
 

@@ -4,6 +4,8 @@ import type { Journal } from '../../../src/sync/index.ts';
 export class MemoryJournal implements Journal {
   readonly name = 'memory';
   readonly lines: string[] = [];
+  /** How many lines came at once. */
+  readonly portions: number[] = [];
   step: (() => Promise<void>) | undefined;
   appendError: unknown;
   closeError: unknown;
@@ -17,6 +19,7 @@ export class MemoryJournal implements Journal {
     await this.step?.();
     if (this.appendError !== undefined) throw this.appendError;
     this.lines.push(...lines);
+    this.portions.push(lines.length);
     await this.step?.();
   }
 

@@ -1,0 +1,67 @@
+// A process that run.ts starts: it keeps one vitest warm and runs the tests of one mutant after the other. Broken code is handed
+// to vitest alone and never written, and whoever ends the process ends the tests with it, also those that loop for ever.
+import { createVitest } from 'vitest/node';
+import config from '../../vitest.config.ts';
+
+/** The tests of `folders` are run with `source` in place of the file, folder by folder until one fails. */
+export interface Job {
+  path: string;
+  source: string | undefined;
+  folders: readonly string[];
+}
+
+/** The test that fell, or none. */
+export interface Verdict {
+  seenBy: string | undefined;
+}
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+
+let job: Job | undefined;
+
+const vitest = await createVitest(
+  'test',
+  {
+    root: ROOT,
+    config: false,
+    watch: false,
+    include: ['test/**/*.test.ts'],
+    reporters: [{}],
+    pool: 'threads',
+    maxWorkers: 1,
+    bail: 1,
+    // It would know a module by the content of its file.
+    fsModuleCache: false,
+    testTimeout: 20_000,
+    hookTimeout: 20_000,
+    env: { FUZZ_RUNS: '100' },
+  },
+  {
+    resolve: { alias: config.resolve?.alias ?? [] },
+    plugins: [{ name: 'mutant', enforce: 'pre', load: (id) => (job && id === ROOT + job.path ? job.source : undefined) }],
+  },
+);
+const specifications = await vitest.globTestSpecifications();
+
+async function firstFailure({ folders }: Job): Promise<string | undefined> {
+  for (const folder of folders) {
+    const concerned = specifications.filter(({ moduleId }) => moduleId.startsWith(`${ROOT}test/${folder}`));
+    const { testModules, unhandledErrors } = await vitest.runTestSpecifications(concerned);
+    const ran = testModules.filter(({ moduleId }) => concerned.some((each) => each.moduleId === moduleId));
+    const failed = ran.find((module) => module.state() === 'failed');
+    const [test] = failed?.children.allTests('failed') ?? [];
+    if (failed) return test?.fullName ?? failed.relativeModuleId;
+    if (unhandledErrors.length > 0) return `an error that no test awaits in ${folder}`;
+  }
+  return undefined;
+}
+
+process.on('message', async (next: Job) => {
+  job = next;
+  vitest.invalidateFile(ROOT + job.path);
+  const seenBy = await firstFailure(job);
+  vitest.invalidateFile(ROOT + job.path);
+  const verdict: Verdict = { seenBy };
+  process.send?.(verdict);
+});
+process.on('disconnect', () => process.exit());

@@ -1,0 +1,133 @@
+// Breaks the source a little, many times, and tells which breaks no test sees:
+// npm run mutate -- [folders, files or file:line below src/] [--per-file 10] [--seed 1] [--most 0] [--verbose]
+import { type ChildProcess, fork } from 'node:child_process';
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { layerOf, readSource } from '../support/source.ts';
+import type { Job, Verdict } from './lane.ts';
+import { drawMutants, type Mutant } from './mutants.ts';
+
+/** The tests beside their own that a folder answers to, the nearest first. Those that begin processes would take minutes. */
+const CONCERNED: Record<string, readonly string[]> = {
+  order: ['pipeline.test', 'pipeline.workerd', 'client.test', 'wire.test', 'security'],
+  retry: ['pipeline.test', 'pipeline.workerd', 'wire.test', 'transport/transport.outage', 'faults/waits', 'client.test'],
+  json: ['operations', 'inventory-stream.test'],
+  sync: ['node/file-journal', 'cli/sync-command'],
+  operations: ['inventory-stream.test', 'client.test', 'pipeline.test', 'wire.test', 'faults/stream'],
+  quota: ['pipeline.test', 'pipeline.workerd', 'client.test'],
+};
+
+/** A mutant that is not judged by then hangs, which is seen. */
+const LIMIT_MS = 120_000;
+
+interface Judged extends Mutant {
+  seenBy: string | undefined;
+}
+
+const { values, positionals } = parseArgs({
+  allowPositionals: true,
+  options: {
+    'per-file': { type: 'string', default: '10' },
+    seed: { type: 'string', default: '1' },
+    most: { type: 'string', default: '0' },
+    verbose: { type: 'boolean', default: false },
+  },
+});
+
+/** The mutants of the folders, files and lines that the arguments name, such as `order`, `sync/journal.ts`, `json/item.ts:12`. */
+function draw(): Mutant[] {
+  const named = positionals.map((name) => name.replace(/^src\/|\/$/g, ''));
+  const chosen = named.length === 0 ? Object.keys(CONCERNED) : named;
+  const drawn = readSource().flatMap(({ path }) => drawFrom(path));
+  const isChosen = ({ path, line }: Mutant) =>
+    chosen.some((each) => [path, `${path}:${line}`].includes(`src/${each}`) || path.startsWith(`src/${each}/`));
+  return drawn.filter(isChosen).sort((a, b) => a.path.localeCompare(b.path) || a.line - b.line);
+}
+
+function drawFrom(path: string): Mutant[] {
+  const source = readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
+  return drawMutants(`src/${path}`, source, { count: Number(values['per-file']), seed: Number(values.seed) });
+}
+
+function foldersOf(path: string): string[] {
+  const layer = layerOf(path.replace(/^src\//, ''));
+  return [layer, ...(CONCERNED[layer] ?? ['pipeline.test', 'client.test', 'wire.test'])];
+}
+
+/** A lane that a mutant hung is ended, and another one started for the next mutant. */
+class Lane {
+  #process: ChildProcess | undefined;
+
+  async judge(job: Job): Promise<Verdict> {
+    this.#process ??= fork(new URL('lane.ts', import.meta.url));
+    const child = this.#process;
+    const judged = new AbortController();
+    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    child.send(job);
+    try {
+      const [verdict] = await Promise.race([once(child, 'message', judged), once(child, 'exit', judged)]);
+      if (child.exitCode === null && child.signalCode === null) return verdict;
+      this.#process = undefined;
+      return { seenBy: 'the time limit, or the end of the process' };
+    } finally {
+      judged.abort();
+      clearTimeout(limit);
+    }
+  }
+
+  close(): void {
+    this.#process?.kill('SIGKILL');
+    this.#process = undefined;
+  }
+}
+
+/** Without a break every test holds; else each mutant would count as seen. */
+async function checkUnbroken(mutants: readonly Mutant[], lane: Lane): Promise<void> {
+  const paths = new Map(mutants.map(({ path }) => [String(foldersOf(path)), path]));
+  for (const path of paths.values()) {
+    const { seenBy } = await lane.judge({ path, source: undefined, folders: foldersOf(path) });
+    if (seenBy !== undefined) throw new Error(`Cannot judge ${path}: the source as it is fails ${seenBy}`);
+  }
+}
+
+async function judgeAll(mutants: readonly Mutant[]): Promise<Judged[]> {
+  const lanes = Array.from({ length: Math.min(2, availableParallelism()) }, () => new Lane());
+  const judged: Judged[] = [];
+  const left = [...mutants];
+  const work = async (lane: Lane) => {
+    for (let mutant = left.shift(); mutant; mutant = left.shift()) {
+      const { path, source } = mutant;
+      judged.push({ ...mutant, ...(await lane.judge({ path, source, folders: foldersOf(path) })) });
+      tell(judged.at(-1), `${judged.length}/${mutants.length}`);
+    }
+  };
+  try {
+    await Promise.all(lanes.slice(0, 1).map((lane) => checkUnbroken(mutants, lane)));
+    await Promise.all(lanes.map(work));
+  } finally {
+    for (const lane of lanes) lane.close();
+  }
+  return judged;
+}
+
+function tell(judged: Judged | undefined, count: string): void {
+  if (!judged || (judged.seenBy !== undefined && !values.verbose)) return;
+  const { path, line, mutator, before, after, source, seenBy } = judged;
+  console.log(`${count} ${path}:${line} ${mutator}: ${seenBy === undefined ? 'seen by no test' : `seen by ${seenBy}`}`);
+  const broken = source.split('\n')[line - 1]?.trim();
+  console.log(`    - ${before}\n    + ${after}\n      in ${broken}`);
+}
+
+function printTable(judged: readonly Judged[]): void {
+  const folders = Object.groupBy(judged, ({ path }) => layerOf(path.replace(/^src\//, '')));
+  const row = (list: readonly Judged[] = []) => ({ breaks: list.length, unseen: list.filter(isUnseen).length });
+  console.table(Object.fromEntries(Object.entries(folders).map(([folder, list]) => [folder, row(list)])));
+}
+
+const isUnseen = ({ seenBy }: Judged) => seenBy === undefined;
+
+const judged = await judgeAll(draw());
+printTable(judged);
+process.exitCode = judged.filter(isUnseen).length > Number(values.most) ? 1 : 0;

@@ -1,0 +1,45 @@
+import type { PetStoreClient } from 'petstore-inventory';
+import { describe, expect, test } from 'vitest';
+import { text } from '../support/answers.ts';
+import { scriptedClient } from '../support/client.ts';
+import { drain } from '../support/drain.ts';
+import { rejectionOf } from '../support/outcome.ts';
+
+const LONG_LIST = `[${'{"petId":1,"quantity":1,"status":"sold"},'.repeat(30_000)}`;
+const GZIP = { 'content-encoding': 'gzip' };
+const ONCE = { maxRetries: 0 };
+
+const list = (client: PetStoreClient) => client.listInventory(ONCE);
+const stream = (client: PetStoreClient) => drain(client.streamInventory(ONCE)).then(({ error }) => Promise.reject(error));
+const update = (client: PetStoreClient) => client.updateInventory(42, { quantity: 1 }, ONCE);
+
+const CUT: [string, (client: PetStoreClient) => Promise<unknown>, string][] = [
+  ['a list', list, '[{"petId":1,'],
+  ['a list of more than 1 MiB', list, LONG_LIST],
+  ['a stream', stream, '[{"petId":1,'],
+  ['an item', update, '{"petId":42,'],
+];
+
+describe('An answer that ends too early', () => {
+  test.each(CUT)('is a broken connection where it is compressed, and its length is not known: %s', async (_what, call, body) => {
+    const { client } = scriptedClient([() => text(200, body, GZIP)]);
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'connection', code: 'ERR_BODY_CUT_OFF' });
+  });
+
+  test.each(CUT)('is a bad answer where it is not: %s', async (_what, call, body) => {
+    const { client } = scriptedClient([() => text(200, body)]);
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
+  });
+});
+
+test.each([
+  ['a list that is no JSON', list, '[{"petId":}', 'invalid-json'],
+  ['a list that is no list', list, '{}', 'schema'],
+  ['a long list that is no JSON', list, `${LONG_LIST}]]`, 'invalid-json'],
+  ['a stream that is no JSON', stream, '[{"petId":}', 'invalid-json'],
+  ['an item that is no JSON', update, '{"petId":}', 'invalid-json'],
+  ['another item', update, '{"petId":43,"quantity":1,"status":"sold"}', 'mismatch'],
+])('%s is a bad answer although it is compressed', async (_what, call, body, reason) => {
+  const { client } = scriptedClient([() => text(200, body, GZIP)]);
+  expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason });
+});
