@@ -62,7 +62,7 @@ function nameOf({ address, apiKey }: StoreKey): string {
 const counts = z.record(z.string(), z.number());
 const window = z.object({ limit: z.number(), left: z.number(), told: z.number(), resetAtMs: z.number(), endsAtMs: z.number() });
 const Book = z.object({
-  // Missing in files of 1.0.0-rc.1.
+  // Missing in files of the first version.
   writtenAtMs: z._default(z.number(), 0),
   closedUntilMs: z.number(),
   probeBy: z.string(),
