@@ -1,37 +1,35 @@
 import { RATE_LIMIT_HEADERS, RETRY_AFTER_HEADER } from './http.ts';
 import { parseHttpDate } from './http-date.ts';
 
-/** What the three X-RateLimit headers say (specification, Limits). */
-export interface RateLimitHeaders {
-  limit: number;
-  remaining: number;
-  /** On the server's clock, in milliseconds since 1970. */
-  resetAtMs: number;
-}
-
-/** What the headers of one answer say about the limits, read once, in milliseconds. */
+/** What the headers of one answer say about the limits, read once, in milliseconds. Each is undefined where it is missing or makes no sense. */
 export interface Answer {
   status: number;
   /** When the headers came, on our clock. */
   receivedAtMs: number;
   /** The server's clock (`Date`, whole seconds), in milliseconds since 1970. */
   dateMs?: number;
-  /** Undefined where the headers are missing or make no sense. */
-  rateLimit?: RateLimitHeaders;
-  /** How long the service asks to wait, counted from `receivedAtMs`; undefined where it does not say. */
+  /** X-RateLimit-Limit: requests that a window allows. */
+  limit?: number;
+  /** X-RateLimit-Remaining: what is left of them. */
+  remaining?: number;
+  /** X-RateLimit-Reset as an instant of the server's clock, in milliseconds since 1970; */
+  resetAtMs?: number;
+  /** or as a time to go. */
+  resetInMs?: number;
+  /** How long the service asks to wait, counted from `receivedAtMs`. */
   retryAfterMs?: number;
 }
 
 const LONGEST_WINDOW_MS = 25 * 3_600_000;
+/** The clock of `Date` and that of the counter may differ by as much. */
+const LATE_RESET_MS = 5_000;
 /** Waits beyond this are the same to everybody, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
 
 export function readAnswer(status: number, headers: Headers, receivedAtMs: number): Answer {
-  const answer: Answer = { status, receivedAtMs };
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
+  const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, dateMs ?? receivedAtMs) };
   if (dateMs !== undefined) answer.dateMs = dateMs;
-  const rateLimit = parseRateLimit(headers, dateMs ?? receivedAtMs);
-  if (rateLimit) answer.rateLimit = rateLimit;
   // It means nothing on an answer that did what was asked.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
   const retryAfterMs = parseRetryAfter(retryAfter, dateMs ?? receivedAtMs);
@@ -47,21 +45,23 @@ function readDate(text: string, nowMs: number): number | undefined {
   return latestDate.dateMs;
 }
 
-/** Reads X-RateLimit-*: three integers, or nothing at all. `nowMs` is the server's time. */
-export function parseRateLimit(headers: Headers, nowMs: number): RateLimitHeaders | undefined {
+/** Reads X-RateLimit-*: each an integer, or as if missing. `nowMs` is the server's time. */
+export function readRateLimit(headers: Headers, nowMs: number): Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'> {
   const limit = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit));
   const remaining = parseInteger(headers.get(RATE_LIMIT_HEADERS.remaining));
-  const reset = parseInteger(headers.get(RATE_LIMIT_HEADERS.reset));
-  if (limit === undefined || remaining === undefined || reset === undefined) return undefined;
-  const resetAtMs = toInstant(reset, nowMs);
-  if (resetAtMs < nowMs || resetAtMs > nowMs + LONGEST_WINDOW_MS) return undefined;
-  return { limit, remaining: Math.min(remaining, limit), resetAtMs };
+  return {
+    ...(limit !== undefined && limit > 0 && { limit }),
+    ...(remaining !== undefined && { remaining: Math.min(remaining, limit ?? remaining) }),
+    ...readReset(parseInteger(headers.get(RATE_LIMIT_HEADERS.reset)), nowMs),
+  };
 }
 
 /** A Unix timestamp in seconds by specification; milliseconds and seconds to go are told by their size. */
-function toInstant(reset: number, nowMs: number): number {
-  if (reset > 1e11) return reset;
-  return reset < 1e9 ? nowMs + reset * 1000 : reset * 1000;
+function readReset(reset: number | undefined, nowMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
+  if (reset === undefined) return {};
+  if (reset < 1e9) return reset * 1000 <= LONGEST_WINDOW_MS ? { resetInMs: reset * 1000 } : {};
+  const resetAtMs = reset > 1e11 ? reset : reset * 1000;
+  return resetAtMs < nowMs - LATE_RESET_MS || resetAtMs > nowMs + LONGEST_WINDOW_MS ? {} : { resetAtMs };
 }
 
 function parseInteger(text: string | null): number | undefined {

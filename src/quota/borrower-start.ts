@@ -1,10 +1,10 @@
 import type { QuotaStore, SharedQuota } from '../quota-store.ts';
-import type { QuotaSettings } from './settings.ts';
+import type { Observed } from './ledger/ledger.ts';
 
 /** For whom a borrower borrows. */
 export interface BorrowerOwner {
-  /** Those of all clients together. */
-  readonly settings: QuotaSettings;
+  /** What is known of the key's quota. */
+  observed(): Observed;
   now(): number;
   /** How many wait for a slot. */
   waiting(): number;

@@ -3,12 +3,10 @@ import type { Answer } from '../contract/limits.ts';
 import type { LeaseAnswer, LeaseAsk } from '../quota-store.ts';
 import { AskPacing } from './ask-pacing.ts';
 import type { BorrowerStart } from './borrower-start.ts';
-import { HeardQuota } from './heard.ts';
 import { IDLE_MS, IdleWatch } from './idle-watch.ts';
 import { Lease } from './lease.ts';
-import type { Outlook } from './ledger.ts';
+import type { Outlook } from './ledger/ledger.ts';
 import { localShare } from './local-share.ts';
-import type { QuotaSettings } from './settings.ts';
 import { StoreAsker } from './store-asker.ts';
 import { StoreNews } from './store-news.ts';
 
@@ -32,7 +30,6 @@ export interface HeardAnswer {
 export class Borrower {
   readonly #start: BorrowerStart;
   readonly #member = Math.random().toString(36).slice(2, 12);
-  readonly #heard: HeardQuota;
   #lease = noLease();
   #isLocal = false;
   readonly #news: StoreNews;
@@ -56,7 +53,6 @@ export class Borrower {
 
   constructor(start: BorrowerStart) {
     this.#start = start;
-    this.#heard = new HeardQuota(start.owner.settings);
     this.#news = new StoreNews(start.warn, start.clean);
     this.#asker = new StoreAsker(start.joinAs, {
       leased: (answer, askedAtMs) => this.#leased(answer, askedAtMs),
@@ -78,11 +74,6 @@ export class Borrower {
 
   takeKey(key: string): void {
     this.#asker.takeKey(key);
-  }
-
-  /** The settings of all clients together changed. */
-  tighten(settings: QuotaSettings): void {
-    this.#heard.settings = settings;
   }
 
   /** What the ledger allows, as far as this process holds slots for it; where it holds none it asks. */
@@ -118,8 +109,9 @@ export class Borrower {
 
   hear({ answer, sentAtMs, closedUntilMs }: HeardAnswer, nowMs: number): void {
     this.#unanswered--;
-    this.#heard.hear(answer, sentAtMs, nowMs);
-    if (answer.rateLimit && this.#ends.some((endMs) => sentAtMs < endMs && nowMs >= endMs)) this.#late.push(answer.rateLimit);
+    const { remaining, resetAtMs } = answer;
+    const isLate = this.#ends.some((endMs) => sentAtMs < endMs && nowMs >= endMs);
+    if (remaining !== undefined && resetAtMs !== undefined && isLate) this.#late.push({ remaining, resetAtMs });
     if (this.#isLocal && this.#lease.windowMs === 0) this.#takePart(nowMs);
     if (closedUntilMs === undefined || closedUntilMs <= this.#closedUntilMs) return this.#answered(nowMs);
     // The others shall hear of it at once.
@@ -176,9 +168,7 @@ export class Borrower {
       returnedOfMs: this.#lease.windowMs,
       unanswered: this.#unanswered,
       late: this.#late.slice(-MOST_LATE),
-      plan: this.#heard.plan(nowMs),
-      minute: this.#heard.minute(nowMs),
-      day: this.#heard.day(nowMs),
+      ...this.#start.owner.observed(),
       isProbeAnswered,
       closedForMs: Math.max(0, Math.ceil(this.#closedUntilMs - nowMs)),
     };
@@ -191,7 +181,7 @@ export class Borrower {
     this.#news.recover();
     if (answer.granted > 0) return this.#hold(answer, askedAtMs);
     this.#isProbedByOther = answer.reason === 'probe';
-    this.#askAtMs = this.#pacing.askAtMs(answer, this.#heard.minute(owner.now()), owner.now());
+    this.#askAtMs = this.#pacing.askAtMs(answer, owner.observed().minute, owner.now());
     if (answer.reason !== 'closed') return;
     this.#reason = 'rate-limit';
     this.hearClosed(askedAtMs + answer.waitMs);
@@ -224,10 +214,10 @@ export class Borrower {
   }
 
   #takePart(nowMs: number): void {
-    const heard = this.#heard.minute(nowMs);
+    const { plan, minute: heard } = this.#start.owner.observed();
     const minute = heard && heard.endsInMs > 0 ? heard : undefined;
     const processes = this.#start.store.processes ?? this.#members;
-    this.#lease = localShare({ plan: this.#heard.plan(nowMs), minute, processes }, nowMs);
+    this.#lease = localShare({ plan, minute, processes }, nowMs);
     this.#askAtMs = this.#lease.endsAtMs;
   }
 }

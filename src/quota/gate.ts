@@ -5,9 +5,9 @@ import type { Borrower } from './borrower.ts';
 import type { BorrowerOwner } from './borrower-start.ts';
 import { GateNews } from './gate-news.ts';
 import { InFlight } from './in-flight.ts';
-import { Ledger, type Outlook, waitMs } from './ledger.ts';
+import { Ledger, type Outlook, waitMs } from './ledger/ledger.ts';
+import type { Sending } from './ledger/outstanding.ts';
 import { Line } from './line.ts';
-import type { Sending } from './outstanding.ts';
 import { Patience } from './patience.ts';
 import type { Quota } from './quota.ts';
 import { Releaser } from './releaser.ts';
@@ -65,7 +65,6 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   /** A second client came with settings of its own: the stricter ones count for both. */
   tighten(settings: QuotaSettings, warn: (message: string) => void): void {
     const differing = this.#ledger.tighten(settings);
-    this.#borrower?.tighten(this.#ledger.settings);
     if (differing.length > 0)
       warn(`another client uses this address and key with another ${differing.join(' and ')}: the stricter counts for both`);
   }
@@ -73,7 +72,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   /** From now on a request also needs a slot of the quota that processes share. */
   share(borrow: (owner: BorrowerOwner) => Borrower): void {
     this.#borrower ??= borrow({
-      settings: this.#ledger.settings,
+      observed: () => this.#ledger.observed(this.#clock.now()),
       now: () => this.#clock.now(),
       waiting: () => this.#line.size,
       changed: () => this.#pump(),

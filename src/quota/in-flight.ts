@@ -1,5 +1,5 @@
 import type { Call } from '../call.ts';
-import type { Sending } from './outstanding.ts';
+import type { Sending } from './ledger/outstanding.ts';
 
 /** The requests that left and whose bodies are not read yet. */
 export class InFlight {

@@ -1,7 +1,7 @@
 import type { Call, OutagePace } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
-import type { Ledger, Outlook } from './ledger.ts';
+import type { Ledger, Outlook } from './ledger/ledger.ts';
 import type { Line } from './line.ts';
 import { refusalInOutage, refusalToWait } from './refusal.ts';
 import type { SteadyClock } from './steady-clock.ts';

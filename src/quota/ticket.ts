@@ -1,8 +1,8 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
 import type { PetStoreError } from '../errors.ts';
-import { isPromising } from './outage.ts';
-import type { Sending } from './outstanding.ts';
+import { isPromising } from './ledger/circuit-breaker.ts';
+import type { Sending } from './ledger/outstanding.ts';
 
 /** An answer whose headers are in; `tell` is to be called once they count, before anything else is told of them. */
 export interface Heard {

@@ -1,7 +1,8 @@
 import type { Answer } from '../contract/limits.ts';
 import type { RateLimit } from '../errors.ts';
 
-/** What an answer said of the limits, for callers. */
-export function publicRateLimit({ rateLimit }: Answer): RateLimit | undefined {
-  return rateLimit && { limit: rateLimit.limit, remaining: rateLimit.remaining, resetAt: new Date(rateLimit.resetAtMs) };
+/** What an answer said of the limits, for callers; undefined where a part is missing. */
+export function publicRateLimit({ limit, remaining, resetAtMs, resetInMs, dateMs, receivedAtMs }: Answer): RateLimit | undefined {
+  const atMs = resetInMs === undefined ? resetAtMs : (dateMs ?? receivedAtMs) + resetInMs;
+  return limit === undefined || remaining === undefined || atMs === undefined ? undefined : { limit, remaining, resetAt: new Date(atMs) };
 }

@@ -317,7 +317,7 @@ describe('petstore quota', () => {
     ['free', 'minute  59 of 60 left'],
     ['pro', 'minute  299 of 300 left'],
     ['business', 'minute  999 of 1000 left'],
-    ['unlimited', 'minute  999999999 left'],
+    ['unlimited', 'minute  999999999 of 1000000000 left'],
   ])('asks a sandbox with the key of --plan %s', async (plan, line) => {
     expect((await run(['quota', '--sandbox', '--plan', plan])).out).toContain(line);
   });

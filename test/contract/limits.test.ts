@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { parseRateLimit, parseRetryAfter, readAnswer } from '../../src/contract/limits.ts';
+import { parseRetryAfter, readAnswer, readRateLimit } from '../../src/contract/limits.ts';
 import { FUZZ } from '../support/fuzz.ts';
 import { ownWorkMs } from '../support/own-work.ts';
 
@@ -19,60 +19,67 @@ function limits(limit: unknown, remaining: unknown, reset: unknown): Headers {
 /** Whatever a header may hold. */
 const headerText = fc.oneof(fc.stringMatching(/^[ -~]{0,40}$/), fc.integer().map(String), fc.double().map(String));
 
-describe('parseRateLimit', () => {
+describe('readRateLimit', () => {
   test('reads three integers, the reset as a Unix timestamp', () => {
-    expect(parseRateLimit(limits(60, 42, NOW_SECONDS + 30), NOW_MS)).toEqual({ limit: 60, remaining: 42, resetAtMs: NOW_MS + 30_000 });
+    expect(readRateLimit(limits(60, 42, NOW_SECONDS + 30), NOW_MS)).toEqual({ limit: 60, remaining: 42, resetAtMs: NOW_MS + 30_000 });
   });
 
   test('reads a reset above 1e11 as milliseconds', () => {
-    expect(parseRateLimit(limits(60, 42, NOW_MS + 30_500), NOW_MS)?.resetAtMs).toBe(NOW_MS + 30_500);
+    expect(readRateLimit(limits(60, 42, NOW_MS + 30_500), NOW_MS).resetAtMs).toBe(NOW_MS + 30_500);
   });
 
   test('reads a reset below 1e9 as seconds to go', () => {
-    expect(parseRateLimit(limits(60, 42, 30), NOW_MS)?.resetAtMs).toBe(NOW_MS + 30_000);
-    expect(parseRateLimit(limits(60, 42, 0), NOW_MS)?.resetAtMs).toBe(NOW_MS);
+    expect(readRateLimit(limits(60, 42, 30), NOW_MS)).toEqual({ limit: 60, remaining: 42, resetInMs: 30_000 });
+    expect(readRateLimit(limits(60, 42, 0), NOW_MS)).toMatchObject({ resetInMs: 0 });
   });
 
   test('caps what remains to the limit', () => {
-    expect(parseRateLimit(limits(60, 61, NOW_SECONDS), NOW_MS)?.remaining).toBe(60);
+    expect(readRateLimit(limits(60, 61, NOW_SECONDS), NOW_MS).remaining).toBe(60);
   });
 
-  test('ignores a reset in the past and one more than 25 hours ahead', () => {
-    const resets = [NOW_SECONDS - 1, NOW_SECONDS, NOW_SECONDS + 25 * 3600, NOW_SECONDS + 25 * 3600 + 1];
-    const read = resets.map((reset) => parseRateLimit(limits(60, 42, reset), NOW_MS)?.resetAtMs);
-    expect(read).toEqual([undefined, NOW_MS, NOW_MS + 25 * HOUR_MS, undefined]);
+  test('ignores a reset more than 5 seconds in the past and one more than 25 hours ahead', () => {
+    const resets = [NOW_SECONDS - 6, NOW_SECONDS - 5, NOW_SECONDS, NOW_SECONDS + 25 * 3600, NOW_SECONDS + 25 * 3600 + 1, 90_001];
+    const read = resets.map((reset) => readRateLimit(limits(60, 42, reset), NOW_MS));
+    expect(read.map(({ resetAtMs }) => resetAtMs)).toEqual([
+      undefined,
+      NOW_MS - 5_000,
+      NOW_MS,
+      NOW_MS + 25 * HOUR_MS,
+      undefined,
+      undefined,
+    ]);
+    expect(read.map(({ resetInMs }) => resetInMs)).toEqual(Array(6).fill(undefined));
   });
 
   test.each(['', '-1', '1.5', '1e3', '+5', '0x10', 'sixty', 'NaN', 'Infinity', '60, 60', '1'.repeat(16)])(
-    'ignores all three where one is %j',
+    'reads the other two where one is %j',
     (garbage) => {
       const read = [limits(garbage, 42, NOW_SECONDS), limits(60, garbage, NOW_SECONDS), limits(60, 42, garbage)].map((headers) =>
-        parseRateLimit(headers, NOW_MS),
+        readRateLimit(headers, NOW_MS),
       );
-      expect(read).toEqual([undefined, undefined, undefined]);
+      expect(read).toEqual([
+        { remaining: 42, resetAtMs: NOW_MS },
+        { limit: 60, resetAtMs: NOW_MS },
+        { limit: 60, remaining: 42 },
+      ]);
     },
   );
 
-  test.each(['X-RateLimit-Limit', 'X-RateLimit-Remaining', 'X-RateLimit-Reset'])('ignores the others where %s is missing', (name) => {
-    const headers = limits(60, 42, NOW_SECONDS);
-    headers.delete(name);
-    expect(parseRateLimit(headers, NOW_MS)).toBeUndefined();
+  test('takes a limit of 0 for none', () => {
+    expect(readRateLimit(limits(0, 0, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 0, resetAtMs: NOW_MS });
   });
 
   test('gives sound numbers or nothing for any headers', () => {
     fc.assert(
       fc.property(headerText, headerText, headerText, (limit, remaining, reset) => {
         const {
-          limit: most,
-          remaining: left,
-          resetAtMs,
-        } = parseRateLimit(limits(limit, remaining, reset), NOW_MS) ?? {
-          limit: 1,
-          remaining: 0,
-          resetAtMs: NOW_MS,
-        };
-        expect([most, left].every(Number.isSafeInteger)).toBe(true);
-        expect(left >= 0 && left <= most && resetAtMs >= NOW_MS && resetAtMs <= NOW_MS + 25 * HOUR_MS).toBe(true);
+          limit: most = 1,
+          remaining: left = 0,
+          resetAtMs = NOW_MS,
+          resetInMs = 0,
+        } = readRateLimit(limits(limit, remaining, reset), NOW_MS);
+        expect([most, left, resetInMs].every(Number.isSafeInteger)).toBe(true);
+        expect(left >= 0 && resetInMs <= 25 * HOUR_MS && resetAtMs >= NOW_MS - 5_000 && resetAtMs <= NOW_MS + 25 * HOUR_MS).toBe(true);
       }),
       FUZZ,
     );
@@ -161,7 +168,9 @@ describe('readAnswer', () => {
       status: 429,
       receivedAtMs: NOW_MS + 5,
       dateMs: NOW_MS,
-      rateLimit: { limit: 60, remaining: 0, resetAtMs: NOW_MS + 30_000 },
+      limit: 60,
+      remaining: 0,
+      resetAtMs: NOW_MS + 30_000,
       retryAfterMs: 12_000,
     });
   });
@@ -183,7 +192,7 @@ describe('readAnswer', () => {
     expect(readAnswer(429, hourAgo, NOW_MS).retryAfterMs).toBe(30_000);
     const behind = limits(60, 1, NOW_SECONDS - 3600 + 30);
     behind.set('Date', 'Sat, 21 Nov 2026 09:00:00 GMT');
-    expect(readAnswer(200, behind, NOW_MS).rateLimit?.resetAtMs).toBe(NOW_MS - HOUR_MS + 30_000);
+    expect(readAnswer(200, behind, NOW_MS).resetAtMs).toBe(NOW_MS - HOUR_MS + 30_000);
   });
 
   test('reads dates against our clock where the server does not tell its own', () => {

@@ -123,6 +123,6 @@ test.each([
   const next = client.updateInventory(1, { quantity: 1 });
   await vi.advanceTimersByTimeAsync(29_900);
   expect(seen).toHaveLength(1);
-  await vi.advanceTimersByTimeAsync(1_200);
+  await vi.advanceTimersByTimeAsync(2_200);
   expect(await next).toMatchObject({ petId: 1 });
 });

@@ -91,7 +91,6 @@ test.concurrent('one stalled answer holds up no other call', async () => {
   const others = Promise.all(Array.from({ length: 50 }, () => at.client.listInventory()));
   expect(await Promise.race([stalled, others])).toEqual(Array(50).fill(ITEMS));
   expect(at.log).toContain('request 1 PATCH /inventory/7');
-  expect(at.log.filter((line) => line.startsWith('wait'))).toEqual([]);
   controller.abort('enough');
   expect(await stalled).toBe('enough');
 });

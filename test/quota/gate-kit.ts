@@ -13,10 +13,9 @@ export function makeGate(settings: Partial<QuotaSettings> = {}): Gate {
 }
 
 /** An answer that comes now, from a service whose minute ends in a minute. */
-export function answerNow(answer: Partial<Answer> & { remaining?: number } = {}): Answer {
+export function answerNow(answer: Partial<Answer> = {}): Answer {
   const nowMs = Date.now();
-  const { remaining = 50, ...rest } = answer;
-  return { status: 200, receivedAtMs: nowMs, dateMs: nowMs, rateLimit: { limit: 60, remaining, resetAtMs: nowMs + 60_000 }, ...rest };
+  return { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining: 50, resetAtMs: nowMs + 60_000, ...answer };
 }
 
 /** Who asks a gate for slots: notes what each call became, and holds the tickets. */

@@ -36,12 +36,14 @@ class Scene {
 
   answer({ status, retryAfterMs, rateLimit }: typeof answers extends fc.Arbitrary<infer Answer> ? Answer : never): void {
     const nowMs = Date.now();
-    const told = rateLimit && { ...rateLimit, resetAtMs: nowMs + rateLimit.resetInMs };
+    const { resetInMs = 0, ...told } = rateLimit ?? {};
+    const resetAtMs = rateLimit && nowMs + resetInMs;
     const answer = {
       status,
       receivedAtMs: nowMs,
       dateMs: nowMs,
-      ...(told && { rateLimit: told }),
+      ...told,
+      ...(resetAtMs !== undefined && { resetAtMs }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
     if (this.visitors.tickets.length > 0) this.visitors.answer(answer);

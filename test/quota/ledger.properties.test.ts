@@ -23,7 +23,7 @@ const windows = fc
 
 /** The time that a perfectly informed client would need at most, and a little for probes and answers. */
 function fairMs(calls: number, perMinute: number, slowestMs: number): number {
-  return (Math.ceil(calls / perMinute) + 1) * (60_000 + 8 * slowestMs + 3_000);
+  return (Math.ceil(calls / perMinute) + 1) * (60_000 + 10 * slowestMs + 3_000);
 }
 
 describe('Ledger, alone on its key,', () => {

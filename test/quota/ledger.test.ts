@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { Ledger } from '../../src/quota/ledger.ts';
+import { Ledger } from '../../src/quota/ledger/ledger.ts';
 
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
 
@@ -17,7 +17,7 @@ function spend(ledger: Ledger, { nowMs, left }: { nowMs: number; left: number })
     const remaining = left + 12 - n;
     ledger.hear(
       sending,
-      { status: 200, receivedAtMs: nowMs, dateMs: nowMs, rateLimit: { limit: 60, remaining, resetAtMs: nowMs + (60 - remaining) * 1_000 } },
+      { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining, resetAtMs: nowMs + (60 - remaining) * 1_000 },
       nowMs,
     );
   });
@@ -41,11 +41,7 @@ describe('Ledger, after surprises,', () => {
       nowMs += 61_000;
       ledger.look(nowMs, 0);
       const probe = ledger.send(nowMs);
-      ledger.hear(
-        probe,
-        { status: 200, receivedAtMs: nowMs, dateMs: nowMs, rateLimit: { limit: 60, remaining, resetAtMs: nowMs + 60_000 } },
-        nowMs,
-      );
+      ledger.hear(probe, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining, resetAtMs: nowMs + 60_000 }, nowMs);
       ledger.hear(ledger.send(nowMs), { status, receivedAtMs: nowMs, dateMs: nowMs, retryAfterMs: 1_000 }, nowMs);
     };
     for (let surprise = 0; surprise < 300; surprise++) answer(429, 59);

@@ -1,7 +1,7 @@
 import type { Answer } from '../../src/contract/limits.ts';
 import type { PlanLimits } from '../../src/contract/plans.ts';
-import { Ledger } from '../../src/quota/ledger.ts';
-import type { Sending } from '../../src/quota/outstanding.ts';
+import { Ledger } from '../../src/quota/ledger/ledger.ts';
+import type { Sending } from '../../src/quota/ledger/outstanding.ts';
 import { createWindow, type Policy } from '../../src/sandbox/windows.ts';
 
 /** A service, its ways, and what is asked of it. Time is a number here; nothing waits. */
@@ -134,11 +134,9 @@ class Service {
       status: isTaken ? 200 : 429,
       receivedAtMs: ourMs,
       dateMs: Math.floor(nowMs / 1000) * 1000,
-      rateLimit: {
-        limit: this.#minute.limit,
-        remaining: this.#minute.remaining(nowMs),
-        resetAtMs: Math.ceil(this.#minute.resetAtMs(nowMs) / 1000) * 1000,
-      },
+      limit: this.#minute.limit,
+      remaining: this.#minute.remaining(nowMs),
+      resetAtMs: Math.ceil(this.#minute.resetAtMs(nowMs) / 1000) * 1000,
       ...(isTaken ? {} : { retryAfterMs: Math.ceil((opensAtMs - nowMs) / 1000) * 1000 }),
     };
   }

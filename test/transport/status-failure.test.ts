@@ -89,7 +89,7 @@ describe('statusFailure', () => {
 
   test('tells what X-RateLimit-* said', () => {
     const rateLimit = { limit: 60, remaining: 0, resetAtMs: NOW_MS };
-    expect(failureOf(429, {}, { rateLimit }).rateLimit).toEqual({ limit: 60, remaining: 0, resetAt: new Date(NOW_MS) });
+    expect(failureOf(429, {}, rateLimit).rateLimit).toEqual({ limit: 60, remaining: 0, resetAt: new Date(NOW_MS) });
     expect(failureOf(429).rateLimit).toBeUndefined();
   });
 

@@ -7,7 +7,7 @@ const MOST_JITTER_MS = 250;
 const JITTER = 0.05;
 
 /** Until when the service closed a key, and how often in a row. Pure: the time is a parameter. */
-export class Closing {
+export class Cooldown {
   readonly #random: () => number;
   // Only moves forward: two 429s may arrive in either order, and the later reopening counts.
   #untilMs = Number.NEGATIVE_INFINITY;
@@ -24,6 +24,11 @@ export class Closing {
   /** Counts a 429 in a row: one that answers a request sent since the key was open again. */
   strike(sentAtMs: number): void {
     if (this.#strikes === 0 || sentAtMs >= this.#untilMs) this.#strikes++;
+  }
+
+  /** Whether the last refusal is the only one so far. */
+  get isFirst(): boolean {
+    return this.#strikes <= 1;
   }
 
   forgive(sentAtMs: number): void {

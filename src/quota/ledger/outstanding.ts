@@ -5,6 +5,8 @@ export interface Sending {
   readonly wasPlanned: boolean;
   /** When the request before it was sent. */
   readonly previousAtMs: number;
+  /** How many requests were settled by then: their answers tell nothing of this one. */
+  readonly settledBefore: number;
   /** When the headers of its answer came. */
   heardAtMs?: number;
 }
@@ -16,15 +18,17 @@ const PATIENCE = 2;
 /** The part of a new answer in what is usual. */
 const WEIGHT = 1 / 8;
 
-/** The requests that the newest answer may not contain yet, and those that were lost on the way. Pure: the time is a parameter. */
+/** The requests that are out, and how long answers usually take. Pure: the time is a parameter. */
 export class Outstanding {
-  #unanswered = 0;
-  // They may have been counted or not. Forgotten when a later request is answered: what it tells contains them.
-  #lost = 0;
-  #lostAtMs = Number.NEGATIVE_INFINITY;
+  #sent = 0;
+  #settled = 0;
   #lastSentAtMs = Number.NEGATIVE_INFINITY;
   // How long answers usually take.
   #usualMs = 0;
+
+  get usualMs(): number {
+    return this.#usualMs;
+  }
 
   /** How long a probe is waited for before the next one goes. */
   get patienceMs(): number {
@@ -33,12 +37,12 @@ export class Outstanding {
 
   /** Requests that were neither heard nor lost. */
   get unanswered(): number {
-    return this.#unanswered;
+    return this.#sent - this.#settled;
   }
 
-  /** What has to be taken from a Remaining that was heard. */
-  get uncounted(): number {
-    return this.#unanswered + this.#lost;
+  /** Requests heard or lost so far. */
+  get settled(): number {
+    return this.#settled;
   }
 
   get lastSentAtMs(): number {
@@ -47,29 +51,31 @@ export class Outstanding {
 
   /** Whether a request that was sent at that instant or later has no answer yet. */
   isSince(instantMs: number): boolean {
-    return this.#unanswered > 0 && this.#lastSentAtMs >= instantMs;
+    return this.unanswered > 0 && this.#lastSentAtMs >= instantMs;
+  }
+
+  /** Requests that the answer to this one may contain or not: those that were out together with it, and those sent since. */
+  unheardBy({ settledBefore }: Sending): number {
+    return this.#sent - settledBefore - 1;
   }
 
   send(nowMs: number): void {
-    this.#unanswered++;
+    this.#sent++;
     this.#lastSentAtMs = nowMs;
   }
 
   /** A request did not leave after all. */
   unsend({ atMs, previousAtMs }: Sending): void {
-    this.#unanswered--;
+    this.#sent--;
     if (this.#lastSentAtMs === atMs) this.#lastSentAtMs = previousAtMs;
   }
 
   hear(sentAtMs: number, nowMs: number): void {
-    this.#unanswered--;
+    this.#settled++;
     this.#usualMs += WEIGHT * (nowMs - sentAtMs - this.#usualMs);
-    if (sentAtMs > this.#lostAtMs) this.#lost = 0;
   }
 
-  lose(nowMs: number): void {
-    this.#unanswered--;
-    this.#lost++;
-    this.#lostAtMs = nowMs;
+  lose(): void {
+    this.#settled++;
   }
 }

@@ -1,4 +1,4 @@
-import type { Answer } from '../contract/limits.ts';
+import type { Answer } from '../../contract/limits.ts';
 
 /** So many failures in a row, over so long, are an outage. */
 const FAILURES = 3;
@@ -17,7 +17,7 @@ export function isPromising({ status }: Pick<Answer, 'status'>): boolean {
 }
 
 /** Whether the service is down, and when to ask it again. Pure: the time is a parameter. */
-export class Outage {
+export class CircuitBreaker {
   #failures = 0;
   #firstFailureAtMs = 0;
   #sinceMs: number | undefined;

@@ -9,12 +9,12 @@ export class HeadRoom {
 
   /** At most half of a limit, so that there is always something left to send. */
   within(limit: number): number {
-    return Math.min(this.#requests, Math.floor(limit / 2));
+    return Math.min(this.#requests, Math.floor(limit / 4));
   }
 
   /** What can never be kept is not remembered either: it would take hours of good answers to forget. */
   widen(limit: number): void {
-    this.#requests = Math.min(this.#requests + 1, Math.floor(limit / 2));
+    this.#requests = Math.min(this.#requests + 1, Math.floor(limit / 4));
   }
 
   /** An answer that was no 429 came. */

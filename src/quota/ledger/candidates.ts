@@ -1,0 +1,429 @@
+/** Requests closer together than this part of a window leave a sliding log together. */
+const SLOTS = 60;
+/** So many slots that left are remembered. */
+const MOST_LEFT = 20;
+/** A request may arrive sooner than the one whose place it takes: by no more than answers take, within these bounds. */
+const JITTER_MS = { least: 100, most: 1500, fade: 0.98 } as const;
+/** What is read from headers that are cut to whole seconds is this far off at most. */
+const PRECISION_MS = 1500;
+
+/** What an answer left, as a candidate sees it. */
+export interface Seen {
+  remaining: number;
+  /** At least so many requests are others', */
+  lowest: number;
+  /** and at most so many. */
+  highest: number;
+  /** Requests that are still out. */
+  unanswered: number;
+  /** Requests that the service may not have counted: they failed. */
+  uncounted: number;
+  /** How long it took. */
+  tookMs: number;
+  /** Whether others send too, these days. */
+  isShared: boolean;
+  nowMs: number;
+}
+
+/** A Remaining is cut to whole requests. */
+const HALF_A_REQUEST = 0.5;
+
+/**
+ * One way in which the service may count the requests of a window. It is told what was sent, and says what would pass now and when more
+ * would. What answers say of others is kept beside it, as `offset`; how badly they contradict it, as `doubt`. Pure: the time is a parameter.
+ */
+export abstract class Candidate {
+  /** Requests that the service counts and this client did not send; undefined until a Remaining was heard. */
+  offset: number | undefined;
+  /** What that was in the window before, as far as anything was heard of it. */
+  expected: number | undefined;
+  /** Others have surely sent as many since the window began. */
+  least = 0;
+  /** What the service allows beyond the plan. */
+  withheld = Number.NEGATIVE_INFINITY;
+  /** 0: every answer fits. 4: hopeless. */
+  doubt = 0;
+  /** How unlikely it is before anything was heard. */
+  abstract readonly prior: number;
+  protected limit: number;
+  protected readonly lengthMs: number;
+
+  constructor(limit: number, lengthMs: number) {
+    this.limit = limit;
+    this.lengthMs = lengthMs;
+  }
+
+  /** What the limit leaves beside the requests of this client alone; negative where more was sent. */
+  abstract room(nowMs: number): number;
+  /** When that is `count`; infinite where only the window's end helps. */
+  abstract roomAt(count: number, nowMs: number): number;
+  abstract add(nowMs: number): void;
+  /** A request that was sent just now did not leave after all. */
+  abstract remove(nowMs: number): void;
+  /** How far the count may be off because requests take time, and headers are cut to seconds. */
+  abstract margin(nowMs: number): number;
+  /** By how much the room grows in some milliseconds while nothing is sent, and by how much a Remaining in whole requests is too small. */
+  growth(_ms: number, _nowMs: number): number {
+    return 0;
+  }
+
+  /** By how much the room may be larger than told. */
+  surplus(_nowMs: number): number {
+    return 0;
+  }
+
+  /** The window ended at `atMs`; `unanswered` requests may belong to either. */
+  abstract turn(atMs: number, unanswered: number): void;
+
+  /** The window that is under way ends then, as its Reset says. */
+  align(_endsAtMs: number): void {}
+
+  /** What the service allows, and what the plan does. */
+  resize(limit: number, planned: number): void {
+    this.limit = Number.isFinite(limit) ? limit : planned;
+    this.withheld = limit > planned ? limit - planned : Number.NEGATIVE_INFINITY;
+  }
+
+  /** What may be sent beside others, or beside what the plan leaves to others. */
+  free(nowMs: number): number {
+    return this.room(nowMs) - this.taken;
+  }
+
+  freeAt(count: number, nowMs: number): number {
+    return this.roomAt(count + this.taken, nowMs);
+  }
+
+  get taken(): number {
+    return Math.max(this.offset ?? 0, this.withheld);
+  }
+
+  /** Takes what an answer left: between `lowest` and `highest` requests are others'. `unanswered` are still out. */
+  observe(seen: Seen): void {
+    const isTaken = this.offset === undefined || seen.lowest > this.offset;
+    const offset = isTaken ? seen.lowest + seen.unanswered : Math.min(this.offset ?? 0, seen.highest);
+    this.offset = Math.max(offset, -seen.uncounted);
+    this.least = Math.max(this.least, seen.lowest);
+  }
+
+  /** What was heard says nothing any more. */
+  forget(): void {
+    this.expected = this.offset ?? this.expected;
+    this.offset = undefined;
+    this.least = 0;
+  }
+}
+
+/** Counts from the window's beginning, by the clock or from the first request, until all of it is void at once. */
+export class FixedWindow extends Candidate {
+  readonly prior = 0;
+  #sent = 0;
+  #turnedAtMs = Number.NEGATIVE_INFINITY;
+
+  room(): number {
+    return this.limit - this.#sent;
+  }
+
+  roomAt(count: number, nowMs: number): number {
+    return this.room() >= count ? nowMs : Number.POSITIVE_INFINITY;
+  }
+
+  add(): void {
+    this.#sent++;
+  }
+
+  remove(): void {
+    this.#sent = Math.max(0, this.#sent - 1);
+  }
+
+  margin(): number {
+    return 0;
+  }
+
+  /** Turns that come too soon are not believed: nothing in a header may raise the plan. */
+  turn(atMs: number, unanswered: number): void {
+    this.forget();
+    if (atMs - this.#turnedAtMs < 0.9 * this.lengthMs) return;
+    this.#turnedAtMs = atMs;
+    this.#sent = Math.min(this.#sent, unanswered);
+  }
+}
+
+interface Slot {
+  firstMs: number;
+  lastMs: number;
+  sent: number;
+}
+
+/** Counts the requests of the last window, at any instant. */
+export class SlidingLog extends Candidate {
+  readonly prior = 0.4;
+  #sent = 0;
+  #slots: Slot[] = [];
+  #jitterMs: number = JITTER_MS.least;
+  // Those that left last.
+  #left: Slot[] = [];
+
+  room(nowMs: number): number {
+    this.#expire(nowMs);
+    return this.limit - this.#sent;
+  }
+
+  roomAt(count: number, nowMs: number): number {
+    let room = this.room(nowMs);
+    if (room >= count) return nowMs;
+    for (const slot of this.#slots) {
+      room += slot.sent;
+      if (room >= count) return this.#leavesAtMs(slot);
+    }
+    return Number.POSITIVE_INFINITY;
+  }
+
+  add(nowMs: number): void {
+    this.#sent++;
+    const latest = this.#slots.at(-1);
+    if (latest && nowMs - latest.firstMs < this.lengthMs / SLOTS) {
+      latest.lastMs = nowMs;
+      latest.sent++;
+    } else this.#slots.push({ firstMs: nowMs, lastMs: nowMs, sent: 1 });
+  }
+
+  remove(): void {
+    const latest = this.#slots.at(-1);
+    if (!latest) return;
+    this.#sent--;
+    if (--latest.sent === 0) this.#slots.pop();
+  }
+
+  /** Those that are about to leave may have left. */
+  margin(nowMs: number): number {
+    let sent = 0;
+    for (const slot of this.#slots) {
+      if (this.#leavesAtMs(slot) - nowMs > this.lengthMs / 20) break;
+      sent += slot.sent;
+    }
+    return sent;
+  }
+
+  turn(): void {}
+
+  /** An answer was made before it came: what left since is not in it. */
+  override growth(ms: number, nowMs: number): number {
+    const lately = this.#left.filter((slot) => this.#leavesAtMs(slot) > nowMs - ms);
+    return lately.reduce((sum, { sent }) => sum + sent, 0);
+  }
+
+  /** Those that arrived as soon as they were sent have left already. */
+  override surplus(nowMs: number): number {
+    return this.#slots.reduce((sum, { firstMs, sent }) => (firstMs + this.lengthMs <= nowMs ? sum + sent : sum), 0);
+  }
+
+  /** Beside others, what may have left is taken for gone: that it has is in Remaining, or will be in the next. */
+  override observe(seen: Seen): void {
+    this.#jitterMs = Math.max(JITTER_MS.least, JITTER_MS.fade * this.#jitterMs, Math.min(JITTER_MS.most, seen.tookMs));
+    if (!seen.isShared) return super.observe(seen);
+    const gone = this.surplus(seen.nowMs);
+    this.#sent -= gone;
+    this.#slots = this.#slots.filter(({ firstMs }) => firstMs + this.lengthMs > seen.nowMs);
+    super.observe({ ...seen, lowest: seen.lowest + gone, highest: seen.highest + gone });
+  }
+
+  /** Requests of the last window. */
+  sent(nowMs: number): number {
+    this.#expire(nowMs);
+    return this.#sent;
+  }
+
+  /** Those that were sent at an instant or later. */
+  sentSince(instantMs: number): number {
+    return this.#slots.reduce((sum, { lastMs, sent }) => (lastMs >= instantMs ? sum + sent : sum), 0);
+  }
+
+  /** When so few are left of them. */
+  sentAt(most: number, nowMs: number): number {
+    let sent = this.sent(nowMs);
+    if (sent <= most) return nowMs;
+    for (const slot of this.#slots) {
+      sent -= slot.sent;
+      if (sent <= most) return this.#leavesAtMs(slot);
+    }
+    return nowMs;
+  }
+
+  /** When the oldest request was sent that the service counts for sure. */
+  oldestAtMs(nowMs: number): number | undefined {
+    return this.#slots.find(({ firstMs }) => firstMs + this.lengthMs > nowMs)?.firstMs;
+  }
+
+  #leavesAtMs({ lastMs }: Slot): number {
+    return lastMs + this.lengthMs + this.#jitterMs;
+  }
+
+  #expire(nowMs: number): void {
+    for (let oldest = this.#slots[0]; oldest && this.#leavesAtMs(oldest) <= nowMs; oldest = this.#slots[0]) {
+      this.#sent -= oldest.sent;
+      this.#slots.shift();
+      this.#left.push(oldest);
+    }
+    if (this.#left.length > MOST_LEFT) this.#left = this.#left.slice(-MOST_LEFT);
+  }
+}
+
+/** Counts this window by the clock, and of the one before it the part that a sliding window would still hold. */
+export class SlidingCounter extends Candidate {
+  readonly prior = 0.39;
+  #before = 0;
+  // So many of those are others', of which some may be of the window before them, which weighs nothing any more.
+  #presumed = 0;
+  #sent = 0;
+  #endsAtMs = Number.POSITIVE_INFINITY;
+
+  room(nowMs: number): number {
+    this.#roll(nowMs);
+    return this.limit - this.#sent - this.#before * this.#weight(nowMs);
+  }
+
+  roomAt(count: number, nowMs: number): number {
+    if (this.room(nowMs) >= count) return nowMs;
+    if (!Number.isFinite(this.#endsAtMs)) return Number.POSITIVE_INFINITY;
+    const left = this.limit - count;
+    if (this.#before > 0 && this.#sent <= left) return this.#endsAtMs - ((left - this.#sent) / this.#before) * this.lengthMs;
+    return this.#endsAtMs + Math.max(0, 1 - left / Math.max(1, this.#sent)) * this.lengthMs;
+  }
+
+  add(nowMs: number): void {
+    this.#roll(nowMs);
+    this.#sent++;
+  }
+
+  remove(): void {
+    this.#sent = Math.max(0, this.#sent - 1);
+  }
+
+  margin(): number {
+    return (this.#before * PRECISION_MS) / this.lengthMs;
+  }
+
+  override growth(ms: number): number {
+    return this.#before === 0 ? 0 : HALF_A_REQUEST + (this.#before * ms) / this.lengthMs;
+  }
+
+  override surplus(nowMs: number): number {
+    return this.#presumed * this.#weight(nowMs);
+  }
+
+  override observe(seen: Seen): void {
+    const weight = this.#weight(seen.nowMs);
+    if (seen.highest < 0 && this.#presumed > 0 && weight > 0) {
+      const less = Math.min(this.#presumed, -seen.highest / weight);
+      this.#before -= less;
+      this.#presumed -= less;
+    }
+    super.observe(seen);
+  }
+
+  turn(atMs: number): void {
+    this.#roll(atMs);
+  }
+
+  override align(endsAtMs: number): void {
+    if (Number.isFinite(this.#endsAtMs) && endsAtMs - this.#endsAtMs > this.lengthMs / 2) this.#shift();
+    this.#endsAtMs = endsAtMs;
+  }
+
+  #roll(nowMs: number): void {
+    for (let turns = 0; turns < 2 && nowMs >= this.#endsAtMs; turns++) {
+      this.#shift();
+      this.#endsAtMs += this.lengthMs;
+    }
+    if (nowMs >= this.#endsAtMs) this.#endsAtMs = nowMs + this.lengthMs;
+  }
+
+  /** What others sent weighs less and less as well. */
+  #shift(): void {
+    this.#before = Math.max(0, this.#sent + (this.offset ?? 0));
+    this.#presumed = Math.max(0, this.offset ?? 0);
+    this.#sent = 0;
+    this.forget();
+    this.offset = 0;
+  }
+
+  #weight(nowMs: number): number {
+    return Number.isFinite(this.#endsAtMs) ? Math.min(1, Math.max(0, this.#endsAtMs - nowMs) / this.lengthMs) : 0;
+  }
+}
+
+/** Holds tokens up to its size, which come back one by one. */
+export class TokenBucket extends Candidate {
+  readonly prior = 0.8;
+  #tokens: number;
+  #atMs: number | undefined;
+  #perMs: number;
+  // The service's is larger, so that its level says nothing of this one.
+  #isWithheld = false;
+
+  constructor(limit: number, lengthMs: number) {
+    super(limit, lengthMs);
+    this.#tokens = limit;
+    this.#perMs = limit / lengthMs;
+  }
+
+  /** Tokens that come back in a millisecond. */
+  get perMs(): number {
+    return this.#perMs;
+  }
+
+  /** Its size may be smaller than the plan, which tells what comes back in a window. */
+  override resize(limit: number, planned: number): void {
+    const size = Math.min(limit, planned);
+    const more = size - this.limit;
+    this.#tokens = Number.isFinite(more) ? this.#tokens + more : size;
+    this.#perMs = Math.min(planned, Number.isFinite(planned) ? planned : limit) / this.lengthMs;
+    this.#isWithheld = limit > planned;
+    this.limit = size;
+  }
+
+  room(nowMs: number): number {
+    // No time at an infinite rate is NaN tokens.
+    if (this.limit === Number.POSITIVE_INFINITY) return this.limit;
+    return Math.min(this.limit, this.#tokens + Math.max(0, nowMs - (this.#atMs ?? nowMs)) * this.#perMs);
+  }
+
+  roomAt(count: number, nowMs: number): number {
+    return nowMs + Math.ceil(Math.max(0, Math.min(count, this.limit) - this.room(nowMs)) / this.#perMs);
+  }
+
+  add(nowMs: number): void {
+    this.#set(this.room(nowMs) - 1, nowMs);
+  }
+
+  remove(nowMs: number): void {
+    this.#set(Math.min(this.limit, this.room(nowMs) + 1), nowMs);
+  }
+
+  margin(): number {
+    return this.#perMs * PRECISION_MS;
+  }
+
+  turn(): void {}
+
+  override growth(ms: number): number {
+    return this.#perMs * ms;
+  }
+
+  #set(tokens: number, nowMs: number): void {
+    this.#tokens = tokens;
+    this.#atMs = nowMs;
+  }
+
+  /** What others took comes back too: the level itself is corrected. Remaining is cut to whole tokens. */
+  override observe({ lowest, highest, remaining, unanswered, nowMs }: Seen): void {
+    if (lowest > 0) this.#set(remaining - unanswered, nowMs);
+    else if (highest < 0 && !this.#isWithheld) this.#set(this.room(nowMs) - highest, nowMs);
+    this.offset = 0;
+  }
+
+  /** The service found it empty; it may owe more than that. */
+  drain(nowMs: number): void {
+    this.#set(Math.min(0, this.room(nowMs)), nowMs);
+  }
+}

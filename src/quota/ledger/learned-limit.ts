@@ -1,0 +1,33 @@
+const SHRINK = 0.75;
+/** A refusal of fewer requests is not about what was sent. */
+const FEWEST = 5;
+/** The part by which it grows in a window without a refusal. */
+const GROWTH = 0.1;
+
+/** A limit that refusals teach where no header tells what is left: less after each, a little more with each window without one. Pure: the time is a parameter. */
+export class LearnedLimit {
+  readonly #lengthMs: number;
+  #most = Number.POSITIVE_INFINITY;
+  #atMs = Number.NEGATIVE_INFINITY;
+
+  constructor(lengthMs: number) {
+    this.#lengthMs = lengthMs;
+  }
+
+  /** Requests that may be sent in a window. */
+  most(nowMs: number): number {
+    return this.#most * (1 + GROWTH) ** (Math.max(0, nowMs - this.#atMs) / this.#lengthMs);
+  }
+
+  /** A request that was sent at `sentAtMs` was refused, when `sent` had passed in the last window. Those that left together count once. */
+  shrink(sent: number, { sentAtMs, nowMs }: { sentAtMs: number; nowMs: number }): void {
+    if (sentAtMs < this.#atMs || sent < FEWEST) return;
+    this.#most = SHRINK * Math.min(sent, this.most(nowMs));
+    this.#atMs = nowMs;
+  }
+
+  forget(): void {
+    this.#most = Number.POSITIVE_INFINITY;
+    this.#atMs = Number.NEGATIVE_INFINITY;
+  }
+}

@@ -1,0 +1,480 @@
+import type { Answer } from '../../contract/limits.ts';
+import { PLANS, type PlanLimits } from '../../contract/plans.ts';
+import type { WaitReason } from '../../events.ts';
+import type { HeardWindow } from '../../quota-store.ts';
+import type { Quota, WindowQuota } from '../quota.ts';
+import { limitsOf, namesOfDifferences, type QuotaSettings, shareOf, stricterPlan } from '../settings.ts';
+import { CircuitBreaker, isPromising, isServiceFailure } from './circuit-breaker.ts';
+import { Cooldown } from './cooldown.ts';
+import { HeadRoom } from './head-room.ts';
+import { Outstanding, type Sending } from './outstanding.ts';
+import { QuotaWindow, type Reading, type Reset } from './quota-window.ts';
+import { ServerClock } from './server-clock.ts';
+
+/** How many requests may be sent now; where none, when to look again and why. `at` is infinite where only an answer can tell. */
+export interface Outlook {
+  free: number;
+  at: number;
+  /** When to look at the latest, though only an answer can tell. */
+  lookAt?: number;
+  reason: WaitReason;
+}
+
+/** How long an outlook makes wait; 0 where only an answer can tell. */
+export function waitMs({ at }: Outlook, nowMs: number): number {
+  return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
+}
+
+/** What is known of a key's quota, in the form in which other processes can be told. */
+export interface Observed {
+  plan: Partial<PlanLimits>;
+  minute: HeardWindow | undefined;
+  day: HeardWindow | undefined;
+}
+
+/** All requests that may be in flight are. */
+const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+const MINUTES_PER_DAY = 1_440;
+/** A Reset further away than this cannot be the minute's. */
+const LONGEST_MINUTE_MS = 120_000;
+const TEACHING_MINUTE_MS = 62_000;
+/** A number that every store can hold stands for no limit. */
+const UNLIMITED = 1e12;
+const LONGEST_DAY_MS = 25 * 3_600_000;
+/** With little quota left few requests may be out: each could meet a surprise. */
+const FEWEST_IN_FLIGHT = 8;
+const KEPT_FROM_FLIGHT = 32;
+/** While the day is unheard its end may come unseen; plans up to this limit lose no time by fewer requests in flight. */
+const DAY_UNHEARD = { mostInFlight: 8, limitPerMinute: 300 } as const;
+/** So many good answers let one more be in flight, after a surprise while nothing is known. */
+const ANSWERS_PER_SLOT = 4;
+/** Where others send too, what was heard is worth nothing after this time without an answer. */
+const STALE_AFTER_MS = 2_000;
+
+/**
+ * What is known of one key's quota: the plan, what was sent, what the answers said. It tells how many requests may be sent at an
+ * instant so that the service refuses none. Pure arithmetic: no timers, the time is a parameter.
+ */
+export class Ledger {
+  readonly #serverClock = new ServerClock();
+  readonly #outage = new CircuitBreaker();
+  readonly #outstanding = new Outstanding();
+  readonly #cooldown: Cooldown;
+  readonly #headRoom = new HeadRoom();
+  readonly #minute: QuotaWindow;
+  readonly #day: QuotaWindow;
+  #settings: QuotaSettings;
+  // No request was refused yet that came when the machine's clock said that a window had ended.
+  #mayPresume = true;
+  // Without a plan the headers teach it.
+  #isPlanGiven: boolean;
+  // Requests sent since then tell how much is left; before such an answer the budget is unknown and one probe goes at a time.
+  #unknownSinceMs: number | undefined = Number.NEGATIVE_INFINITY;
+  // It is unknown because the service closed the key.
+  #isReopening = false;
+  // The latest request that asks how things stand, while it has no answer.
+  #probe: Sending | undefined;
+  // Whether headers ever told what is left.
+  #hasRemaining = false;
+  // How many may be in flight while nothing tells what is left, and the good answers since.
+  #cautious = FEWEST_IN_FLIGHT;
+  #goodAnswers = 0;
+
+  constructor(settings: QuotaSettings, random: () => number = Math.random) {
+    const { requestsPerMinute, requestsPerDay } = limitsOf(settings.plan ?? PLANS.free);
+    this.#settings = settings;
+    this.#isPlanGiven = settings.plan !== undefined;
+    this.#cooldown = new Cooldown(random);
+    this.#minute = new QuotaWindow(shareOf(requestsPerMinute, settings.share), MINUTE_MS);
+    this.#day = new QuotaWindow(shareOf(requestsPerDay, settings.share), DAY_MS);
+  }
+
+  /** What counts for all clients of the key. */
+  get settings(): QuotaSettings {
+    return this.#settings;
+  }
+
+  /** When a request was sent last. */
+  get lastSentAtMs(): number {
+    return this.#outstanding.lastSentAtMs;
+  }
+
+  /** Whether an answer is out that could change the outlook. */
+  get isWaitingForAnswer(): boolean {
+    return this.#outstanding.unanswered > 0;
+  }
+
+  /** Since when the service is down; undefined while it is not. */
+  get outageSinceMs(): number | undefined {
+    return this.#outage.sinceMs;
+  }
+
+  /** Until when the key is closed by the service; undefined while it is open. */
+  closedUntilMs(nowMs: number): number | undefined {
+    return this.#cooldown.untilMs > nowMs ? this.#cooldown.untilMs : undefined;
+  }
+
+  /** What the plan alone still allows now: the second count, which no header can raise. */
+  ceiling(nowMs: number): number {
+    return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
+  }
+
+  /** What other processes on the key are told. */
+  observed(nowMs: number): Observed {
+    const minute = this.#minute.observed(nowMs);
+    return { plan: this.#plan(minute), minute, day: this.#day.observed(nowMs) };
+  }
+
+  /** The limits that hold for all processes together: the plan's, or else what the headers taught, and of both only the share. */
+  #plan(minute: HeardWindow | undefined): Partial<PlanLimits> {
+    const { plan, share } = this.#settings;
+    // A plan that was given without a limit for the day has none, also where that of an older plan is remembered.
+    const { requestsPerMinute, requestsPerDay } =
+      plan === undefined ? learnedPlan(minute, share) : { requestsPerDay: UNLIMITED, ...limitsOf(plan) };
+    return {
+      ...(requestsPerMinute !== undefined && { requestsPerMinute: shareOf(requestsPerMinute, share) }),
+      ...(requestsPerDay !== undefined && { requestsPerDay: shareOf(requestsPerDay, share) }),
+    };
+  }
+
+  /** What is known of both windows, for people. */
+  snapshot(nowMs: number): Pick<Quota, 'minute' | 'day'> {
+    this.#turnWindows(nowMs);
+    return { minute: snapshotOf(this.#minute, nowMs), day: snapshotOf(this.#day, nowMs) };
+  }
+
+  /** Takes the stricter of two settings, for a second client on the same key. Gives the names of those that differ. */
+  tighten(settings: QuotaSettings): string[] {
+    const known = this.#settings;
+    this.#settings = {
+      plan: stricterPlan(known.plan, settings.plan),
+      concurrency: Math.min(known.concurrency, settings.concurrency),
+      share: Math.min(known.share, settings.share),
+    };
+    const { requestsPerMinute, requestsPerDay } = limitsOf(settings.plan);
+    const { share } = this.#settings;
+    const isFirstPlan = !this.#isPlanGiven && settings.plan !== undefined;
+    this.#isPlanGiven ||= settings.plan !== undefined;
+    tightenTo(this.#minute, shareOf(requestsPerMinute, share), isFirstPlan);
+    tightenTo(this.#day, shareOf(requestsPerDay, share), isFirstPlan);
+    return namesOfDifferences(known, settings);
+  }
+
+  /** Tells what may be sent now, with `inFlight` requests whose bodies are not read yet. */
+  look(nowMs: number, inFlight: number): Outlook {
+    if (this.#cooldown.untilMs > nowMs) return { free: 0, at: this.#cooldown.untilMs, reason: 'rate-limit' };
+    this.#turnWindows(nowMs);
+    const isFull = inFlight >= this.#settings.concurrency;
+    if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs, this.#outage.sinceMs);
+    const free = this.#free(nowMs);
+    if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota' };
+    if (isFull) return FULL;
+    if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
+    if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
+    const slots = this.#mostInFlight(nowMs) - inFlight;
+    if (slots <= 0) return FULL;
+    return { free: Math.min(free, slots), at: nowMs, reason: 'quota' };
+  }
+
+  #free(nowMs: number): number {
+    const kept = this.#unknownSinceMs === undefined ? this.#kept() : 0;
+    return Math.min(this.#minute.free(nowMs, this.#isAsking) - kept, this.#day.free(nowMs, this.#isAsking));
+  }
+
+  #freeAt(nowMs: number): number {
+    const kept = this.#unknownSinceMs === undefined ? this.#kept() : 0;
+    return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isAsking), this.#day.freeAt(1, nowMs, this.#isAsking));
+  }
+
+  /** The service told when to come back, and has not refused what came back then. */
+  get #isAsking(): boolean {
+    return this.#isReopening && this.#cooldown.isFirst;
+  }
+
+  /** What is left to others: what they surprised us with, and what they send until an answer tells of it. */
+  #kept(): number {
+    const { limit } = this.#minute;
+    const usualMs = 2 * this.#outstanding.usualMs + (this.#minute.isLog ? 1000 : 0);
+    const ofOthers = Math.max(0, Math.ceil(this.#minute.othersPerMs * usualMs - 0.05));
+    const ofBucket = this.#minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
+    return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
+  }
+
+  #mostInFlight(nowMs: number): number {
+    const { concurrency } = this.#settings;
+    if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
+    const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
+    const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
+    return this.#mayDayEndUnseen ? Math.min(most, DAY_UNHEARD.mostInFlight) : most;
+  }
+
+  /** Not where the day allows whatever its minutes do. */
+  get #mayDayEndUnseen(): boolean {
+    const perMinute = this.#minute.limit;
+    if (this.#day.isKnown || perMinute > DAY_UNHEARD.limitPerMinute) return false;
+    return Number.isFinite(this.#day.limit) ? this.#day.limit < perMinute * MINUTES_PER_DAY : !this.#isPlanGiven;
+  }
+
+  /** One request asks at a time, and pays from the plan like any other; only its answer lets the next one go. */
+  #lookInOutage(nowMs: number, sinceMs: number): Outlook {
+    const at = this.#isProbed(sinceMs)
+      ? Number.POSITIVE_INFINITY
+      : Math.max(this.#outage.probeAtMs, this.#minute.freeAt(1, nowMs), this.#day.freeAt(1, nowMs));
+    return { free: at > nowMs ? 0 : 1, at, reason: 'outage' };
+  }
+
+  #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
+    // A key that was closed is asked once: whatever goes before the answer may be refused too.
+    if (this.#isReopening && this.#isProbed(unknownSinceMs)) return FULL;
+    const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
+    return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
+  }
+
+  /** Before it is an outage, one request at a time finds out whether it will be. */
+  #lookInDoubt(nowMs: number, inFlight: number): Outlook {
+    const readyAtMs = inFlight > 0 ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs;
+    return { ...this.#slowDown(readyAtMs, nowMs), reason: 'outage' };
+  }
+
+  /** Failed probes leave a little time between them. */
+  #slowDown(readyAtMs: number, nowMs: number): Outlook {
+    const { probeAtMs } = this.#outage;
+    const at = Math.max(probeAtMs, readyAtMs);
+    return { free: at > nowMs ? 0 : 1, at, reason: probeAtMs > readyAtMs ? 'outage' : 'quota' };
+  }
+
+  #isProbed(sinceMs: number): boolean {
+    return this.#probe !== undefined && this.#probe.atMs >= sinceMs;
+  }
+
+  send(nowMs: number): Sending {
+    this.#minute.add(nowMs);
+    this.#day.add(nowMs);
+    const { lastSentAtMs: previousAtMs, settled: settledBefore } = this.#outstanding;
+    const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, previousAtMs, settledBefore };
+    this.#outstanding.send(nowMs);
+    if (this.#unknownSinceMs !== undefined || this.#outage.sinceMs !== undefined) this.#probe = sending;
+    return sending;
+  }
+
+  /** The request was not sent after all. */
+  unsend(sending: Sending, nowMs: number): void {
+    this.#minute.remove(nowMs);
+    this.#day.remove(nowMs);
+    this.#outstanding.unsend(sending);
+    this.#settleProbe(sending);
+  }
+
+  /** No answer came; `isFailure` where the service or the network is to blame, and not an abort. */
+  lose(sending: Sending, isFailure: boolean, nowMs: number): void {
+    this.#outstanding.lose();
+    this.#countUncounted();
+    this.#settleProbe(sending);
+    if (isFailure) this.#outage.fail(sending.atMs, nowMs);
+  }
+
+  #countUncounted(): void {
+    this.#minute.countUncounted();
+    this.#day.countUncounted();
+  }
+
+  /** The body of an answer broke after its headers. */
+  break(sending: Sending, nowMs: number): void {
+    this.#outage.fail(sending.atMs, nowMs);
+  }
+
+  /** The service did what it promised with the headers of an answer. Tells whether anybody doubted it. */
+  prove({ heardAtMs }: Sending): boolean {
+    const { probeAtMs } = this.#outage;
+    if (heardAtMs !== undefined) this.#outage.succeed(heardAtMs);
+    return this.#outage.probeAtMs !== probeAtMs;
+  }
+
+  #settleProbe(sending: Sending): void {
+    if (this.#probe === sending) this.#probe = undefined;
+  }
+
+  /** Learns from the headers of an answer. */
+  hear(sending: Sending, answer: Answer, nowMs: number): void {
+    sending.heardAtMs = nowMs;
+    const unheard = this.#outstanding.unheardBy(sending);
+    this.#outstanding.hear(sending.atMs, nowMs);
+    this.#settleProbe(sending);
+    this.#hearHealth(sending, answer, nowMs);
+    if (answer.status >= 400) this.#countUncounted();
+    const spoken = this.#hearWindow(sending, answer, unheard, nowMs);
+    if (answer.status === 429) this.#hearRefusal(sending, answer, spoken, nowMs);
+    else if (answer.status === 503 && answer.retryAfterMs !== undefined) this.#close(answer, nowMs);
+    else if (answer.status < 500) this.#hearGood(sending, answer, spoken);
+  }
+
+  #hearWindow(sending: Sending, answer: Answer, unheard: number, nowMs: number): QuotaWindow | undefined {
+    const exchange = { sentAtMs: sending.atMs, nowMs };
+    if (answer.dateMs !== undefined && this.#serverClock.observeDate(answer.dateMs, exchange)) this.#forget(nowMs);
+    const spoken = this.#windowOf(answer, nowMs);
+    if (!spoken) return undefined;
+    const { status, remaining, dateMs, retryAfterMs } = answer;
+    if (dateMs === undefined && answer.resetAtMs !== undefined) {
+      this.#mayPresume &&= status !== 429;
+      this.#serverClock.presume(this.#mayPresume ? answer.receivedAtMs : undefined, nowMs);
+      if (this.#serverClock.observeReset(answer.resetAtMs, spoken.lengthMs, exchange)) this.#forget(nowMs);
+    }
+    if (answer.limit !== undefined) this.#hearLimit(spoken, answer, nowMs);
+    const reading: Reading = {
+      status,
+      remaining,
+      retryAfterMs,
+      serverMs: dateMs,
+      reset: this.#resetOf(answer, sending, nowMs),
+      sentAtMs: sending.atMs,
+      unanswered: this.#outstanding.unanswered,
+      unheard,
+      nowMs,
+    };
+    spoken.hear(reading);
+    return spoken;
+  }
+
+  #resetOf({ resetAtMs, resetInMs, dateMs }: Answer, { atMs: sentAtMs }: Sending, nowMs: number): Reset | undefined {
+    if (resetInMs !== undefined) {
+      const serverMs = dateMs ?? this.#serverClock.atLeast(nowMs);
+      return {
+        atMs: (Number.isFinite(serverMs) ? serverMs : nowMs) + resetInMs,
+        endsAtMs: nowMs + resetInMs,
+        slackMs: 1000 + nowMs - sentAtMs,
+      };
+    }
+    if (resetAtMs === undefined) return undefined;
+    const serverMs = Math.max(dateMs ?? Number.NEGATIVE_INFINITY, this.#serverClock.presumed(nowMs));
+    return { atMs: resetAtMs, endsAtMs: nowMs + resetAtMs - serverMs, slackMs: 0 };
+  }
+
+  #forget(nowMs: number): void {
+    this.#minute.forgetReset(nowMs);
+    this.#day.forgetReset(nowMs);
+    this.#unknownSinceMs ??= nowMs;
+  }
+
+  /** Which window the headers speak of; undefined where they say nothing that a window can be. */
+  #windowOf({ limit, remaining, resetAtMs, resetInMs, dateMs }: Answer, nowMs: number): QuotaWindow | undefined {
+    if (limit === undefined && remaining === undefined && resetAtMs === undefined && resetInMs === undefined) return undefined;
+    const serverMs = dateMs ?? this.#serverClock.atLeast(nowMs);
+    const aheadMs = resetInMs ?? (resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined);
+    if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
+    if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#day;
+    if (!this.#isPlanGiven && aheadMs !== undefined && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
+    return limit !== undefined && limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
+  }
+
+  #hearLimit(spoken: QuotaWindow, { limit, resetAtMs, resetInMs }: Answer, _nowMs: number): void {
+    if (limit === undefined) return;
+    const { share } = this.#settings;
+    spoken.hearLimit(limit);
+    if (this.#isPlanGiven) return;
+    if (resetAtMs === undefined && resetInMs === undefined && spoken === this.#minute && limit > 10_000) return;
+    spoken.resize(shareOf(limit, share));
+    if (spoken === this.#day) return;
+    // A minute's limit tells the plan, and with it the day's.
+    const day = Object.values(PLANS).find((plan) => plan.requestsPerMinute === limit)?.requestsPerDay;
+    if (!this.#day.isKnown) this.#day.resize(shareOf(day, share));
+  }
+
+  /** A good status is only half of an answer: whether its body comes too is told later. */
+  #hearHealth(sending: Sending, answer: Answer, nowMs: number): void {
+    if (isServiceFailure(answer)) this.#outage.fail(sending.atMs, nowMs);
+    else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
+    else this.#outage.succeed(nowMs);
+  }
+
+  #hearRefusal(sending: Sending, answer: Answer, spoken: QuotaWindow | undefined, nowMs: number): void {
+    if (sending.wasPlanned) {
+      this.#headRoom.widen(this.#minute.limit);
+      this.#cautious = 1;
+      this.#goodAnswers = 0;
+    }
+    this.#cooldown.strike(sending.atMs);
+    this.#close(answer, nowMs);
+    if (spoken && answer.remaining === 0) {
+      if (answer.retryAfterMs !== undefined) spoken.askAt(this.#cooldown.untilMs);
+      return;
+    }
+    const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
+    const refused = isDay ? this.#day : this.#minute;
+    if (spoken !== refused || answer.remaining === undefined) refused.hearBareRefusal(sending.atMs, nowMs);
+  }
+
+  #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {
+    const serverMs = dateMs ?? this.#serverClock.atLeast(nowMs);
+    const endsInMs = resetInMs ?? (resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined);
+    const isBelievable = remaining === 0 && endsInMs !== undefined && endsInMs <= LONGEST_DAY_MS;
+    this.#cooldown.close(retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs);
+    this.#reopen();
+  }
+
+  /** Another process was told that the key is closed. */
+  closeUntil(instantMs: number): void {
+    this.#cooldown.closeUntil(instantMs);
+    this.#reopen();
+  }
+
+  #reopen(): void {
+    this.#unknownSinceMs = this.#cooldown.untilMs;
+    this.#isReopening = true;
+  }
+
+  /** A good answer to a request sent since the budget was unknown makes it known; where headers told what is left before, only one that tells it. */
+  #hearGood(sending: Sending, { remaining }: Answer, spoken: QuotaWindow | undefined): void {
+    this.#headRoom.narrow(this.#minute.isBucket);
+    if (++this.#goodAnswers % ANSWERS_PER_SLOT === 0) this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + 1);
+    this.#cooldown.forgive(sending.atMs);
+    const isTold = remaining !== undefined && spoken === this.#minute;
+    if (isTold) this.#hasRemaining = true;
+    if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;
+    if (!isTold && this.#hasRemaining) {
+      this.#isReopening = false;
+      return;
+    }
+    this.#unknownSinceMs = undefined;
+    this.#isReopening = false;
+  }
+
+  #turnWindows(nowMs: number): void {
+    const { unanswered } = this.#outstanding;
+    const minuteAsks = this.#minute.turn(nowMs, unanswered);
+    const dayAsks = this.#day.turn(nowMs, unanswered);
+    if (minuteAsks || dayAsks || this.#isStale(nowMs)) this.#unknownSinceMs ??= nowMs;
+  }
+
+  /** Others may have sent since an answer told how many are left. */
+  #isStale(nowMs: number): boolean {
+    const { observedAtMs } = this.#minute;
+    if (observedAtMs === undefined || nowMs - observedAtMs < STALE_AFTER_MS || this.#outstanding.unanswered > 0) return false;
+    return (this.#minute.isLog && this.#minute.hasOthers) || this.#minute.othersPerMs * (nowMs - observedAtMs) > 0.5;
+  }
+}
+
+/** A minute's limit tells the plan, and with it the day's while it lasts. It is a ceiling only for who wants a share of it. */
+function learnedPlan(minute: HeardWindow | undefined, share: number): Partial<PlanLimits> {
+  const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === minute?.limit)?.requestsPerDay;
+  return {
+    ...(minute && share < 1 && { requestsPerMinute: minute.limit }),
+    ...(minute && minute.endsInMs > 0 && requestsPerDay !== undefined && { requestsPerDay }),
+  };
+}
+
+function tightenTo(window: QuotaWindow, limit: number, isFirstPlan: boolean): void {
+  if (isFirstPlan || limit < window.limit) window.resize(limit);
+}
+
+function snapshotOf(window: QuotaWindow, nowMs: number): WindowQuota {
+  const { limit, resetAtMs } = window;
+  const left = Math.max(0, window.free(nowMs));
+  return {
+    limit: Number.isFinite(limit) ? limit : undefined,
+    remaining: Number.isFinite(left) ? left : undefined,
+    resetAt: resetAtMs === undefined ? undefined : new Date(resetAtMs),
+  };
+}

@@ -1,0 +1,457 @@
+import type { HeardWindow } from '../../quota-store.ts';
+import { type Candidate, FixedWindow, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
+import { LearnedLimit } from './learned-limit.ts';
+
+/** `Date` and Reset are cut to whole seconds, each. */
+const PRECISION_MS = 1500;
+const LEAST_MARGIN_MS = 10;
+const MOST_MARGIN_MS = 5000;
+/** A new Reset that is later by more than this part of a window is that of the next window. */
+const WHOLE_TURN = 0.85;
+const MOST_DOUBT = 4;
+/** How long a turned window waits for the counter. */
+const MOST_DELAY_MS = 1000;
+/** What others send is averaged over this time. */
+const OTHERS_OVER_MS = 20_000;
+/** Time without an answer tells nothing of others. */
+const LONGEST_SILENCE_MS = 5_000;
+/** Requests of others in a millisecond that show that they are at work now. */
+const BUSY_PER_MS = 5e-5;
+/** Without a Reset others are asked for again after this time. */
+const UNTOLD_MS = 250;
+/** What is doubted more than this does not count as possible. */
+const RULED_OUT = 2;
+
+/** When a window ends. */
+export interface Reset {
+  /** On the server's clock. */
+  atMs: number;
+  /** When our clock shows that it has surely come. */
+  endsAtMs: number;
+  /** How far `atMs` may be off. */
+  slackMs: number;
+}
+
+/** What one answer says of one window. */
+export interface Reading {
+  status: number;
+  remaining: number | undefined;
+  reset: Reset | undefined;
+  /** The server's time at least. */
+  serverMs: number | undefined;
+  retryAfterMs: number | undefined;
+  sentAtMs: number;
+  /** Requests that are still out. */
+  unanswered: number;
+  /** Requests that this answer may contain or not. */
+  unheard: number;
+  nowMs: number;
+}
+
+/** The last word of the headers on one window. */
+interface Told extends Reset {
+  limit: number;
+  remaining: number;
+  toldAtMs: number;
+}
+
+/**
+ * What is known of one window, the minute or the day: how the service may count it (the candidates), which of that the answers contradict, and
+ * what may be sent by the one that fits best. Pure: the time is a parameter.
+ */
+export class QuotaWindow {
+  readonly lengthMs: number;
+  readonly #window: FixedWindow;
+  readonly #log: SlidingLog;
+  // The second count, which no header changes.
+  readonly #sent: SlidingLog;
+  readonly #counter: SlidingCounter;
+  readonly #bucket: TokenBucket;
+  readonly #learned: LearnedLimit;
+  readonly #candidates: readonly Candidate[];
+  #planned: number;
+  // The Limit of the headers; undefined until heard.
+  #allowed: number | undefined;
+  // The Reset that is in force; undefined until one was heard, and after it passed.
+  #reset: Reset | undefined;
+  #passed: Reset | undefined;
+  // Where none is known, when the window ends if it began as the last one ended.
+  #endsAtMs = Number.POSITIVE_INFINITY;
+  #hasReset = false;
+  #observedAtMs: number | undefined;
+  #told: Told | undefined;
+  // Added to what the clocks show: a window was taken for ended, and was not.
+  #marginMs = LEAST_MARGIN_MS;
+  #uncounted = 0;
+  #leastOfBatch = Number.POSITIVE_INFINITY;
+  #othersPerMs = 0;
+  #trustsRetryAfter = true;
+  #askAtMs: number | undefined;
+  // A turned window is not asked before the counter would let one pass too.
+  #opensAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(limit: number, lengthMs: number) {
+    this.lengthMs = lengthMs;
+    this.#planned = limit;
+    this.#learned = new LearnedLimit(lengthMs);
+    this.#window = new FixedWindow(limit, lengthMs);
+    this.#log = new SlidingLog(limit, lengthMs);
+    this.#sent = new SlidingLog(limit, lengthMs);
+    this.#counter = new SlidingCounter(limit, lengthMs);
+    this.#bucket = new TokenBucket(limit, lengthMs);
+    this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
+  }
+
+  /** What may be sent in a window: what the plan allows, and the service. */
+  get limit(): number {
+    return Math.min(this.#planned, this.#allowed ?? this.#planned);
+  }
+
+  /** Whether a Remaining was heard that still counts. */
+  get isKnown(): boolean {
+    return this.#observedAtMs !== undefined;
+  }
+
+  /** When Remaining was heard last. */
+  get observedAtMs(): number | undefined {
+    return this.#observedAtMs;
+  }
+
+  /** Whether others, who may have sent more since, are in what it counts. */
+  get hasOthers(): boolean {
+    return (this.lead.offset ?? 0) > 0;
+  }
+
+  /** The oldest request that a log counts may be of others, who have stopped: then its Reset tells when it leaves. */
+  get #isLogOfOthers(): boolean {
+    return this.lead === this.#log && this.hasOthers && this.#othersPerMs < BUSY_PER_MS;
+  }
+
+  get isBucket(): boolean {
+    return this.lead === this.#bucket;
+  }
+
+  get isLog(): boolean {
+    return this.lead === this.#log;
+  }
+
+  /** When the window under way resets, on the server's clock. */
+  get resetAtMs(): number | undefined {
+    return this.#reset?.atMs;
+  }
+
+  /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told. */
+  get lead(): Candidate {
+    const possible = this.#hasReset ? this.#candidates : [this.#log, this.#bucket];
+    return possible.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
+  }
+
+  /** The plan turned out to be another one. */
+  resize(planned: number): void {
+    this.#planned = planned;
+    this.#setLimits();
+  }
+
+  #setLimits(): void {
+    for (const candidate of this.#candidates) candidate.resize(this.#allowed ?? this.#planned, this.#planned);
+  }
+
+  /** What the most generous candidate that is possible allows, whatever headers said of others. */
+  ceiling(nowMs: number): number {
+    const possible = this.#candidates.filter(({ doubt }) => doubt < RULED_OUT);
+    return Math.max(0, ...possible.map((candidate) => Math.floor(candidate.room(nowMs) - Math.max(0, candidate.withheld))));
+  }
+
+  /** How many may be sent. One that only asks is not held by a limit that refusals taught. */
+  free(nowMs: number, isAsking = false): number {
+    if (nowMs < this.#opensAtMs) return 0;
+    const learned = this.#most(nowMs, isAsking) - this.#sent.sent(nowMs);
+    return this.limit === Number.POSITIVE_INFINITY ? learned : Math.min(learned, Math.floor(this.lead.free(nowMs) + 1e-6));
+  }
+
+  #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
+    const most = this.#most(nowMs, isAsking);
+    if (most === Number.POSITIVE_INFINITY) return nowMs;
+    return this.#sent.sentAt(Math.max(0, most - count), nowMs);
+  }
+
+  /** What may be sent in any time of a window's length, whatever headers claim: a window that turns lets twice its limit pass. */
+  #most(nowMs: number, isAsking: boolean): number {
+    return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, Math.floor(this.#learned.most(nowMs)));
+  }
+
+  /** When `count` may be sent; never infinite where something can be known again. */
+  freeAt(count: number, nowMs: number, isAsking = false): number {
+    const { lead } = this;
+    const wanted = Math.min(count, Math.max(1, this.limit));
+    const ownMs = lead.freeAt(wanted, nowMs);
+    const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#endsAtMs : Number.POSITIVE_INFINITY;
+    const toldMs = this.#askAtMs ?? Number.POSITIVE_INFINITY;
+    return Math.max(nowMs, this.#opensAtMs, this.#mostFreeAt(count, nowMs, isAsking), Math.min(ownMs, endsAtMs, toldMs, this.#expiresAtMs));
+  }
+
+  /** When a Remaining is worth nothing any more: others may be gone with the window, or soon where no Reset tells when. */
+  get #expiresAtMs(): number {
+    if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
+    return this.#observedAtMs + (this.#hasReset ? this.lengthMs + PRECISION_MS : UNTOLD_MS);
+  }
+
+  add(nowMs: number): void {
+    this.#sent.add(nowMs);
+    for (const candidate of this.#candidates) candidate.add(nowMs);
+  }
+
+  remove(nowMs: number): void {
+    this.#sent.remove();
+    for (const candidate of this.#candidates) candidate.remove(nowMs);
+  }
+
+  /** An attempt failed, so that the service may not have counted it. */
+  countUncounted(): void {
+    this.#uncounted = Math.min(this.#uncounted + 1, Math.floor(this.limit / 2));
+  }
+
+  /** Tells whether what was known has ended, so that one request has to ask what is left. */
+  turn(nowMs: number, unanswered: number): boolean {
+    let asks = false;
+    if (this.#askAtMs !== undefined && nowMs >= this.#askAtMs) {
+      this.#askAtMs = undefined;
+      if (this.lead.free(nowMs) < 1) {
+        for (const candidate of this.#candidates) candidate.forget();
+        asks = true;
+      }
+    }
+    if (nowMs >= this.#expiresAtMs) {
+      asks ||= this.hasOthers;
+      this.forget();
+    }
+    if (nowMs < this.#endsAtMs) return asks;
+    const { lead } = this;
+    const wasKnown = this.#reset !== undefined || this.#observedAtMs !== undefined;
+    this.#passed = this.#reset ?? this.#passed;
+    this.#reset = undefined;
+    this.#uncounted = 0;
+    const needsTelling = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
+    for (const candidate of this.#candidates) candidate.turn(this.#endsAtMs, unanswered);
+    if (needsTelling) this.#log.forget();
+    if (lead === this.#window && this.#counter.doubt < RULED_OUT) {
+      this.#opensAtMs = Math.min(this.#counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
+    }
+    this.#endsAtMs = nowMs + this.lengthMs;
+    return asks || (needsTelling && wasKnown);
+  }
+
+  /** What was told is void: the server's clock was set back. */
+  forget(): void {
+    this.#observedAtMs = undefined;
+    for (const candidate of this.#candidates) candidate.forget();
+  }
+
+  forgetReset(nowMs: number): void {
+    this.forget();
+    this.#reset = undefined;
+    this.#passed = undefined;
+    this.#told = undefined;
+    this.#endsAtMs = nowMs + this.lengthMs;
+  }
+
+  /** The Limit of an answer: the plan stays the ceiling. */
+  hearLimit(limit: number): void {
+    if (limit === this.#allowed) return;
+    this.#allowed = limit;
+    this.#setLimits();
+  }
+
+  /** Requests of others in a millisecond, on average. */
+  get othersPerMs(): number {
+    return this.#othersPerMs;
+  }
+
+  /** Learns from an answer that speaks of this window. */
+  hear(reading: Reading): void {
+    const { reset } = reading;
+    if (reset && this.#isOvertaken(reset, reading.sentAtMs)) return;
+    const aheadMs = reset && reset.endsAtMs - reading.nowMs;
+    if (reset) this.#hearReset(reset, reading);
+    if (reset && aheadMs !== undefined && reading.remaining !== undefined) this.#weighBucket(reading.remaining, aheadMs);
+    if (reading.status === 429) this.#hearRefusal(reading);
+    if (reading.remaining === undefined) return;
+    const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
+    this.#noteOthers(this.#hearRemaining(remaining, reading), reading.nowMs);
+    this.#observedAtMs = reading.nowMs;
+    this.#learned.forget();
+    if (reset) this.#noteTold(reset, remaining, reading.nowMs);
+  }
+
+  /** Answers overtake each other: under the same Reset the smallest Remaining counts. */
+  #noteTold(reset: Reset, remaining: number, nowMs: number): void {
+    const known = this.#told?.atMs === reset.atMs ? this.#told.remaining : remaining;
+    this.#told = { ...reset, limit: this.#allowed ?? this.#planned, remaining: Math.min(known, remaining), toldAtMs: nowMs };
+  }
+
+  /** What the headers said last; `endsInMs` is not positive where the window is over. */
+  observed(nowMs: number): HeardWindow | undefined {
+    if (!this.#told) return undefined;
+    const { limit, remaining, atMs, endsAtMs, toldAtMs } = this.#told;
+    return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), agoMs: Math.max(0, nowMs - toldAtMs) };
+  }
+
+  /** It tells an older Reset than is known, or that of a window that has ended since the request left. */
+  #isOvertaken({ atMs, slackMs }: Reset, sentAtMs: number): boolean {
+    const newest = this.#reset ?? this.#passed;
+    if (newest === undefined || this.lead === this.#bucket) return false;
+    const laterMs = atMs - newest.atMs;
+    const precisionMs = PRECISION_MS + slackMs + newest.slackMs;
+    return laterMs < -precisionMs || (this.#reset === undefined && laterMs <= precisionMs && sentAtMs < newest.endsAtMs);
+  }
+
+  #hearReset(reset: Reset, reading: Reading): void {
+    this.#hasReset = true;
+    const known = this.#reset ?? this.#passed;
+    const laterMs = known === undefined ? undefined : reset.atMs - known.atMs;
+    const precisionMs = PRECISION_MS + reset.slackMs;
+    const isSame = laterMs !== undefined && Math.abs(laterMs) <= precisionMs;
+    if (!isSame) this.#weighReset(reset, reading);
+    if (isSame && !this.#reset) {
+      this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs));
+    }
+    if (laterMs !== undefined && laterMs > WHOLE_TURN * this.lengthMs && this.#reset) {
+      for (const candidate of this.#candidates) candidate.turn(reading.nowMs, reading.unanswered + 1);
+    }
+    const endsAtMs = reset.endsAtMs + this.#marginMs;
+    // What was sent before the first window that is told is not in it.
+    if (known === undefined) this.#window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs));
+    this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
+    this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
+    for (const candidate of this.#candidates) candidate.align(this.#endsAtMs);
+  }
+
+  /** What a Reset says about the ways of counting, by how it moves. */
+  #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
+    const { atMs, endsAtMs, slackMs } = reset;
+    const known = this.#reset ?? this.#passed;
+    const precisionMs = PRECISION_MS + slackMs;
+    const offMs = ((atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
+    if (Math.abs(offMs) > precisionMs) this.#doubt(this.#counter, 2);
+    const oldest = this.#sent.oldestAtMs(nowMs);
+    if (oldest !== undefined) {
+      const patienceMs = nowMs - sentAtMs;
+      const leavesAtMs = oldest + this.lengthMs;
+      if (endsAtMs > leavesAtMs + this.lengthMs / 60 + patienceMs + 1000 + precisionMs) this.#doubt(this.#log, 2);
+      if (endsAtMs < leavesAtMs - precisionMs && (this.#log.offset ?? 0) <= 0 && this.#log.offset !== undefined) this.#doubt(this.#log, 1);
+    }
+    const laterMs = known === undefined ? 0 : atMs - known.atMs;
+    if (!known || laterMs <= precisionMs) return;
+    const hasPassed = serverMs === undefined ? this.#reset === undefined : serverMs + 2000 > known.atMs - slackMs;
+    if (!hasPassed) {
+      this.#doubt(this.#window, 1);
+      this.#doubt(this.#log, 1);
+      this.#doubt(this.#counter, 1);
+    } else if (laterMs < WHOLE_TURN * this.lengthMs) {
+      this.#doubt(this.#window, 1);
+      this.#doubt(this.#counter, 1);
+    }
+    this.#settle();
+  }
+
+  /** A bucket is full again at its Reset, or has its next token, or names a window. */
+  #weighBucket(remaining: number, aheadMs: number): void {
+    const perMs = this.#bucket.perMs;
+    const whenFull = remaining + aheadMs * perMs;
+    const toleratedMs = 2 * PRECISION_MS;
+    const isFull = Math.abs(whenFull - (this.#allowed ?? this.#planned)) <= 2 + toleratedMs * perMs;
+    const isNext = Math.abs(aheadMs - (remaining > 0 ? 0 : 1 / perMs)) <= toleratedMs;
+    const isWindow = Math.abs(aheadMs - this.lengthMs) <= toleratedMs;
+    if (!isFull) this.#doubt(this.#bucket, isNext || isWindow ? 0.1 : 0.5);
+    this.#settle();
+  }
+
+  #hearRemaining(remaining: number, { unheard, unanswered, sentAtMs, nowMs, status }: Reading): number {
+    const { lead } = this;
+    const precision = (this.limit * PRECISION_MS) / this.lengthMs;
+    let others = 0;
+    this.#leastOfBatch = Math.min(this.#leastOfBatch, remaining);
+    const misfits = this.#candidates.map((candidate) => {
+      const room = candidate.room(nowMs);
+      // When nothing is out any more, the smallest Remaining of those that were out together contains them all.
+      const highest = unanswered === 0 ? room - this.#leastOfBatch : room - remaining + unheard;
+      const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
+      const tolerance = 1.5 + Math.max(precision, candidate.margin(nowMs));
+      const offset = candidate.offset;
+      const rose = candidate === this.#window ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
+      const usual = offset ?? candidate.expected;
+      const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
+      const cannot = Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance);
+      if (candidate === lead && offset !== undefined)
+        others = Math.max(0, lowest - Math.max(0, offset) - (candidate === this.#log ? 0 : candidate.margin(nowMs)) - 0.5);
+      candidate.observe({
+        remaining,
+        lowest,
+        highest,
+        unanswered,
+        uncounted: this.#uncounted,
+        tookMs: nowMs - sentAtMs,
+        isShared: this.#othersPerMs >= BUSY_PER_MS,
+        nowMs,
+      });
+      return Math.max(rose, fell, cannot) / 2;
+    });
+    if (status !== 429) this.#weigh(misfits);
+    if (unanswered === 0) this.#leastOfBatch = Number.POSITIVE_INFINITY;
+    return others;
+  }
+
+  #noteOthers(others: number, nowMs: number): void {
+    const sinceMs = Math.min(LONGEST_SILENCE_MS, nowMs - (this.#observedAtMs ?? nowMs));
+    this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
+  }
+
+  #hearRefusal({ nowMs, retryAfterMs, sentAtMs, unheard }: Reading): void {
+    const levels = this.#candidates.map((candidate) => {
+      const taken = candidate.offset ?? candidate.expected;
+      if (taken === undefined) return 0;
+      const level = candidate.room(nowMs) + 1 - Math.max(0, taken) - candidate.margin(nowMs);
+      return level >= 1 ? Math.min(4, level) / 2 : 0;
+    });
+    this.#weigh(levels);
+    if (retryAfterMs !== undefined) this.#weighRetryAfter(retryAfterMs, nowMs, nowMs - sentAtMs, unheard);
+    this.#bucket.drain(nowMs);
+  }
+
+  #weighRetryAfter(retryAfterMs: number, nowMs: number, latencyMs: number, _unheard: number): void {
+    const toldMs = nowMs + retryAfterMs;
+    const misfits = this.#candidates.map((candidate) => {
+      const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(1, nowMs);
+      if (!Number.isFinite(freeAtMs) || candidate.offset === undefined) return 0;
+      return freeAtMs > toldMs + 2500 || freeAtMs < toldMs - 3500 - latencyMs ? 1 : 0;
+    });
+    this.#weigh(misfits);
+  }
+
+  /** A request was refused, and nothing told how many are left. */
+  hearBareRefusal(sentAtMs: number, nowMs: number): void {
+    if (!this.isKnown) this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
+  }
+
+  /** A Retry-After passed before the candidates would open: one request asks then. */
+  askAt(instantMs: number): void {
+    if (this.#trustsRetryAfter) this.#askAtMs = instantMs;
+  }
+
+  #doubt(candidate: Candidate, more: number): void {
+    candidate.doubt += more;
+    this.#settle();
+  }
+
+  /** Only what fits worse than the best is doubted. */
+  #weigh(misfits: number[]): void {
+    const least = Math.min(...misfits);
+    for (const [index, candidate] of this.#candidates.entries()) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
+    this.#settle();
+  }
+
+  #settle(): void {
+    const least = Math.min(...this.#candidates.map(({ doubt }) => doubt));
+    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
+  }
+}

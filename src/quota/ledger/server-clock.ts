@@ -1,0 +1,63 @@
+/** How far two clocks may drift apart, as a part of the time that passed. */
+const DRIFT = 1e-4;
+/** `Date` and Reset are cut to whole seconds. */
+const PRECISION_MS = 1000;
+/** Servers behind one address may differ by less. */
+const SET_BACK_MS = 60_000;
+
+/** When a request left, and when its answer came, on our clock. */
+interface Exchange {
+  sentAtMs: number;
+  nowMs: number;
+}
+
+/**
+ * The server's clock as its answers show it: so far ahead of ours at least and at most. Every answer narrows the interval, time widens it,
+ * and an answer that contradicts it begins anew. Pure: the time is a parameter.
+ */
+export class ServerClock {
+  #leastAheadMs = Number.NEGATIVE_INFINITY;
+  #mostAheadMs = Number.POSITIVE_INFINITY;
+  #seenAtMs = 0;
+  // How far the machine's own clock is ahead of the monotonic one, as long as the server's may show the same.
+  #presumedMs: number | undefined;
+  #hasDate = false;
+
+  /** The server's time is at least this. */
+  atLeast(nowMs: number): number {
+    return nowMs + this.#leastAheadMs - DRIFT * Math.max(0, nowMs - this.#seenAtMs);
+  }
+
+  /** The server's time where an instant is only asked about, not relied on: that of the machine, while no answer contradicts it. */
+  presumed(nowMs: number): number {
+    const isPossible = !this.#hasDate && this.#presumedMs !== undefined && this.#presumedMs <= this.#mostAheadMs;
+    return isPossible ? Math.max(this.atLeast(nowMs), nowMs + (this.#presumedMs ?? 0)) : this.atLeast(nowMs);
+  }
+
+  /** The machine's clock when an answer without `Date` came; undefined once a request was refused that relied on it. */
+  presume(wallMs: number | undefined, nowMs: number): void {
+    this.#presumedMs = wallMs === undefined ? undefined : wallMs - nowMs;
+  }
+
+  /** An answer was made at the server's time `dateMs`, cut to a second. Tells whether the clock was set back. */
+  observeDate(dateMs: number, exchange: Exchange): boolean {
+    this.#hasDate = true;
+    return this.#narrow({ earliestMs: dateMs, latestMs: dateMs + PRECISION_MS }, exchange);
+  }
+
+  /** An answer without `Date` was made within the window of `lengthMs` that ends at `resetAtMs`. Tells whether the clock was set back. */
+  observeReset(resetAtMs: number, lengthMs: number, exchange: Exchange): boolean {
+    return this.#narrow({ earliestMs: resetAtMs - lengthMs - PRECISION_MS, latestMs: resetAtMs + PRECISION_MS }, exchange);
+  }
+
+  #narrow({ earliestMs, latestMs }: { earliestMs: number; latestMs: number }, { sentAtMs, nowMs }: Exchange): boolean {
+    const [least, most] = [earliestMs - nowMs, latestMs - sentAtMs];
+    const driftMs = DRIFT * Math.max(0, nowMs - this.#seenAtMs);
+    const [knownLeast, knownMost] = [this.#leastAheadMs - driftMs, this.#mostAheadMs + driftMs];
+    const isContradicted = least > knownMost || most < knownLeast;
+    this.#leastAheadMs = isContradicted ? least : Math.max(least, knownLeast);
+    this.#mostAheadMs = isContradicted ? most : Math.min(most, knownMost);
+    this.#seenAtMs = nowMs;
+    return knownLeast - most > SET_BACK_MS;
+  }
+}
