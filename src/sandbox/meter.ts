@@ -5,13 +5,14 @@ const DAY_MS = 86_400_000;
 
 /**
  * When a key that keeps knocking after a 429 is banned, and for how long: our reading of the specification (Authentication, 4).
+ * Only what is refused again counts: a request that comes during the penalty and is admitted may be another program's.
  *
  * @example
  * const ban: Ban = { after: 3, forMs: 5_000 };
  * const strict = createSandbox({ ban });
  */
 export interface Ban {
-  /** Requests during a penalty that are let pass with a 429; the next one brings the ban. */
+  /** Requests refused during a penalty that are let pass with a 429; the next one brings the ban. */
   after: number;
   /** How long the ban lasts, in milliseconds. */
   forMs: number;
@@ -72,7 +73,7 @@ export class Meter {
   readonly #day: Window | undefined;
   #penaltyUntilMs = Number.NEGATIVE_INFINITY;
   #bannedUntilMs = Number.NEGATIVE_INFINITY;
-  // Requests since the penalty began; a penalty that was waited out forgives them.
+  // Requests refused since the penalty began; a penalty that was waited out forgives them.
   #knocks = 0;
 
   constructor(plan: PlanLimits, rules: MeterRules) {
@@ -85,13 +86,13 @@ export class Meter {
   /** Judges a request and counts it if it is admitted: what was refused costs no quota. */
   judge(nowMs: number): Verdict {
     const duringPenalty = nowMs < this.#penaltyUntilMs;
-    const beginsBan = nowMs >= this.#bannedUntilMs && this.#ban(duringPenalty, nowMs);
-    if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan, untilMs: this.#bannedUntilMs };
+    if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan: false, untilMs: this.#bannedUntilMs };
+    if (!duringPenalty) this.#knocks = 0;
     const opensAtMs = Math.max(this.#minute.opensAtMs(nowMs), this.#day?.opensAtMs(nowMs) ?? nowMs);
-    if (opensAtMs > nowMs) return { kind: 'limited', duringPenalty, beginsBan, untilMs: this.#punish(opensAtMs, nowMs) };
+    if (opensAtMs > nowMs) return this.#refuse({ opensAtMs, nowMs, duringPenalty });
     this.#minute.take(nowMs);
     this.#day?.take(nowMs);
-    return { kind: 'admitted', duringPenalty, beginsBan, untilMs: nowMs };
+    return { kind: 'admitted', duringPenalty, beginsBan: false, untilMs: nowMs };
   }
 
   /** The figures for the headers, by the window that the rules say. */
@@ -112,15 +113,17 @@ export class Meter {
     };
   }
 
-  /** Bans the key if it has knocked too often; tells whether it did. */
-  #ban(duringPenalty: boolean, nowMs: number): boolean {
-    this.#knocks = duringPenalty ? this.#knocks + 1 : 0;
+  /** Only a refusal counts towards the ban: what is admitted may be of another program, which was told nothing. */
+  #refuse({ opensAtMs, nowMs, duringPenalty }: { opensAtMs: number; nowMs: number; duringPenalty: boolean }): Verdict {
+    if (duringPenalty) this.#knocks += 1;
     const { ban } = this.#rules;
-    if (ban === false || this.#knocks <= ban.after) return false;
+    if (ban === false || this.#knocks <= ban.after) {
+      return { kind: 'limited', duringPenalty, beginsBan: false, untilMs: this.#punish(opensAtMs, nowMs) };
+    }
     this.#bannedUntilMs = nowMs + ban.forMs;
     this.#penaltyUntilMs = Number.NEGATIVE_INFINITY;
     this.#knocks = 0;
-    return true;
+    return { kind: 'banned', duringPenalty, beginsBan: true, untilMs: this.#bannedUntilMs };
   }
 
   #punish(opensAtMs: number, nowMs: number): number {

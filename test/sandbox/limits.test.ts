@@ -116,6 +116,36 @@ describe('the ban of a key that keeps asking', () => {
     expect(sandbox.report()).toMatchObject({ bans: 1, duringPenalty: 3 });
   });
 
+  test('counts what was refused, not what another program of the key was admitted for', async () => {
+    let nowMs = START_MS;
+    const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 3 } }, ban: { after: 1, forMs: 1_000 }, clock: () => nowMs });
+    const burst = (count: number) => Promise.all(Array.from({ length: count }, () => asked(sandbox, '/inventory')));
+    const refused = (await burst(4))[3];
+    nowMs += 14_750;
+    const atTheTurn = await burst(3);
+    nowMs += 250;
+    const whoWaited = await asked(sandbox, '/inventory');
+    expect(refused?.headers.get('retry-after')).toBe('15');
+    expect([...atTheTurn, whoWaited].map(({ status }) => status)).toEqual([200, 200, 200, 429]);
+    expect(sandbox.report()).toMatchObject({ bans: 0, duringPenalty: 3 });
+  });
+
+  test('is not put off by an admitted request within the penalty', async () => {
+    let nowMs = START_MS;
+    const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } }, ban: { after: 1, forMs: 90_000 }, clock: () => nowMs });
+    const statuses: number[] = [];
+    const askAfter = async (ms: number) => {
+      nowMs += ms;
+      statuses.push((await asked(sandbox, '/inventory')).status);
+    };
+    await askAfter(0);
+    await askAfter(0);
+    await askAfter(1);
+    await askAfter(14_749);
+    await askAfter(1);
+    expect(statuses).toEqual([200, 429, 429, 200, 401]);
+  });
+
   test('forgets a penalty that was waited out', async () => {
     expect(await story({ ban: { after: 1, forMs: 1 }, policy: 'fixed-first' }, [0, 0, 1, 3, 70, 70, 71, 72])).toHaveLength(8);
     const lines = await story({ ban: { after: 1, forMs: 1_000 }, policy: 'fixed-first' }, [0, 0, 1, 3, 70, 70, 71, 72]);
