@@ -1,5 +1,8 @@
 import type { PlanLimits } from '../contract/plans.ts';
-import { createWindow, type Policy, type Window } from './windows.ts';
+import { Count, type ToldLimit } from './count.ts';
+import type { LimitHeaders } from './limit-headers.ts';
+import { type RetryAfterForm, waitsUntilMs } from './retry-after.ts';
+import type { Policy } from './windows.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -18,25 +21,30 @@ export interface Ban {
   forMs: number;
 }
 
-export const RETRY_AFTER_FORMS = ['seconds', 'date', 'missing'] as const;
 /**
- * How a 429 tells its wait: whole seconds, an HTTP-date, or not at all (RFC 9110 section 10.2.3).
+ * What costs quota, and when.
  *
  * @example
- * const retryAfter: RetryAfterForm = 'date';
- * const dated = createSandbox({ retryAfter });
+ * const counting: Counting = { at: 'completion', uncounted: [404, 503] };
+ * const lenient = createSandbox({ counting });
  */
-export type RetryAfterForm = (typeof RETRY_AFTER_FORMS)[number];
+export interface Counting {
+  /**
+   * Whether a request is counted as it comes or as its answer leaves: then those in flight together all pass. As it leaves, all of
+   * the latency comes before the answer is written.
+   * @default 'arrival'
+   */
+  at?: 'arrival' | 'completion';
+  /** Whether a request that the limit refuses costs quota too. @default false */
+  refused?: boolean;
+  /** Statuses of admitted requests that cost no quota. @default none */
+  uncounted?: readonly number[];
+}
 
-export const TOLD_WINDOWS = ['minute', 'tightest'] as const;
-/**
- * Which limit `X-RateLimit-*` speak of: always the minute's, or the one with the fewest requests left.
- *
- * @example
- * const limitHeaders: ToldWindow = 'tightest';
- * const telling = createSandbox({ limitHeaders });
- */
-export type ToldWindow = (typeof TOLD_WINDOWS)[number];
+/** Fills in how a sandbox counts unless told otherwise. */
+export function resolveCounting({ at = 'arrival', refused = false, uncounted = [] }: Counting = {}): Required<Counting> {
+  return { at, refused, uncounted };
+}
 
 /** How keys are measured, the same for all keys of a sandbox. */
 export interface MeterRules {
@@ -44,8 +52,10 @@ export interface MeterRules {
   readonly dayPolicy: Policy;
   readonly minuteMs: number;
   readonly ban: Ban | false;
+  readonly burst: number | undefined;
+  readonly counting: Required<Counting>;
   readonly retryAfter: RetryAfterForm;
-  readonly limitHeaders: ToldWindow;
+  readonly limitHeaders: Required<LimitHeaders>;
 }
 
 /** What the meter says to one request. */
@@ -59,18 +69,11 @@ export interface Verdict {
   readonly beginsBan: boolean;
 }
 
-/** What `X-RateLimit-*` tell. */
-export interface ToldLimit {
-  readonly limit: number;
-  readonly remaining: number;
-  readonly resetAtMs: number;
-}
-
 /** Counts the requests of one key on one environment: two limits, the penalty after a 429, the ban. */
 export class Meter {
   readonly #rules: MeterRules;
-  readonly #minute: Window;
-  readonly #day: Window | undefined;
+  readonly #minute: Count;
+  readonly #day: Count | undefined;
   #penaltyUntilMs = Number.NEGATIVE_INFINITY;
   #bannedUntilMs = Number.NEGATIVE_INFINITY;
   // Requests refused since the penalty began; a penalty that was waited out forgives them.
@@ -78,39 +81,72 @@ export class Meter {
 
   constructor(plan: PlanLimits, rules: MeterRules) {
     this.#rules = rules;
-    this.#minute = createWindow(rules.minutePolicy, { limit: plan.requestsPerMinute, lengthMs: rules.minuteMs });
-    this.#day =
-      plan.requestsPerDay === undefined ? undefined : createWindow(rules.dayPolicy, { limit: plan.requestsPerDay, lengthMs: DAY_MS });
+    const { lagMs, limit } = rules.limitHeaders;
+    const told = { lagMs, tellsBurst: limit === 'burst' };
+    this.#minute = new Count({
+      policy: rules.minutePolicy,
+      limit: plan.requestsPerMinute,
+      lengthMs: rules.minuteMs,
+      burst: rules.burst,
+      ...told,
+    });
+    const { requestsPerDay } = plan;
+    if (requestsPerDay !== undefined) this.#day = new Count({ policy: rules.dayPolicy, limit: requestsPerDay, lengthMs: DAY_MS, ...told });
   }
 
-  /** Judges a request and counts it if it is admitted: what was refused costs no quota. */
+  /** Judges a request as it comes, and counts it if that is when the rules count. */
   judge(nowMs: number): Verdict {
     const duringPenalty = nowMs < this.#penaltyUntilMs;
     if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan: false, untilMs: this.#bannedUntilMs };
     if (!duringPenalty) this.#knocks = 0;
-    const opensAtMs = Math.max(this.#minute.opensAtMs(nowMs), this.#day?.opensAtMs(nowMs) ?? nowMs);
-    if (opensAtMs > nowMs) return this.#refuse({ opensAtMs, nowMs, duringPenalty });
-    this.#minute.take(nowMs);
-    this.#day?.take(nowMs);
+    const isAdmitted = this.#opensAtMs(nowMs) <= nowMs;
+    const { at, refused } = this.#rules.counting;
+    if (at === 'arrival' && (isAdmitted || refused)) this.#take(nowMs);
+    if (!isAdmitted) return this.#refuse({ opensAtMs: this.#opensAtMs(nowMs), nowMs, duringPenalty });
     return { kind: 'admitted', duringPenalty, beginsBan: false, untilMs: nowMs };
   }
 
-  /** The figures for the headers, by the window that the rules say. */
-  told(nowMs: number): ToldLimit {
-    const minute = toldOf(this.#minute, nowMs);
-    if (this.#rules.limitHeaders === 'minute' || this.#day === undefined) return minute;
-    const day = toldOf(this.#day, nowMs);
-    return day.remaining < minute.remaining ? day : minute;
+  /** Counts an answer, or takes back what its request was counted for; tells whether that changed what the headers tell. */
+  settle({ kind }: Verdict, { status, arrivedAtMs, nowMs }: { status: number | undefined; arrivedAtMs: number; nowMs: number }): boolean {
+    const { at, refused, uncounted } = this.#rules.counting;
+    const isCounted = kind === 'limited' ? refused : kind === 'admitted' && (status === undefined || !uncounted.includes(status));
+    if (at === 'completion') {
+      if (isCounted) this.#take(nowMs);
+      return true;
+    }
+    if (isCounted || kind !== 'admitted') return false;
+    this.#minute.giveBack(arrivedAtMs, nowMs);
+    this.#day?.giveBack(arrivedAtMs, nowMs);
+    return true;
+  }
+
+  /** The figures for the headers, by the window that the rules say; `answer` is a number that counts up, for those in turns. */
+  told(nowMs: number, answer: number): ToldLimit {
+    const minute = this.#minute.told(nowMs);
+    const { window } = this.#rules.limitHeaders;
+    if (window === 'minute' || this.#day === undefined) return minute;
+    const day = this.#day.told(nowMs);
+    if (window === 'alternate') return answer % 2 === 0 ? day : minute;
+    return window === 'day' || day.remaining < minute.remaining ? day : minute;
   }
 
   /** Both windows and what hangs over the key, for whoever watches. */
   gauges(nowMs: number): { minute: ToldLimit; day: ToldLimit | undefined; penaltyUntilMs: number; bannedUntilMs: number } {
     return {
-      minute: toldOf(this.#minute, nowMs),
-      day: this.#day && toldOf(this.#day, nowMs),
+      minute: this.#minute.gauge(nowMs),
+      day: this.#day?.gauge(nowMs),
       penaltyUntilMs: this.#penaltyUntilMs,
       bannedUntilMs: this.#bannedUntilMs,
     };
+  }
+
+  #opensAtMs(nowMs: number): number {
+    return Math.max(this.#minute.opensAtMs(nowMs), this.#day?.opensAtMs(nowMs) ?? nowMs);
+  }
+
+  #take(nowMs: number): void {
+    this.#minute.take(nowMs);
+    this.#day?.take(nowMs);
   }
 
   /** Only a refusal counts towards the ban: what is admitted may be of another program, which was told nothing. */
@@ -127,18 +163,8 @@ export class Meter {
   }
 
   #punish(opensAtMs: number, nowMs: number): number {
-    const untilMs = untilTold(this.#rules.retryAfter, { opensAtMs, nowMs });
+    const untilMs = waitsUntilMs(this.#rules.retryAfter, { opensAtMs, nowMs });
     this.#penaltyUntilMs = Math.max(this.#penaltyUntilMs, untilMs);
     return untilMs;
   }
-}
-
-function toldOf(window: Window, nowMs: number): ToldLimit {
-  return { limit: window.limit, remaining: Math.max(0, window.remaining(nowMs)), resetAtMs: window.resetAtMs(nowMs) };
-}
-
-/** A header counts in whole seconds, so the wait that it tells ends at or after the window's opening, never before. */
-function untilTold(form: RetryAfterForm, { opensAtMs, nowMs }: { opensAtMs: number; nowMs: number }): number {
-  if (form === 'seconds') return nowMs + Math.ceil((opensAtMs - nowMs) / 1_000) * 1_000;
-  return form === 'date' ? Math.ceil(opensAtMs / 1_000) * 1_000 : opensAtMs;
 }

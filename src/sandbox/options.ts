@@ -6,7 +6,10 @@ import type { TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
 import { checkFault, type Fault } from './fault.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
-import { type Ban, RETRY_AFTER_FORMS, type RetryAfterForm, TOLD_WINDOWS, type ToldWindow } from './meter.ts';
+import { LIMIT_FIELDS, type LimitHeaders, RESET_FORMS, TOLD_WINDOWS, type ToldWindow } from './limit-headers.ts';
+import type { Ban, Counting } from './meter.ts';
+import type { DateHeader } from './reception.ts';
+import { RETRY_AFTER_FORMS, type RetryAfterForm } from './retry-after.ts';
 import type { StockEntry } from './stock.ts';
 import { POLICIES, type Policy } from './windows.ts';
 
@@ -33,6 +36,10 @@ export interface SandboxOptions<Plans extends string = string> {
    * @default 'fixed-clock'
    */
   policy?: Policy | { minute: Policy; day: Policy };
+  /** Most tokens that the minute's `token-bucket` holds, whatever the plan. @default the plan's requests per minute */
+  burst?: number;
+  /** What costs quota, and when. @default { at: 'arrival', refused: false, uncounted: [] } */
+  counting?: Counting;
   /** Where the time comes from, in milliseconds since 1970. @default the global Date.now, read at every call */
   clock?: TimeSource;
   /** How long a request takes in milliseconds, half of it before it is counted and half after. @default 0 */
@@ -47,8 +54,16 @@ export interface SandboxOptions<Plans extends string = string> {
   retryAfter?: RetryAfterForm;
   /** Whether a 429 has an Error body; the specification does not show it. @default 'error' */
   rateLimitBody?: 'error' | 'empty';
-  /** Which limit the X-RateLimit headers tell. @default 'minute' */
-  limitHeaders?: ToldWindow;
+  /** What the X-RateLimit headers tell, or which limit they speak of and all else as promised. @default 'minute' */
+  limitHeaders?: ToldWindow | LimitHeaders;
+  /** The `Date` header, or `false` for none. @default { aheadMs: 0 } */
+  date?: DateHeader | false;
+  /**
+   * A service of several nodes: how many milliseconds the clock of each is ahead. The seed decides which one answers a request. Date,
+   * Reset and a date as Retry-After are by that node's clock; the count is one for all, by the sandbox's.
+   * @default [0]
+   */
+  nodes?: readonly number[];
   /** Custom domains and redirects between domains. @default none */
   domains?: readonly (string | DomainRedirect)[];
   /** How many of the latest requests are kept in full; counts are kept of all. @default 100000 */
@@ -63,6 +78,20 @@ const call = z.custom<() => unknown>((value) => typeof value === 'function');
 const entry = z.strictObject({ petId: PetId, quantity: InventoryItem.shape.quantity, status: z.optional(z.string()) });
 const plan = z.strictObject({ requestsPerMinute: positive, requestsPerDay: z.optional(positive) });
 const policy = z.enum(POLICIES);
+const counting = z.strictObject({
+  at: z.optional(z.enum(['arrival', 'completion'])),
+  refused: z.optional(z.boolean()),
+  uncounted: z.optional(z.array(z.int().check(z.gte(200), z.lte(599)))),
+});
+const limitHeaders = z.strictObject({
+  window: z.optional(z.enum(TOLD_WINDOWS)),
+  limit: z.optional(z.enum(['plan', 'burst'])),
+  omit: z.optional(z.array(z.enum(LIMIT_FIELDS))),
+  rate: z.optional(z.number().check(z.gte(0), z.lte(1))),
+  lagMs: z.optional(time),
+  reset: z.optional(z.enum(RESET_FORMS)),
+  rounding: z.optional(z.enum(['up', 'down'])),
+});
 const redirect = z.strictObject({ from: z.string(), to: z.string(), status: z.optional(z.int()) });
 
 const OPTION_RULES: OptionRules<SandboxOptions> = {
@@ -74,6 +103,8 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   plans: [z.record(z.string(), plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],
   window: [positive, 'it must be a whole number of milliseconds, 1 or more'],
   policy: [z.union([policy, z.strictObject({ minute: policy, day: policy })]), `it must be one of ${words(POLICIES)} or { minute, day }`],
+  burst: [positive, 'it must be a whole number, 1 or more'],
+  counting: [counting, 'it must be { at?: "arrival" or "completion", refused?: boolean, uncounted?: a list of statuses }'],
   clock: [z.union([call, z.looseObject({ now: call })]), 'it must be a function that tells the time, or an object with now()'],
   latency: [latencySchema, LATENCY_RULE],
   faults: [z.array(z.unknown()), 'it must be a list of faults'],
@@ -81,7 +112,12 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   ban: [z.union([z.literal(false), z.strictObject({ after: whole, forMs: time })]), 'it must be { after, forMs } or false'],
   retryAfter: [z.enum(RETRY_AFTER_FORMS), `it must be one of ${words(RETRY_AFTER_FORMS)}`],
   rateLimitBody: [z.enum(['error', 'empty']), 'it must be "error" or "empty"'],
-  limitHeaders: [z.enum(TOLD_WINDOWS), `it must be one of ${words(TOLD_WINDOWS)}`],
+  limitHeaders: [
+    z.union([z.enum(TOLD_WINDOWS), limitHeaders]),
+    `it must be one of ${words(TOLD_WINDOWS)} or { window?, limit?, omit?, rate?, lagMs?, reset?, rounding? }, each as LimitHeaders says`,
+  ],
+  date: [z.union([z.literal(false), z.strictObject({ aheadMs: z.number() })]), 'it must be { aheadMs } or false'],
+  nodes: [z.array(z.number()).check(z.minLength(1)), 'it must be a list of milliseconds, one for each node'],
   domains: [z.array(z.union([z.string(), redirect])), 'it must be a list of host names and redirects { from, to, status? }'],
   history: [positive, 'it must be a whole number, 1 or more'],
 };

@@ -1,14 +1,17 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { RATE_LIMIT_HEADERS, RETRY_AFTER_HEADER } from '../contract/http.ts';
+import { RETRY_AFTER_HEADER } from '../contract/http.ts';
 import { jsonAnswer, refuse } from './answers.ts';
 import type { SandboxClock } from './clock.ts';
+import type { ToldLimit } from './count.ts';
 import type { Failure } from './fault.ts';
 import { type Faults, type Mishap, nameMishap } from './faults.ts';
 import type { Keyring, KnownKey } from './keyring.ts';
 import { drawLatency, type Latency } from './latency.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
-import type { RetryAfterForm, ToldLimit, Verdict } from './meter.ts';
+import { type LimitHeaders, writeLimitHeaders } from './limit-headers.ts';
+import type { Counting, Meter, Verdict } from './meter.ts';
 import type { Random } from './random.ts';
+import { type RetryAfterForm, retryAfterValue } from './retry-after.ts';
 import { parsePetId } from './stock.ts';
 
 /** What travels through the app with a request. */
@@ -27,6 +30,22 @@ export interface Desk {
   readonly random: Random;
   readonly retryAfter: RetryAfterForm;
   readonly rateLimitBody: 'error' | 'empty';
+  readonly limitHeaders: Required<LimitHeaders>;
+  readonly counting: Required<Counting>;
+  readonly nodes: readonly number[];
+  readonly date: DateHeader | false;
+}
+
+/**
+ * How far the `Date` header is from the clock by which the service counts.
+ *
+ * @example
+ * const date: DateHeader = { aheadMs: -1_500 };
+ * const late = createSandbox({ date });
+ */
+export interface DateHeader {
+  /** Milliseconds that it is ahead; behind, if below zero. */
+  aheadMs: number;
 }
 
 /** Where a request came in. */
@@ -39,8 +58,11 @@ interface Visit {
   readonly nowMs: number;
   readonly request: SandboxRequest;
   readonly verdict: Verdict | undefined;
+  readonly meter: Meter;
   readonly told: ToldLimit;
   readonly mishap: Mishap | undefined;
+  /** How far the clock of the node that answers is ahead. */
+  readonly aheadMs: number;
 }
 
 /** These break an exchange before anything is done. */
@@ -56,10 +78,12 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     const early = answerEarly(context, { visit, desk });
     if (early === undefined) await next();
     else context.res = early;
-    finish(context, { visit, desk });
+    const isCountedAtOnce = desk.counting.at === 'arrival';
+    if (isCountedAtOnce) finish(context, { visit, desk });
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
     // The signal is not touched without need: a server makes it when it is asked for, which costs more than the whole answer.
     if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
+    if (!isCountedAtOnce) finish(context, { visit, desk });
   };
 }
 
@@ -79,7 +103,11 @@ function arrive(context: Context<ServiceEnv>, { entrance, desk }: { entrance: En
   if (verdict?.beginsBan) desk.ledger.noteBan();
   const mishap = desk.faults.draw(request);
   request.fault = mishap && nameMishap(mishap);
-  return { nowMs, request, verdict, told: meter.told(nowMs), mishap };
+  return { nowMs, request, verdict, meter, told: meter.told(nowMs, request.number), mishap, aheadMs: pickNode(desk) };
+}
+
+function pickNode({ nodes, random }: Desk): number {
+  return (nodes.length > 1 ? nodes[Math.floor(random() * nodes.length)] : nodes[0]) ?? 0;
 }
 
 function placeOf(path: string): Pick<SandboxRequest, 'path' | 'petId'> {
@@ -124,25 +152,36 @@ function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; until
   const message = 'The rate limit is exceeded';
   const refusal = refuse(visit.request, { status: 429, code: 'rate_limited', message });
   const answer = desk.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
-  if (desk.retryAfter === 'seconds') answer.headers.set(RETRY_AFTER_HEADER, String(Math.ceil((untilMs - visit.nowMs) / 1_000)));
-  if (desk.retryAfter === 'date') answer.headers.set(RETRY_AFTER_HEADER, new Date(untilMs).toUTCString());
+  const value = retryAfterValue(desk.retryAfter, { ...visit, untilMs });
+  if (value !== undefined) answer.headers.set(RETRY_AFTER_HEADER, value);
   return answer;
 }
 
 function finish(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): void {
   const { request, mishap } = visit;
   if (mishap?.fail === 'malformed') context.res = jsonAnswer(context.res.status, '{"petId":');
-  writeHeaders(context.res.headers, visit);
+  const status = NOTHING_DONE.has(mishap?.fail) ? undefined : context.res.status;
+  writeHeaders(context.res.headers, { visit: settle(visit, { status, desk }), desk });
   if (mishap?.fail !== undefined && mishap.fail !== 'malformed') context.env.breakOff(mishap.fail);
-  desk.ledger.settle(request, NOTHING_DONE.has(mishap?.fail) ? undefined : context.res.status);
+  desk.ledger.settle(request, status);
 }
 
-/** Every answer tells the limit and the service's time (specification, Limits; RFC 9110 section 6.6.1). */
-function writeHeaders(headers: Headers, { told, nowMs, mishap }: Visit): void {
-  headers.set(RATE_LIMIT_HEADERS.limit, String(told.limit));
-  headers.set(RATE_LIMIT_HEADERS.remaining, String(told.remaining));
-  headers.set(RATE_LIMIT_HEADERS.reset, String(Math.ceil(told.resetAtMs / 1_000)));
-  headers.set('date', new Date(nowMs).toUTCString());
+/** Counts what is counted by its answer, which the headers then tell. */
+function settle(visit: Visit, { status, desk }: { status: number | undefined; desk: Desk }): Visit {
+  const { verdict, meter, nowMs: arrivedAtMs } = visit;
+  const nowMs = desk.clock.now();
+  if (verdict === undefined || !meter.settle(verdict, { status, arrivedAtMs, nowMs })) return visit;
+  return { ...visit, nowMs, told: meter.told(nowMs, visit.request.number) };
+}
+
+/** Every answer tells the limit and the service's time (specification, Limits; RFC 9110 section 6.6.1), unless told otherwise. */
+function writeHeaders(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
+  const { told, aheadMs, mishap } = visit;
+  const nowMs = visit.nowMs + aheadMs;
+  const form = desk.limitHeaders;
+  const isTold = form.rate === 1 || desk.random() < form.rate;
+  if (isTold) writeLimitHeaders(headers, { form, told: { ...told, resetAtMs: told.resetAtMs + aheadMs }, nowMs });
+  if (desk.date !== false) headers.set('date', new Date(nowMs + desk.date.aheadMs).toUTCString());
   for (const [name, value] of Object.entries(mishap?.headers ?? {})) {
     if (value === null) headers.delete(name);
     else headers.set(name, value);

@@ -7,7 +7,8 @@ import { createFetch } from './fetch.ts';
 import { Inventory } from './inventory.ts';
 import { Keyring } from './keyring.ts';
 import { Ledger, type SandboxReport, type SandboxRequest } from './ledger.ts';
-import type { MeterRules } from './meter.ts';
+import { resolveLimitHeaders } from './limit-headers.ts';
+import { type MeterRules, resolveCounting } from './meter.ts';
 import { checkSandboxOptions, type SandboxOptions } from './options.ts';
 import { createRandom } from './random.ts';
 import type { Desk } from './reception.ts';
@@ -91,7 +92,8 @@ export function assembleSandbox(options: SandboxOptions, stock: Stock = new Memo
   checkSandboxOptions(options);
   const stagingStock = new MemoryStock();
   const plans = new Map<string, PlanLimits>(Object.entries({ ...PLANS, ...options.plans }));
-  const keyring = new Keyring(plans, meterRules(options));
+  const rules = meterRules(options);
+  const keyring = new Keyring(plans, rules);
   const ledger = new Ledger(options.history ?? 100_000);
   const random = createRandom((options.seed ?? 1) + 1);
   const desk: Desk = {
@@ -101,8 +103,12 @@ export function assembleSandbox(options: SandboxOptions, stock: Stock = new Memo
     random,
     faults: new Faults(options.faults ?? [], random),
     latency: options.latency ?? 0,
-    retryAfter: options.retryAfter ?? 'seconds',
+    retryAfter: rules.retryAfter,
     rateLimitBody: options.rateLimitBody ?? 'error',
+    limitHeaders: rules.limitHeaders,
+    counting: rules.counting,
+    nodes: options.nodes ?? [0],
+    date: options.date ?? { aheadMs: 0 },
   };
   const domains = new Domains(options.domains ?? []);
   const service = createService({ ...desk, domains, environments: environmentsOf({ stock, stagingStock }) });
@@ -155,8 +161,10 @@ function meterRules({ policy = 'fixed-clock', window = 60_000, ban = DEFAULT_BAN
     dayPolicy: both.day,
     minuteMs: window,
     ban,
+    burst: told.burst,
+    counting: resolveCounting(told.counting),
     retryAfter: told.retryAfter ?? 'seconds',
-    limitHeaders: told.limitHeaders ?? 'minute',
+    limitHeaders: resolveLimitHeaders(told.limitHeaders),
   };
 }
 

@@ -1,11 +1,13 @@
 /** The ways in which a service may count; the specification does not show the service's own. */
-export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket'] as const;
+export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket', 'sliding-counter'] as const;
 
 /**
  * How requests are counted against a limit.
  *
  * `fixed-clock`: windows aligned to the clock. `fixed-first`: a window begins with the first request after the last one ended.
  * `sliding-log`: at most the limit within any stretch of a window's length. `token-bucket`: the limit refills evenly.
+ * `sliding-counter`: the count of this clock window plus that of the one before, weighted by the part of it that lies within the last
+ * window's length; it estimates the log from two numbers.
  *
  * @example
  * const policy: Policy = 'sliding-log';
@@ -13,28 +15,37 @@ export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-buc
  */
 export type Policy = (typeof POLICIES)[number];
 
-/** One limit of one key, counted in one of the four ways. Instants are milliseconds since 1970. */
+/** One limit of one key, counted in one of these ways. Instants are milliseconds since 1970. */
 export interface Window {
   readonly limit: number;
   /** Requests that may still be sent now. */
   remaining(nowMs: number): number;
-  /** What `X-RateLimit-Reset` tells: the window's turn, the oldest request leaving the log, or the bucket full again. */
+  /** What `X-RateLimit-Reset` tells: the clock window's turn, the oldest request leaving the log, or the bucket full again. */
   resetAtMs(nowMs: number): number;
   /** When the next request may be sent: now, if one is left. */
   opensAtMs(nowMs: number): number;
   /** Counts one request. */
   take(nowMs: number): void;
+  /** Takes back the count of a request that was counted at this instant. */
+  giveBack(takenAtMs: number, nowMs: number): void;
 }
 
-interface WindowSize {
+/** How much a window holds. */
+export interface WindowSize {
   readonly limit: number;
   readonly lengthMs: number;
+  /** Most tokens of a bucket; other policies have none. */
+  readonly burst?: number | undefined;
 }
+
+/** Refilling and weighting add up fractions; a request that lacks no more than this is whole. */
+const ROUNDING = 1e-6;
 
 /** Makes the window of a policy. */
 export function createWindow(policy: Policy, size: WindowSize): Window {
   if (policy === 'sliding-log') return new SlidingLog(size);
   if (policy === 'token-bucket') return new TokenBucket(size);
+  if (policy === 'sliding-counter') return new SlidingCounter(size);
   return new FixedWindow(size, policy === 'fixed-clock');
 }
 
@@ -69,6 +80,11 @@ class FixedWindow implements Window {
     this.#turn(nowMs);
     this.#startMs ??= nowMs;
     this.#used += 1;
+  }
+
+  giveBack(takenAtMs: number, nowMs: number): void {
+    this.#turn(nowMs);
+    if (this.#startMs !== undefined && takenAtMs >= this.#startMs) this.#used -= 1;
   }
 
   #turn(nowMs: number): void {
@@ -107,11 +123,18 @@ class SlidingLog implements Window {
   }
 
   opensAtMs(nowMs: number): number {
-    return this.remaining(nowMs) > 0 ? nowMs : this.resetAtMs(nowMs);
+    const remaining = this.remaining(nowMs);
+    // More than the limit may be in the log, where requests are counted as they end, or refused ones too.
+    return remaining > 0 ? nowMs : (this.#times[this.#first - remaining] ?? nowMs) + this.#lengthMs;
   }
 
   take(nowMs: number): void {
     this.#times.push(nowMs);
+  }
+
+  giveBack(takenAtMs: number): void {
+    const index = this.#times.lastIndexOf(takenAtMs);
+    if (index >= this.#first) this.#times.splice(index, 1);
   }
 
   #forget(untilMs: number): void {
@@ -122,19 +145,18 @@ class SlidingLog implements Window {
   }
 }
 
-/** Refilling adds up fractions; a token that lacks no more than this is whole. */
-const ROUNDING = 1e-6;
-
 class TokenBucket implements Window {
   readonly limit: number;
   readonly #perMs: number;
+  readonly #burst: number;
   #level: number;
   #levelAtMs: number | undefined;
 
-  constructor({ limit, lengthMs }: WindowSize) {
+  constructor({ limit, lengthMs, burst = limit }: WindowSize) {
     this.limit = limit;
     this.#perMs = limit / lengthMs;
-    this.#level = limit;
+    this.#burst = burst;
+    this.#level = burst;
   }
 
   remaining(nowMs: number): number {
@@ -144,7 +166,7 @@ class TokenBucket implements Window {
 
   resetAtMs(nowMs: number): number {
     this.#refill(nowMs);
-    return nowMs + (this.limit - this.#level) / this.#perMs;
+    return nowMs + (this.#burst - this.#level) / this.#perMs;
   }
 
   opensAtMs(nowMs: number): number {
@@ -156,9 +178,68 @@ class TokenBucket implements Window {
     this.#level -= 1;
   }
 
+  giveBack(_takenAtMs: number, nowMs: number): void {
+    this.#refill(nowMs);
+    this.#level = Math.min(this.#burst, this.#level + 1);
+  }
+
   #refill(nowMs: number): void {
     const passedMs = Math.max(0, nowMs - (this.#levelAtMs ?? nowMs));
-    this.#level = Math.min(this.limit, this.#level + passedMs * this.#perMs);
+    this.#level = Math.min(this.#burst, this.#level + passedMs * this.#perMs);
     this.#levelAtMs = nowMs;
+  }
+}
+
+class SlidingCounter implements Window {
+  readonly limit: number;
+  readonly #lengthMs: number;
+  #startMs = Number.NEGATIVE_INFINITY;
+  #before = 0;
+  #used = 0;
+
+  constructor({ limit, lengthMs }: WindowSize) {
+    this.limit = limit;
+    this.#lengthMs = lengthMs;
+  }
+
+  remaining(nowMs: number): number {
+    this.#turn(nowMs);
+    const weight = 1 - (nowMs - this.#startMs) / this.#lengthMs;
+    return Math.floor(this.limit - this.#used - this.#before * weight + ROUNDING);
+  }
+
+  resetAtMs(nowMs: number): number {
+    this.#turn(nowMs);
+    return this.#startMs + this.#lengthMs;
+  }
+
+  opensAtMs(nowMs: number): number {
+    if (this.remaining(nowMs) > 0) return nowMs;
+    if (this.#used < this.limit) return this.#weightedAtMs(this.#startMs, (this.limit - 1 - this.#used) / this.#before);
+    return this.#weightedAtMs(this.#startMs + this.#lengthMs, (this.limit - 1) / this.#used);
+  }
+
+  take(nowMs: number): void {
+    this.#turn(nowMs);
+    this.#used += 1;
+  }
+
+  giveBack(takenAtMs: number, nowMs: number): void {
+    this.#turn(nowMs);
+    if (takenAtMs >= this.#startMs) this.#used -= 1;
+    else if (takenAtMs >= this.#startMs - this.#lengthMs) this.#before -= 1;
+  }
+
+  /** When the window that begins then gives the one before it no more than this weight. */
+  #weightedAtMs(startMs: number, weight: number): number {
+    return startMs + this.#lengthMs * (1 - Math.min(1, weight));
+  }
+
+  #turn(nowMs: number): void {
+    const startMs = Math.floor(nowMs / this.#lengthMs) * this.#lengthMs;
+    if (startMs === this.#startMs) return;
+    this.#before = startMs === this.#startMs + this.#lengthMs ? this.#used : 0;
+    this.#startMs = startMs;
+    this.#used = 0;
   }
 }

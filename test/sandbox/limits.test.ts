@@ -20,7 +20,7 @@ async function story(options: SandboxOptions, seconds: readonly number[]): Promi
   return lines;
 }
 
-describe('the four ways of counting', () => {
+describe('the ways of counting', () => {
   test('fixed-clock: windows turn with the clock', async () => {
     expect(await story({ policy: 'fixed-clock' }, [0, 1, 2, 14.75])).toEqual([
       '200/1/14.75',
@@ -60,6 +60,40 @@ describe('the four ways of counting', () => {
     ]);
   });
 
+  test('token-bucket: a burst of its own, whatever the rate', async () => {
+    const plans = { free: { requestsPerMinute: 6 } };
+    expect(await story({ plans, policy: 'token-bucket', burst: 2 }, [0, 0, 0, 10, 60])).toEqual([
+      '200/1/10.75',
+      '200/0/20.75',
+      '429/0/20.75 wait 10',
+      '200/0/20.75',
+      '200/1/10.75',
+    ]);
+  });
+
+  test('sliding-counter: the clock window before counts with the part of it that is less than a minute old', async () => {
+    expect(await story({ policy: 'sliding-counter' }, [0, 1, 2, 44.5, 44.75, 45, 74.75, 194.75])).toEqual([
+      '200/1/14.75',
+      '200/0/13.75',
+      '429/0/12.75 wait 43',
+      '429/0/30.25 wait 1',
+      '200/0/30',
+      '429/0/29.75 wait 30',
+      '200/0/60',
+      '200/1/60',
+    ]);
+  });
+
+  test('sliding-counter: a limit of one opens when the window after its request has ended', async () => {
+    const plans = { free: { requestsPerMinute: 1 } };
+    expect(await story({ plans, policy: 'sliding-counter' }, [0, 0, 74.5, 74.75])).toEqual([
+      '200/0/14.75',
+      '429/0/14.75 wait 75',
+      '429/0/0.25 wait 1',
+      '200/0/60',
+    ]);
+  });
+
   test('a sliding log of thousands forgets the old ones', async () => {
     let nowMs = 0;
     const sandbox = createSandbox({ policy: 'sliding-log', plans: { free: { requestsPerMinute: 3_000 } }, clock: () => nowMs });
@@ -86,6 +120,19 @@ describe('what a 429 tells', () => {
 
   test('the wait as a date', async () => {
     expect((await limited({ retryAfter: 'date' })).headers.get('retry-after')).toBe('Sat, 21 Nov 2026 10:01:00 GMT');
+  });
+
+  test('the wait as seconds with a fraction', async () => {
+    expect((await limited({ retryAfter: 'decimal' })).headers.get('retry-after')).toBe('14.75');
+  });
+
+  test('a wait that ends before the window opens', async () => {
+    expect((await limited({ retryAfter: 'short' })).headers.get('retry-after')).toBe('14');
+  });
+
+  test('the wait as a date by the clock of the node that answers', async () => {
+    const node = await limited({ retryAfter: 'date', nodes: [-30_000] });
+    expect(node.headers.get('retry-after')).toBe('Sat, 21 Nov 2026 10:00:30 GMT');
   });
 
   test('no wait at all', async () => {

@@ -1,7 +1,7 @@
 import { createSandbox, SandboxError, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expect, test } from 'vitest';
 
-const POLICIES = '"fixed-clock", "fixed-first", "sliding-log", "token-bucket"';
+const POLICIES = '"fixed-clock", "fixed-first", "sliding-log", "token-bucket", "sliding-counter"';
 
 /** What a caller without types may write. */
 function untyped(text: string): SandboxOptions {
@@ -24,6 +24,15 @@ describe('createSandbox refuses', () => {
     ['{"pets":-1}', 'Cannot use -1 as `pets`: it must be a number of pets or a list'],
     ['{"pets":[null]}', 'Cannot use that list as `pets`'],
     ['{"latency":{"fromMs":5,"toMs":1}}', 'Cannot use that object as `latency`'],
+    ['{"burst":0}', 'Cannot use 0 as `burst`: it must be a whole number, 1 or more'],
+    ['{"counting":{"at":"noon"}}', 'Cannot use that object as `counting`: it must be { at?: "arrival" or "completion", refused?'],
+    ['{"counting":{"uncounted":[42]}}', 'Cannot use that object as `counting`'],
+    ['{"limitHeaders":"hour"}', 'Cannot use "hour" as `limitHeaders`: it must be one of "minute", "day", "tightest", "alternate" or { wi'],
+    ['{"limitHeaders":{"omit":["date"]}}', 'Cannot use that object as `limitHeaders`'],
+    ['{"limitHeaders":{"rate":2}}', 'Cannot use that object as `limitHeaders`'],
+    ['{"date":true}', 'Cannot use true as `date`: it must be { aheadMs } or false'],
+    ['{"nodes":[]}', 'Cannot use that list as `nodes`: it must be a list of milliseconds, one for each node'],
+    ['{"retryAfter":"soon"}', 'Cannot use "soon" as `retryAfter`: it must be one of "seconds", "date", "decimal", "short", "missing"'],
     ['{"ban":true}', 'Cannot use true as `ban`: it must be { after, forMs } or false'],
     ['{"keys":{"mine":"gold"}}', 'Cannot add a key for the plan "gold": the plans are "free", "pro", "business"'],
     ['{"keys":{"a b":"free"}}', 'Cannot add "a b" as a key: it must be visible ASCII without spaces'],

@@ -1,0 +1,79 @@
+import { createWindow, type Policy, type Window, type WindowSize } from './windows.ts';
+
+/** What `X-RateLimit-*` tell. */
+export interface ToldLimit {
+  readonly limit: number;
+  readonly remaining: number;
+  readonly resetAtMs: number;
+}
+
+interface CountRules extends WindowSize {
+  readonly policy: Policy;
+  /** How late the Remaining that is told learns of a request. */
+  readonly lagMs: number;
+  /** What Limit says of a bucket whose burst is not its rate. */
+  readonly tellsBurst: boolean;
+}
+
+/** One limit of one key: its window, and what the headers tell of it. */
+export class Count {
+  readonly #window: Window;
+  readonly #copy: LaggingCopy | undefined;
+  readonly #toldLimit: number;
+
+  constructor({ policy, lagMs, tellsBurst, ...size }: CountRules) {
+    this.#window = createWindow(policy, size);
+    this.#copy = lagMs > 0 ? new LaggingCopy(createWindow(policy, size), lagMs) : undefined;
+    this.#toldLimit = tellsBurst && policy === 'token-bucket' ? (size.burst ?? size.limit) : size.limit;
+  }
+
+  /** When the next request may be sent: now, if one is left. */
+  opensAtMs(nowMs: number): number {
+    return this.#window.opensAtMs(nowMs);
+  }
+
+  take(nowMs: number): void {
+    this.#window.take(nowMs);
+    this.#copy?.note(nowMs, (window) => window.take(nowMs));
+  }
+
+  giveBack(takenAtMs: number, nowMs: number): void {
+    this.#window.giveBack(takenAtMs, nowMs);
+    this.#copy?.note(nowMs, (window) => window.giveBack(takenAtMs, nowMs));
+  }
+
+  /** What the headers tell. */
+  told(nowMs: number): ToldLimit {
+    const remaining = this.#copy?.remaining(nowMs) ?? this.#window.remaining(nowMs);
+    return { limit: this.#toldLimit, remaining: Math.max(0, remaining), resetAtMs: this.#window.resetAtMs(nowMs) };
+  }
+
+  /** What is true, for whoever watches. */
+  gauge(nowMs: number): ToldLimit {
+    const { limit } = this.#window;
+    return { limit, remaining: Math.max(0, this.#window.remaining(nowMs)), resetAtMs: this.#window.resetAtMs(nowMs) };
+  }
+}
+
+/** A window as it stood a while ago. */
+class LaggingCopy {
+  readonly #window: Window;
+  readonly #lagMs: number;
+  readonly #changes: { atMs: number; apply: (window: Window) => void }[] = [];
+
+  constructor(window: Window, lagMs: number) {
+    this.#window = window;
+    this.#lagMs = lagMs;
+  }
+
+  note(atMs: number, apply: (window: Window) => void): void {
+    this.#changes.push({ atMs, apply });
+  }
+
+  remaining(nowMs: number): number {
+    const seenMs = nowMs - this.#lagMs;
+    const unseen = this.#changes.findIndex(({ atMs }) => atMs > seenMs);
+    for (const { apply } of this.#changes.splice(0, unseen < 0 ? this.#changes.length : unseen)) apply(this.#window);
+    return this.#window.remaining(seenMs);
+  }
+}

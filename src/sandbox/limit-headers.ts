@@ -1,0 +1,64 @@
+import { RATE_LIMIT_HEADERS } from '../contract/http.ts';
+import type { ToldLimit } from './count.ts';
+
+export const TOLD_WINDOWS = ['minute', 'day', 'tightest', 'alternate'] as const;
+/**
+ * Which limit `X-RateLimit-*` speak of: always the minute's, always the day's, the one with the fewest requests left, or each in
+ * turn. A plan without a day has its minute told.
+ *
+ * @example
+ * const limitHeaders: ToldWindow = 'tightest';
+ * const telling = createSandbox({ limitHeaders });
+ */
+export type ToldWindow = (typeof TOLD_WINDOWS)[number];
+
+export const LIMIT_FIELDS = ['limit', 'remaining', 'reset'] as const;
+
+export const RESET_FORMS = ['seconds', 'milliseconds', 'seconds-to-go'] as const;
+
+/**
+ * What `X-RateLimit-*` tell; the defaults are what the specification promises (Limits).
+ *
+ * @example
+ * const limitHeaders: LimitHeaders = { omit: ['reset'], rate: 0.5, lagMs: 200 };
+ * const vague = createSandbox({ limitHeaders });
+ */
+export interface LimitHeaders {
+  /** Which limit they speak of. @default 'minute' */
+  window?: ToldWindow;
+  /** What Limit says of a token bucket: the plan's requests per minute, or the burst. @default 'plan' */
+  limit?: 'plan' | 'burst';
+  /** Headers that no answer carries. @default none */
+  omit?: readonly (typeof LIMIT_FIELDS)[number][];
+  /** The part of the answers that carry the headers, from 0 to 1; the seed decides which. @default 1 */
+  rate?: number;
+  /** Remaining is as it stood that many milliseconds ago, as a copy that lags behind would tell it. @default 0 */
+  lagMs?: number;
+  /** Reset as a Unix timestamp in seconds or milliseconds, or as seconds to go. @default 'seconds' */
+  reset?: (typeof RESET_FORMS)[number];
+  /** How Reset is made a whole number; rounded down, it comes before the window's turn. @default 'up' */
+  rounding?: 'up' | 'down';
+}
+
+/** Fills in what the specification promises. */
+export function resolveLimitHeaders(given: ToldWindow | LimitHeaders = {}): Required<LimitHeaders> {
+  const told: LimitHeaders = typeof given === 'string' ? { window: given } : given;
+  const { window = 'minute', limit = 'plan', omit = [], rate = 1, lagMs = 0, reset = 'seconds', rounding = 'up' } = told;
+  return { window, limit, omit, rate, lagMs, reset, rounding };
+}
+
+/** Writes the headers by the clock of the node that answers. */
+export function writeLimitHeaders(
+  headers: Headers,
+  { form, told, nowMs }: { form: Required<LimitHeaders>; told: ToldLimit; nowMs: number },
+) {
+  const values = { limit: told.limit, remaining: told.remaining, reset: resetOf(form, { resetAtMs: told.resetAtMs, nowMs }) };
+  const sent = LIMIT_FIELDS.filter((field) => !form.omit.includes(field));
+  for (const field of sent) headers.set(RATE_LIMIT_HEADERS[field], String(values[field]));
+}
+
+function resetOf({ reset, rounding }: Required<LimitHeaders>, { resetAtMs, nowMs }: { resetAtMs: number; nowMs: number }): number {
+  const round = rounding === 'up' ? Math.ceil : Math.floor;
+  if (reset === 'milliseconds') return round(resetAtMs);
+  return round((reset === 'seconds' ? resetAtMs : resetAtMs - nowMs) / 1_000);
+}
