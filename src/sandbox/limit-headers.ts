@@ -12,9 +12,8 @@ export const TOLD_WINDOWS = ['minute', 'day', 'tightest', 'alternate'] as const;
  */
 export type ToldWindow = (typeof TOLD_WINDOWS)[number];
 
+/** The fields of the headers, in the order in which they are sent. */
 export const LIMIT_FIELDS = ['limit', 'remaining', 'reset'] as const;
-
-export const RESET_FORMS = ['seconds', 'milliseconds', 'seconds-to-go'] as const;
 
 /**
  * What `X-RateLimit-*` tell; the defaults are what the specification promises (Limits).
@@ -29,13 +28,13 @@ export interface LimitHeaders {
   /** What Limit says of a token bucket: the plan's requests per minute, or the burst. @default 'plan' */
   limit?: 'plan' | 'burst';
   /** Headers that no answer carries. @default none */
-  omit?: readonly (typeof LIMIT_FIELDS)[number][];
+  omit?: readonly ('limit' | 'remaining' | 'reset')[];
   /** The part of the answers that carry the headers, from 0 to 1; the seed decides which. @default 1 */
   rate?: number;
   /** Remaining is as it stood that many milliseconds ago, as a copy that lags behind would tell it. @default 0 */
   lagMs?: number;
   /** Reset as a Unix timestamp in seconds or milliseconds, or as seconds to go. @default 'seconds' */
-  reset?: (typeof RESET_FORMS)[number];
+  reset?: 'seconds' | 'milliseconds' | 'seconds-to-go';
   /** How Reset is made a whole number; rounded down, it comes before the window's turn. @default 'up' */
   rounding?: 'up' | 'down';
 }

@@ -6,7 +6,7 @@ import type { TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
 import { checkFault, type Fault } from './fault.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
-import { LIMIT_FIELDS, type LimitHeaders, RESET_FORMS, TOLD_WINDOWS, type ToldWindow } from './limit-headers.ts';
+import { LIMIT_FIELDS, type LimitHeaders, TOLD_WINDOWS, type ToldWindow } from './limit-headers.ts';
 import type { Ban, Counting } from './meter.ts';
 import type { DateHeader } from './reception.ts';
 import { RETRY_AFTER_FORMS, type RetryAfterForm } from './retry-after.ts';
@@ -89,7 +89,7 @@ const limitHeaders = z.strictObject({
   omit: z.optional(z.array(z.enum(LIMIT_FIELDS))),
   rate: z.optional(z.number().check(z.gte(0), z.lte(1))),
   lagMs: z.optional(time),
-  reset: z.optional(z.enum(RESET_FORMS)),
+  reset: z.optional(z.enum(['seconds', 'milliseconds', 'seconds-to-go'])),
   rounding: z.optional(z.enum(['up', 'down'])),
 });
 const redirect = z.strictObject({ from: z.string(), to: z.string(), status: z.optional(z.int()) });
