@@ -48,6 +48,8 @@ export class Call {
   delivered = 0;
   /** The failure of the latest attempt, while another one is due. */
   lastFailure: PetStoreError | undefined;
+  /** A retry is paid for from the budget and has not left yet. */
+  hasPaidRetry = false;
   /** A low call is raised when a normal update of its pet waits behind it. */
   priority: 'normal' | 'low';
   /** Where this call waits for its slot: told when its priority rises. */
@@ -115,6 +117,7 @@ export class Call {
   /** A request leaves: from now on the change may be applied. */
   sent(): void {
     this.attempts++;
+    this.hasPaidRetry = false;
     this.#before = this.#progress;
     this.#progress = 'in-doubt';
   }

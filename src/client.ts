@@ -13,7 +13,7 @@ import { InOrder } from './order/in-order.ts';
 import { Pipeline, type Reply } from './pipeline.ts';
 import type { Gate } from './quota/gate.ts';
 import { gateOf } from './quota/gates.ts';
-import type { Quota } from './quota/quota.ts';
+import type { Quota, RetryBudgetState } from './quota/quota.ts';
 import { Redactor } from './redactor.ts';
 import { createCredentials } from './transport/credentials.ts';
 import { createHttp } from './transport/http.ts';
@@ -127,6 +127,18 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
    */
   get quota(): Quota {
     return this.#gate.quota;
+  }
+
+  /**
+   * How many retries the calls of this key may still make: each costs one, seven good answers give one back. At 0 a call that fails is
+   * not tried again. First attempts cost none, nor do retries in an outage, or after a wait that the service asked for.
+   * @example
+   * sandbox.faults.add({ times: 1, status: 500 });
+   * await petstore.listInventory();
+   * console.log(petstore.retryBudget); // → { available: 9, capacity: 10 }
+   */
+  get retryBudget(): RetryBudgetState {
+    return this.#gate.retries.state;
   }
 
   /**

@@ -61,6 +61,11 @@ export interface ClientEvents {
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
   /** The store of the quota cannot be used, so that this process keeps to its part, or it can be again. Told with the next request. */
   quotaStore: CallEvent & { state: 'local' | 'shared'; reason?: string };
+  /**
+   * So many requests failed that no retry is left to the calls of this key: those that fail are not tried again. Or half of the retries
+   * are back. Each told once.
+   */
+  retryBudget: CallEvent & { state: 'empty' | 'refilled'; available: number };
   /** A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. */
   settled: CallEvent & { outcome: 'succeeded' | UpdateOutcome; ms: number; error?: unknown };
   /** The service sent a status that its specification does not name; the first 32 of a call are told. */
@@ -82,7 +87,7 @@ export interface Logger {
   debug(message: string): void;
   /** What calls wait for and until when, once for all; the gate of a key closed or opened, the store of a quota was lost or is back. */
   info(message: string): void;
-  /** A retry, a status that the specification does not name, two clients that disagree. */
+  /** A retry, no retries left, a status that the specification does not name, two clients that disagree. */
   warn(message: string): void;
   /** Nothing so far: failures reject. */
   error(message: string): void;
@@ -110,6 +115,7 @@ export class Emitter {
     line: new Set(),
     gate: new Set(),
     quotaStore: new Set(),
+    retryBudget: new Set(),
     settled: new Set(),
     unknownStatus: new Set(),
   };

@@ -14,6 +14,7 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
   line: ['info', ({ reason, ms, calls }) => `waits ${seconds(ms)} for ${reason}, first of ${calls}`],
   gate: ['info', ({ state, until }) => `finds the gate ${state}${until ? ` until ${until.toISOString()}` : ''}`],
   quotaStore: ['info', ({ state, reason = '' }) => `finds the quota ${state}${reason && `: ${reason}`}`],
+  retryBudget: ['warn', ({ state, available }) => `finds the retry budget ${state}, ${available} left`],
   settled: [
     'debug',
     (event) => `ends after ${seconds(event.ms)}: ${event.outcome}${'error' in event ? `, ${showThrown(event.error)}` : ''}`,

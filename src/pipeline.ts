@@ -60,7 +60,7 @@ export class Pipeline {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
-      const reply = await this.#steps.order.run(call, () => retry(call, () => this.#attempt(call, operation)));
+      const reply = await this.#steps.order.run(call, () => this.#retry(call, () => this.#attempt(call, operation)));
       this.#settle(call, undefined);
       return reply;
     } catch (failure) {
@@ -74,7 +74,7 @@ export class Pipeline {
     left.addEventListener('abort', () => call.abort(left.reason), { once: true });
     try {
       call.signal.throwIfAborted();
-      return await retry(call, () => this.#attemptToOpen(call, operation));
+      return await this.#retry(call, () => this.#attemptToOpen(call, operation));
     } catch (failure) {
       throw this.#fail(call, failure);
     }
@@ -85,6 +85,10 @@ export class Pipeline {
     this.#closedBy ??= reason;
     this.#settleGone();
     for (const call of this.#calls) call.abortFromOutside(reason);
+  }
+
+  #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
+    return retry(call, { attempt, payer: this.#steps.gate.retries });
   }
 
   async #attempt<T>(call: Call, operation: Operation<T>): Promise<Reply<T>> {
@@ -177,6 +181,7 @@ export class Pipeline {
     // One that was taken for gone may still come to its end.
     if (!this.#calls.delete(call)) return;
     call.end();
+    this.#steps.gate.retries.settle(call);
     const ms = Math.round(monotonicMs() - call.startedAtMs);
     call.tell('settled', (event) => ({ ...event, outcome: failed ? call.outcome : 'succeeded', ms, ...failed }));
   }

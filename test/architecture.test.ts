@@ -43,6 +43,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
 
 /** Files that may be longer, each with its reason. */
 const LONG_FILES: Record<string, string> = {
+  'quota/gate.ts': 'every event of a key passes through it: it tells each of its parts, and decides nothing by itself',
   'errors.ts': 'eleven classes, each with the comment and the example that its page shows; 150 lines are code',
 };
 

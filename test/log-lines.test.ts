@@ -62,10 +62,14 @@ describe('createLog', () => {
     const { log, lines } = makeLog();
     log.tell('retry', { ...update, delayMs: 500, error: new ServerError('Cannot update pet 42: the service answered 500') });
     log.tell('unknownStatus', { ...list, status: 'reserved' });
+    log.tell('retryBudget', { ...update, state: 'empty', available: 0 });
+    log.tell('retryBudget', { ...list, state: 'refilled', available: 5 });
     log.warn('beware');
     expect(lines).toEqual([
       'warn petstore-inventory: update pet 42 is tried again in 0.5 s: Cannot update pet 42: the service answered 500 (call 7)',
       'warn petstore-inventory: list the inventory finds the unknown status reserved (call 8)',
+      'warn petstore-inventory: update pet 42 finds the retry budget empty, 0 left (call 7)',
+      'warn petstore-inventory: list the inventory finds the retry budget refilled, 5 left (call 8)',
       'warn petstore-inventory: beware',
     ]);
   });

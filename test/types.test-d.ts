@@ -10,6 +10,7 @@ import {
   type PetStoreClientOptions,
   type PetStoreFailure,
   type Quota,
+  type RetryBudgetState,
   type RateLimit,
   type Reply,
   type RequestOptions,
@@ -188,6 +189,12 @@ test('quota has dates or nothing', () => {
   expectTypeOf(petstore.quota).toEqualTypeOf<Quota>();
   expectTypeOf(petstore.quota.closedUntil).toEqualTypeOf<Date | undefined>();
   expectTypeOf(petstore.quota.minute.resetAt).toEqualTypeOf<Date | undefined>();
+});
+
+test('retryBudget is two numbers', () => {
+  expectTypeOf(petstore.retryBudget).toEqualTypeOf<RetryBudgetState>();
+  expectTypeOf(petstore.retryBudget).toEqualTypeOf<{ available: number; capacity: number }>();
+  petstore.on('retryBudget', ({ state }) => expectTypeOf(state).toEqualTypeOf<'empty' | 'refilled'>());
 });
 
 test('a failed pet of a report narrows by its kind', () => {

@@ -11,6 +11,7 @@ import { Line } from './line.ts';
 import { Patience } from './patience.ts';
 import type { Quota } from './quota.ts';
 import { Releaser } from './releaser.ts';
+import { RetryLimit } from './retry-limit.ts';
 import type { QuotaSettings } from './settings.ts';
 import { SteadyClock } from './steady-clock.ts';
 import { type Heard, Ticket, type TicketOwner } from './ticket.ts';
@@ -24,6 +25,8 @@ const LOOK_AGAIN_MS = 1000;
  * One timer exists only while somebody waits. After every event nobody waits, or a timer is set, or an answer is out.
  */
 export class Gate implements TicketOwner, WaiterOwner<Ticket> {
+  /** Who limits the retries of all its calls. */
+  readonly retries: RetryLimit;
   readonly #clock = new SteadyClock();
   readonly #ledger: Ledger;
   readonly #line = new Line<Ticket>();
@@ -38,6 +41,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
 
   constructor(settings: QuotaSettings) {
     this.#ledger = new Ledger(settings);
+    this.retries = new RetryLimit(this.#ledger);
     this.#patience = new Patience({ ledger: this.#ledger, line: this.#line, clock: this.#clock });
     this.#releaser = new Releaser(this.#ledger.ceiling(this.#clock.now()), (most) => this.#release(most));
   }
@@ -197,6 +201,7 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
     const untilMs = this.#ledger.closedUntilMs(nowMs);
     this.#borrower?.hear({ answer, sentAtMs: sending.atMs, closedUntilMs: untilMs }, nowMs);
     tell();
+    this.retries.heard(call, answer);
     this.#tell(call, nowMs);
     this.#pump();
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs).getTime();
@@ -225,7 +230,9 @@ export class Gate implements TicketOwner, WaiterOwner<Ticket> {
   }
 
   proven(call: Call, sending: Sending): void {
-    if (!this.#ledger.prove(sending)) return;
+    const isNews = this.#ledger.prove(sending);
+    this.retries.proven(call);
+    if (!isNews) return;
     this.#tell(call, this.#clock.now());
     this.#pump();
   }

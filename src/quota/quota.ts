@@ -16,6 +16,20 @@ export interface WindowQuota {
 }
 
 /**
+ * What is left of the retries that the calls of a key make together while requests fail.
+ *
+ * @example
+ * const { available, capacity }: RetryBudgetState = petstore.retryBudget;
+ * console.log(available, capacity); // → 10 10
+ */
+export interface RetryBudgetState {
+  /** Whole retries that may be made now. */
+  available: number;
+  /** The most that it holds. */
+  capacity: number;
+}
+
+/**
  * What is known of the quota of a client's key (specification, Limits).
  *
  * @example

@@ -29,6 +29,12 @@ export function refusalInOutage(call: Call, last: PetStoreError | Answer | undef
   return new ServerError(message, last ? { ...details, status: last.status, code: `http_${last.status}` } : details);
 }
 
+/** The error of a call whose retry the budget does not pay for. */
+export function refusalToRetry(call: Call, last: PetStoreError): PetStoreError {
+  const why = 'too many requests fail, so retries are limited until more succeed';
+  return notTriedAgain(call, last, { why, retryAt: undefined });
+}
+
 /** The last failure once more, with why it is the last; the failure itself is its cause. */
 function notTriedAgain(call: Call, last: PetStoreError, { why, retryAt }: { why: string; retryAt: Date | undefined }): PetStoreError {
   const message = `${last.message}; not tried again: ${why}`;

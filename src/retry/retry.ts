@@ -4,23 +4,38 @@ import { wait } from '../clock/wait.ts';
 import { PetStoreError } from '../errors.ts';
 import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
-/**
- * Makes attempts until one succeeds, a failure is not worth another attempt, or the call's retries are used up.
- * Rejects with the last failure, or with the reason of an abort.
- */
-export function retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
-  const first = attempt();
-  // Most calls succeed at once: p-retry begins where the first attempt has failed.
-  return first.catch(() => retryFrom(first, call, attempt));
+/** Who limits how many retries all calls make together. */
+export interface RetryPayer {
+  /** Pays for another attempt after `failure`. Gives the error that ends the call in its place where nothing is left. */
+  pay(call: Call, failure: PetStoreError): PetStoreError | undefined;
 }
 
-function retryFrom<T>(first: Promise<T>, call: Call, attempt: () => Promise<T>): Promise<T> {
+/** What makes the attempts of a call, and who limits the retries among them. */
+interface RetrySteps<T> {
+  attempt: () => Promise<T>;
+  payer: RetryPayer;
+}
+
+/**
+ * Makes attempts until one succeeds, a failure is not worth another attempt, or no retries are left, to the call or to all of them.
+ * Rejects with the last failure, or with the reason of an abort.
+ */
+export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
+  const first = steps.attempt();
+  // Most calls succeed at once: p-retry begins where the first attempt has failed.
+  return first.catch(() => retryFrom(first, call, steps));
+}
+
+function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer }: RetrySteps<T>): Promise<T> {
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
     // p-retry's own delay would add to ours, and its signal would throw away an answer that came just before an abort.
     minTimeout: 0,
     onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
       if (retriesLeft === 0 || !isWorthAnother(error, call)) throw error;
+      // What closes the gate is limited there.
+      const refusal = isLeftToGate(error) ? undefined : payer.pay(call, error);
+      if (refusal) throw refusal;
       call.lastFailure = error;
       await backOff(call, error, attemptNumber);
     },

@@ -9,6 +9,7 @@ import { membersOf } from './support/members-of.ts';
 
 const readme = readFileSync(join(ROOT, 'README.md'), 'utf8');
 const errorsGuide = readFileSync(join(ROOT, 'docs/errors.md'), 'utf8');
+const limitsGuide = readFileSync(join(ROOT, 'docs/limits.md'), 'utf8');
 const options = tableAfter(readme, '## Options');
 const errors = tableAfter(readme, '## Errors');
 const clientOptions = membersOf('src/options/client-options.ts', 'PetStoreClientOptions');
@@ -52,6 +53,14 @@ test('README and the guide to errors list every class with its kind', () => {
   expect(listed.map(([name]) => name)).toEqual(classes);
   expect(guide).toEqual(listed);
   expect(listed.map(([name = '']) => [name, kindOf(name)])).toEqual(listed);
+});
+
+test('README and the guide to limits name every event', () => {
+  const events = membersOf('src/events.ts', 'ClientEvents').map(({ name }) => name);
+  const sentence = /^Events: .*?\./m.exec(readme)?.[0] ?? '';
+  expect(Array.from(sentence.matchAll(/`(\w+)`/g), ([, name]) => name)).toEqual(events);
+  const rows = tableAfter(limitsGuide, '## What to watch');
+  expect(rows.flatMap(([names = '']) => names.replaceAll('`', '').split(', '))).toEqual(events);
 });
 
 /** The rows of the first table after a heading, each cell without its code marks. */

@@ -1,7 +1,8 @@
 import { ConfigurationError, ConnectionError, NotFoundError, RateLimitError, ServerError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
+import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
-import { retry } from '../../src/retry/retry.ts';
+import { retry as retryLimited } from '../../src/retry/retry.ts';
 import { makeCall } from '../support/call.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
@@ -27,6 +28,11 @@ function listening(): { emitter: Emitter; told: string[] } {
   emitter.on('retry', ({ delayMs }) => told.push(`retry in ${delayMs}`));
   emitter.on('wait', ({ reason, ms }) => told.push(`wait ${reason} ${ms}`));
   return { emitter, told };
+}
+
+/** Where nobody limits retries. */
+function retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
+  return retryLimited(call, { attempt, payer: { pay: () => undefined } });
 }
 
 const down = () => new ServerError('down', { status: 502 });
@@ -55,6 +61,35 @@ describe('retry', () => {
     await vi.runAllTimersAsync();
     expect(await rejection).toBe(last);
     expect(atMs).toHaveLength(3);
+  });
+
+  test('ends at once with what the payer gives in place of another attempt, and tells of no retry', async () => {
+    const { emitter, told } = listening();
+    const [failure, ended] = [down(), new ServerError('not tried again', { status: 502 })];
+    const { attempt, atMs } = attempts(failure);
+    const pay = vi.fn(() => ended);
+    const call = makeCall({ emitter });
+    expect(await rejectionOf(retryLimited(call, { attempt, payer: { pay } }))).toBe(ended);
+    expect([atMs, told, pay.mock.calls]).toEqual([[0], [], [[call, failure]]]);
+  });
+
+  test.each([
+    new RateLimitError('x', { status: 429 }),
+    new ServerError('x', { status: 503, retryAfterMs: 0 }),
+    new NotFoundError('x', { status: 404 }),
+  ])('asks no payer for $name $status', async (failure) => {
+    const pay = vi.fn(() => undefined);
+    await retryLimited(makeCall(), { attempt: attempts(failure).attempt, payer: { pay } }).catch(() => {});
+    expect(pay).not.toHaveBeenCalled();
+  });
+
+  test('asks no payer after the last attempt', async () => {
+    const pay = vi.fn(() => undefined);
+    const attempt = attempts(down(), down()).attempt;
+    const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, payer: { pay } }));
+    await vi.runAllTimersAsync();
+    await rejection;
+    expect(pay).toHaveBeenCalledTimes(1);
   });
 
   test('makes one attempt where `maxRetries` is 0, and tells of no retry', async () => {

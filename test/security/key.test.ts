@@ -67,7 +67,7 @@ test.concurrent.each(ECHOES)('the key shows nowhere when the service echoes it i
   const logger = { debug: write, info: write, warn: write, error: write };
   await using at = await lab([step], { maxRetries: 0, logger, attemptTimeoutMs: 1000 });
   const events: unknown[] = [];
-  for (const name of ['request', 'response', 'retry', 'wait', 'gate', 'settled', 'unknownStatus'] as const) {
+  for (const name of ['request', 'response', 'retry', 'wait', 'gate', 'retryBudget', 'settled', 'unknownStatus'] as const) {
     at.client.on(name, (event) => events.push(event));
   }
   const error = await rejectionOf(at.client.updateInventory(1, { quantity: 5 }));

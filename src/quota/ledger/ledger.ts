@@ -112,6 +112,11 @@ export class Ledger {
     return this.#outage.sinceMs;
   }
 
+  /** Whether the service is down, or so many requests in a row failed that it may be. */
+  get isOutageSuspected(): boolean {
+    return this.#outage.isSuspected;
+  }
+
   /** Until when the key is closed by the service; undefined while it is open. */
   closedUntilMs(nowMs: number): number | undefined {
     return this.#cooldown.untilMs > nowMs ? this.#cooldown.untilMs : undefined;

@@ -1,0 +1,44 @@
+const CAPACITY = 10;
+/** So many good answers pay for one retry: the budget lasts while at most one request in eight fails. */
+const ANSWERS_PER_RETRY = 7;
+
+/** How many retries may be made: each takes one out, good answers fill it up. Pure arithmetic in whole numbers. */
+export class RetryBudget {
+  readonly capacity = CAPACITY;
+  // Counted in good answers.
+  #balance = CAPACITY * ANSWERS_PER_RETRY;
+  #isEmpty = false;
+
+  /** Whole retries left. */
+  get available(): number {
+    return Math.floor(this.#balance / ANSWERS_PER_RETRY);
+  }
+
+  /** Whether it was used up and less than half of it is back. */
+  get isEmpty(): boolean {
+    return this.#isEmpty;
+  }
+
+  /** Takes a retry out. Tells whether there was one. */
+  spend(): boolean {
+    const isPaid = this.available > 0;
+    if (isPaid) this.#balance -= ANSWERS_PER_RETRY;
+    this.#isEmpty ||= this.available === 0;
+    return isPaid;
+  }
+
+  /** A retry that was taken out was not made. */
+  giveBack(): void {
+    this.#fill(ANSWERS_PER_RETRY);
+  }
+
+  /** A good answer came. */
+  earn(): void {
+    this.#fill(1);
+  }
+
+  #fill(answers: number): void {
+    this.#balance = Math.min(CAPACITY * ANSWERS_PER_RETRY, this.#balance + answers);
+    if (2 * this.available >= CAPACITY) this.#isEmpty = false;
+  }
+}
