@@ -10,10 +10,10 @@ import {
   type PetStoreClientOptions,
   type PetStoreFailure,
   type Quota,
-  type RetryBudgetState,
   type RateLimit,
   type Reply,
   type RequestOptions,
+  type RetryBudgetState,
   type SyncItemError,
   type SyncReport,
 } from 'petstore-inventory';
