@@ -42,9 +42,13 @@ function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer }: RetrySt
   });
 }
 
-/** The last failure, as the cause of the next, means that the next attempt was not even let through. */
+/**
+ * A call that is over gets no other attempt, whatever ended it. The last failure, as the cause of the next, means that the next attempt
+ * was not even let through.
+ */
 function isWorthAnother(error: Error, call: Call): error is PetStoreError {
-  return error instanceof PetStoreError && (call.lastFailure === undefined || error.cause !== call.lastFailure) && mayRetry(error);
+  if (call.signal.aborted || !(error instanceof PetStoreError)) return false;
+  return (call.lastFailure === undefined || error.cause !== call.lastFailure) && mayRetry(error);
 }
 
 /** In an outage the gate sets the pace, so no call stays away for longer than the gate does. */

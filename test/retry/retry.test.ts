@@ -1,10 +1,12 @@
-import { ConfigurationError, ConnectionError, NotFoundError, RateLimitError, ServerError } from 'petstore-inventory';
+import { ConfigurationError, ConnectionError, NotFoundError, RateLimitError, ServerError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
 import { retry as retryLimited } from '../../src/retry/retry.ts';
 import { makeCall } from '../support/call.ts';
+import { scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
+import { hang } from '../support/scripted-fetch.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
 
 holdTime();
@@ -229,6 +231,20 @@ describe('retry', () => {
     await result;
     const event = { callId: 1, operation: 'updateInventory', petId: 42, attempt: 0 };
     expect(heard.mock.calls).toEqual([[{ ...event, delayMs: 500, error: first }], [{ ...event, delayMs: 60_000, error: second }]]);
+  });
+
+  test('tells of no retry, and asks no payer, where the call ran out of time in an attempt', async () => {
+    const { client, log } = scriptedClient([hang], { totalTimeoutMs: 1_000 });
+    const rejection = rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(1_000);
+    const ended = await Promise.race([rejection, 'still waiting']);
+    expect(ended).toMatchObject({ kind: 'timeout', message: expect.stringContaining('totalTimeoutMs') });
+    expect(log).toEqual(['request 1 GET /inventory', 'settled unknown 1000']);
+    const call = makeCall();
+    const pay = vi.fn(() => undefined);
+    call.abort(new TimeoutError('out of time'));
+    const rejected = retryLimited(call, { attempt: () => Promise.reject(call.signal.reason), payer: { pay } });
+    expect([await rejectionOf(rejected), pay.mock.calls]).toEqual([call.signal.reason, []]);
   });
 
   test('stops backing off when the call is aborted, and leaves no timer', async () => {
