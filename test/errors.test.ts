@@ -197,6 +197,6 @@ describe('an error of a call', () => {
 
 test('a client shows neither its key nor its options', () => {
   const { client } = scriptedClient([], { headers: { 'x-team': 'stock' } });
-  const shown = [inspect(client, { depth: 20, showHidden: true }), JSON.stringify(client)];
-  expect(shown).toEqual(['PetStoreClient { [baseUrl]: [Getter], [quota]: [Getter] }', '{}']);
+  const shown = [inspect(client, { depth: 20, showHidden: true, breakLength: 200 }), JSON.stringify(client)];
+  expect(shown).toEqual(['PetStoreClient { [baseUrl]: [Getter], [quota]: [Getter], [retryBudget]: [Getter] }', '{}']);
 });
