@@ -41,12 +41,6 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: ['client', 'contract', 'errors', 'events', 'index', 'node', 'quota-store', 'sandbox', 'sync', 'version'],
 };
 
-/** Files that may be longer, each with its reason. */
-const LONG_FILES: Record<string, string> = {
-  'quota/gate.ts': 'every event of a key passes through it: it tells each of its parts, and decides nothing by itself',
-  'errors.ts': 'eleven classes, each with the comment and the example that its page shows; 150 lines are code',
-};
-
 /** Imports as `from -> to`, of the files of which `concerns` holds. */
 function importsWhere(concerns: (from: string, to: string) => boolean): string[] {
   return files.flatMap(({ path, imports }) => imports.filter((to) => concerns(path, to)).map((to) => `${path} -> ${to}`));
@@ -102,11 +96,6 @@ describe('the source', () => {
 
   test('has no `any`, no `!` and no assertion but `as const`', () => {
     expect(files.flatMap(uncheckedOf)).toEqual([]);
-  });
-
-  test('has no file of more than 250 lines without a reason', () => {
-    const long = files.filter(({ path, lines }) => lines > 250 && !Object.hasOwn(LONG_FILES, path));
-    expect(long.map(({ path, lines }) => `${path} has ${lines}`)).toEqual([]);
   });
 
   test('has no function of more than 45 lines, and nine of ten have 25 at most', () => {

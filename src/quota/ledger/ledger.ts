@@ -185,12 +185,12 @@ export class Ledger {
   }
 
   #free(nowMs: number): number {
-    const kept = this.#unknownSinceMs === undefined ? this.#kept() : 0;
+    const kept = this.#unknownSinceMs === undefined ? this.#kept(nowMs) : 0;
     return Math.min(this.#minute.free(nowMs, this.#isAsking) - kept, this.#day.free(nowMs, this.#isAsking));
   }
 
   #freeAt(nowMs: number): number {
-    const kept = this.#unknownSinceMs === undefined ? this.#kept() : 0;
+    const kept = this.#unknownSinceMs === undefined ? this.#kept(nowMs) : 0;
     return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isAsking), this.#day.freeAt(1, nowMs, this.#isAsking));
   }
 
@@ -200,8 +200,8 @@ export class Ledger {
   }
 
   /** What is left to others: what they surprised us with, and what they send until an answer tells of it. */
-  #kept(): number {
-    const { limit } = this.#minute;
+  #kept(nowMs: number): number {
+    const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
     const usualMs = 2 * this.#outstanding.usualMs + (this.#minute.isLog ? 1000 : 0);
     const ofOthers = Math.max(0, Math.ceil(this.#minute.othersPerMs * usualMs - 0.05));
     const ofBucket = this.#minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
@@ -366,7 +366,8 @@ export class Ledger {
   /** Which window the headers speak of; undefined where they say nothing that a window can be. */
   #windowOf({ limit, remaining, resetAtMs, resetInMs, dateMs }: Answer, nowMs: number): QuotaWindow | undefined {
     if (limit === undefined && remaining === undefined && resetAtMs === undefined && resetInMs === undefined) return undefined;
-    const serverMs = dateMs ?? this.#serverClock.atLeast(nowMs);
+    // At least so far ahead.
+    const serverMs = dateMs ?? this.#serverClock.atMost(nowMs);
     const aheadMs = resetInMs ?? (resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined);
     if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
     if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#day;

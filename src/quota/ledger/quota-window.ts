@@ -165,18 +165,18 @@ export class QuotaWindow {
   /** How many may be sent. One that only asks is not held by a limit that refusals taught. */
   free(nowMs: number, isAsking = false): number {
     if (nowMs < this.#opensAtMs) return 0;
-    const learned = this.#most(nowMs, isAsking) - this.#sent.sent(nowMs);
+    const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
     return this.limit === Number.POSITIVE_INFINITY ? learned : Math.min(learned, Math.floor(this.lead.free(nowMs) + 1e-6));
   }
 
   #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
-    const most = this.#most(nowMs, isAsking);
+    const most = this.most(nowMs, isAsking);
     if (most === Number.POSITIVE_INFINITY) return nowMs;
     return this.#sent.sentAt(Math.max(0, most - count), nowMs);
   }
 
   /** What may be sent in any time of a window's length, whatever headers claim: a window that turns lets twice its limit pass. */
-  #most(nowMs: number, isAsking: boolean): number {
+  most(nowMs: number, isAsking = false): number {
     return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, Math.floor(this.#learned.most(nowMs)));
   }
 
@@ -208,7 +208,7 @@ export class QuotaWindow {
 
   /** An attempt failed, so that the service may not have counted it. */
   countUncounted(): void {
-    this.#uncounted = Math.min(this.#uncounted + 1, Math.floor(this.limit / 2));
+    this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
   }
 
   /** Tells whether what was known has ended, so that one request has to ask what is left. */
@@ -421,7 +421,7 @@ export class QuotaWindow {
   #weighRetryAfter(retryAfterMs: number, nowMs: number, latencyMs: number, _unheard: number): void {
     const toldMs = nowMs + retryAfterMs;
     const misfits = this.#candidates.map((candidate) => {
-      const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(1, nowMs);
+      const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(0, nowMs);
       if (!Number.isFinite(freeAtMs) || candidate.offset === undefined) return 0;
       return freeAtMs > toldMs + 2500 || freeAtMs < toldMs - 3500 - latencyMs ? 1 : 0;
     });

@@ -28,6 +28,11 @@ export class ServerClock {
     return nowMs + this.#leastAheadMs - DRIFT * Math.max(0, nowMs - this.#seenAtMs);
   }
 
+  /** The server's time is at most this. */
+  atMost(nowMs: number): number {
+    return nowMs + this.#mostAheadMs + DRIFT * Math.max(0, nowMs - this.#seenAtMs);
+  }
+
   /** The server's time where an instant is only asked about, not relied on: that of the machine, while no answer contradicts it. */
   presumed(nowMs: number): number {
     const isPossible = !this.#hasDate && this.#presumedMs !== undefined && this.#presumedMs <= this.#mostAheadMs;
