@@ -49,6 +49,8 @@ const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
 /** While the day is unheard its end may come unseen; plans up to this limit lose no time by fewer requests in flight. */
 const DAY_UNHEARD = { mostInFlight: 8, limitPerMinute: 300 } as const;
+/** A service that told what is left tells it no more after so many good answers without it. */
+const UNTOLD_ANSWERS = 5;
 /** So many good answers let one more be in flight, after a surprise while nothing is known. */
 const ANSWERS_PER_SLOT = 4;
 /** Where others send too, what was heard is worth nothing after this time without an answer. */
@@ -77,8 +79,9 @@ export class Ledger {
   #isReopening = false;
   // The latest request that asks how things stand, while it has no answer.
   #probe: Sending | undefined;
-  // Whether headers ever told what is left.
+  // Whether headers ever told what is left, and how many good answers in a row have not.
   #hasRemaining = false;
+  #untold = 0;
   // How many may be in flight while nothing tells what is left, and the good answers since.
   #cautious = FEWEST_IN_FLIGHT;
   #goodAnswers = 0;
@@ -438,13 +441,10 @@ export class Ledger {
     this.#cooldown.forgive(sending.atMs);
     const isTold = remaining !== undefined && spoken === this.#minute;
     if (isTold) this.#hasRemaining = true;
+    this.#untold = isTold ? 0 : this.#untold + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;
-    if (!isTold && this.#hasRemaining) {
-      this.#isReopening = false;
-      return;
-    }
-    this.#unknownSinceMs = undefined;
     this.#isReopening = false;
+    if (isTold || !this.#hasRemaining || this.#untold >= UNTOLD_ANSWERS) this.#unknownSinceMs = undefined;
   }
 
   #turnWindows(nowMs: number): void {

@@ -85,7 +85,6 @@ export class QuotaWindow {
   #uncounted = 0;
   #leastOfBatch = Number.POSITIVE_INFINITY;
   #othersPerMs = 0;
-  #trustsRetryAfter = true;
   #askAtMs: number | undefined;
   // A turned window is not asked before the counter would let one pass too.
   #opensAtMs = Number.NEGATIVE_INFINITY;
@@ -435,7 +434,7 @@ export class QuotaWindow {
 
   /** A Retry-After passed before the candidates would open: one request asks then. */
   askAt(instantMs: number): void {
-    if (this.#trustsRetryAfter) this.#askAtMs = instantMs;
+    this.#askAtMs = instantMs;
   }
 
   #doubt(candidate: Candidate, more: number): void {
