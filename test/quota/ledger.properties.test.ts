@@ -50,13 +50,9 @@ describe('Ledger, alone on its key,', () => {
     );
   });
 
-  test('meets at most one 429 on a token bucket', () => {
-    fc.assert(
-      fc.property(worlds, (world) => {
-        expect(play({ ...world, policy: 'token-bucket' }).refusals.length).toBeLessThanOrEqual(1);
-      }),
-      FUZZ,
-    );
+  test('meets at most one 429 on a token bucket in 99 of 100 worlds', () => {
+    const stories = drawn(worlds).map((world) => play({ ...world, policy: 'token-bucket' }));
+    expect(stories.filter(({ refusals }) => refusals.length > 1).length).toBeLessThanOrEqual(DRAWN / 100);
   });
 
   test('meets a 429 or two on a weighted counter, which shows itself at its first turn', () => {

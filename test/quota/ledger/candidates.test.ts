@@ -1,0 +1,140 @@
+import { describe, expect, test } from 'vitest';
+import { type Candidate, FixedWindow, type Seen, SlidingCounter, SlidingLog, TokenBucket } from '../../../src/quota/ledger/candidates.ts';
+
+const MINUTE_MS = 60_000;
+
+function sendTimes(candidate: Candidate, count: number, nowMs: number): void {
+  Array.from({ length: count }, () => candidate.add(nowMs));
+}
+
+/** An answer that left `remaining`, with nothing else under way. */
+function seen(candidate: Candidate, remaining: number, nowMs: number): Seen {
+  const taken = candidate.room(nowMs) - remaining;
+  return { remaining, lowest: taken, highest: taken, unanswered: 0, uncounted: 0, tookMs: 100, isShared: false, nowMs };
+}
+
+describe('FixedWindow', () => {
+  test('lets the limit pass, and nothing more before it turns', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    sendTimes(window, 60, 0);
+    expect([window.free(59_999), window.freeAt(1, 59_999)]).toEqual([0, Number.POSITIVE_INFINITY]);
+    window.turn(MINUTE_MS, 0);
+    expect(window.free(MINUTE_MS)).toBe(60);
+  });
+
+  test('counts what is out as it turns in the new window', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    sendTimes(window, 60, 0);
+    window.turn(MINUTE_MS, 3);
+    expect(window.free(MINUTE_MS)).toBe(57);
+  });
+
+  test('does not believe a turn that comes within nine tenths of a window', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    window.turn(0, 0);
+    sendTimes(window, 60, 0);
+    window.turn(53_999, 0);
+    expect(window.free(53_999)).toBe(0);
+    window.turn(54_000, 0);
+    expect(window.free(54_000)).toBe(60);
+  });
+});
+
+describe('SlidingLog', () => {
+  test('gives the place of a request back a window after it, and the time that answers take', () => {
+    const log = new SlidingLog(2, MINUTE_MS);
+    log.add(0);
+    log.add(30_000);
+    expect([log.free(60_099), log.freeAt(1, 1_000), log.freeAt(2, 1_000)]).toEqual([0, 60_100, 90_100]);
+    expect(log.free(60_100)).toBe(1);
+  });
+
+  test('waits longer for a place where answers take longer', () => {
+    const log = new SlidingLog(1, MINUTE_MS);
+    log.add(0);
+    log.observe({ ...seen(log, 0, 900), tookMs: 900 });
+    expect(log.freeAt(1, 1_000)).toBe(60_900);
+  });
+
+  test('takes back a request that did not leave', () => {
+    const log = new SlidingLog(1, MINUTE_MS);
+    log.add(0);
+    log.remove();
+    expect(log.free(0)).toBe(1);
+  });
+});
+
+describe('SlidingCounter', () => {
+  test('counts the window before by the part of it that a sliding window still holds', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS);
+    sendTimes(counter, 60, 30_000);
+    expect([counter.free(60_000), counter.free(90_000), counter.free(120_000)]).toEqual([0, 30, 60]);
+  });
+
+  test('tells when its room is so large, in this window and across its turn', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS);
+    sendTimes(counter, 60, 30_000);
+    expect([counter.freeAt(1, 30_000), counter.freeAt(30, 60_000)]).toEqual([61_000, 90_000]);
+  });
+
+  test('reads at its first turn in Remaining how many of the others were of a window that is over', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS);
+    counter.observe(seen(counter, 20, 30_000));
+    expect(counter.room(60_000)).toBe(20);
+    counter.observe({ ...seen(counter, 50, 60_000), lowest: -30, highest: -30 });
+    expect(counter.room(60_000)).toBe(50);
+  });
+});
+
+describe('TokenBucket', () => {
+  test('holds its limit, and gets it back one by one within a window', () => {
+    const bucket = new TokenBucket(60, MINUTE_MS);
+    sendTimes(bucket, 60, 0);
+    expect([bucket.free(0), bucket.free(30_000), bucket.free(90_000)]).toEqual([0, 30, 60]);
+    expect(bucket.freeAt(2, 0)).toBe(2_000);
+  });
+
+  test('is of the size that the headers tell and of the rate of the plan', () => {
+    const bucket = new TokenBucket(60, MINUTE_MS);
+    bucket.resize(6, 60);
+    expect([bucket.free(0), bucket.perMs]).toEqual([6, 0.001]);
+  });
+
+  test('has no end where the plan has none', () => {
+    const bucket = new TokenBucket(Number.POSITIVE_INFINITY, MINUTE_MS);
+    sendTimes(bucket, 1_000, 0);
+    expect(bucket.free(0)).toBe(Number.POSITIVE_INFINITY);
+    bucket.resize(5, Number.POSITIVE_INFINITY);
+    expect(bucket.freeAt(5, 0)).toBe(0);
+  });
+});
+
+describe('Candidate', () => {
+  test('takes what is missing for the requests of others, and everything that is out for spent', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    sendTimes(window, 10, 0);
+    window.observe({ ...seen(window, 40, 100), lowest: 7, highest: 10, unanswered: 3 });
+    expect(window.free(100)).toBe(40);
+  });
+
+  test('lowers what others took to what an answer allows, and never below what may be uncounted', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    window.observe({ ...seen(window, 50, 0), lowest: 10, highest: 10 });
+    window.observe({ ...seen(window, 56, 100), lowest: 2, highest: 4 });
+    expect(window.free(100)).toBe(56);
+    window.observe({ ...seen(window, 60, 200), lowest: -9, highest: -5, uncounted: 2 });
+    expect(window.free(200)).toBe(62);
+  });
+
+  test('leaves to others what the service allows beyond the plan', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    window.resize(300, 60);
+    window.observe({ ...seen(window, 290, 0), lowest: 10, highest: 10 });
+    expect(window.free(0)).toBe(60);
+    window.observe({ ...seen(window, 20, 0), lowest: 280, highest: 280 });
+    expect(window.free(0)).toBe(20);
+  });
+});

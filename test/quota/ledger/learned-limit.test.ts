@@ -1,0 +1,36 @@
+import { describe, expect, test } from 'vitest';
+import { LearnedLimit } from '../../../src/quota/ledger/learned-limit.ts';
+
+describe('LearnedLimit', () => {
+  test('is none before a refusal', () => {
+    expect(new LearnedLimit(60_000).most(0)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('is three quarters of what passed in the last window, and a tenth more with each window without a refusal', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink(40, { sentAtMs: 0, nowMs: 100 });
+    expect([learned.most(100), learned.most(60_100)]).toEqual([30, 33]);
+  });
+
+  test('shrinks once for requests that were refused together', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink(40, { sentAtMs: 0, nowMs: 100 });
+    learned.shrink(40, { sentAtMs: 50, nowMs: 150 });
+    expect(learned.most(100)).toBe(30);
+    learned.shrink(40, { sentAtMs: 200, nowMs: 300 });
+    expect(learned.most(300)).toBeCloseTo(22.5, 0);
+  });
+
+  test('learns nothing from a refusal of fewer than five', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink(4, { sentAtMs: 0, nowMs: 100 });
+    expect(learned.most(100)).toBe(Number.POSITIVE_INFINITY);
+  });
+
+  test('is none again once Remaining was told', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink(40, { sentAtMs: 0, nowMs: 100 });
+    learned.forget();
+    expect(learned.most(100)).toBe(Number.POSITIVE_INFINITY);
+  });
+});

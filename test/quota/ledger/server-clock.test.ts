@@ -1,0 +1,48 @@
+import { describe, expect, test } from 'vitest';
+import { ServerClock } from '../../../src/quota/ledger/server-clock.ts';
+
+const HOUR_MS = 3_600_000;
+
+describe('ServerClock', () => {
+  test('is bounded by the Date of every answer from both sides', () => {
+    const clock = new ServerClock();
+    clock.observeDate(HOUR_MS, { sentAtMs: 900, nowMs: 1_000 });
+    expect([clock.atLeast(1_000), clock.atMost(1_000)]).toEqual([HOUR_MS, HOUR_MS + 1_100]);
+    clock.observeDate(HOUR_MS + 1_000, { sentAtMs: 1_400, nowMs: 1_500 });
+    expect(clock.atLeast(1_500)).toBe(HOUR_MS + 1_000);
+    expect(clock.atMost(1_500)).toBeCloseTo(HOUR_MS + 1_600, 0);
+  });
+
+  test('begins anew where an answer contradicts what was known, and tells that it was set back', () => {
+    const clock = new ServerClock();
+    clock.observeDate(HOUR_MS, { sentAtMs: 0, nowMs: 100 });
+    expect(clock.observeDate(1_000, { sentAtMs: 200, nowMs: 300 })).toBe(true);
+    expect([clock.atLeast(300), clock.atMost(300)]).toEqual([1_000, 2_100]);
+    expect(clock.observeDate(2 * HOUR_MS, { sentAtMs: 400, nowMs: 500 })).toBe(false);
+  });
+
+  test('knows without Date that an answer was made in the window that ends at its Reset', () => {
+    const clock = new ServerClock();
+    clock.observeReset(HOUR_MS, 60_000, { sentAtMs: 0, nowMs: 100 });
+    expect([clock.atLeast(100), clock.atMost(100)]).toEqual([HOUR_MS - 61_000, HOUR_MS + 1_100]);
+  });
+
+  test('takes the clock of the machine for an instant that is asked about, until a Date comes or it is refused', () => {
+    const clock = new ServerClock();
+    clock.observeReset(HOUR_MS, 60_000, { sentAtMs: 0, nowMs: 100 });
+    clock.presume(HOUR_MS - 20_000, 100);
+    expect(clock.presumed(100)).toBe(HOUR_MS - 20_000);
+    clock.presume(undefined, 100);
+    expect(clock.presumed(100)).toBe(HOUR_MS - 61_000);
+    clock.presume(HOUR_MS - 20_000, 100);
+    clock.observeDate(HOUR_MS - 40_000, { sentAtMs: 0, nowMs: 100 });
+    expect(clock.presumed(100)).toBe(HOUR_MS - 40_000);
+  });
+
+  test('does not take the clock of the machine where the answers show that it is ahead', () => {
+    const clock = new ServerClock();
+    clock.observeReset(HOUR_MS, 60_000, { sentAtMs: 0, nowMs: 100 });
+    clock.presume(HOUR_MS + 5_000, 100);
+    expect(clock.presumed(100)).toBe(HOUR_MS - 61_000);
+  });
+});
