@@ -1,5 +1,6 @@
 import type { HeardWindow, LeaseAnswer, LeaseAsk } from '../quota-store.ts';
 import { type BookMember, evenPart } from './even-part.ts';
+import { UNLIMITED } from './settings.ts';
 import { add, dropBelow, firstSlotMs, type SlotCounts, slotOf, sum } from './slot-counts.ts';
 
 const MINUTE_MS = 60_000;
@@ -20,8 +21,6 @@ const PART_POLL_MS = 150;
 const EARLIEST_TURN_MS = 54_000;
 /** A book that was written further ahead than this says nothing: the clock was set back, and what it tells would hold for too long. */
 const FUTURE_MS = 60_000;
-/** A number that every store can hold stands for what has no limit. */
-const UNLIMITED = 1e12;
 
 /** One kind of window as the headers told it. */
 export interface BookWindow {

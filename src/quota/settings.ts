@@ -1,5 +1,8 @@
 import type { PlanLimits } from '../contract/plans.ts';
 
+/** A number that every store can hold stands for no limit. */
+export const UNLIMITED = 1e12;
+
 /** What the options of a client say about the quota of its key. */
 export interface QuotaSettings {
   /** Undefined: to be learned from the headers. */

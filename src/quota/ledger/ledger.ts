@@ -3,7 +3,7 @@ import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
 import type { HeardWindow } from '../../quota-store.ts';
 import type { Quota, WindowQuota } from '../quota.ts';
-import { limitsOf, namesOfDifferences, type QuotaSettings, shareOf, stricterPlan } from '../settings.ts';
+import { limitsOf, namesOfDifferences, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from '../settings.ts';
 import { CircuitBreaker, isPromising, isServiceFailure } from './circuit-breaker.ts';
 import { Cooldown } from './cooldown.ts';
 import { HeadRoom } from './head-room.ts';
@@ -40,9 +40,11 @@ const DAY_MS = 86_400_000;
 const MINUTES_PER_DAY = 1_440;
 /** A Reset further away than this cannot be the minute's. */
 const LONGEST_MINUTE_MS = 120_000;
+/** A Reset this close is the minute's where no plan is given. */
 const TEACHING_MINUTE_MS = 62_000;
-/** A number that every store can hold stands for no limit. */
-const UNLIMITED = 1e12;
+/** Without a Reset a larger Limit is not believed to be the minute's. */
+const LARGEST_UNTOLD_LIMIT = 10_000;
+/** No window resets later than this. */
 const LONGEST_DAY_MS = 25 * 3_600_000;
 /** With little quota left few requests may be out: each could meet a surprise. */
 const FEWEST_IN_FLIGHT = 8;
@@ -330,13 +332,14 @@ export class Ledger {
       this.#serverClock.presume(this.#mayPresume ? answer.receivedAtMs : undefined, nowMs);
       if (this.#serverClock.observeReset(answer.resetAtMs, spoken.lengthMs, exchange)) this.#forget(nowMs);
     }
-    if (answer.limit !== undefined) this.#hearLimit(spoken, answer, nowMs);
+    const reset = this.#resetOf(answer, sending, nowMs);
+    if (answer.limit !== undefined) this.#hearLimit(spoken, answer.limit, reset);
     const reading: Reading = {
       status,
       remaining,
       retryAfterMs,
       serverMs: dateMs,
-      reset: this.#resetOf(answer, sending, nowMs),
+      reset,
       sentAtMs: sending.atMs,
       unanswered: this.#outstanding.unanswered,
       unheard,
@@ -370,20 +373,18 @@ export class Ledger {
   #windowOf({ limit, remaining, resetAtMs, resetInMs, dateMs }: Answer, nowMs: number): QuotaWindow | undefined {
     if (limit === undefined && remaining === undefined && resetAtMs === undefined && resetInMs === undefined) return undefined;
     // At least so far ahead.
-    const serverMs = dateMs ?? this.#serverClock.atMost(nowMs);
-    const aheadMs = resetInMs ?? (resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined);
+    const aheadMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atMost(nowMs));
     if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
     if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#day;
     if (!this.#isPlanGiven && aheadMs !== undefined && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
     return limit !== undefined && limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
   }
 
-  #hearLimit(spoken: QuotaWindow, { limit, resetAtMs, resetInMs }: Answer, _nowMs: number): void {
-    if (limit === undefined) return;
+  #hearLimit(spoken: QuotaWindow, limit: number, reset: Reset | undefined): void {
     const { share } = this.#settings;
     spoken.hearLimit(limit);
     if (this.#isPlanGiven) return;
-    if (resetAtMs === undefined && resetInMs === undefined && spoken === this.#minute && limit > 10_000) return;
+    if (!reset && spoken === this.#minute && limit > LARGEST_UNTOLD_LIMIT) return;
     spoken.resize(shareOf(limit, share));
     if (spoken === this.#day) return;
     // A minute's limit tells the plan, and with it the day's.
@@ -416,8 +417,7 @@ export class Ledger {
   }
 
   #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {
-    const serverMs = dateMs ?? this.#serverClock.atLeast(nowMs);
-    const endsInMs = resetInMs ?? (resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined);
+    const endsInMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atLeast(nowMs));
     const isBelievable = remaining === 0 && endsInMs !== undefined && endsInMs <= LONGEST_DAY_MS;
     this.#cooldown.close(retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs);
     this.#reopen();
@@ -460,6 +460,15 @@ export class Ledger {
     if (observedAtMs === undefined || nowMs - observedAtMs < STALE_AFTER_MS || this.#outstanding.unanswered > 0) return false;
     return (this.#minute.isLog && this.#minute.hasOthers) || this.#minute.othersPerMs * (nowMs - observedAtMs) > 0.5;
   }
+}
+
+/** How far ahead a Reset is, in milliseconds; undefined where the server's time is not known. */
+function aheadOf(
+  { resetAtMs, resetInMs }: { resetAtMs: number | undefined; resetInMs: number | undefined },
+  serverMs: number,
+): number | undefined {
+  if (resetInMs !== undefined) return resetInMs;
+  return resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined;
 }
 
 /** A minute's limit tells the plan, and with it the day's while it lasts. It is a ceiling only for who wants a share of it. */

@@ -240,12 +240,13 @@ export class QuotaWindow {
     return asks || (needsTelling && wasKnown);
   }
 
-  /** What was told is void: the server's clock was set back. */
+  /** What was heard of others is worth nothing any more. */
   forget(): void {
     this.#observedAtMs = undefined;
     for (const candidate of this.#candidates) candidate.forget();
   }
 
+  /** What was told is void: the server's clock was set back. */
   forgetReset(nowMs: number): void {
     this.forget();
     this.#reset = undefined;
@@ -350,7 +351,6 @@ export class QuotaWindow {
       this.#doubt(this.#window, 1);
       this.#doubt(this.#counter, 1);
     }
-    this.#settle();
   }
 
   /** A bucket is full again at its Reset, or has its next token, or names a window. */
@@ -362,7 +362,6 @@ export class QuotaWindow {
     const isNext = Math.abs(aheadMs - (remaining > 0 ? 0 : 1 / perMs)) <= toleratedMs;
     const isWindow = Math.abs(aheadMs - this.lengthMs) <= toleratedMs;
     if (!isFull) this.#doubt(this.#bucket, isNext || isWindow ? 0.1 : 0.5);
-    this.#settle();
   }
 
   #hearRemaining(remaining: number, { unheard, unanswered, sentAtMs, nowMs, status }: Reading): number {
@@ -405,7 +404,7 @@ export class QuotaWindow {
     this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
   }
 
-  #hearRefusal({ nowMs, retryAfterMs, sentAtMs, unheard }: Reading): void {
+  #hearRefusal({ nowMs, retryAfterMs, sentAtMs }: Reading): void {
     const levels = this.#candidates.map((candidate) => {
       const taken = candidate.offset ?? candidate.expected;
       if (taken === undefined) return 0;
@@ -413,11 +412,11 @@ export class QuotaWindow {
       return level >= 1 ? Math.min(4, level) / 2 : 0;
     });
     this.#weigh(levels);
-    if (retryAfterMs !== undefined) this.#weighRetryAfter(retryAfterMs, nowMs, nowMs - sentAtMs, unheard);
+    if (retryAfterMs !== undefined) this.#weighRetryAfter(retryAfterMs, nowMs, nowMs - sentAtMs);
     this.#bucket.drain(nowMs);
   }
 
-  #weighRetryAfter(retryAfterMs: number, nowMs: number, latencyMs: number, _unheard: number): void {
+  #weighRetryAfter(retryAfterMs: number, nowMs: number, latencyMs: number): void {
     const toldMs = nowMs + retryAfterMs;
     const misfits = this.#candidates.map((candidate) => {
       const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(0, nowMs);
