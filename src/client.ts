@@ -11,9 +11,9 @@ import { type CallOptions, type RequestOptions, resolveCallOptions } from './opt
 import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
 import { InOrder } from './order/in-order.ts';
 import { Pipeline, type Reply } from './pipeline.ts';
-import type { Gate } from './quota/gate.ts';
-import { gateOf } from './quota/gates.ts';
-import type { Quota, RetryBudgetState } from './quota/quota.ts';
+import type { Gate } from './quota/gate/gate.ts';
+import { gateOf } from './quota/gate/gates.ts';
+import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
 import { Redactor } from './redactor.ts';
 import { createCredentials } from './transport/credentials.ts';
 import { createHttp } from './transport/http.ts';

@@ -22,6 +22,6 @@ export type { BaseUrl, Environment } from './options/base-url.ts';
 export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';
 export type { Reply } from './pipeline.ts';
-export type { Quota, RetryBudgetState, WindowQuota } from './quota/quota.ts';
+export type { Quota, RetryBudgetState, WindowQuota } from './quota/ledger/quota.ts';
 export type { HeardWindow, LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from './quota-store.ts';
 export * from './sync/index.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { badOption } from '../options/rules.ts';
-import { emptyBook, exchangeLease, type LeaseBook } from '../quota/lease-book.ts';
+import { emptyBook, exchangeLease, type LeaseBook } from '../quota/lease/lease-book.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { QuotaFile } from './quota-file.ts';
 

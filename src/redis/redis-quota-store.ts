@@ -1,5 +1,5 @@
 import { badOption, numberOption } from '../options/rules.ts';
-import { parseLeaseAnswer } from '../quota/lease-answer.ts';
+import { parseLeaseAnswer } from '../quota/lease/lease-answer.ts';
 import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';

@@ -2,7 +2,7 @@ import ts from 'typescript';
 
 /** One file with one small break, as a tired hand could make it. */
 export interface Mutant {
-  /** Below the project, such as `src/quota/gate.ts`. */
+  /** Below the project, such as `src/quota/gate/gate.ts`. */
   path: string;
   /** Counted from 1. */
   line: number;

@@ -7,7 +7,7 @@ import { Cluster, Redis } from 'ioredis';
 import { type RedisClient, type RedisQuotaStoreOptions, type RedisSubscriber, redisQuotaStore } from 'petstore-inventory/redis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { emptyBook, exchangeLease } from '../../src/quota/lease-book.ts';
+import { emptyBook, exchangeLease } from '../../src/quota/lease/lease-book.ts';
 import type { LeaseAsk, SharedQuota } from '../../src/quota-store.ts';
 import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';

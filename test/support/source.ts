@@ -4,7 +4,7 @@ import ts from 'typescript';
 
 /** One file of src/, parsed. */
 export interface SourceFile {
-  /** Below src/, such as `quota/gate.ts`. */
+  /** Below src/, such as `quota/gate/gate.ts`. */
   path: string;
   lines: number;
   tree: ts.SourceFile;

@@ -2,14 +2,14 @@ import type { Answer } from '../../contract/limits.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
 import type { HeardWindow } from '../../quota-store.ts';
-import type { Quota, WindowQuota } from '../quota.ts';
-import { limitsOf, namesOfDifferences, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from '../settings.ts';
 import { CircuitBreaker, isPromising, isServiceFailure } from './circuit-breaker.ts';
 import { Cooldown } from './cooldown.ts';
 import { HeadRoom } from './head-room.ts';
 import { Outstanding, type Sending } from './outstanding.ts';
+import type { Quota, WindowQuota } from './quota.ts';
 import { QuotaWindow, type Reading, type Reset } from './quota-window.ts';
 import { ServerClock } from './server-clock.ts';
+import { limitsOf, namesOfDifferences, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
 
 /** How many requests may be sent now; where none, when to look again and why. `at` is infinite where only an answer can tell. */
 export interface Outlook {

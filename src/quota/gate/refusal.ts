@@ -1,0 +1,47 @@
+import type { Call } from '../../call.ts';
+import type { Answer } from '../../contract/limits.ts';
+import { ConnectionError, type PetStoreError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError } from '../../errors.ts';
+import type { WaitReason } from '../../events.ts';
+
+/** A wait that is too long for a call. */
+export interface LongWait {
+  reason: WaitReason;
+  waitMs: number;
+  until: Date;
+}
+
+/** The error of a call that will not wait for quota: that of its last failure where it has one, else a RateLimitError without a status. */
+export function refusalToWait(call: Call, { reason, waitMs, until }: LongWait): PetStoreError {
+  const closed = reason === 'rate-limit' ? 'the service closed this key' : "this key's quota is used up";
+  const why = `${closed} until ${until.toISOString()}, and ${waitMs} ms are more than the \`maxWaitMs\` of ${call.options.maxWaitMs}`;
+  if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: until });
+  return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });
+}
+
+/** The error of a call that waited too long behind an outage: the class of the last failure. */
+export function refusalInOutage(call: Call, last: PetStoreError | Answer | undefined, probeAt: Date | undefined): PetStoreError {
+  const why = `the service is down for longer than the \`maxWaitMs\` of ${call.options.maxWaitMs} ms`;
+  if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: probeAt });
+  const message = `Cannot ${call.purpose}: ${why}`;
+  const details = { ...call.details(), retryAt: probeAt };
+  if (last instanceof TimeoutError) return new TimeoutError(message, details);
+  if (last instanceof ConnectionError) return new ConnectionError(message, { ...details, code: last.code, cause: last.cause });
+  return new ServerError(message, last ? { ...details, status: last.status, code: `http_${last.status}` } : details);
+}
+
+/** The error of a call whose retry the budget does not pay for. */
+export function refusalToRetry(call: Call, last: PetStoreError): PetStoreError {
+  const why = 'too many requests fail, so retries are limited until more succeed';
+  return notTriedAgain(call, last, { why, retryAt: undefined });
+}
+
+/** The last failure once more, with why it is the last; the failure itself is its cause. */
+function notTriedAgain(call: Call, last: PetStoreError, { why, retryAt }: { why: string; retryAt: Date | undefined }): PetStoreError {
+  const message = `${last.message}; not tried again: ${why}`;
+  const { code, status, rateLimit, retryAfterMs, bodyText } = last;
+  const details = { ...call.details(), code, status, rateLimit, retryAfterMs, bodyText, retryAt: retryAt ?? last.retryAt, cause: last };
+  if (last instanceof RateLimitError) return new RateLimitError(message, details);
+  if (last instanceof ConnectionError) return new ConnectionError(message, details);
+  if (last instanceof TimeoutError) return new TimeoutError(message, details);
+  return last instanceof ServerError ? new ServerError(message, details) : new UnexpectedStatusError(message, details);
+}

@@ -1,0 +1,234 @@
+import { ConnectionError, ServerError, TimeoutError } from 'petstore-inventory';
+import { describe, expect, test, vi } from 'vitest';
+import { Emitter } from '../../../src/events.ts';
+import { makeCall, makeListCall } from '../../support/call.ts';
+import { ownWorkMs } from '../../support/own-work.ts';
+import { holdTime, NOW_MS } from '../../support/time.ts';
+import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
+
+holdTime();
+
+describe('Gate, in an outage,', () => {
+  const down = { status: 500, receivedAtMs: NOW_MS };
+
+  /** Three failures over half a second. */
+  async function breakDown(visitors: Visitors, fail: () => void): Promise<void> {
+    visitors.askTimes(3);
+    for (let n = 0; n < 3; n++) {
+      await pass(600);
+      fail();
+    }
+    expect(visitors.log).toHaveLength(3);
+  }
+
+  test('probes after 0.5, 1, 2, 4, 8, 8 s, one at a time', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    const startMs = Date.now();
+    visitors.askTimes(8);
+    const probes: number[] = [];
+    for (const waitMs of [500, 1_000, 2_000, 4_000, 8_000, 8_000]) {
+      await pass(waitMs + 30);
+      expect(visitors.tickets).toHaveLength(1);
+      probes.push(Math.round((Date.now() - startMs) / 500) / 2);
+      visitors.answer({ ...down, receivedAtMs: Date.now() });
+    }
+    expect(probes).toEqual([0.5, 1.5, 3.5, 7.5, 15.5, 23.5]);
+  });
+
+  test('three failures within half a second are none', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(3);
+    await pass(10);
+    for (let n = 0; n < 3; n++) visitors.answer({ ...down, receivedAtMs: Date.now() });
+    visitors.askTimes(4);
+    await pass(450);
+    visitors.answer();
+    await pass(20);
+    expect(visitors.log).toHaveLength(1 + 3 + 4);
+  });
+
+  test('three failures within half a second slow down even who knows the budget: one request finds out', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(8);
+    await pass(10);
+    for (let n = 0; n < 8; n++) await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
+    visitors.askTimes(100);
+    await pass(520);
+    expect(visitors.tickets).toHaveLength(1);
+  });
+
+  test('who finds out is waited for by calls that would not wait for quota either', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(3);
+    await pass(10);
+    for (let n = 0; n < 3; n++) visitors.answer({ ...down, receivedAtMs: Date.now() });
+    await pass(500);
+    visitors.ask('4');
+    visitors.tickets[0]?.heard(answerNow());
+    visitors.ask('hasty', makeListCall({ maxWaitMs: 50 }));
+    await pass(10);
+    visitors.tickets[0]?.left();
+    await pass(20);
+    expect(visitors.log.slice(4)).toEqual(['0.5 4', '0.5 hasty']);
+  });
+
+  test('lets the rest go after a probe that succeeded', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.askTimes(5);
+    await pass(600);
+    visitors.answer();
+    await pass(50);
+    expect(visitors.tickets).toHaveLength(4);
+  });
+
+  test.each([
+    ['ServerError', (visitors: Visitors) => visitors.answer({ ...down, status: 502, receivedAtMs: Date.now() }), ServerError],
+    ['TimeoutError', (visitors: Visitors) => visitors.lose(new TimeoutError('x')), TimeoutError],
+    ['ConnectionError', (visitors: Visitors) => visitors.lose(new ConnectionError('x', { code: 'ECONNREFUSED' })), ConnectionError],
+  ])('a call that waited `maxWaitMs` behind it rejects with the last failure as %s', async (_name, fail, expected) => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => fail(visitors));
+    visitors.ask('prober', makeListCall({ maxWaitMs: 1e9 }));
+    visitors.ask('impatient', makeListCall({ maxWaitMs: 3_000 }));
+    await pass(2_900);
+    expect(visitors.failures).toEqual([]);
+    await pass(200);
+    expect(visitors.failures).toEqual([expect.any(expected)]);
+  });
+
+  test('counts the patience of a call from its start, not from when it came back', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    const call = visitors.ask('call', makeListCall({ maxWaitMs: 2_000 }));
+    await pass(600);
+    visitors.answer({ ...down, receivedAtMs: Date.now() });
+    expect(call.pace?.()).toEqual({ delayMs: 1_000, patienceMs: 1_400 });
+    visitors.ask('again', call);
+    await pass(1_100);
+    visitors.answer({ ...down, receivedAtMs: Date.now() });
+    visitors.ask('once more', call);
+    await pass(400);
+    expect(visitors.failures).toEqual([expect.any(ServerError)]);
+    visitors.ask('too late', call);
+    await pass(0);
+    expect(visitors.log.slice(3)).toEqual(['2.3 call', '3.4 again', '3.8 once more refused', '3.9 too late refused']);
+  });
+
+  test('lets the next probe go at its time though requests from before are still out', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(4);
+    for (let n = 0; n < 3; n++) {
+      await pass(600);
+      visitors.answer({ ...down, receivedAtMs: Date.now() });
+    }
+    visitors.askTimes(2);
+    await pass(600);
+    visitors.tickets.pop()?.lost(new ConnectionError('x'));
+    await pass(1_010);
+    expect(visitors.tickets).toHaveLength(2);
+  });
+
+  test.each([
+    ['status', (visitors: Visitors) => visitors.answer({ ...down, receivedAtMs: Date.now() })],
+    ['loss', (visitors: Visitors) => visitors.lose(new TimeoutError('x'))],
+    ['body', (visitors: Visitors) => visitors.break(new ConnectionError('x'))],
+  ])('tells the gate as closed when it begins by a %s, and as open when it ends', async (_name, fail) => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('gate', ({ state }) => told.push(state));
+    const visitors = new Visitors(makeGate());
+    for (let n = 0; n < 3; n++) {
+      visitors.ask(String(n), makeCall({ emitter }));
+      await pass(600);
+      await fail(visitors);
+    }
+    expect(told).toEqual(['closed']);
+    visitors.ask('probe', makeCall({ emitter }));
+    await pass(600);
+    visitors.answer();
+    expect(told).toEqual(['closed', 'open']);
+  });
+
+  test('pays its probes from the plan', async () => {
+    const visitors = new Visitors(makeGate({ plan: { requestsPerMinute: 3 } }));
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.askTimes(3);
+    await pass(50_000);
+    expect(visitors.tickets).toHaveLength(0);
+    await pass(15_000);
+    expect(visitors.tickets).toHaveLength(1);
+  });
+
+  test('takes bodies that break after good headers for failures', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(3);
+    for (let n = 0; n < 3; n++) {
+      await pass(600);
+      await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
+    }
+    visitors.askTimes(20);
+    for (const waitMs of [500, 1_000, 2_000, 4_000]) {
+      await pass(waitMs + 30);
+      expect(visitors.tickets).toHaveLength(1);
+      await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
+    }
+  });
+
+  test('a body that is given up for the time limit of its call is no failure, and no proof', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    const call = visitors.ask('ended');
+    visitors.ask('next');
+    await pass(510);
+    visitors.tickets[0]?.heard(answerNow());
+    const reason = new TimeoutError('x');
+    call.abort(reason);
+    visitors.tickets[0]?.broken(reason);
+    visitors.tickets[0]?.left();
+    expect(call.pace?.()?.delayMs).toBeCloseTo(500, -2);
+    await pass(400);
+    expect(visitors.tickets).toHaveLength(1);
+    await pass(110);
+    expect(visitors.tickets).toHaveLength(2);
+  });
+
+  test('lets the rest go only when the body of the probe came too; one that is read for long holds up no other probe', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.askTimes(10);
+    await pass(510);
+    visitors.tickets[0]?.heard(answerNow());
+    await pass(450);
+    expect(visitors.tickets).toHaveLength(1);
+    await pass(100);
+    expect(visitors.tickets).toHaveLength(2);
+    visitors.tickets[0]?.left();
+    await pass(20);
+    expect(visitors.tickets.length).toBeGreaterThan(5);
+  });
+
+  test('takes 10,000 calls in under a second of work', async () => {
+    vi.useRealTimers();
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    vi.useFakeTimers({ now: NOW_MS });
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    vi.useRealTimers();
+    const beganMs = ownWorkMs();
+    visitors.askTimes(10_000, () => makeListCall({ maxWaitMs: 1e9 }));
+    expect(ownWorkMs() - beganMs).toBeLessThan(1_000);
+  });
+});

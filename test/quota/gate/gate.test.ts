@@ -1,0 +1,281 @@
+import { describe, expect, test, vi } from 'vitest';
+import { Emitter } from '../../../src/events.ts';
+import { makeCall, makeListCall } from '../../support/call.ts';
+import { holdTime, NOW_MS } from '../../support/time.ts';
+import { answerNow, FREE, makeGate, pass, Visitors } from './gate-kit.ts';
+
+holdTime();
+
+describe('Gate, while the budget is unknown,', () => {
+  test('lets one probe go, and the rest after its answer', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(20);
+    await pass(500);
+    expect(visitors.log).toEqual(['0 1']);
+    visitors.answer();
+    await pass(50);
+    expect(visitors.log).toHaveLength(1 + 8);
+  });
+
+  test('lets a second probe go when the first has no answer for a second', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(3);
+    await pass(1_100);
+    expect(visitors.log).toEqual(['0 1', '1 2']);
+  });
+
+  test('probes with no more requests in flight than `concurrency`', async () => {
+    const visitors = new Visitors(makeGate({ concurrency: 1 }));
+    visitors.askTimes(2);
+    await pass(5_000);
+    expect(visitors.log).toEqual(['0 1']);
+    visitors.lose(undefined);
+    await pass(50);
+    expect(visitors.log).toEqual(['0 1', '5 2']);
+  });
+
+  test('holds the next probe after a failure for a moment, which is no matter of quota', async () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer({ status: 500, receivedAtMs: NOW_MS });
+    visitors.ask('hasty', makeCall({ emitter }, { maxWaitMs: 50 }));
+    await pass(150);
+    expect([visitors.log, told]).toEqual([['0 probe', '0.1 hasty'], [['outage', 100]]]);
+  });
+
+  test('probes again after the Reset, and not before', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(3);
+    visitors.answer(answerNow({ remaining: 0 }));
+    await pass(59_900);
+    expect(visitors.log).toEqual(['0 1']);
+    await pass(1_400);
+    expect(visitors.log).toEqual(['0 1', '61 2']);
+  });
+});
+
+describe('Gate, where quota is free,', () => {
+  test('gives a ticket in the same tick, and holds no timer', async () => {
+    const gate = makeGate();
+    const first = await gate.enter(makeListCall());
+    first.heard(answerNow());
+    first.left();
+    expect(gate.enter(makeListCall())).not.toBeInstanceOf(Promise);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('never has more in flight than `concurrency`', async () => {
+    const visitors = new Visitors(makeGate({ plan: 'unlimited', concurrency: 3 }));
+    visitors.askTimes(10);
+    visitors.answer({ status: 200, receivedAtMs: NOW_MS });
+    await pass(5_000);
+    expect(visitors.tickets).toHaveLength(3);
+  });
+
+  test('has at most eight in flight when little is left, so that a surprise costs few requests', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(40);
+    visitors.answer(answerNow({ remaining: 40 }));
+    await pass(500);
+    expect(visitors.tickets).toHaveLength(8);
+  });
+
+  test('a ticket that comes back leaves the probe that is out in its place', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(3);
+    await pass(1_010);
+    visitors.tickets.shift()?.unused();
+    await pass(900);
+    expect(visitors.log).toEqual(['0 1', '1 2']);
+  });
+
+  test('a ticket that comes back leaves the gate as used as it was before', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer();
+    await pass(500);
+    visitors.ask('unused');
+    visitors.tickets.shift()?.unused();
+    expect(gate.idleMs).toBe(500);
+  });
+
+  test('takes a ticket back that was not used', async () => {
+    const gate = makeGate({ plan: { requestsPerMinute: 1 } });
+    const ticket = await gate.enter(makeListCall());
+    ticket.unused();
+    expect(gate.enter(makeListCall())).not.toBeInstanceOf(Promise);
+  });
+});
+
+describe('Gate, after a 429,', () => {
+  test('holds every caller until the latest Retry-After has passed', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.ask('one');
+    visitors.ask('other');
+    await pass(0);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 9_000 }));
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 4_000 }));
+    visitors.askTimes(3);
+    await pass(8_990);
+    expect(visitors.log).toEqual(['0 probe', '0 one', '0 other']);
+    await pass(100);
+    expect(visitors.log).toEqual(['0 probe', '0 one', '0 other', '9 1']);
+  });
+
+  test('lets one probe go, and no other before its answer, however long that takes', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('0');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));
+    visitors.askTimes(4);
+    await pass(10_000);
+    expect(visitors.log).toEqual(['0 0', '1 1']);
+    visitors.answer();
+    await pass(50);
+    expect(visitors.log).toHaveLength(5);
+  });
+
+  test('lets the next probe go when the first is lost, though earlier requests are out', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(2);
+    await pass(10);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));
+    visitors.askTimes(2);
+    await pass(2_000);
+    visitors.tickets.pop()?.lost(undefined);
+    await pass(50);
+    expect(visitors.log).toEqual(['0 probe', '0 1', '0 2', '1 1', '2 2']);
+  });
+
+  test('backs off exponentially when they come in a row, and starts anew after an answer', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.askTimes(7);
+    for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
+      await pass(50);
+      visitors.answer({ status: 429, receivedAtMs: Date.now() });
+      await pass(waitMs - 60);
+      expect(visitors.tickets).toHaveLength(0);
+      await pass(60);
+    }
+    await pass(50);
+    expect(visitors.log).toEqual(['0 1', '1.1 2', '3.1 3', '7.2 4', '15.2 5']);
+    visitors.answer();
+    await pass(50);
+    visitors.answer({ status: 429, receivedAtMs: Date.now() });
+    expect(gate.quota.closedUntil).toEqual(new Date(Date.now() + 1_000));
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('waits for the Reset of an empty window where Retry-After is missing', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(2);
+    visitors.answer(answerNow({ status: 429, remaining: 0 }));
+    await pass(59_900);
+    expect(visitors.log).toEqual(['0 1']);
+    await pass(1_400);
+    expect(visitors.log).toEqual(['0 1', '61 2']);
+  });
+
+  test('treats a 503 with Retry-After the same', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(2);
+    visitors.answer({ status: 503, receivedAtMs: NOW_MS, retryAfterMs: 20_000 });
+    await pass(19_900);
+    expect(visitors.log).toEqual(['0 1']);
+    await pass(200);
+    expect(visitors.log).toEqual(['0 1', '20 2']);
+  });
+
+  test('outlives timers: a wait of 30 days is kept to the second', async () => {
+    const days = 86_400_000;
+    const patient = () => makeListCall({ maxWaitMs: 40 * days });
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe', patient());
+    visitors.ask('next', patient());
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 30 * days }));
+    await pass(30 * days - 1_000);
+    expect(visitors.log).toEqual(['0 probe']);
+    await pass(2_000);
+    expect(visitors.log).toEqual(['0 probe', `${30 * 86_400} next`]);
+  });
+
+  test('tells the gate as closed once, with the instant, and as open again', async () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('gate', ({ state, until }) => told.push([state, until?.getTime()]));
+    const visitors = new Visitors(makeGate());
+    visitors.ask('1', makeCall({ emitter }));
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 5_000 }));
+    visitors.ask('2', makeCall({ emitter }));
+    await pass(5_100);
+    visitors.answer();
+    expect(told).toEqual([
+      ['closed', NOW_MS + 5_000],
+      ['open', undefined],
+    ]);
+  });
+});
+
+describe('Gate of two clients:', () => {
+  test('the stricter settings count, and what differs is told', async () => {
+    const gate = makeGate({ plan: { requestsPerMinute: 300, requestsPerDay: 10_000 } });
+    const warn = vi.fn();
+    gate.tighten({ plan: FREE, concurrency: 8, share: 0.5 }, warn);
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('plan and concurrency and share'));
+    expect(gate.quota).toMatchObject({ minute: { limit: 30 }, day: { limit: 500 } });
+  });
+
+  test('one that leaves the plan to the headers takes the other plan, without a warning', () => {
+    const gate = makeGate({ plan: undefined });
+    const warn = vi.fn();
+    gate.tighten({ plan: { requestsPerMinute: 300 }, concurrency: 64, share: 1 }, warn);
+    gate.tighten({ plan: undefined, concurrency: 64, share: 1 }, warn);
+    expect(warn).not.toHaveBeenCalled();
+    expect(gate.quota).toMatchObject({ minute: { limit: 300 }, day: { limit: undefined } });
+  });
+
+  test('an unlimited plan becomes a limited one, for waiting calls too', async () => {
+    const gate = makeGate({ plan: 'unlimited' });
+    gate.tighten({ plan: { requestsPerMinute: 2 }, concurrency: 64, share: 1 }, vi.fn());
+    const visitors = new Visitors(gate);
+    visitors.askTimes(5);
+    visitors.answer({ status: 200, receivedAtMs: NOW_MS });
+    await pass(50_000);
+    expect(visitors.log).toHaveLength(2);
+  });
+});
+
+describe('Gate.quota', () => {
+  test('shows limit, what is left after those that are out, Reset, and until when the key is closed', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    expect(gate.quota).toEqual({
+      minute: { limit: 60, remaining: 60, resetAt: undefined },
+      day: { limit: 1_000, remaining: 1_000, resetAt: undefined },
+      closedUntil: undefined,
+    });
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(2);
+    expect(gate.quota).toMatchObject({ minute: { remaining: 48, resetAt: new Date(NOW_MS + 60_000) }, day: { remaining: 997 } });
+    await pass(0);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_500 }));
+    expect(gate.quota.closedUntil).toEqual(new Date(NOW_MS + 1_500));
+  });
+
+  test('shows the plan as the headers taught it', async () => {
+    const gate = makeGate({ plan: undefined });
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer(answerNow({ limit: 300, remaining: 299, resetAtMs: NOW_MS + 30_000 }));
+    expect(gate.quota).toMatchObject({ minute: { limit: 300, remaining: 299 }, day: { limit: 10_000 } });
+  });
+});

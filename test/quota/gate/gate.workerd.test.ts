@@ -1,0 +1,44 @@
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { holdTime } from '../../support/time.ts';
+import { makeGate, pass, Visitors } from './gate-kit.ts';
+
+holdTime();
+
+describe('Gate, where timers and promises belong to requests (workerd),', () => {
+  beforeEach(() => {
+    vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
+  });
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
+  test('lets who waits look for itself when the timers of everybody before are gone', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.ask('waits, and its request ends');
+    vi.clearAllTimers();
+    visitors.ask('waits');
+    await pass(5_900);
+    expect(visitors.log).toEqual(['0 probe', '1 waits']);
+  });
+
+  test('takes its slot from a call whose request ended under it', async () => {
+    const visitors = new Visitors(makeGate({ plan: 'unlimited', concurrency: 1 }));
+    visitors.ask('its request ends');
+    vi.clearAllTimers();
+    visitors.ask('waits');
+    await pass(4_900);
+    expect(visitors.log).toEqual(['0 its request ends']);
+    await pass(2_000);
+    expect(visitors.log).toHaveLength(2);
+  });
+
+  test('leaves no timer when a call has its slot', async () => {
+    const visitors = new Visitors(makeGate());
+    const calls = [visitors.ask('1'), visitors.ask('2')];
+    await pass(1_100);
+    for (const call of calls) call.end();
+    expect(visitors.log).toHaveLength(2);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+});

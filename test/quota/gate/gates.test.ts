@@ -1,0 +1,151 @@
+import { execFileSync } from 'node:child_process';
+import { PetStoreClient, RateLimitError } from 'petstore-inventory';
+import { describe, expect, test, vi } from 'vitest';
+import { Gate } from '../../../src/quota/gate/gate.ts';
+import { gateOf } from '../../../src/quota/gate/gates.ts';
+import { makeListCall } from '../../support/call.ts';
+import { freshAddress, KEY, scriptedClient } from '../../support/client.ts';
+import { rejectionOf } from '../../support/outcome.ts';
+import { holdTime, NOW_MS } from '../../support/time.ts';
+import { answerNow, FREE, pass } from './gate-kit.ts';
+
+holdTime();
+
+const SETTINGS = { plan: FREE, concurrency: 64, share: 1 };
+const SETUP = { settings: SETTINGS, warn: () => {} };
+
+function refusal(retryAfter: string): Response {
+  return new Response('[]', { status: 429, headers: { 'retry-after': retryAfter, date: new Date().toUTCString() } });
+}
+
+describe('gateOf', () => {
+  test('gives one gate for one address and key, another for any other', () => {
+    const [address, other] = [freshAddress(), freshAddress()];
+    const gate = gateOf({ address, apiKey: 'key' }, SETUP);
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
+    expect(gateOf({ address, apiKey: 'key 2' }, SETUP)).not.toBe(gate);
+    expect(gateOf({ address: other, apiKey: 'key' }, SETUP)).not.toBe(gate);
+  });
+
+  test('forgets a gate that nobody has used for longer than a day', () => {
+    const address = freshAddress();
+    const gate = gateOf({ address, apiKey: 'key' }, SETUP);
+    vi.advanceTimersByTime(26 * 3_600_000);
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).not.toBe(gate);
+  });
+
+  test('keeps a gate while a request is in flight', async () => {
+    const address = freshAddress();
+    const gate = gateOf({ address, apiKey: 'key' }, SETUP);
+    const ticket = await gate.enter(makeListCall());
+    vi.advanceTimersByTime(26 * 3_600_000);
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
+    ticket.heard(answerNow());
+    ticket.left();
+  });
+});
+
+describe('gateOf, with thousands of keys,', () => {
+  const clients = (keys: (string | (() => string))[]) => {
+    const address = freshAddress();
+    return keys.map((key) => gateOf({ address, apiKey: key }, SETUP));
+  };
+  const strings = Array.from({ length: 5_000 }, (_, n) => `key-${n}`);
+
+  test('looks at no other gate for a new client', () => {
+    const looks = vi.spyOn(Gate.prototype, 'idleMs', 'get');
+    clients([...strings, ...strings.map((key) => () => key)]);
+    expect(looks).not.toHaveBeenCalled();
+  });
+
+  test('forgets those that nobody used for longer than a day, and looks at each of them once', () => {
+    vi.advanceTimersByTime(100 * 3_600_000);
+    clients(strings);
+    vi.advanceTimersByTime(26 * 3_600_000);
+    const looks = vi.spyOn(Gate.prototype, 'idleMs', 'get');
+    clients(strings);
+    expect(looks.mock.calls.length).toBeGreaterThanOrEqual(5_000);
+    expect(looks.mock.calls.length).toBeLessThan(6_000);
+  });
+
+  test('gives one gate for one function and address', () => {
+    const [address, key, other] = [freshAddress(), () => KEY, () => KEY];
+    const gate = gateOf({ address, apiKey: key }, SETUP);
+    expect(gateOf({ address, apiKey: key }, SETUP)).toBe(gate);
+    expect(gateOf({ address, apiKey: other }, SETUP)).not.toBe(gate);
+    expect(gateOf({ address: freshAddress(), apiKey: key }, SETUP)).not.toBe(gate);
+  });
+});
+
+describe('Two clients with one address and key', () => {
+  test.each([
+    ['seconds', '30', 30_000],
+    ['a fraction of seconds', '1.5', 1_500],
+    ['an HTTP-date', new Date(NOW_MS + 20_000).toUTCString(), 20_000],
+  ])('a 429 of one holds the other too (Retry-After in %s)', async (_form, retryAfter, waitMs) => {
+    const baseUrl = freshAddress();
+    const { client, seen } = scriptedClient([() => refusal(retryAfter), () => Response.json([])], { baseUrl });
+    const { client: other, seen: seenOfOther } = scriptedClient([() => Response.json([])], { baseUrl });
+    const first = client.listInventory();
+    await pass(10);
+    const second = other.listInventory();
+    await pass(waitMs - 30);
+    expect([seen.length, seenOfOther.length]).toEqual([1, 0]);
+    await pass(2_000);
+    await expect(Promise.all([first, second])).resolves.toEqual([[], []]);
+  });
+
+  test('the logger of the second is warned of other settings', () => {
+    const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+    const baseUrl = freshAddress();
+    scriptedClient([], { baseUrl, plan: 'pro' });
+    const { client } = scriptedClient([], { baseUrl, plan: 'free', logger });
+    expect(logger.warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('another plan'));
+    expect(client.quota.minute.limit).toBe(60);
+  });
+
+  test('a call of the second is refused at once while the first knows of a wait of hours', async () => {
+    const baseUrl = freshAddress();
+    const { client } = scriptedClient([() => refusal('7200')], { baseUrl, maxRetries: 0 });
+    const first = rejectionOf(client.listInventory());
+    await pass(10);
+    const other = new PetStoreClient({ apiKey: KEY, baseUrl });
+    await expect(rejectionOf(other.listInventory())).resolves.toMatchObject({ kind: 'rate-limit', status: undefined, attempts: 0 });
+    await expect(first).resolves.toBeInstanceOf(RateLimitError);
+  });
+});
+
+describe('A key that is refused', () => {
+  test('costs one request for each call: 401 is not tried again', async () => {
+    const { client, seen } = scriptedClient([() => Response.json({}, { status: 401 })]);
+    const failures = [1, 2, 3].map(() => rejectionOf(client.listInventory()));
+    await pass(1_000);
+    await Promise.all(failures);
+    expect(seen).toHaveLength(3);
+  });
+});
+
+describe('The process', () => {
+  const source = new URL('../../../src/', import.meta.url).href;
+  const script = (then: string) => `
+    const { Gate } = await import('${source}quota/gate/gate.ts');
+    const { Call } = await import('${source}call.ts');
+    const { Emitter } = await import('${source}events.ts');
+    const { CALL_DEFAULTS } = await import('${source}options/call-options.ts');
+    const call = () => new Call({ id: 1, operation: 'listInventory', options: CALL_DEFAULTS, emitter: new Emitter() });
+    const gate = new Gate({ plan: undefined, concurrency: 64, share: 1 });
+    const ticket = await gate.enter(call());
+    ticket.heard({ status: 429, receivedAtMs: Date.now(), retryAfterMs: 30 });
+    ticket.left();
+    ${then}`;
+  const run = (then: string) =>
+    execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script(then)], { encoding: 'utf8', timeout: 10_000 });
+
+  test('exits when nothing is left to do, though the gate is closed', () => {
+    expect(run(`console.log('end')`)).toBe('end\n');
+  });
+
+  test('stays while a call waits', () => {
+    expect(run(`gate.enter(call()).then(() => console.log('admitted'))`)).toBe('admitted\n');
+  });
+});

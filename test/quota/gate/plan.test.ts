@@ -1,0 +1,43 @@
+import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
+import { expect, test, vi } from 'vitest';
+import { holdTime } from '../../support/time.ts';
+
+holdTime();
+
+const FIVE = { requestsPerMinute: 5, requestsPerDay: 7_200 };
+
+/** Makes calls at once on a key for five requests a minute, and gives how each has ended after ten minutes. */
+async function endsOf(calls: number, service: SandboxOptions, options: PetStoreClientOptions): Promise<string[]> {
+  const { keys, baseUrl, fetch } = createSandbox({ plans: { five: FIVE }, latency: 40, ...service });
+  const petstore = new PetStoreClient({ apiKey: keys.five, baseUrl, fetch, maxWaitMs: 3_600_000, ...options });
+  const ends = Array.from({ length: calls }, () => 'waits');
+  ends.forEach((_, call) => {
+    const note = (end: string) => () => {
+      ends[call] = end;
+    };
+    petstore.listInventory().then(note('done'), note('failed'));
+  });
+  await vi.advanceTimersByTimeAsync(600_000);
+  return ends;
+}
+
+test('a client with `plan: "unlimited"` ends every call on a token bucket, without a spinning timer', async () => {
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const ends = await endsOf(8, { policy: 'token-bucket' }, { plan: 'unlimited' });
+  expect(ends).toEqual(Array.from({ length: 8 }, () => 'done'));
+  expect(timers.mock.calls.length).toBeLessThan(200);
+});
+
+const SOME_WITHOUT_LIMITS = {
+  rate: 0.2,
+  headers: { 'x-ratelimit-limit': null, 'x-ratelimit-remaining': null, 'x-ratelimit-reset': null },
+};
+
+test.each(Array.from({ length: 24 }, (_, n) => n + 1))(
+  'a client that has sent more than the limit that it learns later ends every call (seed %i)',
+  async (seed) => {
+    const ends = await endsOf(9, { policy: 'token-bucket', seed, faults: [SOME_WITHOUT_LIMITS] }, {});
+    expect(ends).toEqual(Array.from({ length: 9 }, () => 'done'));
+  },
+);

@@ -1,0 +1,216 @@
+import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { expect, test, vi } from 'vitest';
+import { emptyBook, exchangeLease, type LeaseBook } from '../../../src/quota/lease/lease-book.ts';
+import type { LeaseAsk, QuotaStore } from '../../../src/quota-store.ts';
+import { soFar } from '../../support/outcome.ts';
+import { holdTime } from '../../support/time.ts';
+
+holdTime();
+
+const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
+
+const ASK_OF_OTHER: LeaseAsk = {
+  member: 'other',
+  wanted: 0,
+  returned: 0,
+  returnedOfMs: 0,
+  unanswered: 0,
+  late: [],
+  plan: PLAN,
+  minute: undefined,
+  day: undefined,
+  isProbeAnswered: false,
+  closedForMs: 0,
+};
+
+/** A store in this process, which may be told to fail; `asks` is what it was asked. */
+function bookStore(book: LeaseBook = emptyBook()): { store: QuotaStore; asks: LeaseAsk[]; fail: (failure?: Error) => void } {
+  const asks: LeaseAsk[] = [];
+  let failure: Error | undefined;
+  const exchange = async (ask: LeaseAsk) => {
+    asks.push(ask);
+    if (failure) throw failure;
+    return exchangeLease(book, ask, Date.now());
+  };
+  const store: QuotaStore = { processes: 2, isNear: false, join: () => ({ exchange }) };
+  const fail = (next?: Error) => {
+    failure = next;
+  };
+  return { store, asks, fail };
+}
+
+/** A client with a store, on a sandbox of its own. */
+function borrowing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
+  const sandbox = createSandbox({ plans: { shared: PLAN } });
+  const warn = vi.fn();
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+  const { baseUrl, fetch, keys } = sandbox;
+  const client = new PetStoreClient({
+    apiKey: keys.shared,
+    baseUrl,
+    fetch,
+    plan: PLAN,
+    quotaStore,
+    logger,
+    maxWaitMs: 120_000,
+    ...options,
+  });
+  const send = (count: number) => Array.from({ length: count }, (_, call) => client.updateInventory(1 + (call % 10), { quantity: call }));
+  return { sandbox, client, send, warn };
+}
+
+test('a client with a store sends only what it was lent, and reports what the headers said', async () => {
+  const { store, asks } = bookStore();
+  const { sandbox, send } = borrowing(store);
+  const all = Promise.all(send(40));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(await all).toHaveLength(40);
+  const statuses = sandbox.requests.map(({ status }) => status);
+  expect([statuses.length, new Set(statuses)]).toEqual([40, new Set([200])]);
+  expect(asks.length).toBeLessThan(40);
+  expect(asks.some(({ minute }) => minute !== undefined && minute.remaining < 60)).toBe(true);
+});
+
+test('two windows are filled one after the other, without a 429', async () => {
+  const { store } = bookStore();
+  const { sandbox, send } = borrowing(store);
+  const all = Promise.all(send(100));
+  await vi.advanceTimersByTimeAsync(130_000);
+  expect(await all).toHaveLength(100);
+  expect(sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
+});
+
+test('a client with a store leaves no timer behind when its calls are done', async () => {
+  const { store } = bookStore();
+  const { send } = borrowing(store);
+  const all = Promise.all(send(3));
+  await vi.advanceTimersByTimeAsync(10_000);
+  await all;
+  expect(vi.getTimerCount()).toBe(0);
+});
+
+test('where the store fails the process keeps to its part, says so once, and shares again when it is back', async () => {
+  const { store, fail } = bookStore();
+  const { sandbox, client, send, warn } = borrowing(store);
+  const states: string[] = [];
+  client.on('quotaStore', ({ state }) => states.push(state));
+  fail(new Error('the store is down'));
+  const all = Promise.all(send(50));
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(sandbox.requests.length).toBeLessThanOrEqual(PLAN.requestsPerMinute / 2);
+  fail();
+  await vi.advanceTimersByTimeAsync(130_000);
+  expect(await all).toHaveLength(50);
+  expect(warn.mock.calls.filter(([message]) => String(message).includes('the store is down'))).toHaveLength(1);
+  expect(states).toEqual(['local', 'shared']);
+  expect(sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
+});
+
+test('a 429 that another process met closes the gate for this one', async () => {
+  const book = emptyBook();
+  const { store, asks } = bookStore(book);
+  const { sandbox, send } = borrowing(store);
+  exchangeLease(book, { ...ASK_OF_OTHER, closedForMs: 30_000 }, Date.now());
+  const all = Promise.all(send(2));
+  await vi.advanceTimersByTimeAsync(29_000);
+  expect([sandbox.requests.length, asks.length > 0]).toEqual([0, true]);
+  await vi.advanceTimersByTimeAsync(31_000);
+  expect(await all).toHaveLength(2);
+});
+
+test('a client without a limit for the day is not held to that of an old plan', async () => {
+  const book = emptyBook();
+  exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1, plan: { requestsPerMinute: 60, requestsPerDay: 1 } }, Date.now());
+  const { client } = borrowing(bookStore(book).store, { plan: 'unlimited' });
+  await vi.advanceTimersByTimeAsync(60_000);
+  const items = client.listInventory();
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await items).not.toHaveLength(0);
+});
+
+test.each([
+  ['a second client with a smaller plan', [PLANS.pro, PLANS.free], [true, true]],
+  ['a second client with a larger plan', [PLANS.free, PLANS.pro], [true, true]],
+  ['a second client that brings the store', [PLANS.free, PLANS.pro], [false, true]],
+])('a store is told the stricter plan of %s', async (_what, plans, haveStore) => {
+  const { store, asks } = bookStore();
+  const { baseUrl, fetch, keys } = createSandbox();
+  const clients = plans.map(
+    (plan, at) => new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch, plan, quotaStore: haveStore[at] === true ? store : undefined }),
+  );
+  const items = clients[1]?.listInventory();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await items;
+  expect(asks[0]?.plan).toEqual(PLANS.free);
+});
+
+test('one answer of a server whose clock is an hour ahead does not hold the shared quota for an hour', async () => {
+  const { store } = bookStore();
+  const sentIn = new Map<number, number>();
+  let aheadMs = 3_600_000;
+  const fetch = async () => {
+    const minute = Math.floor(Date.now() / 60_000);
+    sentIn.set(minute, (sentIn.get(minute) ?? 0) + 1);
+    const dateMs = Date.now() + aheadMs;
+    aheadMs = 0;
+    const reset = String((Math.floor(dateMs / 60_000) + 1) * 60);
+    const limits = {
+      'x-ratelimit-limit': '60',
+      'x-ratelimit-remaining': String(60 - (sentIn.get(minute) ?? 0)),
+      'x-ratelimit-reset': reset,
+    };
+    return new Response('[]', { headers: { date: new Date(dateMs).toUTCString(), ...limits } });
+  };
+  const client = new PetStoreClient({ apiKey: 'psk_clock', baseUrl: 'https://clock.test/v1', fetch, plan: PLAN, quotaStore: store });
+  const calls = Promise.all(Array.from({ length: 200 }, () => client.listInventory()));
+  calls.catch(() => {});
+  await vi.advanceTimersByTimeAsync(5 * 60_000);
+  expect(await soFar(calls)).toHaveLength(200);
+  expect([...sentIn.values()].filter((sent) => sent > 60)).toEqual([]);
+});
+
+test.each([0, 100])('a call that may wait for %d ms waits for what the store answers', async (maxWaitMs) => {
+  const { store } = bookStore();
+  const { sandbox, client } = borrowing(store);
+  const items = client.listInventory({ maxWaitMs });
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await items).not.toHaveLength(0);
+  expect(sandbox.requests).toHaveLength(1);
+});
+
+test('a call that may wait for 10 ms waits for the answer of a probe that another process has out', async () => {
+  const book = emptyBook();
+  exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1 }, Date.now());
+  const { client } = borrowing(bookStore(book).store);
+  const items = client.listInventory({ maxWaitMs: 10 });
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(await items).not.toHaveLength(0);
+});
+
+test('a store is joined with the address and the key, also where a function gives the key', async () => {
+  const { store } = bookStore();
+  const join = vi.spyOn(store, 'join');
+  const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
+  const client = new PetStoreClient({ apiKey: async () => keys.shared, baseUrl, fetch, plan: PLAN, quotaStore: store });
+  const list = client.listInventory();
+  await vi.advanceTimersByTimeAsync(1_000);
+  await list;
+  expect(join.mock.calls.map(([name]) => name)).toEqual([{ address: expect.stringContaining(new URL(baseUrl).host), apiKey: keys.shared }]);
+});
+
+test('a second client is warned of another store, and not of the same one nor of none', () => {
+  const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
+  const warn = vi.fn();
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+  const options = { apiKey: keys.shared, baseUrl, fetch, plan: PLAN, logger };
+  const { store } = bookStore();
+  const clients = [new PetStoreClient({ ...options, quotaStore: store }), new PetStoreClient({ ...options, quotaStore: store })];
+  clients.push(new PetStoreClient(options));
+  expect(warn).not.toHaveBeenCalled();
+  clients.push(new PetStoreClient({ ...options, quotaStore: bookStore().store }));
+  expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('with another quotaStore: the first one counts')]);
+});

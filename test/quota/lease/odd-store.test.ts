@@ -1,0 +1,161 @@
+import { PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import type { LeaseAnswer, QuotaStore, SharedQuota } from '../../../src/quota-store.ts';
+import { holdTime } from '../../support/time.ts';
+import { watchUnhandled } from '../../support/unhandled.ts';
+
+holdTime();
+const unhandled = watchUnhandled();
+
+const GOOD: LeaseAnswer = { granted: 1, endsInMs: 1000, windowMs: 0, waitMs: 0, reason: 'quota', members: 1 };
+const { granted: _, ...LACKING } = GOOD;
+
+/** A store that is written without types. */
+function storeOf(exchange: () => unknown): QuotaStore {
+  const untyped: SharedQuota['exchange'] = Reflect.get({ exchange }, String('exchange'));
+  return { processes: 2, isNear: false, join: () => ({ exchange: untyped }) };
+}
+
+function clientOf(quotaStore: QuotaStore) {
+  const { baseUrl, fetch, keys } = createSandbox({ pets: 2 });
+  const warnings: string[] = [];
+  const logger = { debug: () => {}, info: () => {}, warn: (message: string) => void warnings.push(message), error: () => {} };
+  const client = new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch, quotaStore, logger });
+  const states: string[] = [];
+  client.on('quotaStore', ({ state }) => states.push(state));
+  return { client, states, warnings };
+}
+
+/** What comes of one call within a second and a half. */
+async function oneCall(quotaStore: QuotaStore) {
+  const { client, ...seen } = clientOf(quotaStore);
+  const items = client.listInventory({ totalTimeoutMs: 1_500 }).then(({ length }) => length);
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1_500);
+  return { items: await items, ...seen };
+}
+
+const BAD: [string, unknown, RegExp][] = [
+  ['undefined', undefined, /it answered undefined$/],
+  ['null', null, /it answered null$/],
+  ['a text', 'OK', /it answered "OK"$/],
+  ['an empty object', {}, /whose `granted` is undefined$/],
+  ['an object that lacks a field', LACKING, /whose `granted` is undefined$/],
+  ['NaN slots', { ...GOOD, granted: Number.NaN }, /whose `granted` is NaN$/],
+  ['less than no slots', { ...GOOD, granted: -1 }, /whose `granted` is -1$/],
+  ['half a slot', { ...GOOD, granted: 0.5 }, /whose `granted` is 0\.5$/],
+  ['endless slots', { ...GOOD, granted: Number.POSITIVE_INFINITY }, /whose `granted` is Infinity$/],
+  ['slots that are over', { ...GOOD, endsInMs: 0 }, /whose `endsInMs` is 0$/],
+  ['slots for NaN milliseconds', { ...GOOD, endsInMs: Number.NaN }, /whose `endsInMs` is NaN$/],
+  ['a window as text', { ...GOOD, windowMs: 'soon' }, /whose `windowMs` is "soon"$/],
+  ['a wait into the past', { ...GOOD, granted: 0, waitMs: -5 }, /whose `waitMs` is -5$/],
+  ['a wait that no date can hold', { ...GOOD, granted: 0, waitMs: 1e300, reason: 'closed' }, /whose `waitMs` is 1e\+300$/],
+  ['a reason of its own', { ...GOOD, reason: 'maybe' }, /whose `reason` is "maybe"$/],
+  ['NaN members', { ...GOOD, members: Number.NaN }, /whose `members` is NaN$/],
+];
+
+describe('a store that answers what is no lease counts as lost, and its calls go on', () => {
+  test.each(BAD)('%s, at once', async (_what, answer, why) => {
+    const { items, states, warnings } = await oneCall(storeOf(() => answer));
+    expect([items, states, warnings]).toEqual([2, ['local'], [expect.stringMatching(why)]]);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test.each(BAD)('%s, later', async (_what, answer, why) => {
+    const { items, states, warnings } = await oneCall(storeOf(async () => answer));
+    expect([items, states, warnings]).toEqual([2, ['local'], [expect.stringMatching(why)]]);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('a promise that never settles', async () => {
+    const timers = vi.spyOn(globalThis, 'setTimeout');
+    const { items, states, warnings } = await oneCall(storeOf(() => new Promise(() => {})));
+    expect([items, states]).toEqual([2, ['local']]);
+    expect(warnings).toEqual([expect.stringMatching(/it gave no answer within 600 ms$/)]);
+    expect(timers.mock.calls.length).toBeLessThan(20);
+  });
+
+  test.each([
+    ['throws what cannot be shown', () => thrower(Object.create(null))],
+    ['rejects with what cannot be shown', () => Promise.reject(Object.create(null))],
+    [
+      'gives an answer that throws when it is read',
+      () => ({
+        ...GOOD,
+        get granted() {
+          return thrower(new Error('no getter'));
+        },
+      }),
+    ],
+    ['gives a promise of another make that rejects', () => thenable((_resolve, reject) => reject(new Error('no')))],
+  ])('one that %s', async (_what, exchange) => {
+    const { items, states, warnings } = await oneCall(storeOf(exchange));
+    expect([items, states, warnings.length]).toEqual([2, ['local'], 1]);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+test('what comes after a store counts as lost is not taken for a lease', async () => {
+  let answerLate = (_answer: unknown): void => {};
+  const { client, states } = clientOf(
+    storeOf(
+      () =>
+        new Promise((resolve) => {
+          answerLate = resolve;
+        }),
+    ),
+  );
+  const items = client.listInventory();
+  await vi.advanceTimersByTimeAsync(700);
+  answerLate({ ...GOOD, granted: 0, reason: 'closed', waitMs: 60_000 });
+  await vi.advanceTimersByTimeAsync(10);
+  expect(await items).toHaveLength(2);
+  expect([states, client.quota.closedUntil]).toEqual([['local'], undefined]);
+});
+
+test('a promise of another make is waited for', async () => {
+  const { items, states, warnings } = await oneCall(storeOf(() => thenable((resolve) => resolve(GOOD))));
+  expect([items, states, warnings]).toEqual([2, [], []]);
+});
+
+test('a store that grants nothing for no time is not asked without a pause', async () => {
+  const exchange = vi.fn(() => ({ ...GOOD, granted: 0 }));
+  const { client } = clientOf(storeOf(exchange));
+  const items = client.listInventory({ totalTimeoutMs: 1_000 });
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(1_000);
+  await expect(items).rejects.toThrow('totalTimeoutMs');
+  expect(exchange.mock.calls.length).toBeLessThan(50);
+});
+
+test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, -1, 'long'])(
+  'news of a gate that closed for %s is no news',
+  async (closedForMs) => {
+    let hear = (_closedForMs: never): void => {};
+    const join: QuotaStore['join'] = (_key, tell) => {
+      hear = tell;
+      return { exchange: () => GOOD };
+    };
+    const { client } = clientOf({ processes: 2, isNear: true, join });
+    Reflect.apply(hear, undefined, [closedForMs]);
+    expect(client.quota.closedUntil).toBeUndefined();
+    expect(await client.listInventory()).toHaveLength(2);
+  },
+);
+
+test.each([0, -1, 0.5, Number.NaN, '2', null])('a store of %s processes is refused', (processes) => {
+  const store = { processes, isNear: true, join: () => ({ exchange: () => GOOD }) };
+  expect(() => Reflect.construct(PetStoreClient, [{ apiKey: 'psk_odd', baseUrl: 'https://odd.test/v1', quotaStore: store }])).toThrow(
+    expect.objectContaining({ name: 'ConfigurationError', option: 'quotaStore' }),
+  );
+});
+
+function thrower(failure: unknown): never {
+  throw failure;
+}
+
+/** A promise that is none of ours. */
+function thenable(then: (resolve: (value: unknown) => void, reject: (why: unknown) => void) => void): object {
+  return Object.fromEntries([['then', then]]);
+}

@@ -1,0 +1,51 @@
+import { describe, expect, test } from 'vitest';
+import { Ledger } from '../../../src/quota/ledger/ledger.ts';
+
+const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
+
+/** A ledger of a plan of 60 a minute that has made out a token bucket by four answers, two seconds apart. */
+function ledgerOfBucket(): Ledger {
+  const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
+  for (let burst = 0; burst < 5; burst++) spend(ledger, { nowMs: NOON_MS + burst * 2_000, left: 60 - 13 * (burst + 1) + burst * 2 });
+  return ledger;
+}
+
+/** Thirteen requests at once, of which the last answer tells what the bucket holds. */
+function spend(ledger: Ledger, { nowMs, left }: { nowMs: number; left: number }): void {
+  const sendings = Array.from({ length: 13 }, () => ledger.send(nowMs));
+  sendings.forEach((sending, n) => {
+    const remaining = left + 12 - n;
+    ledger.hear(
+      sending,
+      { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining, resetAtMs: nowMs + (60 - remaining) * 1_000 },
+      nowMs,
+    );
+  });
+}
+
+describe('Ledger, on a token bucket,', () => {
+  test('lifts the level by one request when a slot is given back, whatever time has passed', () => {
+    const [ledger, untouched] = [ledgerOfBucket(), ledgerOfBucket()];
+    const laterMs = NOON_MS + 9_000;
+    ledger.unsend(ledger.send(laterMs), laterMs + 2_000);
+    const freeOf = (each: Ledger) => each.look(laterMs + 2_000, 0).free;
+    expect([freeOf(ledger), freeOf(untouched)]).toEqual([5, 5]);
+  });
+});
+
+describe('Ledger, after surprises,', () => {
+  test('forgets in as many good answers as half of its limit takes, however many 429s came before', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
+    let nowMs = NOON_MS;
+    const answer = (status: number, remaining: number) => {
+      nowMs += 61_000;
+      ledger.look(nowMs, 0);
+      const probe = ledger.send(nowMs);
+      ledger.hear(probe, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining, resetAtMs: nowMs + 60_000 }, nowMs);
+      ledger.hear(ledger.send(nowMs), { status, receivedAtMs: nowMs, dateMs: nowMs, retryAfterMs: 1_000 }, nowMs);
+    };
+    for (let surprise = 0; surprise < 300; surprise++) answer(429, 59);
+    for (let good = 0; good < 30 * 10; good++) answer(200, 10);
+    expect(ledger.look(nowMs, 0).free).toBe(8);
+  });
+});
