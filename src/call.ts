@@ -27,14 +27,6 @@ export interface CallStart {
   emitter: Emitter;
 }
 
-/** What the gate knows of the next attempt of a call while the service is down. */
-export interface OutagePace {
-  /** How long the gate holds it at least. */
-  delayMs: number;
-  /** How long the call still waits behind the outage. */
-  patienceMs: number;
-}
-
 /** One call of a caller, from its start until it settles: the record that every step of the pipeline reads. */
 export class Call {
   readonly startedAtMs = monotonicMs();
@@ -52,10 +44,6 @@ export class Call {
   hasPaidRetry = false;
   /** A low call is raised when a normal update of its pet waits behind it. */
   priority: 'normal' | 'low';
-  /** Where this call waits for its slot: told when its priority rises. */
-  onRaise: (() => void) | undefined;
-  /** What the gate says of the next attempt while the service is down; undefined while it is up. */
-  pace: (() => OutagePace | undefined) | undefined;
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
   // Whether it was gone when it ended.
   #wasGone = false;
@@ -108,10 +96,11 @@ export class Call {
     else this.abort(reason);
   }
 
-  raise(): void {
-    if (this.priority === 'normal') return;
+  /** Makes a low call a normal one. Tells whether it was low. */
+  raise(): boolean {
+    const wasLow = this.priority === 'low';
     this.priority = 'normal';
-    this.onRaise?.();
+    return wasLow;
   }
 
   /** A request leaves: from now on the change may be applied. */

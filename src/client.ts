@@ -9,10 +9,9 @@ import { streamInventory } from './operations/stream-inventory.ts';
 import { updateInventory } from './operations/update-inventory.ts';
 import { type CallOptions, type RequestOptions, resolveCallOptions } from './options/call-options.ts';
 import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
-import { InOrder } from './order/in-order.ts';
 import { Pipeline, type Reply } from './pipeline.ts';
 import type { Gate } from './quota/gate/gate.ts';
-import { gateOf } from './quota/gate/gates.ts';
+import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
 import { Redactor } from './redactor.ts';
 import { createCredentials } from './transport/credentials.ts';
@@ -71,7 +70,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
     const transport = new Transport({ http: createHttp(baseUrl, fetch), baseUrl, credentials, redactor });
-    this.#pipeline = new Pipeline({ order: new InOrder(), gate: this.#gate, transport, emitter: this.#emitter });
+    this.#pipeline = new Pipeline({ gate: this.#gate, transport, emitter: this.#emitter });
   }
 
   /**

@@ -53,10 +53,10 @@ export interface ClientEvents {
   /** A call begins to wait, for about `ms` milliseconds; 0 where only an answer or an earlier update can tell how long. */
   wait: CallEvent & { reason: WaitReason; ms: number };
   /**
-   * Calls stand in line, so many of them, for about `ms` milliseconds from now; the call is the first. Told once for each instant
+   * Calls are queued, `calls` of them, for about `ms` milliseconds from now; the call is the first. Reported once for each instant
    * that is more than a second ahead, and again when ten times as many wait for it.
    */
-  line: CallEvent & { reason: WaitReason; ms: number; calls: number };
+  queue: CallEvent & { reason: WaitReason; ms: number; calls: number };
   /** The gate of this key closed, `until` then at least, or opened again. */
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
   /** The store of the quota cannot be used, so that this process keeps to its part, or it can be again. Told with the next request. */
@@ -112,7 +112,7 @@ export class Emitter {
     response: new Set(),
     retry: new Set(),
     wait: new Set(),
-    line: new Set(),
+    queue: new Set(),
     gate: new Set(),
     quotaStore: new Set(),
     retryBudget: new Set(),

@@ -23,5 +23,5 @@ export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';
 export type { Reply } from './pipeline.ts';
 export type { Quota, RetryBudgetState, WindowQuota } from './quota/ledger/quota.ts';
-export type { HeardWindow, LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from './quota-store.ts';
+export type { LeaseRequest, LeaseResponse, ObservedWindow, QuotaStore, SharedQuota, StoreKey } from './quota-store.ts';
 export * from './sync/index.ts';

@@ -11,7 +11,7 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
   response: ['debug', ({ status, ms }) => `is answered ${status} after ${seconds(ms)}`],
   retry: ['warn', ({ delayMs, error }) => `is tried again in ${seconds(delayMs)}: ${error.message}`],
   wait: ['debug', ({ reason, ms }) => `waits ${ms > 0 ? `${seconds(ms)} ` : ''}for ${reason}`],
-  line: ['info', ({ reason, ms, calls }) => `waits ${seconds(ms)} for ${reason}, first of ${calls}`],
+  queue: ['info', ({ reason, ms, calls }) => `waits ${seconds(ms)} for ${reason}, first of ${calls}`],
   gate: ['info', ({ state, until }) => `finds the gate ${state}${until ? ` until ${until.toISOString()}` : ''}`],
   quotaStore: ['info', ({ state, reason = '' }) => `finds the quota ${state}${reason && `: ${reason}`}`],
   retryBudget: ['warn', ({ state, available }) => `finds the retry budget ${state}, ${available} left`],

@@ -5,9 +5,9 @@ import type { RateLimit } from './errors.ts';
 import type { Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
-import type { InOrder } from './order/in-order.ts';
+import { InOrder } from './order/in-order.ts';
 import type { Gate } from './quota/gate/gate.ts';
-import type { Ticket } from './quota/gate/ticket.ts';
+import type { Permit } from './quota/gate/permit.ts';
 import { retry } from './retry/retry.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
@@ -35,7 +35,6 @@ export interface Reply<T> {
 }
 
 interface Steps {
-  order: InOrder;
   gate: Gate;
   transport: Transport;
   emitter: Emitter;
@@ -46,6 +45,7 @@ const SWEEP_EVERY_MS = 1000;
 /** Leads every call through its steps: in order, with retries, each attempt through the gate, then onto the wire. */
 export class Pipeline {
   readonly #steps: Steps;
+  readonly #order: InOrder;
   readonly #calls = new Set<Call>();
   #lastId = 0;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
@@ -53,6 +53,7 @@ export class Pipeline {
 
   constructor(steps: Steps) {
     this.#steps = steps;
+    this.#order = new InOrder((call) => steps.gate.raise(call));
   }
 
   /** Makes a call. Rejects with a PetStoreError, or with the reason of an abort. */
@@ -60,7 +61,7 @@ export class Pipeline {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
-      const reply = await this.#steps.order.run(call, () => this.#retry(call, () => this.#attempt(call, operation)));
+      const reply = await this.#order.run(call, () => this.#retry(call, () => this.#attempt(call, operation)));
       this.#settle(call, undefined);
       return reply;
     } catch (failure) {
@@ -88,7 +89,8 @@ export class Pipeline {
   }
 
   #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
-    return retry(call, { attempt, payer: this.#steps.gate.retries });
+    const { gate } = this.#steps;
+    return retry(call, { attempt, payer: gate.retries, pacer: gate });
   }
 
   async #attempt<T>(call: Call, operation: Operation<T>): Promise<Reply<T>> {
@@ -120,29 +122,28 @@ export class Pipeline {
   /** A store knows the quota by its key, which is read like any other before the gate is asked. */
   #admit(call: Call): Admission | Promise<Admission> {
     const { gate, transport } = this.#steps;
-    const { keyTaker } = gate;
-    if (!keyTaker) return this.#enter(call);
+    if (!gate.needsKey) return this.#enter(call);
     return transport.readKeyOfStore(call).then((key) => {
-      keyTaker.takeKey(key);
+      gate.takeKey(key);
       return this.#enter(call);
     });
   }
 
-  /** Buys a slot and reads the key: at once where nothing has to be waited for. */
+  /** Gets a permit and reads the key: at once where nothing has to be waited for. */
   #enter(call: Call): Admission | Promise<Admission> {
-    const ticket = this.#steps.gate.enter(call);
-    return ticket instanceof Promise ? ticket.then((bought) => this.#unlock(call, bought)) : this.#unlock(call, ticket);
+    const permit = this.#steps.gate.enter(call);
+    return permit instanceof Promise ? permit.then((given) => this.#unlock(call, given)) : this.#unlock(call, permit);
   }
 
-  #unlock(call: Call, ticket: Ticket): Admission | Promise<Admission> {
-    const key = this.#steps.transport.readKey(call, ticket);
-    return typeof key === 'string' ? this.#use(call, ticket, key) : key.then((read) => this.#use(call, ticket, read));
+  #unlock(call: Call, permit: Permit): Admission | Promise<Admission> {
+    const key = this.#steps.transport.readKey(call, permit);
+    return typeof key === 'string' ? this.#use(call, permit, key) : key.then((read) => this.#use(call, permit, read));
   }
 
-  /** While a key took its time the gate may have closed: then another slot is waited for. */
-  #use(call: Call, ticket: Ticket, key: string): Admission | Promise<Admission> {
-    if (ticket.isGood) return { key, observer: ticket };
-    ticket.unused();
+  /** While a key took its time the gate may have closed: then the call waits for another permit. */
+  #use(call: Call, permit: Permit, key: string): Admission | Promise<Admission> {
+    if (permit.isValid) return { key, observer: permit };
+    permit.cancel();
     return this.#enter(call);
   }
 
@@ -172,7 +173,7 @@ export class Pipeline {
   #settleGone(): void {
     for (const call of this.#calls) {
       if (!call.isGone) continue;
-      this.#steps.order.drop(call);
+      this.#order.drop(call);
       this.#settle(call, { error: new DOMException('The request that made this call ended', 'AbortError') });
     }
   }

@@ -15,14 +15,15 @@ export interface StoreKey {
 /**
  * Where several processes keep the quota of one key together. It only shares: the ledger of each process stays the judge.
  *
- * `redisQuotaStore` and `fileQuotaStore` make one. One of your own has to answer each `LeaseAsk` in one step, whoever else asks.
+ * `redisQuotaStore` and `fileQuotaStore` make one. One of your own has to answer each `LeaseRequest` in one step, also where several
+ * processes send one at once.
  *
  * @example
  * const store: QuotaStore = {
  *   processes: 2,
- *   isNear: true,
+ *   isCheap: true,
  *   join: () => ({
- *     exchange: ({ wanted }) => ({ granted: wanted, endsInMs: 1_000, windowMs: 0, waitMs: 0, reason: 'quota', members: 1 }),
+ *     exchange: ({ wanted }) => ({ granted: wanted, expiresInMs: 1_000, resetAtMs: 0, waitMs: 0, reason: 'quota', members: 1 }),
  *   }),
  * };
  * const items = await new PetStoreClient({ apiKey, baseUrl, quotaStore: store }).listInventory();
@@ -31,13 +32,13 @@ export interface StoreKey {
 export interface QuotaStore {
   /** Among how many processes the quota is divided while the store cannot be reached; undefined: as many as it saw last. */
   readonly processes: number | undefined;
-  /** Whether a lease costs so little that none is taken ahead of need. */
-  readonly isNear: boolean;
+  /** Whether an exchange costs so little that no slots are leased ahead of need. */
+  readonly isCheap: boolean;
   /**
-   * Takes part in what is kept of a key; `hear` is told when another process met a closed gate.
+   * Takes part in what is kept of a key; `onClosed` is called when another process met a closed gate.
    * @throws ConfigurationError
    */
-  join(key: StoreKey, hear: (closedForMs: number) => void): SharedQuota;
+  join(key: StoreKey, onClosed: (closedForMs: number) => void): SharedQuota;
 }
 
 /**
@@ -47,10 +48,10 @@ export interface QuotaStore {
  */
 export interface SharedQuota {
   /**
-   * Reports, gives back and takes, in one step. An answer that is no {@link LeaseAnswer}, or none within 600 ms, counts as a failure.
+   * Reports, gives back and leases, in one step. An answer that is no {@link LeaseResponse}, or none within 600 ms, counts as a failure.
    * @throws anything, or rejects, where the store cannot be reached, in at most half a second
    */
-  exchange(ask: LeaseAsk): LeaseAnswer | Promise<LeaseAnswer>;
+  exchange(request: LeaseRequest): LeaseResponse | Promise<LeaseResponse>;
 }
 
 /**
@@ -58,43 +59,43 @@ export interface SharedQuota {
  *
  * @see {@link QuotaStore} for an example
  */
-export interface HeardWindow {
+export interface ObservedWindow {
   /** The limit in force, in requests. */
   limit: number;
-  /** The smallest that was heard under this Reset. */
+  /** The smallest Remaining that was observed under this Reset. */
   remaining: number;
   /** Names the window: its Reset, in milliseconds since 1970 by the server's clock. */
   resetAtMs: number;
   /** When the Reset has surely come; not positive where it has. */
   endsInMs: number;
-  /** How long ago it was heard. */
-  agoMs: number;
+  /** How long ago it was observed. */
+  ageMs: number;
 }
 
 /**
- * What a process says to the store.
+ * What a process reports to the store, and requests of it.
  *
  * @see {@link QuotaStore} for an example
  */
-export interface LeaseAsk {
+export interface LeaseRequest {
   /** Names the process. */
   member: string;
   /** Slots that it has use for; 0 only reports. */
   wanted: number;
-  /** Slots that it gives back, of the window with this Reset. */
+  /** Slots that it gives back, of the window with the Reset `returnedResetAtMs`. */
   returned: number;
   /** The Reset of that window, in milliseconds since 1970; 0 where it is not known. */
-  returnedOfMs: number;
-  /** Its requests that are out: they may be counted in a window that begins now. */
+  returnedResetAtMs: number;
+  /** Its requests that have no answer yet: they may be counted in a window that begins now. */
   unanswered: number;
-  /** What those were told that were answered after the window they were sent in. */
-  late: Pick<HeardWindow, 'resetAtMs' | 'remaining'>[];
+  /** What the headers said to requests that were answered after the window they were sent in. */
+  lateAnswers: Pick<ObservedWindow, 'resetAtMs' | 'remaining'>[];
   /** What the options say, share included; undefined where they leave it to the headers. A day of 1e12 requests has no limit. */
   plan: Partial<PlanLimits>;
-  /** What it heard of the minute. */
-  minute: HeardWindow | undefined;
-  /** What it heard of the day. */
-  day: HeardWindow | undefined;
+  /** What it observed of the minute. */
+  minute: ObservedWindow | undefined;
+  /** What it observed of the day. */
+  day: ObservedWindow | undefined;
   /** Its probe was answered. */
   isProbeAnswered: boolean;
   /** The service closed the key for so many milliseconds from now on; 0 where it did not. */
@@ -106,17 +107,20 @@ export interface LeaseAsk {
  *
  * @see {@link QuotaStore} for an example
  */
-export interface LeaseAnswer {
-  /** Slots that the process may use until the window ends; an integer. */
+export interface LeaseResponse {
+  /** Slots that the process may use until the lease expires; an integer. */
   granted: number;
-  /** How long they live, in milliseconds; above 0 where there are any. */
-  endsInMs: number;
-  /** The Reset of their window, in milliseconds since 1970; 0 where it is not known. */
-  windowMs: number;
-  /** Where nothing was granted: how many milliseconds to wait before asking again. */
+  /** When the lease expires, in milliseconds from now; above 0 where there are slots. */
+  expiresInMs: number;
+  /** The Reset of its window, in milliseconds since 1970; 0 where it is not known. */
+  resetAtMs: number;
+  /** Where nothing was granted: how many milliseconds to wait before the next request. */
   waitMs: number;
-  /** What keeps the process waiting: the key is closed, its quota is used up, or another process's probe is out. */
+  /**
+   * What the process waits for: the key is closed, its quota is used up, or another process's probe has no answer yet. `lost`: the store
+   * came back empty, so that it grants nothing before the window ends.
+   */
   reason: 'closed' | 'quota' | 'probe' | 'lost';
-  /** Processes that asked in this window. */
+  /** Processes that sent a request in this window. */
   members: number;
 }

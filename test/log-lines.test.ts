@@ -42,7 +42,7 @@ describe('createLog', () => {
 
   test('says at info what calls wait for, and how the key and its quota stand', () => {
     const { log, lines } = makeLog();
-    log.tell('line', { ...update, reason: 'quota', ms: 39_912, calls: 131 });
+    log.tell('queue', { ...update, reason: 'quota', ms: 39_912, calls: 131 });
     log.tell('gate', { ...update, state: 'closed', until });
     log.tell('gate', { ...update, state: 'closed' });
     log.tell('gate', { ...list, state: 'open' });

@@ -355,7 +355,7 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     const { client, log } = scriptedClient([() => failure(429, { 'retry-after': '60' })], { maxRetries: 0 });
     await rejectionOf(client.listInventory());
     const controller = new AbortController();
-    client.on('line', () => controller.abort(reason));
+    client.on('queue', () => controller.abort(reason));
     expect(await rejectionOf(client.listInventory({ signal: controller.signal }))).toBe(reason);
     expect([log.at(-1), vi.getTimerCount()]).toEqual(['settled not-sent 0', 0]);
   });

@@ -29,7 +29,7 @@ function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
   const end = () => status.show({ wait: '' });
   client.on('wait', show);
   // A wait that became longer.
-  client.on('line', show);
+  client.on('queue', show);
   client.on('request', end);
   client.on('settled', ({ callId }) => (callId === toldCall ? end() : undefined));
 }

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
 import { badOption } from '../options/rules.ts';
-import { emptyBook, exchangeLease, type LeaseBook } from '../quota/lease/lease-book.ts';
+import { emptyRecord, exchangeLease, type QuotaRecord } from '../quota/lease/quota-record.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { QuotaFile } from './quota-file.ts';
 
@@ -37,16 +37,16 @@ export function fileQuotaStore(path: string): FileQuotaStore {
   const file = new QuotaFile(path);
   return {
     processes: undefined,
-    isNear: true,
+    isCheap: true,
     join: (key) => {
       file.checkOpen();
       const name = nameOf(key);
       return {
-        exchange: (ask) =>
+        exchange: (request) =>
           file.change(name, Date.now, (kept, nowMs) => {
-            const book = readBook(kept);
-            const answer = exchangeLease(book, ask, nowMs);
-            return { book: JSON.stringify(book), answer };
+            const record = readRecord(kept);
+            const response = exchangeLease(record, request, nowMs);
+            return { record: JSON.stringify(record), response };
           }),
       };
     },
@@ -60,9 +60,15 @@ function nameOf({ address, apiKey }: StoreKey): string {
 }
 
 const counts = z.record(z.string(), z.number());
-const window = z.object({ limit: z.number(), left: z.number(), told: z.number(), resetAtMs: z.number(), endsAtMs: z.number() });
-const Book = z.object({
-  // Missing in files of the first version.
+const window = z.object({
+  limit: z.number(),
+  left: z.number(),
+  firstRemaining: z._default(z.number(), 0),
+  resetAtMs: z.number(),
+  endsAtMs: z.number(),
+});
+// Fields with a default are missing in files of the first version.
+const StoredRecord = z.object({
   writtenAtMs: z._default(z.number(), 0),
   closedUntilMs: z.number(),
   probeBy: z.string(),
@@ -74,11 +80,11 @@ const Book = z.object({
   sinceTurn: z.number(),
   minuteSlots: counts,
   daySlots: counts,
-  members: z.record(z.string(), z.object({ granted: z.number(), askedAtMs: z.number() })),
+  members: z.record(z.string(), z.object({ granted: z.number(), requestedAtMs: z._default(z.number(), 0) })),
 });
 
-function readBook(kept: string | undefined): LeaseBook {
-  if (kept === undefined) return emptyBook();
-  const book = Book.parse(JSON.parse(kept));
-  return { ...book, minute: book.minute, day: book.day, limitPerDay: book.limitPerDay };
+function readRecord(kept: string | undefined): QuotaRecord {
+  if (kept === undefined) return emptyRecord();
+  const record = StoredRecord.parse(JSON.parse(kept));
+  return { ...record, minute: record.minute, day: record.day, limitPerDay: record.limitPerDay };
 }

@@ -9,7 +9,7 @@ import { loadSqlite } from './sqlite.ts';
 const APPLICATION_ID = 0x50455451;
 const VERSION = 1;
 /** A process that holds the file for longer counts as hung. */
-const PATIENCE_MS = 500;
+const TIMEOUT_MS = 500;
 /** What nobody used for longer says nothing any more. */
 const KEPT_MS = 25 * 3_600_000;
 
@@ -19,7 +19,7 @@ const SETUP = `
   CREATE TABLE IF NOT EXISTS quotas (name TEXT PRIMARY KEY, book TEXT NOT NULL, usedAtMs INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** The books of all keys in one file of SQLite, which several processes have open. */
+/** The records of all keys in one file of SQLite, which several processes have open. */
 export class QuotaFile {
   readonly #path: string;
   readonly #database: DatabaseSync;
@@ -47,19 +47,19 @@ export class QuotaFile {
     this.#isClosed = true;
   }
 
-  /** Reads a book, lets `change` give what becomes of it, and writes that, undisturbed by other processes. */
-  change<T>(name: string, nowMs: () => number, change: (book: string | undefined, nowMs: number) => { book: string; answer: T }): T {
+  /** Reads a record, lets `change` give what becomes of it, and writes that, undisturbed by other processes. */
+  change<T>(name: string, nowMs: () => number, change: (record: string | undefined, nowMs: number) => { record: string; response: T }): T {
     this.checkOpen();
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       // Read only now: the wait for other processes is over.
       const changedAtMs = nowMs();
       const kept = this.#one.get(name)?.book;
-      const { book, answer } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
-      this.#put.run(name, book, changedAtMs);
+      const { record, response } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
+      this.#put.run(name, record, changedAtMs);
       if (kept === undefined) this.#dropOld.run(changedAtMs - KEPT_MS);
       this.#database.exec('COMMIT');
-      return answer;
+      return response;
     } catch (failure) {
       this.#rollBack();
       throw failure;
@@ -82,7 +82,7 @@ function openDatabase(path: string): DatabaseSync {
   try {
     // SQLite would make it readable to everybody, and gives its companions the same mode.
     closeSync(openSync(path, 'a', 0o600));
-    database = new sqlite.DatabaseSync(path, { timeout: PATIENCE_MS });
+    database = new sqlite.DatabaseSync(path, { timeout: TIMEOUT_MS });
     checkOwner(database, path);
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
     database.exec(`BEGIN IMMEDIATE; ${SETUP} COMMIT;`);
@@ -116,6 +116,6 @@ function reason(error: unknown, path: string): string {
   if (text.includes('readonly') || text.includes('unable to open'))
     return 'it cannot be written, check the rights of the file and its folder';
   if (text.includes('not a database')) return 'it is no database of SQLite, name another file';
-  if (text.includes('locked')) return `another process held it for more than ${PATIENCE_MS} ms, look for one that hangs`;
+  if (text.includes('locked')) return `another process held it for more than ${TIMEOUT_MS} ms, look for one that hangs`;
   return text;
 }

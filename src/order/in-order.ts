@@ -6,6 +6,12 @@ import { monotonicMs } from '../clock/monotonic.ts';
 export class InOrder {
   /** The updates of each pet that are not settled, in the order of their calls; the first one is under way. */
   readonly #lines = new Map<string, Turn[]>();
+  readonly #onRaise: (call: Call) => void;
+
+  /** @param onRaise is called when a low call becomes a normal one */
+  constructor(onRaise: (call: Call) => void) {
+    this.#onRaise = onRaise;
+  }
 
   /** Runs `work` when every earlier update of the call's pet has settled. Rejects with the reason of an abort. */
   run<T>(call: Call, work: () => Promise<T>): Promise<T> {
@@ -28,7 +34,7 @@ export class InOrder {
     line.push(turn);
     this.#lines.set(pet, line);
     // A low update must not hold up the normal one behind it.
-    if (call.priority === 'normal') for (const earlier of line) earlier.call.raise();
+    if (call.priority === 'normal') for (const earlier of line) if (earlier.call.raise()) this.#onRaise(earlier.call);
     return turn;
   }
 

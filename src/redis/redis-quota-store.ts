@@ -1,12 +1,12 @@
 import { badOption, numberOption } from '../options/rules.ts';
-import { parseLeaseAnswer } from '../quota/lease/lease-answer.ts';
-import type { LeaseAnswer, LeaseAsk, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
+import { parseLeaseResponse } from '../quota/lease/store-connection.ts';
+import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
 import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscriber.ts';
 
 /** A Redis that takes longer counts as down. */
-const PATIENCE_MS = 500;
+const TIMEOUT_MS = 500;
 
 /**
  * Options of a store in Redis.
@@ -26,7 +26,7 @@ export interface RedisQuotaStoreOptions {
    */
   processes?: number | undefined;
   /**
-   * Another connection, to hear at once that the service closed the key. Without it that is heard with the next lease.
+   * Another connection, to learn at once that the service closed the key. Without it a process learns that with the next lease.
    * @default none
    */
   subscriber?: RedisSubscriber | undefined;
@@ -55,8 +55,9 @@ export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOpt
   const scripts = scriptsOf(client);
   return {
     processes: numberOption('processes', processes, undefined, { min: 1, integer: true }),
-    isNear: false,
-    join: (key, hear) => new RedisQuota(scripts, nameOf(prefix, key), (name) => subscriber && listen(subscriber, name, tellMs(hear))),
+    isCheap: false,
+    join: (key, onClosed) =>
+      new RedisQuota(scripts, nameOf(prefix, key), (name) => subscriber && listen(subscriber, name, readMs(onClosed))),
   };
 }
 
@@ -70,10 +71,10 @@ async function digest(algorithm: string, text: string): Promise<string> {
   return Array.from(bytes, (byte) => byte.toString(16).padStart(2, '0')).join('');
 }
 
-function tellMs(hear: (closedForMs: number) => void): (message: string) => void {
+function readMs(onClosed: (closedForMs: number) => void): (message: string) => void {
   return (message) => {
     const closedForMs = Number(message);
-    if (closedForMs > 0) hear(closedForMs);
+    if (closedForMs > 0) onClosed(closedForMs);
   };
 }
 
@@ -88,16 +89,16 @@ class RedisQuota implements SharedQuota {
     void name.then(onName);
   }
 
-  async exchange(ask: LeaseAsk): Promise<LeaseAnswer> {
+  async exchange(request: LeaseRequest): Promise<LeaseResponse> {
     const { whyNot } = this.#scripts;
     if (whyNot !== undefined) throw new Error(`Redis: ${whyNot}`);
-    const told = await withinPatience(this.#run(ask));
-    return parseLeaseAnswer(JSON.parse(String(told)));
+    const answer = await withinTimeout(this.#run(request));
+    return parseLeaseResponse(JSON.parse(String(answer)));
   }
 
-  async #run(ask: LeaseAsk): Promise<unknown> {
+  async #run(request: LeaseRequest): Promise<unknown> {
     const [name, sha1] = await Promise.all([this.#name, this.#sha1]);
-    const argument = JSON.stringify({ ...ask, channel: name });
+    const argument = JSON.stringify({ ...request, channel: name });
     try {
       return await this.#scripts.runBySha(sha1, name, argument);
     } catch (failure) {
@@ -108,9 +109,9 @@ class RedisQuota implements SharedQuota {
   }
 }
 
-function withinPatience<T>(answer: Promise<T>): Promise<T> {
+function withinTimeout<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
-    const timer = setTimeout(() => reject(new Error(`Redis did not answer within ${PATIENCE_MS} ms`)), PATIENCE_MS);
+    const timer = setTimeout(() => reject(new Error(`Redis did not answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
     const stop = () => clearTimeout(timer);
     answer.then(resolve, reject).then(stop, stop);
   });

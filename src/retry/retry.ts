@@ -4,16 +4,30 @@ import { wait } from '../clock/wait.ts';
 import { PetStoreError } from '../errors.ts';
 import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
-/** Who limits how many retries all calls make together. */
+/** Limits how many retries all calls make together. */
 export interface RetryPayer {
   /** Pays for another attempt after `failure`. Gives the error that ends the call in its place where nothing is left. */
   pay(call: Call, failure: PetStoreError): PetStoreError | undefined;
 }
 
-/** What makes the attempts of a call, and who limits the retries among them. */
+/** Knows when the gate lets the next attempt of a call go while the service is down. */
+export interface RetryPacer {
+  /** Undefined while the service is up. */
+  outagePaceOf(call: Call): OutagePace | undefined;
+}
+
+interface OutagePace {
+  /** How long the gate holds the next attempt at least. */
+  delayMs: number;
+  /** How long the call still waits behind the outage. */
+  waitLeftMs: number;
+}
+
+/** What makes the attempts of a call, and what limits and times the retries among them. */
 interface RetrySteps<T> {
   attempt: () => Promise<T>;
   payer: RetryPayer;
+  pacer: RetryPacer;
 }
 
 /**
@@ -26,7 +40,7 @@ export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
   return first.catch(() => retryFrom(first, call, steps));
 }
 
-function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer }: RetrySteps<T>): Promise<T> {
+function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer }: RetrySteps<T>): Promise<T> {
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
     // p-retry's own delay would add to ours, and its signal would throw away an answer that came just before an abort.
@@ -37,7 +51,7 @@ function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer }: RetrySt
       const refusal = isLeftToGate(error) ? undefined : payer.pay(call, error);
       if (refusal) throw refusal;
       call.lastFailure = error;
-      await backOff(call, error, attemptNumber);
+      await backOff(call, error, { retryNumber: attemptNumber, pace: pacer.outagePaceOf(call) });
     },
   });
 }
@@ -54,19 +68,24 @@ function isWorthAnother(error: Error, call: Call): error is PetStoreError {
 /** In an outage the gate sets the pace, so no call stays away for longer than the gate does. */
 const LONGEST_IN_OUTAGE_MS = 8_000;
 
+interface Backoff {
+  /** From 1. */
+  retryNumber: number;
+  pace: OutagePace | undefined;
+}
+
 /**
  * What closes the gate is waited for there; any other failure is waited for here, and in an outage the gate may hold the call longer.
  * A wait that the service asked for is never shortened: longer than the call allows, it ends the call.
  */
-async function backOff(call: Call, failure: PetStoreError, retryNumber: number): Promise<void> {
-  const pace = call.pace?.();
+async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }: Backoff): Promise<void> {
   const askedMs = askedToWaitMs(failure);
-  if (askedMs > call.options.maxWaitMs || (pace && pace.patienceMs <= 0)) throw failure;
-  const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.patienceMs) : Number.POSITIVE_INFINITY;
+  if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
+  const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
   const ownMs = isLeftToGate(failure) ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
   const delayMs = Math.ceil(Math.max(askedMs, ownMs, pace?.delayMs ?? 0));
-  // Its patience with the outage ends before the next probe.
-  const isHopeless = pace !== undefined && delayMs > pace.patienceMs;
+  // The call gives up the outage before the next probe.
+  const isHopeless = pace !== undefined && delayMs > pace.waitLeftMs;
   if (!isHopeless) call.tell('retry', (event) => ({ ...event, delayMs, error: failure }));
   if (ownMs === 0) return;
   call.tell('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));

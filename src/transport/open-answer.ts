@@ -57,14 +57,14 @@ export class OpenAnswer implements Body {
   /** Says why the body could not be read. What is wrong with what it says is no fault of the connection. */
   broke(failure: unknown): void {
     if (failure instanceof InvalidResponseError) return;
-    this.#parts.observer.broken(this.#parts.exchange.networkFailure(failure));
+    this.#parts.observer.fail(this.#parts.exchange.networkFailure(failure));
   }
 
-  /** Gives the slot back while the body is still to be read, by a consumer who may make other calls meanwhile. */
+  /** Releases the permit while the body is still to be read, by a consumer who may make other calls meanwhile. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.#parts.observer.left();
+    this.#parts.observer.release();
   }
 
   /** To be called when the body was read or is not wanted any more. */

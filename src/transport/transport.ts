@@ -52,7 +52,7 @@ export class Transport {
 
   /**
    * Gives the key of the next request, at once where it is a string. A function may take as long as an attempt.
-   * @throws ConfigurationError where it gives none, or the reason of an abort; the slot is given back
+   * @throws ConfigurationError where it gives none, or the reason of an abort; the permit is cancelled
    */
   readKey(call: Call, observer: AttemptObserver): string | Promise<string> {
     const key = this.#options.credentials();
@@ -80,7 +80,7 @@ export class Transport {
     try {
       return await this.#waitForKey(key, call);
     } catch (error) {
-      observer.unused();
+      observer.cancel();
       throw error;
     }
   }
@@ -103,7 +103,7 @@ export class Transport {
     if (!call.signal.aborted) this.#tellRequest(call, request);
     // A listener may have ended the call, and nobody would hear of an abort that came before the exchange listens.
     if (call.signal.aborted) {
-      observer.unused();
+      observer.cancel();
       throw call.signal.reason;
     }
     const exchange = new Exchange(call, this.#options);
@@ -111,13 +111,15 @@ export class Transport {
     try {
       received = await exchange.send(this.#options.http, this.#begin(call, request, key));
       const { answer } = received;
-      const reopensAtMs = observer.heard(answer, () => this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs)));
+      const reopensAtMs = observer.observe(answer, () =>
+        this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs)),
+      );
       if (isSuccess(answer)) return new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor });
       throw await this.#failed(call, exchange, { ...received, reopensAtMs, path: request.path });
     } catch (failure) {
-      if (!received) observer.lost(call.signal.aborted ? undefined : exchange.networkFailure(failure));
+      if (!received) observer.lose(call.signal.aborted ? undefined : exchange.networkFailure(failure));
       exchange.close();
-      observer.left();
+      observer.release();
       throw failure;
     }
   }
@@ -155,7 +157,7 @@ export class Transport {
   }
 }
 
-/** What an attempt needs before it may be made: the key, and who hears of it. */
+/** What an attempt needs before it may be made: the key, and the observer of how it goes. */
 export interface Admission {
   key: string;
   observer: AttemptObserver;

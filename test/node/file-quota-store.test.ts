@@ -7,7 +7,7 @@ import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
-import type { LeaseAsk } from '../../src/quota-store.ts';
+import type { LeaseRequest } from '../../src/quota-store.ts';
 import { startWorker, type WorkerOrder, type WorkerReport } from '../fleet/workers.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
@@ -25,13 +25,13 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const ASK: LeaseAsk = {
+const ASK: LeaseRequest = {
   member: 'a',
   wanted: 1,
   returned: 0,
-  returnedOfMs: 0,
+  returnedResetAtMs: 0,
   unanswered: 0,
-  late: [],
+  lateAnswers: [],
   plan: {},
   minute: undefined,
   day: undefined,
@@ -41,7 +41,7 @@ const ASK: LeaseAsk = {
 
 describe('fileQuotaStore', () => {
   test('shares what one process was told with whoever opens the file next', () => {
-    const ask = (more: Partial<LeaseAsk>) =>
+    const ask = (more: Partial<LeaseRequest>) =>
       fileQuotaStore(path)
         .join(KEY, () => {})
         .exchange({ ...ASK, ...more });
@@ -64,14 +64,14 @@ describe('fileQuotaStore', () => {
 
   test('says that it is near, and is closed by `using`', () => {
     const store = fileQuotaStore(path);
-    expect(store.isNear).toBe(true);
+    expect(store.isCheap).toBe(true);
     store[Symbol.dispose]();
     expect(() => store.join(KEY, () => {})).toThrow('it was closed');
   });
 
   test.each([
-    ['minute', { minute: { limit: 60, remaining: 0, resetAtMs: 60_000, endsInMs: 60_000, agoMs: 0 } }],
-    ['day', { day: { limit: 600, remaining: 0, resetAtMs: 10_800_000, endsInMs: 10_800_000, agoMs: 0 } }],
+    ['minute', { minute: { limit: 60, remaining: 0, resetAtMs: 60_000, endsInMs: 60_000, ageMs: 0 } }],
+    ['day', { day: { limit: 600, remaining: 0, resetAtMs: 10_800_000, endsInMs: 10_800_000, ageMs: 0 } }],
   ])('forgets a used-up %s where the clock was set back by more than a day', (_what, heard) => {
     using store = fileQuotaStore(path);
     const clock = vi.spyOn(Date, 'now').mockReturnValue(NOW_MS);
@@ -164,13 +164,13 @@ describe('fileQuotaStore', () => {
   const NOON = Date.parse('2026-11-22T12:00:00Z');
   const TWO_HOURS_MS = 2 * 3_600_000;
   /** What a script is told that opens the file while the machine's clock shows this. */
-  const askAt = (nowMs: number, more: Partial<LeaseAsk> = {}) => {
+  const askAt = (nowMs: number, more: Partial<LeaseRequest> = {}) => {
     vi.useFakeTimers({ now: nowMs, toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     using store = fileQuotaStore(path);
     return store.join(KEY, () => {}).exchange({ ...ASK, ...more });
   };
-  const windowAt = (nowMs: number, endsInMs: number) => ({ limit: 60, remaining: 0, resetAtMs: nowMs + endsInMs, endsInMs, agoMs: 0 });
+  const windowAt = (nowMs: number, endsInMs: number) => ({ limit: 60, remaining: 0, resetAtMs: nowMs + endsInMs, endsInMs, ageMs: 0 });
 
   test.each([
     ['a used minute', (nowMs: number) => ({ minute: windowAt(nowMs, 60_000), isProbeAnswered: true })],

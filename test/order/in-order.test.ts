@@ -13,7 +13,8 @@ holdTime();
 /** Runs pieces of work that end when they are told; `log` says what began and ended. */
 class Desk {
   readonly log: string[] = [];
-  readonly #order = new InOrder();
+  readonly raised: Call[] = [];
+  readonly #order = new InOrder((call) => this.raised.push(call));
   readonly #ends = new Map<string, (failed?: Error) => void>();
 
   run(name: string, call: Call): Promise<string> {
@@ -107,6 +108,7 @@ describe('InOrder', () => {
     ];
     const all = calls.map((call, index) => desk.run(String(index), call));
     expect(calls.map(({ priority }) => priority)).toEqual(['normal', 'normal', 'normal', 'low', 'low']);
+    expect(desk.raised).toEqual(calls.slice(0, 2));
     await Promise.all(['4', '0'].map((name) => desk.end(name)));
     await desk.end('1');
     await desk.end('2');

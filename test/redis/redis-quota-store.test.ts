@@ -7,8 +7,8 @@ import { Cluster, Redis } from 'ioredis';
 import { type RedisClient, type RedisQuotaStoreOptions, type RedisSubscriber, redisQuotaStore } from 'petstore-inventory/redis';
 import { createClient } from 'redis';
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import { emptyBook, exchangeLease } from '../../src/quota/lease/lease-book.ts';
-import type { LeaseAsk, SharedQuota } from '../../src/quota-store.ts';
+import { emptyRecord, exchangeLease } from '../../src/quota/lease/quota-record.ts';
+import type { LeaseRequest, SharedQuota } from '../../src/quota-store.ts';
 import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import { FUZZ } from '../support/fuzz.ts';
@@ -16,13 +16,13 @@ import { FUZZ } from '../support/fuzz.ts';
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
 if (!HAS_REDIS && !process.env.CI) console.warn('redis-server is not on the PATH: the tests of the Redis store are skipped');
 
-function askOf(ask: Partial<LeaseAsk>): LeaseAsk {
-  const nothing = { member: 'a', wanted: 0, returned: 0, returnedOfMs: 0, unanswered: 0, late: [], closedForMs: 0 };
+function askOf(ask: Partial<LeaseRequest>): LeaseRequest {
+  const nothing = { member: 'a', wanted: 0, returned: 0, returnedResetAtMs: 0, unanswered: 0, lateAnswers: [], closedForMs: 0 };
   return { ...nothing, plan: {}, minute: undefined, day: undefined, isProbeAnswered: false, ...ask };
 }
 
-const minute = { limit: 100, remaining: 99, resetAtMs: 1_800_000_000_000, endsInMs: 60_000, agoMs: 0 };
-const take = (shared: SharedQuota, ask: Partial<LeaseAsk> = {}) => shared.exchange(askOf({ wanted: 1, ...ask }));
+const minute = { limit: 100, remaining: 99, resetAtMs: 1_800_000_000_000, endsInMs: 60_000, ageMs: 0 };
+const take = (shared: SharedQuota, ask: Partial<LeaseRequest> = {}) => shared.exchange(askOf({ wanted: 1, ...ask }));
 
 /** Steps of time that cross the borders of probes, members, slots, windows and days, by a millisecond too; and backwards. */
 const PAUSES_MS = [0, 0, 0, 0, 1, 25, 149, 999, 1000, 1001, 4999, 5000, 20_000, 54_000, 60_000, 65_000, 3_600_000, 86_400_000, -1, -60_001];
@@ -38,13 +38,13 @@ const step = fc.record({
   returned: fc.constantFrom(0, 0, 0, 1, 2),
   returnedOf: fc.constantFrom(-1, 0, undefined),
   unanswered: fc.constantFrom(0, 0, 0, 1, 2),
-  late: fc.array(fc.record({ of: fc.constantFrom(-1, 0), remaining: fc.integer({ min: 0, max: 20 }) }), { maxLength: 2 }),
+  lateAnswers: fc.array(fc.record({ of: fc.constantFrom(-1, 0), remaining: fc.integer({ min: 0, max: 20 }) }), { maxLength: 2 }),
   plan: fc.constantFrom(...PLANS),
   minute: fc.option(fc.record({ of: fc.constantFrom(-1, 0, 0, 0, 0, 0, 60), remaining: fc.integer({ min: 0, max: 20 }) }), {
     nil: undefined,
   }),
   day: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined, freq: 8 }),
-  agoMs: fc.constantFrom(0, 0, 0, 400),
+  ageMs: fc.constantFrom(0, 0, 0, 400),
   isProbeAnswered: fc.boolean(),
   closedForMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 700, 60_000),
 });
@@ -56,7 +56,7 @@ type Step = typeof step extends fc.Arbitrary<infer Made> ? Made : never;
 const MIDDAY_MS = 1_800_014_400_000;
 
 /** The asks of these steps, each at its instant. */
-function timed(steps: readonly Step[]): { ask: LeaseAsk; nowMs: number }[] {
+function timed(steps: readonly Step[]): { ask: LeaseRequest; nowMs: number }[] {
   let nowMs = MIDDAY_MS;
   return steps.map(({ afterMs, ...told }) => {
     nowMs += afterMs;
@@ -64,7 +64,7 @@ function timed(steps: readonly Step[]): { ask: LeaseAsk; nowMs: number }[] {
   });
 }
 
-function askAt(nowMs: number, { returnedOf, late, minute: heard, day, agoMs, ...ask }: Omit<Step, 'afterMs'>): LeaseAsk {
+function askAt(nowMs: number, { returnedOf, lateAnswers, minute: heard, day, ageMs, ...ask }: Omit<Step, 'afterMs'>): LeaseRequest {
   const resetOf = (windows: number) => (Math.floor(nowMs / 60_000) + 1 + windows) * 60_000;
   const dayEndsAtMs = (Math.floor(nowMs / 86_400_000) + 1) * 86_400_000;
   const windowOf = (resetAtMs: number, remaining: number, limit: number) => ({
@@ -72,12 +72,12 @@ function askAt(nowMs: number, { returnedOf, late, minute: heard, day, agoMs, ...
     remaining,
     resetAtMs,
     endsInMs: Math.min(resetAtMs - nowMs, 86_400_000),
-    agoMs,
+    ageMs,
   });
   return {
     ...ask,
-    returnedOfMs: returnedOf === undefined ? 0 : resetOf(returnedOf),
-    late: late.map(({ of, remaining }) => ({ resetAtMs: resetOf(of), remaining })),
+    returnedResetAtMs: returnedOf === undefined ? 0 : resetOf(returnedOf),
+    lateAnswers: lateAnswers.map(({ of, remaining }) => ({ resetAtMs: resetOf(of), remaining })),
     minute: heard && windowOf(resetOf(heard.of), heard.remaining, 20),
     day: day === undefined ? undefined : windowOf(dayEndsAtMs, day, 60),
   };
@@ -103,7 +103,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
 
   test('does what the book of leases does, whatever is asked and whenever', async () => {
     const property = fc.asyncProperty(steps, commonPlan, async (made, plan) => {
-      const [name, book] = [`parity${others++}`, emptyBook()];
+      const [name, book] = [`parity${others++}`, emptyRecord()];
       const asks = timed(made.map((one) => ({ ...one, plan: plan ?? one.plan })));
       const answers = asks.map(async ({ ask, nowMs }) =>
         client.eval(LEASE_SCRIPT, 1, name, JSON.stringify({ ...ask, channel: name }), String(nowMs)),

@@ -2,7 +2,7 @@ import { ConfigurationError, ConnectionError, NotFoundError, RateLimitError, Ser
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
-import { retry as retryLimited } from '../../src/retry/retry.ts';
+import { type RetryPacer, retry as retryLimited } from '../../src/retry/retry.ts';
 import { makeCall } from '../support/call.ts';
 import { scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -32,9 +32,12 @@ function listening(): { emitter: Emitter; told: string[] } {
   return { emitter, told };
 }
 
+/** While the service is up. */
+const UP: RetryPacer = { outagePaceOf: () => undefined };
+
 /** Where nobody limits retries. */
-function retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
-  return retryLimited(call, { attempt, payer: { pay: () => undefined } });
+function retry<T>(call: Call, attempt: () => Promise<T>, pace?: ReturnType<RetryPacer['outagePaceOf']>): Promise<T> {
+  return retryLimited(call, { attempt, payer: { pay: () => undefined }, pacer: { outagePaceOf: () => pace } });
 }
 
 const down = () => new ServerError('down', { status: 502 });
@@ -71,7 +74,7 @@ describe('retry', () => {
     const { attempt, atMs } = attempts(failure);
     const pay = vi.fn(() => ended);
     const call = makeCall({ emitter });
-    expect(await rejectionOf(retryLimited(call, { attempt, payer: { pay } }))).toBe(ended);
+    expect(await rejectionOf(retryLimited(call, { attempt, payer: { pay }, pacer: UP }))).toBe(ended);
     expect([atMs, told, pay.mock.calls]).toEqual([[0], [], [[call, failure]]]);
   });
 
@@ -81,14 +84,14 @@ describe('retry', () => {
     new NotFoundError('x', { status: 404 }),
   ])('asks no payer for $name $status', async (failure) => {
     const pay = vi.fn(() => undefined);
-    await retryLimited(makeCall(), { attempt: attempts(failure).attempt, payer: { pay } }).catch(() => {});
+    await retryLimited(makeCall(), { attempt: attempts(failure).attempt, payer: { pay }, pacer: UP }).catch(() => {});
     expect(pay).not.toHaveBeenCalled();
   });
 
   test('asks no payer after the last attempt', async () => {
     const pay = vi.fn(() => undefined);
     const attempt = attempts(down(), down()).attempt;
-    const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, payer: { pay } }));
+    const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, payer: { pay }, pacer: UP }));
     await vi.runAllTimersAsync();
     await rejection;
     expect(pay).toHaveBeenCalledTimes(1);
@@ -170,19 +173,16 @@ describe('retry', () => {
     const delays: number[] = [];
     emitter.on('retry', ({ delayMs }) => delays.push(delayMs));
     const call = makeCall({ emitter }, { maxRetries: 6 });
-    call.pace = () => ({ delayMs: 9_000, patienceMs: 60_000 });
     const { attempt, atMs } = attempts(...Array.from({ length: 6 }, down));
-    const result = retry(call, attempt);
+    const result = retry(call, attempt, { delayMs: 9_000, waitLeftMs: 60_000 });
     await vi.advanceTimersByTimeAsync(23_500);
     expect(await result).toBe('done');
     expect([atMs, new Set(delays)]).toEqual([[0, 500, 1_500, 3_500, 7_500, 15_500, 23_500], new Set([9_000])]);
   });
 
-  test('tells of no retry that the patience of a call with an outage does not last for, but of its backoff', async () => {
+  test('tells of no retry that comes after the call gives up an outage, but of its backoff', async () => {
     const { emitter, told } = listening();
-    const call = makeCall({ emitter });
-    call.pace = () => ({ delayMs: 8_000, patienceMs: 499.5 });
-    const result = retry(call, attempts(down()).attempt);
+    const result = retry(makeCall({ emitter }), attempts(down()).attempt, { delayMs: 8_000, waitLeftMs: 499.5 });
     await vi.advanceTimersByTimeAsync(500);
     await result;
     expect(told).toEqual(['wait backoff 500']);
@@ -204,12 +204,10 @@ describe('retry', () => {
     expect(told).toEqual(['retry in 7000', 'retry in 3000']);
   });
 
-  test('rejects with the last failure when the call has no patience left with an outage', async () => {
-    const call = makeCall();
-    call.pace = () => ({ delayMs: 8_000, patienceMs: 0 });
+  test('rejects with the last failure when the call may not wait behind the outage any longer', async () => {
     const failure = down();
     const { attempt, atMs } = attempts(failure);
-    expect(await rejectionOf(retry(call, attempt))).toBe(failure);
+    expect(await rejectionOf(retry(makeCall(), attempt, { delayMs: 8_000, waitLeftMs: 0 }))).toBe(failure);
     expect(atMs).toEqual([0]);
   });
 
@@ -243,7 +241,7 @@ describe('retry', () => {
     const call = makeCall();
     const pay = vi.fn(() => undefined);
     call.abort(new TimeoutError('out of time'));
-    const rejected = retryLimited(call, { attempt: () => Promise.reject(call.signal.reason), payer: { pay } });
+    const rejected = retryLimited(call, { attempt: () => Promise.reject(call.signal.reason), payer: { pay }, pacer: UP });
     expect([await rejectionOf(rejected), pay.mock.calls]).toEqual([call.signal.reason, []]);
   });
 

@@ -28,23 +28,23 @@ function admitting(transport: Transport) {
   };
 }
 
-/** A transport on such a wire, and an observer that notes what it hears. */
+/** A transport on such a wire, and an observer that logs what it observes. */
 function setUp(answer: Answering, credentials: () => string | Promise<string> = () => 'psk_1') {
   const { http, sent } = wire(answer);
-  const heard: string[] = [];
+  const log: string[] = [];
   const observer: AttemptObserver = {
-    heard: ({ status }, tell) => {
-      heard.push(`heard ${status}`);
-      tell();
+    observe: ({ status }, report) => {
+      log.push(`observe ${status}`);
+      report();
       return undefined;
     },
-    lost: (lost) => heard.push(`lost ${lost?.name}`),
-    broken: (failure) => heard.push(`broken ${failure?.name}`),
-    unused: () => heard.push('unused'),
-    left: () => heard.push('left'),
+    lose: (failure) => log.push(`lose ${failure?.name}`),
+    fail: (failure) => log.push(`fail ${failure?.name}`),
+    cancel: () => log.push('cancel'),
+    release: () => log.push('release'),
   };
   const transport = admitting(new Transport({ http, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() }));
-  return { transport, observer, heard, sent };
+  return { transport, observer, log, sent };
 }
 
 describe('Transport.open', () => {
@@ -73,13 +73,13 @@ describe('Transport.open', () => {
   });
 
   test('gives a 2xx answer open, and is over when it is closed', async () => {
-    const { transport, observer, heard } = setUp(() => json(201, { a: 1 }));
+    const { transport, observer, log } = setUp(() => json(201, { a: 1 }));
     const answer = await transport.open(makeCall(), update, observer);
-    expect(heard).toEqual(['heard 201']);
+    expect(log).toEqual(['observe 201']);
     const { bytes } = await readUpTo(answer, 100);
     expect([answer.status, new TextDecoder().decode(bytes)]).toEqual([201, '{"a":1}']);
     answer.close();
-    expect(heard).toEqual(['heard 201', 'left']);
+    expect(log).toEqual(['observe 201', 'release']);
   });
 
   test('tells of the request, and of the response with what it said of the limits', async () => {
@@ -99,13 +99,13 @@ describe('Transport.open', () => {
   });
 
   test('lets the observer hear of the headers before the body of a failure is read', async () => {
-    const { transport, observer, heard } = setUp(() => new Response(chunked(['{"code":"x"'], 'stall'), { status: 429 }));
+    const { transport, observer, log } = setUp(() => new Response(chunked(['{"code":"x"'], 'stall'), { status: 429 }));
     const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
     await vi.advanceTimersByTimeAsync(0);
-    expect(heard).toEqual(['heard 429']);
+    expect(log).toEqual(['observe 429']);
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await rejection).toMatchObject({ name: 'RateLimitError', status: 429, code: 'http_429' });
-    expect(heard).toEqual(['heard 429', 'left']);
+    expect(log).toEqual(['observe 429', 'release']);
   });
 
   test.each(['stall', 'break'] as const)('leaves the class to the status line where an Error body does %s', async (end) => {
@@ -132,19 +132,19 @@ describe('Transport.open', () => {
   });
 
   test('rejects with a ConnectionError where no answer came, and the observer hears of the loss', async () => {
-    const { transport, observer, heard } = setUp(() => Promise.reject(networkError('ECONNRESET')));
+    const { transport, observer, log } = setUp(() => Promise.reject(networkError('ECONNRESET')));
     const error = await rejectionOf(transport.open(makeCall(), update, observer));
     expect(error).toBeInstanceOf(ConnectionError);
     expect(error).toMatchObject({ code: 'ECONNRESET', attempts: 1, outcome: 'unknown' });
-    expect(heard).toEqual(['lost ConnectionError', 'left']);
+    expect(log).toEqual(['lose ConnectionError', 'release']);
   });
 
   test('rejects with a TimeoutError where no headers came in time', async () => {
-    const { transport, observer, heard } = setUp(hang);
+    const { transport, observer, log } = setUp(hang);
     const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await rejection).toBeInstanceOf(TimeoutError);
-    expect(heard).toEqual(['lost TimeoutError', 'left']);
+    expect(log).toEqual(['lose TimeoutError', 'release']);
   });
 
   test('rejects with a ConnectionError where the body of a 2xx answer breaks', async () => {
@@ -162,13 +162,13 @@ describe('Transport.open', () => {
   });
 
   test('rejects with the reason of an abort in flight, which is no failure of the service', async () => {
-    const { transport, observer, heard } = setUp(hang);
+    const { transport, observer, log } = setUp(hang);
     const call = makeCall();
     const rejection = rejectionOf(transport.open(call, update, observer));
     await vi.advanceTimersByTimeAsync(0);
     call.abort('enough');
     expect([await rejection, call.outcome]).toEqual(['enough', 'unknown']);
-    expect(heard).toEqual(['lost undefined', 'left']);
+    expect(log).toEqual(['lose undefined', 'release']);
   });
 
   test('rejects with the reason of an abort that comes while an Error body is read', async () => {
@@ -181,28 +181,28 @@ describe('Transport.open', () => {
   });
 });
 
-describe('Transport.open sends nothing and gives its ticket back', () => {
+describe('Transport.open sends nothing and cancels its permit', () => {
   test('for a call that is aborted before', async () => {
     const credentials = vi.fn(() => 'psk_1');
-    const { transport, observer, heard, sent } = setUp(() => json(200, {}), credentials);
+    const { transport, observer, log, sent } = setUp(() => json(200, {}), credentials);
     const call = makeCall();
     call.abort('enough');
     expect(await rejectionOf(transport.open(call, update, observer))).toBe('enough');
-    expect([heard, sent.length, call.outcome, credentials.mock.calls.length]).toEqual([['unused'], 0, 'not-sent', 1]);
+    expect([log, sent.length, call.outcome, credentials.mock.calls.length]).toEqual([['cancel'], 0, 'not-sent', 1]);
   });
 
   test('for a call that is aborted in the instant before the request', async () => {
-    const { transport, observer, heard, sent } = setUp(() => json(200, {}));
+    const { transport, observer, log, sent } = setUp(() => json(200, {}));
     const call = makeCall();
     const rejection = rejectionOf(transport.open(call, update, observer));
     call.abort('enough');
     expect(await rejection).toBe('enough');
-    expect([heard, sent.length, call.attempts]).toEqual([['unused'], 0, 0]);
+    expect([log, sent.length, call.attempts]).toEqual([['cancel'], 0, 0]);
   });
 
   test('for a call that is aborted while the key comes', async () => {
     const key = deferred<string>();
-    const { transport, observer, heard, sent } = setUp(
+    const { transport, observer, log, sent } = setUp(
       () => json(200, {}),
       () => key.promise,
     );
@@ -211,11 +211,11 @@ describe('Transport.open sends nothing and gives its ticket back', () => {
     call.abort('enough');
     expect(await rejection).toBe('enough');
     key.resolve('psk_1');
-    expect([heard, sent.length]).toEqual([['unused'], 0]);
+    expect([log, sent.length]).toEqual([['cancel'], 0]);
   });
 
   test('where the key cannot be had, and tells which call that ended', async () => {
-    const { transport, observer, heard, sent } = setUp(
+    const { transport, observer, log, sent } = setUp(
       () => json(200, {}),
       () => Promise.reject(new ConfigurationError('no key', { option: 'apiKey', cause: 'vault sealed' })),
     );
@@ -229,7 +229,7 @@ describe('Transport.open sends nothing and gives its ticket back', () => {
       outcome: 'not-sent',
       cause: 'vault sealed',
     });
-    expect([heard, sent.length]).toEqual([['unused'], 0]);
+    expect([log, sent.length]).toEqual([['cancel'], 0]);
   });
 });
 

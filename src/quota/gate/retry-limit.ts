@@ -11,7 +11,7 @@ import { refusalToRetry } from './refusal.ts';
 export class RetryLimit {
   readonly #ledger: Ledger;
   readonly #budget = new RetryBudget();
-  #isToldEmpty = false;
+  #isReportedEmpty = false;
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
@@ -30,7 +30,7 @@ export class RetryLimit {
   pay(call: Call, failure: PetStoreError): PetStoreError | undefined {
     if (this.#ledger.isOutageSuspected) return undefined;
     call.hasPaidRetry = this.#budget.spend();
-    this.#tell(call);
+    this.#report(call);
     return call.hasPaidRetry ? undefined : refusalToRetry(call, failure);
   }
 
@@ -39,24 +39,24 @@ export class RetryLimit {
     if (!call.hasPaidRetry) return;
     call.hasPaidRetry = false;
     this.#budget.giveBack();
-    this.#tell(call);
+    this.#report(call);
   }
 
   /** The headers of an answer are in. A good one counts when its body has come, too. */
-  heard(call: Call, answer: Answer): void {
-    if (isFinal(answer) && !isPromising(answer)) this.proven(call);
+  observe(call: Call, answer: Answer): void {
+    if (isFinal(answer) && !isPromising(answer)) this.prove(call);
   }
 
   /** The service did what it was asked, or said why it will not. */
-  proven(call: Call): void {
+  prove(call: Call): void {
     this.#budget.earn();
-    this.#tell(call);
+    this.#report(call);
   }
 
-  #tell(call: Call): void {
+  #report(call: Call): void {
     const { isEmpty, available } = this.#budget;
-    if (isEmpty === this.#isToldEmpty) return;
-    this.#isToldEmpty = isEmpty;
+    if (isEmpty === this.#isReportedEmpty) return;
+    this.#isReportedEmpty = isEmpty;
     call.tell('retryBudget', (event) => ({ ...event, state: isEmpty ? 'empty' : 'refilled', available }));
   }
 }

@@ -1,21 +1,36 @@
-import type { LeaseAnswer } from '../../quota-store.ts';
+import { PLANS, type PlanLimits } from '../../contract/plans.ts';
+import type { LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 
-/** Slots of the common quota that one process holds; they die with their window. Pure: the time is a parameter. */
+const MINUTE_MS = 60_000;
+/** Presumed where neither option nor store says how many processes there are. */
+const PRESUMED_PROCESSES = 10;
+/** A lease that was used up as fast as this is followed by one of twice its size. */
+const FAST_MS = 1000;
+/** A store that allows the next request at once still gets a pause. */
+const LEAST_WAIT_MS = 25;
+/** No longer than this between two looks whether another process's probe was answered. */
+const LONGEST_POLL_MS = 400;
+
+/** Slots of the common quota that one process holds; they expire with their window. Pure: the time is a parameter. */
 export class Lease {
   /** The Reset of their window. */
-  readonly windowMs: number;
-  readonly endsAtMs: number;
+  readonly resetAtMs: number;
+  readonly expiresAtMs: number;
   #slots: number;
 
-  /** @param askedAtMs the lease is counted from before the store's answer, so that it surely ends with the window */
-  constructor({ granted, windowMs, endsInMs }: Pick<LeaseAnswer, 'granted' | 'windowMs' | 'endsInMs'>, askedAtMs: number) {
+  /** @param requestedAtMs the lease is counted from before the store's response, so that it surely ends with the window */
+  constructor({ granted, resetAtMs, expiresInMs }: Pick<LeaseResponse, 'granted' | 'resetAtMs' | 'expiresInMs'>, requestedAtMs: number) {
     this.#slots = granted;
-    this.windowMs = windowMs;
-    this.endsAtMs = askedAtMs + endsInMs;
+    this.resetAtMs = resetAtMs;
+    this.expiresAtMs = requestedAtMs + expiresInMs;
+  }
+
+  static none(): Lease {
+    return new Lease({ granted: 0, resetAtMs: 0, expiresInMs: 0 }, 0);
   }
 
   free(nowMs: number): number {
-    return nowMs < this.endsAtMs ? this.#slots : 0;
+    return nowMs < this.expiresAtMs ? this.#slots : 0;
   }
 
   use(): void {
@@ -31,5 +46,49 @@ export class Lease {
     const left = this.free(nowMs);
     this.#slots = 0;
     return left;
+  }
+}
+
+interface LocalLeaseStart {
+  plan: Partial<PlanLimits>;
+  /** What the headers said of the minute; undefined where they have not. */
+  minute: ObservedWindow | undefined;
+  processes: number | undefined;
+}
+
+/** What a process takes for itself while the store cannot be reached: an even part of what is left, until the window ends. */
+export function localLease({ plan, minute, processes = PRESUMED_PROCESSES }: LocalLeaseStart, nowMs: number): Lease {
+  const limit = plan.requestsPerMinute ?? minute?.limit ?? PLANS.free.requestsPerMinute;
+  const part = Math.floor(Math.min(limit, minute?.remaining ?? limit) / processes);
+  // Before the first answer one request has to find out.
+  const granted = minute ? part : Math.max(1, part);
+  return new Lease({ granted, resetAtMs: minute?.resetAtMs ?? 0, expiresInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs);
+}
+
+/** How many slots to request of a store, and when, so that few requests do. Pure: the time is a parameter. */
+export class LeasePacing {
+  #granted = 0;
+  #grantedAtMs = Number.NEGATIVE_INFINITY;
+  // Requests in a row that met another process's probe.
+  #polls = 0;
+
+  grant(slots: number, nowMs: number): void {
+    this.#granted = slots;
+    this.#grantedAtMs = nowMs;
+    this.#polls = 0;
+  }
+
+  /** How many slots to request for `wanted` calls: calls that come one by one shall not each cost a request to the store. */
+  sizeFor(wanted: number, nowMs: number): number {
+    return nowMs - this.#grantedAtMs > FAST_MS ? wanted : Math.max(wanted, 2 * this.#granted);
+  }
+
+  /** When to request again after nothing was granted. This process may know sooner than the store that the window has ended. */
+  nextAtMs({ reason, waitMs }: LeaseResponse, minute: ObservedWindow | undefined, nowMs: number): number {
+    if (reason === 'probe') return nowMs + Math.min(LONGEST_POLL_MS, Math.max(LEAST_WAIT_MS, waitMs) * 2 ** this.#polls++);
+    this.#polls = 0;
+    if (waitMs === 0) return nowMs + LEAST_WAIT_MS;
+    const endsInMs = minute?.endsInMs ?? 0;
+    return nowMs + (reason === 'quota' && endsInMs > 0 ? Math.min(waitMs, endsInMs) : waitMs);
   }
 }

@@ -1,7 +1,7 @@
 import type { Answer } from '../../contract/limits.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
-import type { HeardWindow } from '../../quota-store.ts';
+import type { ObservedWindow } from '../../quota-store.ts';
 import { CircuitBreaker, isPromising, isServiceFailure } from './circuit-breaker.ts';
 import { Cooldown } from './cooldown.ts';
 import { HeadRoom } from './head-room.ts';
@@ -28,8 +28,8 @@ export function waitMs({ at }: Outlook, nowMs: number): number {
 /** What is known of a key's quota, in the form in which other processes can be told. */
 export interface Observed {
   plan: Partial<PlanLimits>;
-  minute: HeardWindow | undefined;
-  day: HeardWindow | undefined;
+  minute: ObservedWindow | undefined;
+  day: ObservedWindow | undefined;
 }
 
 /** All requests that may be in flight are. */
@@ -139,7 +139,7 @@ export class Ledger {
   }
 
   /** The limits that hold for all processes together: the plan's, or else what the headers taught, and of both only the share. */
-  #plan(minute: HeardWindow | undefined): Partial<PlanLimits> {
+  #plan(minute: ObservedWindow | undefined): Partial<PlanLimits> {
     const { plan, share } = this.#settings;
     // A plan that was given without a limit for the day has none, also where that of an older plan is remembered.
     const { requestsPerMinute, requestsPerDay } =
@@ -472,7 +472,7 @@ function aheadOf(
 }
 
 /** A minute's limit tells the plan, and with it the day's while it lasts. It is a ceiling only for who wants a share of it. */
-function learnedPlan(minute: HeardWindow | undefined, share: number): Partial<PlanLimits> {
+function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial<PlanLimits> {
   const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === minute?.limit)?.requestsPerDay;
   return {
     ...(minute && share < 1 && { requestsPerMinute: minute.limit }),

@@ -1,4 +1,4 @@
-import type { HeardWindow } from '../../quota-store.ts';
+import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, FixedWindow, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
 
@@ -290,10 +290,10 @@ export class QuotaWindow {
   }
 
   /** What the headers said last; `endsInMs` is not positive where the window is over. */
-  observed(nowMs: number): HeardWindow | undefined {
+  observed(nowMs: number): ObservedWindow | undefined {
     if (!this.#told) return undefined;
     const { limit, remaining, atMs, endsAtMs, toldAtMs } = this.#told;
-    return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), agoMs: Math.max(0, nowMs - toldAtMs) };
+    return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - toldAtMs) };
   }
 
   /** It tells an older Reset than is known, or that of a window that has ended since the request left. */

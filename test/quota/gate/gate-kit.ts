@@ -2,7 +2,7 @@ import { expect, vi } from 'vitest';
 import type { Call } from '../../../src/call.ts';
 import type { Answer } from '../../../src/contract/limits.ts';
 import { Gate } from '../../../src/quota/gate/gate.ts';
-import type { Ticket } from '../../../src/quota/gate/ticket.ts';
+import type { Permit } from '../../../src/quota/gate/permit.ts';
 import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
 import { makeListCall } from '../../support/call.ts';
 
@@ -21,7 +21,7 @@ export function answerNow(answer: Partial<Answer> = {}): Answer {
 /** Who asks a gate for slots: notes what each call became, and holds the tickets. */
 export class Visitors {
   readonly log: string[] = [];
-  readonly tickets: Ticket[] = [];
+  readonly permits: Permit[] = [];
   readonly failures: unknown[] = [];
   readonly #gate: Gate;
   readonly #startMs = Date.now();
@@ -42,36 +42,36 @@ export class Visitors {
     for (let n = 1; n <= count; n++) this.ask(String(n), call());
   }
 
-  /** Answers the oldest ticket that is still held, and lets it go. */
+  /** Answers the oldest permit that is still held, and lets it go. */
   answer(answer: Answer = answerNow()): void {
-    const ticket = this.tickets.shift();
-    expect(ticket).toBeDefined();
-    ticket?.heard(answer);
-    ticket?.left();
+    const permit = this.permits.shift();
+    expect(permit).toBeDefined();
+    permit?.observe(answer);
+    permit?.release();
   }
 
-  /** The headers of the oldest ticket's answer are good, its body breaks after a millisecond. */
-  async break(failure: Parameters<Ticket['broken']>[0]): Promise<void> {
-    const ticket = this.tickets.shift();
-    expect(ticket).toBeDefined();
-    ticket?.heard(answerNow());
+  /** The headers of the oldest permit's answer are good, its body breaks after a millisecond. */
+  async break(failure: Parameters<Permit['fail']>[0]): Promise<void> {
+    const permit = this.permits.shift();
+    expect(permit).toBeDefined();
+    permit?.observe(answerNow());
     await pass(1);
-    ticket?.broken(failure);
-    ticket?.left();
+    permit?.fail(failure);
+    permit?.release();
   }
 
-  lose(failure: Parameters<Ticket['lost']>[0]): void {
-    const ticket = this.tickets.shift();
-    ticket?.lost(failure);
-    ticket?.left();
+  lose(failure: Parameters<Permit['lose']>[0]): void {
+    const permit = this.permits.shift();
+    permit?.lose(failure);
+    permit?.release();
   }
 
-  #admit(name: string, ticket: Ticket): void {
-    this.tickets.push(ticket);
+  #admit(name: string, permit: Permit): void {
+    this.permits.push(permit);
     this.log.push(`${this.#seconds()} ${name}`);
   }
 
-  async #await(name: string, slot: Promise<Ticket>): Promise<void> {
+  async #await(name: string, slot: Promise<Permit>): Promise<void> {
     try {
       this.#admit(name, await slot);
     } catch (failure) {

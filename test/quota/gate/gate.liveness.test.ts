@@ -46,13 +46,13 @@ class Scene {
       ...(resetAtMs !== undefined && { resetAtMs }),
       ...(retryAfterMs !== undefined && { retryAfterMs }),
     };
-    if (this.visitors.tickets.length > 0) this.visitors.answer(answer);
+    if (this.visitors.permits.length > 0) this.visitors.answer(answer);
   }
 
-  /** Nobody waits, or a timer is set, or an answer is out: whoever waits is looked at again. */
+  /** No call waits, or a timer is set, or an answer is out: a call that waits is looked at again. */
   get isLive(): boolean {
-    const { log, tickets } = this.visitors;
-    return log.length === this.calls.length || vi.getTimerCount() > 0 || tickets.length > 0;
+    const { log, permits } = this.visitors;
+    return log.length === this.calls.length || vi.getTimerCount() > 0 || permits.length > 0;
   }
 }
 
@@ -65,7 +65,7 @@ const events: fc.Arbitrary<(scene: Scene) => unknown> = fc.oneof(
   answers.map((answer) => (scene: Scene) => scene.answer(answer)),
   fc.constant((scene: Scene) => scene.visitors.lose(new TimeoutError('x'))),
   fc.constant((scene: Scene) => scene.visitors.lose(undefined)),
-  fc.constant((scene: Scene) => scene.visitors.tickets.shift()?.unused()),
+  fc.constant((scene: Scene) => scene.visitors.permits.shift()?.cancel()),
   fc.nat().map((index) => (scene: Scene) => scene.calls[index % Math.max(1, scene.calls.length)]?.abort('gone')),
   fc.constantFrom(1, 20, 700, 5_000, 61_000).map((ms) => () => pass(ms)),
 );

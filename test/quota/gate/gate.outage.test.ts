@@ -29,7 +29,7 @@ describe('Gate, in an outage,', () => {
     const probes: number[] = [];
     for (const waitMs of [500, 1_000, 2_000, 4_000, 8_000, 8_000]) {
       await pass(waitMs + 30);
-      expect(visitors.tickets).toHaveLength(1);
+      expect(visitors.permits).toHaveLength(1);
       probes.push(Math.round((Date.now() - startMs) / 500) / 2);
       visitors.answer({ ...down, receivedAtMs: Date.now() });
     }
@@ -60,7 +60,7 @@ describe('Gate, in an outage,', () => {
     for (let n = 0; n < 8; n++) await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
     visitors.askTimes(100);
     await pass(520);
-    expect(visitors.tickets).toHaveLength(1);
+    expect(visitors.permits).toHaveLength(1);
   });
 
   test('who finds out is waited for by calls that would not wait for quota either', async () => {
@@ -72,10 +72,10 @@ describe('Gate, in an outage,', () => {
     for (let n = 0; n < 3; n++) visitors.answer({ ...down, receivedAtMs: Date.now() });
     await pass(500);
     visitors.ask('4');
-    visitors.tickets[0]?.heard(answerNow());
+    visitors.permits[0]?.observe(answerNow());
     visitors.ask('hasty', makeListCall({ maxWaitMs: 50 }));
     await pass(10);
-    visitors.tickets[0]?.left();
+    visitors.permits[0]?.release();
     await pass(20);
     expect(visitors.log.slice(4)).toEqual(['0.5 4', '0.5 hasty']);
   });
@@ -87,7 +87,7 @@ describe('Gate, in an outage,', () => {
     await pass(600);
     visitors.answer();
     await pass(50);
-    expect(visitors.tickets).toHaveLength(4);
+    expect(visitors.permits).toHaveLength(4);
   });
 
   test.each([
@@ -105,13 +105,14 @@ describe('Gate, in an outage,', () => {
     expect(visitors.failures).toEqual([expect.any(expected)]);
   });
 
-  test('counts the patience of a call from its start, not from when it came back', async () => {
-    const visitors = new Visitors(makeGate());
+  test('counts the wait of a call from its start, not from when it came back', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     const call = visitors.ask('call', makeListCall({ maxWaitMs: 2_000 }));
     await pass(600);
     visitors.answer({ ...down, receivedAtMs: Date.now() });
-    expect(call.pace?.()).toEqual({ delayMs: 1_000, patienceMs: 1_400 });
+    expect(gate.outagePaceOf(call)).toEqual({ delayMs: 1_000, waitLeftMs: 1_400 });
     visitors.ask('again', call);
     await pass(1_100);
     visitors.answer({ ...down, receivedAtMs: Date.now() });
@@ -134,9 +135,9 @@ describe('Gate, in an outage,', () => {
     }
     visitors.askTimes(2);
     await pass(600);
-    visitors.tickets.pop()?.lost(new ConnectionError('x'));
+    visitors.permits.pop()?.lose(new ConnectionError('x'));
     await pass(1_010);
-    expect(visitors.tickets).toHaveLength(2);
+    expect(visitors.permits).toHaveLength(2);
   });
 
   test.each([
@@ -165,9 +166,9 @@ describe('Gate, in an outage,', () => {
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     visitors.askTimes(3);
     await pass(50_000);
-    expect(visitors.tickets).toHaveLength(0);
+    expect(visitors.permits).toHaveLength(0);
     await pass(15_000);
-    expect(visitors.tickets).toHaveLength(1);
+    expect(visitors.permits).toHaveLength(1);
   });
 
   test('takes bodies that break after good headers for failures', async () => {
@@ -182,27 +183,28 @@ describe('Gate, in an outage,', () => {
     visitors.askTimes(20);
     for (const waitMs of [500, 1_000, 2_000, 4_000]) {
       await pass(waitMs + 30);
-      expect(visitors.tickets).toHaveLength(1);
+      expect(visitors.permits).toHaveLength(1);
       await visitors.break(new ConnectionError('x', { code: 'ECONNRESET' }));
     }
   });
 
   test('a body that is given up for the time limit of its call is no failure, and no proof', async () => {
-    const visitors = new Visitors(makeGate());
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     const call = visitors.ask('ended');
     visitors.ask('next');
     await pass(510);
-    visitors.tickets[0]?.heard(answerNow());
+    visitors.permits[0]?.observe(answerNow());
     const reason = new TimeoutError('x');
     call.abort(reason);
-    visitors.tickets[0]?.broken(reason);
-    visitors.tickets[0]?.left();
-    expect(call.pace?.()?.delayMs).toBeCloseTo(500, -2);
+    visitors.permits[0]?.fail(reason);
+    visitors.permits[0]?.release();
+    expect(gate.outagePaceOf(call)?.delayMs).toBeCloseTo(500, -2);
     await pass(400);
-    expect(visitors.tickets).toHaveLength(1);
+    expect(visitors.permits).toHaveLength(1);
     await pass(110);
-    expect(visitors.tickets).toHaveLength(2);
+    expect(visitors.permits).toHaveLength(2);
   });
 
   test('lets the rest go only when the body of the probe came too; one that is read for long holds up no other probe', async () => {
@@ -210,14 +212,14 @@ describe('Gate, in an outage,', () => {
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     visitors.askTimes(10);
     await pass(510);
-    visitors.tickets[0]?.heard(answerNow());
+    visitors.permits[0]?.observe(answerNow());
     await pass(450);
-    expect(visitors.tickets).toHaveLength(1);
+    expect(visitors.permits).toHaveLength(1);
     await pass(100);
-    expect(visitors.tickets).toHaveLength(2);
-    visitors.tickets[0]?.left();
+    expect(visitors.permits).toHaveLength(2);
+    visitors.permits[0]?.release();
     await pass(20);
-    expect(visitors.tickets.length).toBeGreaterThan(5);
+    expect(visitors.permits.length).toBeGreaterThan(5);
   });
 
   test('takes 10,000 calls in under a second of work', async () => {

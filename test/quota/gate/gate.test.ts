@@ -58,11 +58,11 @@ describe('Gate, while the budget is unknown,', () => {
 });
 
 describe('Gate, where quota is free,', () => {
-  test('gives a ticket in the same tick, and holds no timer', async () => {
+  test('gives a permit in the same tick, and holds no timer', async () => {
     const gate = makeGate();
     const first = await gate.enter(makeListCall());
-    first.heard(answerNow());
-    first.left();
+    first.observe(answerNow());
+    first.release();
     expect(gate.enter(makeListCall())).not.toBeInstanceOf(Promise);
     expect(vi.getTimerCount()).toBe(0);
   });
@@ -72,7 +72,7 @@ describe('Gate, where quota is free,', () => {
     visitors.askTimes(10);
     visitors.answer({ status: 200, receivedAtMs: NOW_MS });
     await pass(5_000);
-    expect(visitors.tickets).toHaveLength(3);
+    expect(visitors.permits).toHaveLength(3);
   });
 
   test('has at most eight in flight when little is left, so that a surprise costs few requests', async () => {
@@ -80,33 +80,33 @@ describe('Gate, where quota is free,', () => {
     visitors.askTimes(40);
     visitors.answer(answerNow({ remaining: 40 }));
     await pass(500);
-    expect(visitors.tickets).toHaveLength(8);
+    expect(visitors.permits).toHaveLength(8);
   });
 
-  test('a ticket that comes back leaves the probe that is out in its place', async () => {
+  test('a permit that comes back leaves the probe that is out in its place', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(3);
     await pass(1_010);
-    visitors.tickets.shift()?.unused();
+    visitors.permits.shift()?.cancel();
     await pass(900);
     expect(visitors.log).toEqual(['0 1', '1 2']);
   });
 
-  test('a ticket that comes back leaves the gate as used as it was before', async () => {
+  test('a permit that comes back leaves the gate as used as it was before', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     visitors.ask('probe');
     visitors.answer();
     await pass(500);
     visitors.ask('unused');
-    visitors.tickets.shift()?.unused();
+    visitors.permits.shift()?.cancel();
     expect(gate.idleMs).toBe(500);
   });
 
-  test('takes a ticket back that was not used', async () => {
+  test('takes a permit back that was not used', async () => {
     const gate = makeGate({ plan: { requestsPerMinute: 1 } });
-    const ticket = await gate.enter(makeListCall());
-    ticket.unused();
+    const permit = await gate.enter(makeListCall());
+    permit.cancel();
     expect(gate.enter(makeListCall())).not.toBeInstanceOf(Promise);
   });
 });
@@ -149,7 +149,7 @@ describe('Gate, after a 429,', () => {
     visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));
     visitors.askTimes(2);
     await pass(2_000);
-    visitors.tickets.pop()?.lost(undefined);
+    visitors.permits.pop()?.lose(undefined);
     await pass(50);
     expect(visitors.log).toEqual(['0 probe', '0 1', '0 2', '1 1', '2 2']);
   });
@@ -162,7 +162,7 @@ describe('Gate, after a 429,', () => {
       await pass(50);
       visitors.answer({ status: 429, receivedAtMs: Date.now() });
       await pass(waitMs - 60);
-      expect(visitors.tickets).toHaveLength(0);
+      expect(visitors.permits).toHaveLength(0);
       await pass(60);
     }
     await pass(50);

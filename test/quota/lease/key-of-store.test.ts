@@ -1,17 +1,17 @@
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
-import type { LeaseAnswer, QuotaStore } from '../../../src/quota-store.ts';
+import type { LeaseResponse, QuotaStore } from '../../../src/quota-store.ts';
 import { rejectionOf } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
 
 holdTime();
 
-const ONE: LeaseAnswer = { granted: 1, endsInMs: 1000, windowMs: 0, waitMs: 0, reason: 'quota', members: 1 };
+const ONE: LeaseResponse = { granted: 1, expiresInMs: 1000, resetAtMs: 0, waitMs: 0, reason: 'quota', members: 1 };
 
 /** A client whose key a function gives, with a store that notes what it is told of the key. */
 function clientOf(apiKey: (key: string) => string | Promise<string>, options: PetStoreClientOptions & Partial<QuotaStore> = {}) {
-  const { join, processes, isNear, ...rest } = options;
+  const { join, processes, isCheap, ...rest } = options;
   const { baseUrl, fetch, keys, requests } = createSandbox({ pets: 2 });
   const joined: string[] = [];
   const told: string[] = [];
@@ -20,7 +20,7 @@ function clientOf(apiKey: (key: string) => string | Promise<string>, options: Pe
     joined.push(key.apiKey);
     return { exchange: async () => ONE };
   };
-  const quotaStore: QuotaStore = { processes: 2, isNear: false, join: join ?? joinTo };
+  const quotaStore: QuotaStore = { processes: 2, isCheap: false, join: join ?? joinTo };
   const source = vi.fn(() => apiKey(keys.pro));
   const logger = { debug: tell, info: tell, warn: tell, error: tell };
   const client = new PetStoreClient({ apiKey: source, baseUrl, fetch, quotaStore, logger, ...rest });

@@ -1,9 +1,9 @@
-import { monotonicMs } from '../../clock/monotonic.ts';
+import { monotonicMs } from './monotonic.ts';
 
 /** Timers may end a little before their time; by more only where the clock was stopped and the timers were not, as fake ones may be. */
 const EARLY_TIMER_MS = 50;
 
-/** The clock of a gate: monotonic, so that no wait becomes shorter or longer because the machine's date is set. */
+/** A monotonic clock, so that no wait becomes shorter or longer because the machine's date is set. */
 export class SteadyClock {
   #aheadMs = 0;
 

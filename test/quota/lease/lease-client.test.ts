@@ -1,8 +1,8 @@
 import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
-import { emptyBook, exchangeLease, type LeaseBook } from '../../../src/quota/lease/lease-book.ts';
-import type { LeaseAsk, QuotaStore } from '../../../src/quota-store.ts';
+import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
+import type { LeaseRequest, QuotaStore } from '../../../src/quota-store.ts';
 import { soFar } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
 
@@ -10,13 +10,13 @@ holdTime();
 
 const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
 
-const ASK_OF_OTHER: LeaseAsk = {
+const ASK_OF_OTHER: LeaseRequest = {
   member: 'other',
   wanted: 0,
   returned: 0,
-  returnedOfMs: 0,
+  returnedResetAtMs: 0,
   unanswered: 0,
-  late: [],
+  lateAnswers: [],
   plan: PLAN,
   minute: undefined,
   day: undefined,
@@ -25,15 +25,15 @@ const ASK_OF_OTHER: LeaseAsk = {
 };
 
 /** A store in this process, which may be told to fail; `asks` is what it was asked. */
-function bookStore(book: LeaseBook = emptyBook()): { store: QuotaStore; asks: LeaseAsk[]; fail: (failure?: Error) => void } {
-  const asks: LeaseAsk[] = [];
+function bookStore(book: QuotaRecord = emptyRecord()): { store: QuotaStore; asks: LeaseRequest[]; fail: (failure?: Error) => void } {
+  const asks: LeaseRequest[] = [];
   let failure: Error | undefined;
-  const exchange = async (ask: LeaseAsk) => {
+  const exchange = async (ask: LeaseRequest) => {
     asks.push(ask);
     if (failure) throw failure;
     return exchangeLease(book, ask, Date.now());
   };
-  const store: QuotaStore = { processes: 2, isNear: false, join: () => ({ exchange }) };
+  const store: QuotaStore = { processes: 2, isCheap: false, join: () => ({ exchange }) };
   const fail = (next?: Error) => {
     failure = next;
   };
@@ -108,7 +108,7 @@ test('where the store fails the process keeps to its part, says so once, and sha
 });
 
 test('a 429 that another process met closes the gate for this one', async () => {
-  const book = emptyBook();
+  const book = emptyRecord();
   const { store, asks } = bookStore(book);
   const { sandbox, send } = borrowing(store);
   exchangeLease(book, { ...ASK_OF_OTHER, closedForMs: 30_000 }, Date.now());
@@ -120,7 +120,7 @@ test('a 429 that another process met closes the gate for this one', async () => 
 });
 
 test('a client without a limit for the day is not held to that of an old plan', async () => {
-  const book = emptyBook();
+  const book = emptyRecord();
   exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1, plan: { requestsPerMinute: 60, requestsPerDay: 1 } }, Date.now());
   const { client } = borrowing(bookStore(book).store, { plan: 'unlimited' });
   await vi.advanceTimersByTimeAsync(60_000);
@@ -182,7 +182,7 @@ test.each([0, 100])('a call that may wait for %d ms waits for what the store ans
 });
 
 test('a call that may wait for 10 ms waits for the answer of a probe that another process has out', async () => {
-  const book = emptyBook();
+  const book = emptyRecord();
   exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1 }, Date.now());
   const { client } = borrowing(bookStore(book).store);
   const items = client.listInventory({ maxWaitMs: 10 });

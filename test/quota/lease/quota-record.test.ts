@@ -1,18 +1,18 @@
 import { describe, expect, test } from 'vitest';
-import { emptyBook, exchangeLease, type LeaseBook } from '../../../src/quota/lease/lease-book.ts';
-import type { HeardWindow, LeaseAnswer, LeaseAsk } from '../../../src/quota-store.ts';
+import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
+import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../../src/quota-store.ts';
 
 const NOON = 1_800_000_000_000;
 const RESET = NOON + 30_000;
 
-function askOf(ask: Partial<LeaseAsk>): LeaseAsk {
+function askOf(ask: Partial<LeaseRequest>): LeaseRequest {
   return {
     member: 'a',
     wanted: 0,
     returned: 0,
-    returnedOfMs: 0,
+    returnedResetAtMs: 0,
     unanswered: 0,
-    late: [],
+    lateAnswers: [],
     plan: {},
     minute: undefined,
     day: undefined,
@@ -22,37 +22,37 @@ function askOf(ask: Partial<LeaseAsk>): LeaseAsk {
   };
 }
 
-function heard(window: Partial<HeardWindow>): HeardWindow {
-  return { limit: 100, remaining: 99, resetAtMs: RESET, endsInMs: 30_000, agoMs: 0, ...window };
+function heard(window: Partial<ObservedWindow>): ObservedWindow {
+  return { limit: 100, remaining: 99, resetAtMs: RESET, endsInMs: 30_000, ageMs: 0, ...window };
 }
 
 /** A book whose window was told by the probe of process `a`. */
-function knownBook(window: Partial<HeardWindow> = {}, plan: LeaseAsk['plan'] = {}): LeaseBook {
-  const book = emptyBook();
+function knownBook(window: Partial<ObservedWindow> = {}, plan: LeaseRequest['plan'] = {}): QuotaRecord {
+  const book = emptyRecord();
   exchangeLease(book, askOf({ wanted: 1, plan }), NOON);
   exchangeLease(book, askOf({ minute: heard(window), isProbeAnswered: true, plan }), NOON);
   return book;
 }
 
-function take(book: LeaseBook, member: string, wanted: number, nowMs = NOON): LeaseAnswer {
+function take(book: QuotaRecord, member: string, wanted: number, nowMs = NOON): LeaseResponse {
   return exchangeLease(book, askOf({ member, wanted }), nowMs);
 }
 
 describe('exchangeLease', () => {
   test('lets one process ask where nothing is known, and the others look again soon', () => {
-    const book = emptyBook();
+    const book = emptyRecord();
     expect(take(book, 'a', 10)).toMatchObject({ granted: 1, reason: 'probe' });
     expect(take(book, 'b', 10)).toMatchObject({ granted: 0, waitMs: 25, reason: 'probe' });
   });
 
   test('lets the next one ask when the probe has no answer for a second', () => {
-    const book = emptyBook();
+    const book = emptyRecord();
     take(book, 'a', 10);
     expect(take(book, 'b', 10, NOON + 1000)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
   test('grants at most a twentieth of the limit, until the window ends', () => {
-    expect(take(knownBook(), 'b', 50)).toMatchObject({ granted: 5, endsInMs: 30_000, windowMs: RESET });
+    expect(take(knownBook(), 'b', 50)).toMatchObject({ granted: 5, expiresInMs: 30_000, resetAtMs: RESET });
   });
 
   test('grants no more than what was told, and then says until when', () => {
@@ -73,20 +73,20 @@ describe('exchangeLease', () => {
   test('takes slots back into their own window only', () => {
     const book = knownBook({ remaining: 50 });
     const { granted } = take(book, 'b', 5);
-    exchangeLease(book, askOf({ member: 'b', returned: granted, returnedOfMs: RESET - 60_000 }), NOON);
+    exchangeLease(book, askOf({ member: 'b', returned: granted, returnedResetAtMs: RESET - 60_000 }), NOON);
     expect(book.minute?.left).toBe(50 - granted);
-    exchangeLease(book, askOf({ member: 'b', returned: granted, returnedOfMs: RESET }), NOON);
+    exchangeLease(book, askOf({ member: 'b', returned: granted, returnedResetAtMs: RESET }), NOON);
     expect(book.minute?.left).toBe(50);
   });
 
   test('counts a request that outlived its window where it was told less than the probe', () => {
     const book = knownBook({ remaining: 50 });
-    const late = [
+    const lateAnswers = [
       { resetAtMs: RESET, remaining: 49 },
       { resetAtMs: RESET, remaining: 51 },
       { resetAtMs: RESET - 60_000, remaining: 0 },
     ];
-    exchangeLease(book, askOf({ member: 'b', wanted: 1, unanswered: 2, late }), NOON);
+    exchangeLease(book, askOf({ member: 'b', wanted: 1, unanswered: 2, lateAnswers }), NOON);
     expect(book.minute?.left).toBe(50 - 2 - 1 - 1);
   });
 
@@ -114,7 +114,7 @@ describe('exchangeLease', () => {
   test('does not believe after a closing what was heard before it', () => {
     const book = knownBook();
     exchangeLease(book, askOf({ closedForMs: 1000 }), NOON);
-    exchangeLease(book, askOf({ member: 'b', minute: heard({ agoMs: 1500 }) }), NOON + 1000);
+    exchangeLease(book, askOf({ member: 'b', minute: heard({ ageMs: 1500 }) }), NOON + 1000);
     expect(take(book, 'b', 1, NOON + 1000)).toMatchObject({ reason: 'probe' });
   });
 
@@ -129,8 +129,8 @@ describe('exchangeLease', () => {
 
   test('forgets the day of an old plan when options or headers tell another one', () => {
     const plan = { requestsPerMinute: 100, requestsPerDay: 1 };
-    const granted = (more: Partial<LeaseAsk>) => {
-      const book = emptyBook();
+    const granted = (more: Partial<LeaseRequest>) => {
+      const book = emptyRecord();
       exchangeLease(book, askOf({ wanted: 1, plan }), NOON);
       exchangeLease(book, askOf(more), NOON + 60_000);
       return exchangeLease(book, askOf({ ...more, wanted: 1, minute: undefined }), NOON + 120_000).granted;
@@ -150,7 +150,7 @@ describe('exchangeLease', () => {
 
   test('keeps to the plan of a minute where the headers tell nothing', () => {
     const plan = { requestsPerMinute: 3 };
-    const book = emptyBook();
+    const book = emptyRecord();
     exchangeLease(book, askOf({ wanted: 1, plan }), NOON);
     exchangeLease(book, askOf({ isProbeAnswered: true, plan }), NOON);
     const granted = Array.from({ length: 4 }, () => exchangeLease(book, askOf({ wanted: 5, plan }), NOON).granted);
@@ -166,7 +166,7 @@ describe('exchangeLease', () => {
   });
 
   test('leaves the window to the processes where it came back empty', () => {
-    const book = emptyBook();
+    const book = emptyRecord();
     expect(exchangeLease(book, askOf({ wanted: 5, minute: heard({}) }), NOON)).toMatchObject({
       granted: 0,
       reason: 'lost',

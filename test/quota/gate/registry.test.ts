@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { PetStoreClient, RateLimitError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { Gate } from '../../../src/quota/gate/gate.ts';
-import { gateOf } from '../../../src/quota/gate/gates.ts';
+import { gateOf } from '../../../src/quota/gate/registry.ts';
 import { makeListCall } from '../../support/call.ts';
 import { freshAddress, KEY, scriptedClient } from '../../support/client.ts';
 import { rejectionOf } from '../../support/outcome.ts';
@@ -37,11 +37,11 @@ describe('gateOf', () => {
   test('keeps a gate while a request is in flight', async () => {
     const address = freshAddress();
     const gate = gateOf({ address, apiKey: 'key' }, SETUP);
-    const ticket = await gate.enter(makeListCall());
+    const permit = await gate.enter(makeListCall());
     vi.advanceTimersByTime(26 * 3_600_000);
     expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
-    ticket.heard(answerNow());
-    ticket.left();
+    permit.observe(answerNow());
+    permit.release();
   });
 });
 
@@ -134,9 +134,9 @@ describe('The process', () => {
     const { CALL_DEFAULTS } = await import('${source}options/call-options.ts');
     const call = () => new Call({ id: 1, operation: 'listInventory', options: CALL_DEFAULTS, emitter: new Emitter() });
     const gate = new Gate({ plan: undefined, concurrency: 64, share: 1 });
-    const ticket = await gate.enter(call());
-    ticket.heard({ status: 429, receivedAtMs: Date.now(), retryAfterMs: 30 });
-    ticket.left();
+    const permit = await gate.enter(call());
+    permit.observe({ status: 429, receivedAtMs: Date.now(), retryAfterMs: 30 });
+    permit.release();
     ${then}`;
   const run = (then: string) =>
     execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script(then)], { encoding: 'utf8', timeout: 10_000 });

@@ -1,20 +1,20 @@
 import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
-import type { LeaseAnswer, QuotaStore, SharedQuota } from '../../../src/quota-store.ts';
+import type { LeaseResponse, QuotaStore, SharedQuota } from '../../../src/quota-store.ts';
 import { holdTime } from '../../support/time.ts';
 import { watchUnhandled } from '../../support/unhandled.ts';
 
 holdTime();
 const unhandled = watchUnhandled();
 
-const GOOD: LeaseAnswer = { granted: 1, endsInMs: 1000, windowMs: 0, waitMs: 0, reason: 'quota', members: 1 };
+const GOOD: LeaseResponse = { granted: 1, expiresInMs: 1000, resetAtMs: 0, waitMs: 0, reason: 'quota', members: 1 };
 const { granted: _, ...LACKING } = GOOD;
 
 /** A store that is written without types. */
 function storeOf(exchange: () => unknown): QuotaStore {
   const untyped: SharedQuota['exchange'] = Reflect.get({ exchange }, String('exchange'));
-  return { processes: 2, isNear: false, join: () => ({ exchange: untyped }) };
+  return { processes: 2, isCheap: false, join: () => ({ exchange: untyped }) };
 }
 
 function clientOf(quotaStore: QuotaStore) {
@@ -46,9 +46,9 @@ const BAD: [string, unknown, RegExp][] = [
   ['less than no slots', { ...GOOD, granted: -1 }, /whose `granted` is -1$/],
   ['half a slot', { ...GOOD, granted: 0.5 }, /whose `granted` is 0\.5$/],
   ['endless slots', { ...GOOD, granted: Number.POSITIVE_INFINITY }, /whose `granted` is Infinity$/],
-  ['slots that are over', { ...GOOD, endsInMs: 0 }, /whose `endsInMs` is 0$/],
-  ['slots for NaN milliseconds', { ...GOOD, endsInMs: Number.NaN }, /whose `endsInMs` is NaN$/],
-  ['a window as text', { ...GOOD, windowMs: 'soon' }, /whose `windowMs` is "soon"$/],
+  ['slots that are over', { ...GOOD, expiresInMs: 0 }, /whose `expiresInMs` is 0$/],
+  ['slots for NaN milliseconds', { ...GOOD, expiresInMs: Number.NaN }, /whose `expiresInMs` is NaN$/],
+  ['a window as text', { ...GOOD, resetAtMs: 'soon' }, /whose `resetAtMs` is "soon"$/],
   ['a wait into the past', { ...GOOD, granted: 0, waitMs: -5 }, /whose `waitMs` is -5$/],
   ['a wait that no date can hold', { ...GOOD, granted: 0, waitMs: 1e300, reason: 'closed' }, /whose `waitMs` is 1e\+300$/],
   ['a reason of its own', { ...GOOD, reason: 'maybe' }, /whose `reason` is "maybe"$/],
@@ -137,7 +137,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, -1, 'long'])(
       hear = tell;
       return { exchange: () => GOOD };
     };
-    const { client } = clientOf({ processes: 2, isNear: true, join });
+    const { client } = clientOf({ processes: 2, isCheap: true, join });
     Reflect.apply(hear, undefined, [closedForMs]);
     expect(client.quota.closedUntil).toBeUndefined();
     expect(await client.listInventory()).toHaveLength(2);
@@ -145,7 +145,7 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, -1, 'long'])(
 );
 
 test.each([0, -1, 0.5, Number.NaN, '2', null])('a store of %s processes is refused', (processes) => {
-  const store = { processes, isNear: true, join: () => ({ exchange: () => GOOD }) };
+  const store = { processes, isCheap: true, join: () => ({ exchange: () => GOOD }) };
   expect(() => Reflect.construct(PetStoreClient, [{ apiKey: 'psk_odd', baseUrl: 'https://odd.test/v1', quotaStore: store }])).toThrow(
     expect.objectContaining({ name: 'ConfigurationError', option: 'quotaStore' }),
   );

@@ -1,0 +1,42 @@
+import type { Call } from '../../call.ts';
+import type { WaitReason } from '../../events.ts';
+
+/** A shorter wait is over before anyone could act on its notice. */
+const LEAST_REPORTED_MS = 1000;
+
+/** Reports that a gate closed, closes for longer, or opened again: each change once. */
+export class GateNotices {
+  #isClosed = false;
+  #untilMs: number | undefined;
+
+  /** @param call learned it */
+  report(call: Call, { isClosed, until }: { isClosed: boolean; until: Date | undefined }): void {
+    if (isClosed === this.#isClosed && until?.getTime() === this.#untilMs) return;
+    this.#isClosed = isClosed;
+    this.#untilMs = until?.getTime();
+    call.tell('gate', (event) => ({ ...event, state: isClosed ? 'closed' : 'open', ...(until ? { until } : {}) }));
+  }
+}
+
+/** How many calls wait at a gate, for how long, and for what. */
+export interface QueueState {
+  calls: number;
+  reason: WaitReason;
+  ms: number;
+  nowMs: number;
+}
+
+/** Reports until when calls wait at a gate: each instant once, and again when ten times as many wait for it. */
+export class QueueNotices {
+  #untilMs = Number.NEGATIVE_INFINITY;
+  #calls = 0;
+
+  /** @param first the first call of the queue */
+  report(first: Call | undefined, { calls, reason, ms, nowMs }: QueueState): void {
+    const untilMs = nowMs + ms;
+    if (ms <= LEAST_REPORTED_MS || (untilMs <= this.#untilMs + LEAST_REPORTED_MS && calls < 10 * this.#calls)) return;
+    this.#untilMs = untilMs;
+    this.#calls = calls;
+    first?.tell('queue', (event) => ({ ...event, reason, calls, ms }));
+  }
+}

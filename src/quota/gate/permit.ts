@@ -1,0 +1,216 @@
+import type { Call } from '../../call.ts';
+import type { SteadyClock } from '../../clock/steady-clock.ts';
+import type { Answer } from '../../contract/limits.ts';
+import type { PetStoreError } from '../../errors.ts';
+import type { LeaseClient } from '../lease/lease-client.ts';
+import { isPromising } from '../ledger/circuit-breaker.ts';
+import type { Ledger, Outlook } from '../ledger/ledger.ts';
+import type { Sending } from '../ledger/outstanding.ts';
+import { GateNotices } from './notices.ts';
+import { RetryLimit } from './retry-limit.ts';
+
+interface PermitsStart {
+  ledger: Ledger;
+  clock: SteadyClock;
+  /** There may be other permits now. */
+  onChange: () => void;
+}
+
+/** The right to send one request now. Its holder reports how the request went, and when its body is read. */
+export class Permit {
+  readonly call: Call;
+  readonly sending: Sending;
+  readonly #permits: Permits;
+  // The headers promise a body that is still to come.
+  #isPromising = false;
+
+  constructor(permits: Permits, call: Call, sending: Sending) {
+    this.#permits = permits;
+    this.call = call;
+    this.sending = sending;
+  }
+
+  /** False where the gate closed since the permit was given: then it is to be cancelled. */
+  get isValid(): boolean {
+    return this.#permits.areValid;
+  }
+
+  /**
+   * The headers of the answer are in. Gives when the gate opens again, if it is closed now; milliseconds on our clock.
+   * @param report is called once the headers count, before anything else is reported of them
+   */
+  observe(answer: Answer, report: () => void = () => {}): number | undefined {
+    this.#isPromising = isPromising(answer);
+    return this.#permits.observe(this, answer, report);
+  }
+
+  /** No answer came: for a failure, or (undefined) because the call was aborted or the caller's own code failed. */
+  lose(failure: PetStoreError | undefined): void {
+    this.#permits.lose(this, failure);
+  }
+
+  /**
+   * The body was not read: it was cut, reset, or did not come in time; undefined where the caller's own code failed. The abort of a call
+   * is no failure of the service.
+   */
+  fail(failure: PetStoreError | undefined): void {
+    if (this.call.signal.aborted) return;
+    this.#isPromising = false;
+    if (failure) this.#permits.fail(this, failure);
+  }
+
+  /** Nothing was sent. */
+  cancel(): void {
+    this.#permits.cancel(this);
+  }
+
+  /** The request is over, its body read or dropped. An abort before anything was read proves nothing. */
+  release(): void {
+    const isProven = this.#isPromising && (!this.call.signal.aborted || this.call.delivered > 0);
+    if (isProven) {
+      this.#isPromising = false;
+      this.#permits.prove(this);
+    }
+    this.#permits.release(this);
+  }
+}
+
+/**
+ * Gives permits, and passes on what becomes of their requests: to the ledger, the lease, the retry budget and the listeners.
+ */
+export class Permits {
+  /** Limits the retries of all calls. */
+  readonly retries: RetryLimit;
+  readonly #ledger: Ledger;
+  readonly #clock: SteadyClock;
+  readonly #onChange: () => void;
+  // The requests whose bodies are not read yet, and whether each still waits for its headers.
+  readonly #inFlight = new Map<Permit, boolean>();
+  readonly #notices = new GateNotices();
+  #lastFailure: PetStoreError | Answer | undefined;
+  // Where the quota is shared with other processes.
+  #leaseClient: LeaseClient | undefined;
+
+  constructor({ ledger, clock, onChange }: PermitsStart) {
+    this.#ledger = ledger;
+    this.#clock = clock;
+    this.#onChange = onChange;
+    this.retries = new RetryLimit(ledger);
+  }
+
+  /** Requests whose bodies are not read yet. */
+  get inFlight(): number {
+    return this.#inFlight.size;
+  }
+
+  /** The service's last failure. */
+  get lastFailure(): PetStoreError | Answer | undefined {
+    return this.#lastFailure;
+  }
+
+  get leaseClient(): LeaseClient | undefined {
+    return this.#leaseClient;
+  }
+
+  /** From now on a request also needs a slot of the quota that processes share. */
+  share(leaseClient: LeaseClient): void {
+    this.#leaseClient = leaseClient;
+  }
+
+  /** Whether the service lets this key send at all. */
+  get areValid(): boolean {
+    return this.closedUntil(this.#clock.now()) === undefined;
+  }
+
+  closedUntil(nowMs: number): Date | undefined {
+    const untilMs = this.#ledger.closedUntilMs(nowMs);
+    return untilMs === undefined ? undefined : this.#clock.toDate(untilMs);
+  }
+
+  /** How many permits may be given now; where none, when to look again and why. */
+  look(nowMs: number, wanted: number): Outlook {
+    const outlook = this.#ledger.look(nowMs, this.#inFlight.size);
+    return this.#leaseClient ? this.#leaseClient.narrow(outlook, wanted, nowMs) : outlook;
+  }
+
+  give(call: Call, nowMs: number): Permit {
+    const permit = new Permit(this, call, this.#ledger.send(nowMs));
+    this.#inFlight.set(permit, true);
+    this.#leaseClient?.use(call, nowMs);
+    return permit;
+  }
+
+  /** Counts requests as lost that ended under their calls. */
+  dropGone(nowMs: number): void {
+    const gone = [...this.#inFlight].filter(([{ call }]) => call.isGone);
+    for (const [permit] of gone) this.#inFlight.delete(permit);
+    for (const [{ sending }, isUnanswered] of gone) if (isUnanswered) this.#lose(sending, false, nowMs);
+  }
+
+  observe(permit: Permit, answer: Answer, report: () => void): number | undefined {
+    const nowMs = this.#clock.now();
+    const { call, sending } = permit;
+    this.#endWait(permit);
+    this.#ledger.hear(sending, answer, nowMs);
+    if (answer.status >= 500) this.#lastFailure = answer;
+    const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
+    this.#leaseClient?.observe({ answer, sentAtMs: sending.atMs, closedUntilMs }, nowMs);
+    report();
+    this.retries.observe(call, answer);
+    this.#report(call, nowMs);
+    this.#onChange();
+    return closedUntilMs === undefined ? undefined : this.#clock.toDate(closedUntilMs).getTime();
+  }
+
+  lose(permit: Permit, failure: PetStoreError | undefined): void {
+    this.#endWait(permit);
+    const nowMs = this.#clock.now();
+    if (failure) this.#lastFailure = failure;
+    this.#lose(permit.sending, failure !== undefined, nowMs);
+    this.#report(permit.call, nowMs);
+    this.#onChange();
+  }
+
+  #endWait(permit: Permit): void {
+    if (this.#inFlight.has(permit)) this.#inFlight.set(permit, false);
+  }
+
+  #lose(sending: Sending, isFailure: boolean, nowMs: number): void {
+    this.#ledger.lose(sending, isFailure, nowMs);
+    this.#leaseClient?.lose(nowMs);
+  }
+
+  /** The body of an answer broke after its headers. */
+  fail({ call, sending }: Permit, failure: PetStoreError): void {
+    const nowMs = this.#clock.now();
+    this.#lastFailure = failure;
+    this.#ledger.break(sending, nowMs);
+    this.#report(call, nowMs);
+    this.#onChange();
+  }
+
+  /** The body of an answer shows that the service is up. */
+  prove({ call, sending }: Permit): void {
+    const isNews = this.#ledger.prove(sending);
+    this.retries.prove(call);
+    if (!isNews) return;
+    this.#report(call, this.#clock.now());
+    this.#onChange();
+  }
+
+  cancel(permit: Permit): void {
+    this.#ledger.unsend(permit.sending, this.#clock.now());
+    this.#leaseClient?.cancel();
+    this.release(permit);
+  }
+
+  release(permit: Permit): void {
+    this.#inFlight.delete(permit);
+    this.#onChange();
+  }
+
+  #report(call: Call, nowMs: number): void {
+    const until = this.closedUntil(nowMs);
+    this.#notices.report(call, { isClosed: until !== undefined || this.#ledger.outageSinceMs !== undefined, until });
+  }
+}

@@ -1,0 +1,298 @@
+import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-store.ts';
+import { UNLIMITED } from '../ledger/settings.ts';
+
+const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
+/** The rolling counts of plan and day are cut into so many slots. */
+const MINUTE_SLOTS = 12;
+const SLOT_MS = MINUTE_MS / MINUTE_SLOTS;
+const DAY_SLOTS = 24;
+/** A probe without an answer lets the next one go. */
+const PROBE_TIMEOUT_MS = 1000;
+/** How soon to request again while another process's probe is out. */
+const PROBE_POLL_MS = 25;
+/** One lease is at most this part of the limit, and at most half of a process's part of what is left. */
+const LEASES_OF_LIMIT = 20;
+/** How soon to request again for a process that has had its part, while others still take theirs. */
+const PART_POLL_MS = 150;
+/** Turns closer together than this do not renew the plan's count. */
+const EARLIEST_TURN_MS = 54_000;
+/** A process that requested within this time is active: its part of the window is kept for it. */
+const PRESENT_MS = 1000;
+/** A record that was written further ahead than this is void: the clock was set back, and what it says would hold for too long. */
+const FUTURE_MS = 60_000;
+
+/** One window as the headers described it. */
+export interface RecordedWindow {
+  limit: number;
+  left: number;
+  /** The first Remaining that was observed under this Reset. */
+  firstRemaining: number;
+  resetAtMs: number;
+  endsAtMs: number;
+}
+
+/** What one process got in this window, and when it requested last. */
+export interface RecordedMember {
+  granted: number;
+  requestedAtMs: number;
+}
+
+/** Counts by slots of time, as text and JSON can hold them: the number of a slot, and what was granted in it. */
+type SlotCounts = Record<string, number>;
+
+/** What a store keeps of one key; instants on the store's own clock. */
+export interface QuotaRecord {
+  /** When it was written last. */
+  writtenAtMs: number;
+  closedUntilMs: number;
+  probeBy: string;
+  probeUntilMs: number;
+  minute: RecordedWindow | undefined;
+  day: RecordedWindow | undefined;
+  limitPerDay: number | undefined;
+  /** When the plan's count began anew, and what was granted since. */
+  turnedAtMs: number;
+  sinceTurn: number;
+  /** Slots granted in each twelfth of a minute, and in each hour. */
+  minuteSlots: SlotCounts;
+  daySlots: SlotCounts;
+  /** The processes that requested since the window began. */
+  members: Record<string, RecordedMember>;
+}
+
+export function emptyRecord(): QuotaRecord {
+  return {
+    writtenAtMs: 0,
+    closedUntilMs: 0,
+    probeBy: '',
+    probeUntilMs: 0,
+    minute: undefined,
+    day: undefined,
+    limitPerDay: undefined,
+    turnedAtMs: 0,
+    sinceTurn: 0,
+    minuteSlots: {},
+    daySlots: {},
+    members: {},
+  };
+}
+
+/**
+ * Writes down what one process reports, takes back what it returns, and grants what it may have. The script for Redis does the same in Lua, and the tests hold both against
+ * each other. The time is a parameter.
+ */
+export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
+  if (record.writtenAtMs - nowMs > FUTURE_MS) Object.assign(record, emptyRecord());
+  record.writtenAtMs = nowMs;
+  forgetOld(record, nowMs);
+  // A process that knows neither the plan nor the service's headers goes by what others knew.
+  const knowsPlan = request.plan.requestsPerDay !== undefined || (request.minute && isFresh(record, request.minute, nowMs));
+  if (knowsPlan) record.limitPerDay = request.plan.requestsPerDay;
+  if (request.closedForMs > 0) close(record, nowMs + request.closedForMs);
+  giveBack(record, request, nowMs);
+  observe(record, request, nowMs);
+  return request.wanted > 0 ? grant(record, request, nowMs) : refuse(record, { waitMs: 0, reason: 'quota' });
+}
+
+function close(record: QuotaRecord, untilMs: number): void {
+  record.closedUntilMs = Math.max(record.closedUntilMs, untilMs);
+  record.probeUntilMs = 0;
+  if (record.minute) record.minute.endsAtMs = 0;
+}
+
+function giveBack(record: QuotaRecord, { returned, returnedResetAtMs, member }: LeaseRequest, nowMs: number): void {
+  if (returned === 0) return;
+  add(record.minuteSlots, slotOf(nowMs, SLOT_MS), -returned);
+  add(record.daySlots, slotOf(nowMs, HOUR_MS), -returned);
+  record.sinceTurn = Math.max(0, record.sinceTurn - returned);
+  if (record.day) record.day.left += returned;
+  if (record.minute?.resetAtMs !== returnedResetAtMs) return;
+  record.minute.left += returned;
+  if (record.members[member]) record.members[member].granted -= returned;
+}
+
+function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): void {
+  if (request.day && isFresh(record, request.day, nowMs)) observeDay(record, request.day, nowMs);
+  if (request.minute) observeEnd(record, request.minute, nowMs);
+  if (request.minute && isFresh(record, request.minute, nowMs)) observeMinute(record, request, { ...request.minute, nowMs });
+  const isOwnProbe = record.probeBy === request.member && record.probeUntilMs > 0;
+  if (!request.isProbeAnswered || !isOwnProbe) return;
+  // The headers did not describe the minute: the plan alone counts, for a minute.
+  if (!isKnown(record, nowMs))
+    record.minute = { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
+  record.probeUntilMs = 0;
+}
+
+/** No process reports an end too early, so the earliest is the best. */
+function observeEnd({ minute }: QuotaRecord, { resetAtMs, endsInMs }: ObservedWindow, nowMs: number): void {
+  if (minute?.resetAtMs === resetAtMs) minute.endsAtMs = Math.min(minute.endsAtMs, nowMs + endsInMs);
+}
+
+/** Headers from before the key was closed say nothing about the time after it. */
+function isFresh(record: QuotaRecord, { endsInMs, ageMs }: ObservedWindow, nowMs: number): boolean {
+  return endsInMs > 0 && nowMs - ageMs >= record.closedUntilMs;
+}
+
+function observeDay(record: QuotaRecord, { limit, remaining, resetAtMs, endsInMs }: ObservedWindow, nowMs: number): void {
+  if (record.day && resetAtMs < record.day.resetAtMs) return;
+  const before = record.day?.resetAtMs === resetAtMs ? record.day.left : UNLIMITED;
+  record.day = {
+    limit,
+    left: Math.min(before, remaining, record.limitPerDay ?? UNLIMITED),
+    firstRemaining: remaining,
+    resetAtMs,
+    endsAtMs: nowMs + endsInMs,
+  };
+}
+
+function observeMinute(record: QuotaRecord, request: LeaseRequest, window: ObservedWindow & { nowMs: number }): void {
+  const { limit, remaining, resetAtMs, endsInMs, nowMs } = window;
+  if (isKnown(record, nowMs) && record.minute) {
+    // Within a window Remaining only shrinks; another Reset belongs to a later window.
+    if (resetAtMs === record.minute.resetAtMs) Object.assign(record.minute, { limit, left: Math.min(record.minute.left, remaining) });
+    return;
+  }
+  const isOwnProbe = record.probeBy === request.member;
+  // Only the answer to a probe is surely newer: an earlier Reset then means that the service's clock was set back.
+  if (resetAtMs < (record.minute?.resetAtMs ?? 0) && !(isOwnProbe && request.isProbeAnswered)) return;
+  const isForgotten = record.minute === undefined && !isOwnProbe && !request.isProbeAnswered;
+  const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
+  record.probeUntilMs = 0;
+  // The store came back empty where it knows no window and a process does: the processes keep the window to themselves until it ends.
+  const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
+  record.minute = { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs };
+}
+
+function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
+  if (record.closedUntilMs > nowMs) return refuse(record, { waitMs: record.closedUntilMs - nowMs, reason: 'closed' });
+  if (!isKnown(record, nowMs)) return grantProbe(record, request, nowMs);
+  const { minute } = record;
+  if (!minute) return grantProbe(record, request, nowMs);
+  if (minute.limit === 0) return refuse(record, { waitMs: minute.endsAtMs - nowMs, reason: 'lost' });
+  if (record.members[request.member] === undefined) minute.left = Math.max(0, minute.left - lateOf(request, minute));
+  const member = { granted: record.members[request.member]?.granted ?? 0, requestedAtMs: nowMs };
+  record.members[request.member] = member;
+  const free = Math.min(minute.left, freeByPlan(record, request), freeInDay(record, nowMs));
+  if (free < 1) return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
+  const limit = Math.min(minute.limit, request.plan.requestsPerMinute ?? UNLIMITED);
+  const members = Object.keys(record.members).length;
+  const part = partOf(record, request.member, { free, nowMs });
+  if (part < 1) return refuse(record, { waitMs: Math.min(PART_POLL_MS, minute.endsAtMs - nowMs), reason: 'quota' });
+  const most = Math.min(Math.max(1, Math.floor(limit / LEASES_OF_LIMIT)), Math.max(1, Math.floor(free / (2 * members))));
+  const granted = Math.min(request.wanted, most, part);
+  count(record, { member: request.member, granted, nowMs });
+  return { granted, expiresInMs: minute.endsAtMs - nowMs, resetAtMs: minute.resetAtMs, waitMs: 0, reason: 'quota', members };
+}
+
+/** Requests of the last window that are not in what the probe was firstRemaining: those that are out, and those that the service counted after it. */
+function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedWindow): number {
+  return (
+    unanswered +
+    lateAnswers.filter(({ resetAtMs, remaining }) => resetAtMs === minute.resetAtMs && remaining < minute.firstRemaining).length
+  );
+}
+
+/** Remaining is not known: one request of all processes finds out. */
+function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
+  if (record.probeUntilMs > nowMs) return refuse(record, { waitMs: PROBE_POLL_MS, reason: 'probe' });
+  turn(record, nowMs);
+  if (Math.min(freeByPlan(record, request), freeInDay(record, nowMs)) < 1)
+    return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
+  record.members = { [request.member]: { granted: 0, requestedAtMs: nowMs } };
+  record.probeBy = request.member;
+  record.probeUntilMs = nowMs + PROBE_TIMEOUT_MS;
+  count(record, { member: request.member, granted: 1, nowMs });
+  return { granted: 1, expiresInMs: PROBE_TIMEOUT_MS, resetAtMs: 0, waitMs: 0, reason: 'probe', members: 1 };
+}
+
+/** A window ended. The plan's count begins anew with it, but not more often than once a minute. */
+function turn(record: QuotaRecord, nowMs: number): void {
+  const endedAtMs = record.minute?.endsAtMs ?? 0;
+  if (endedAtMs === 0 || endedAtMs - record.turnedAtMs < EARLIEST_TURN_MS || (record.minute?.resetAtMs ?? 0) === 0 || nowMs < endedAtMs)
+    return;
+  record.turnedAtMs = endedAtMs;
+  record.sinceTurn = 0;
+}
+
+function count(record: QuotaRecord, { member, granted, nowMs }: { member: string; granted: number; nowMs: number }): void {
+  if (record.minute && record.minute.endsAtMs > nowMs) record.minute.left -= granted;
+  if (record.day) record.day.left -= granted;
+  record.sinceTurn += granted;
+  add(record.minuteSlots, slotOf(nowMs, SLOT_MS), granted);
+  add(record.daySlots, slotOf(nowMs, HOUR_MS), granted);
+  if (record.members[member]) record.members[member].granted += granted;
+}
+
+function freeByPlan(record: QuotaRecord, { plan }: LeaseRequest): number {
+  const limit = plan.requestsPerMinute ?? UNLIMITED;
+  return limit - Math.min(sum(record.minuteSlots), record.sinceTurn);
+}
+
+function freeInDay(record: QuotaRecord, nowMs: number): number {
+  if (record.day && record.day.endsAtMs > nowMs) return record.day.left;
+  return (record.limitPerDay ?? UNLIMITED) - sum(record.daySlots);
+}
+
+/** How long until something is free, where nothing is. */
+function waitMsOf(record: QuotaRecord, request: LeaseRequest, nowMs: number): number {
+  const dayMs = freeInDay(record, nowMs) >= 1 ? 0 : dayWaitMs(record, nowMs);
+  const planMs = freeByPlan(record, request) >= 1 ? 0 : firstSlotMs(record.minuteSlots, SLOT_MS, MINUTE_SLOTS) - nowMs;
+  const minuteMs = isKnown(record, nowMs) && record.minute && record.minute.left < 1 ? record.minute.endsAtMs - nowMs : 0;
+  return Math.max(1, dayMs, planMs, minuteMs);
+}
+
+function dayWaitMs(record: QuotaRecord, nowMs: number): number {
+  if (record.day && record.day.endsAtMs > nowMs) return record.day.endsAtMs - nowMs;
+  return firstSlotMs(record.daySlots, HOUR_MS, DAY_SLOTS) - nowMs;
+}
+
+function refuse(record: QuotaRecord, { waitMs, reason }: Pick<LeaseResponse, 'waitMs' | 'reason'>): LeaseResponse {
+  return { granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs, reason, members: Object.keys(record.members).length };
+}
+
+function isKnown(record: QuotaRecord, nowMs: number): boolean {
+  return record.minute !== undefined && record.minute.endsAtMs > nowMs;
+}
+
+function forgetOld(record: QuotaRecord, nowMs: number): void {
+  dropBelow(record.minuteSlots, slotOf(nowMs, SLOT_MS) - MINUTE_SLOTS);
+  dropBelow(record.daySlots, slotOf(nowMs, HOUR_MS) - DAY_SLOTS);
+}
+
+/** What one process may take of what is free: its even part comes before the rest, and the parts of other active processes stay for them. */
+function partOf({ members }: QuotaRecord, member: string, { free, nowMs }: { free: number; nowMs: number }): number {
+  const all = Object.values(members);
+  const even = Math.floor(all.reduce((total, { granted }) => total + granted, free) / all.length);
+  const kept = Object.entries(members).reduce((total, [name, { granted, requestedAtMs }]) => {
+    return name === member || nowMs - requestedAtMs > PRESENT_MS ? total : total + Math.max(0, even - granted);
+  }, 0);
+  const lacking = Math.max(0, even - (members[member]?.granted ?? 0));
+  return Math.max(free - kept, lacking > 0 ? Math.max(1, Math.floor((free * lacking) / (lacking + kept))) : 0);
+}
+
+/** The slot that an instant lies in. */
+function slotOf(nowMs: number, slotMs: number): number {
+  return Math.floor(nowMs / slotMs);
+}
+
+/** Forgets the slots before one. */
+function dropBelow(slots: SlotCounts, first: number): void {
+  for (const slot of Object.keys(slots)) if (Number(slot) < first) delete slots[slot];
+}
+
+/** Counts more, or less, in a slot; never less than nothing. */
+function add(counts: SlotCounts, slot: number, more: number): void {
+  counts[slot] = Math.max(0, (counts[slot] ?? 0) + more);
+}
+
+function sum(slots: SlotCounts): number {
+  return Object.values(slots).reduce((total, granted) => total + granted, 0);
+}
+
+/** When the oldest slot that holds anything leaves the rolling count. */
+function firstSlotMs(slots: SlotCounts, slotMs: number, kept: number): number {
+  const filled = Object.entries(slots).filter(([, granted]) => granted > 0);
+  const first = Math.min(...filled.map(([slot]) => Number(slot)));
+  return Number.isFinite(first) ? (first + kept + 1) * slotMs : 0;
+}

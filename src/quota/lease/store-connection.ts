@@ -1,0 +1,111 @@
+import * as z from 'zod/mini';
+import type { ApiKeySource } from '../../options/client-options.ts';
+import { hasMethods, showValue } from '../../options/rules.ts';
+import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota } from '../../quota-store.ts';
+import type { Redactor } from '../../redactor.ts';
+
+/** Waits beyond this are the same to every caller, and a Date could not hold the instant. */
+const LONGEST_MS = 1e15;
+
+const Count = z.int().check(z.gte(0));
+const Milliseconds = z.number().check(z.gte(0), z.lte(LONGEST_MS));
+
+const Response = z
+  .object({
+    granted: Count,
+    expiresInMs: Milliseconds,
+    resetAtMs: Milliseconds,
+    waitMs: Milliseconds,
+    reason: z.enum(['closed', 'quota', 'probe', 'lost']),
+    members: Count,
+  })
+  .check(z.refine(({ granted, expiresInMs }) => granted === 0 || expiresInMs > 0, { path: ['expiresInMs'] }));
+
+/** Checks what a store answered. @throws TypeError that shows the answer */
+export function parseLeaseResponse(answer: unknown): LeaseResponse {
+  const read = Response.safeParse(answer);
+  if (read.success) return read.data;
+  const field = read.error.issues[0]?.path[0];
+  if (typeof answer !== 'object' || answer === null || field === undefined) throw new TypeError(`it answered ${showValue(answer)}`);
+  throw new TypeError(`it answered an object whose \`${String(field)}\` is ${showValue(Reflect.get(answer, field))}`);
+}
+
+/** What came of an exchange with a store. */
+export type ExchangeOutcome = { response: LeaseResponse } | { failure: unknown };
+
+export interface StoreConnectionStart {
+  store: QuotaStore;
+  address: string;
+  apiKey: string | ApiKeySource;
+  /** Learns the key. */
+  redactor: Redactor;
+  /** Another process met a closed gate. */
+  onClosed: (closedForMs: number) => void;
+}
+
+/** Joins a store once, as soon as the key is known, and exchanges leases with it. The outcome of every exchange is a checked response or a failure. */
+export class StoreConnection {
+  readonly #start: StoreConnectionStart;
+  #key: string | undefined;
+  #shared: SharedQuota | undefined;
+
+  /** @throws what the store does when it is joined at once, because the key is a string */
+  constructor(start: StoreConnectionStart) {
+    this.#start = start;
+    if (typeof start.apiKey !== 'string') return;
+    this.#key = start.apiKey;
+    this.#shared = this.#join(start.apiKey);
+  }
+
+  /** Whether the store cannot be joined before the key is known. */
+  get needsKey(): boolean {
+    return this.#key === undefined;
+  }
+
+  takeKey(key: string): void {
+    this.#key ??= key;
+  }
+
+  /** Neither throws nor rejects. */
+  exchange(request: LeaseRequest): ExchangeOutcome | Promise<ExchangeOutcome> {
+    try {
+      const answer: unknown = this.#joined().exchange(request);
+      return isPromise(answer) ? Promise.resolve(answer).then(read, (failure: unknown) => ({ failure })) : read(answer);
+    } catch (failure) {
+      return { failure };
+    }
+  }
+
+  /** A store that cannot be joined is joined anew with the next exchange. */
+  #joined(): SharedQuota {
+    if (this.#key === undefined) throw new Error('its key is not known yet');
+    this.#shared ??= this.#join(this.#key);
+    return this.#shared;
+  }
+
+  #join(apiKey: string): SharedQuota {
+    const { store, address, redactor, onClosed } = this.#start;
+    redactor.learn(apiKey);
+    return store.join({ address, apiKey }, (closedForMs) => {
+      if (isWait(closedForMs)) onClosed(closedForMs);
+    });
+  }
+}
+
+function read(answer: unknown): ExchangeOutcome {
+  try {
+    return { response: parseLeaseResponse(answer) };
+  } catch (failure) {
+    return { failure };
+  }
+}
+
+/** Of any make: one of another realm or of a library is no instance of ours. */
+function isPromise(answer: unknown): boolean {
+  return hasMethods(answer, ['then']);
+}
+
+/** Whether another process may close a gate for so long. */
+function isWait(ms: unknown): boolean {
+  return typeof ms === 'number' && ms > 0 && ms <= LONGEST_MS;
+}
