@@ -65,6 +65,16 @@ describe('the source', () => {
     expect(importsWhere(forbidden)).toEqual([]);
   });
 
+  test('lets the gate see the lease and the ledger, the lease the ledger, and the ledger neither', () => {
+    const upwards: [from: string, to: string][] = [
+      ['quota/ledger/', 'quota/gate/'],
+      ['quota/ledger/', 'quota/lease/'],
+      ['quota/lease/', 'quota/gate/'],
+    ];
+    expect(importsWhere((path, to) => upwards.some(([low, high]) => path.startsWith(low) && to.startsWith(high)))).toEqual([]);
+    expect(importsWhere((path, to) => path === 'quota/gate/gate.ts' && to === 'quota/ledger/ledger.ts')).toHaveLength(1);
+  });
+
   test('imports files that are there, and none outside src/', () => {
     expect(importsWhere((_from, to) => to.endsWith('.ts') && !isOfSource(to))).toEqual([]);
     expect(importsWhere((_from, to) => to.startsWith('.'))).toEqual([]);

@@ -25,7 +25,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const ASK: LeaseRequest = {
+const REQUEST: LeaseRequest = {
   member: 'a',
   wanted: 1,
   returned: 0,
@@ -41,14 +41,14 @@ const ASK: LeaseRequest = {
 
 describe('fileQuotaStore', () => {
   test('shares what one process was told with whoever opens the file next', () => {
-    const ask = (more: Partial<LeaseRequest>) =>
+    const exchange = (more: Partial<LeaseRequest>) =>
       fileQuotaStore(path)
         .join(KEY, () => {})
-        .exchange({ ...ASK, ...more });
-    expect(ask({})).toMatchObject({ granted: 1, reason: 'probe' });
-    expect(ask({ member: 'b' })).toMatchObject({ granted: 0, reason: 'probe' });
-    ask({ wanted: 0, closedForMs: 60_000 });
-    expect(ask({ member: 'b' })).toMatchObject({ granted: 0, reason: 'closed' });
+        .exchange({ ...REQUEST, ...more });
+    expect(exchange({})).toMatchObject({ granted: 1, reason: 'probe' });
+    expect(exchange({ member: 'b' })).toMatchObject({ granted: 0, reason: 'probe' });
+    exchange({ wanted: 0, closedForMs: 60_000 });
+    expect(exchange({ member: 'b' })).toMatchObject({ granted: 0, reason: 'closed' });
   });
 
   test.each([
@@ -56,9 +56,9 @@ describe('fileQuotaStore', () => {
     ['address', { ...KEY, address: 'https://another.test/v1' }],
   ])('keeps the quota of another %s apart', (_what, other) => {
     const store = fileQuotaStore(path);
-    const ask = (key: typeof KEY) => store.join(key, () => {}).exchange(ASK);
-    expect(ask(KEY)).toMatchObject({ granted: 1 });
-    expect(ask(other)).toMatchObject({ granted: 1 });
+    const exchange = (key: typeof KEY) => store.join(key, () => {}).exchange(REQUEST);
+    expect(exchange(KEY)).toMatchObject({ granted: 1 });
+    expect(exchange(other)).toMatchObject({ granted: 1 });
     store.close();
   });
 
@@ -76,17 +76,17 @@ describe('fileQuotaStore', () => {
     using store = fileQuotaStore(path);
     const clock = vi.spyOn(Date, 'now').mockReturnValue(NOW_MS);
     const lease = store.join(KEY, () => {});
-    lease.exchange({ ...ASK, ...heard, isProbeAnswered: true });
-    expect(lease.exchange(ASK)).toMatchObject({ granted: 0 });
+    lease.exchange({ ...REQUEST, ...heard, isProbeAnswered: true });
+    expect(lease.exchange(REQUEST)).toMatchObject({ granted: 0 });
     clock.mockReturnValue(NOW_MS - 26 * 3_600_000);
-    expect(lease.exchange(ASK)).toMatchObject({ granted: 1, reason: 'probe' });
+    expect(lease.exchange(REQUEST)).toMatchObject({ granted: 1, reason: 'probe' });
     clock.mockRestore();
   });
 
   test('keeps neither key nor address, in files that only their owner can read', () => {
     fileQuotaStore(path)
       .join(KEY, () => {})
-      .exchange(ASK);
+      .exchange(REQUEST);
     for (const name of readdirSync(folder)) {
       expect(statSync(join(folder, name)).mode & 0o777).toBe(0o600);
       expect(readFileSync(join(folder, name), 'latin1')).not.toMatch(/psk_live_secret|inventory\.test/);
@@ -130,12 +130,12 @@ describe('fileQuotaStore', () => {
 
   test('leaves the file free for itself and others after a failure', () => {
     const shared = fileQuotaStore(path).join(KEY, () => {});
-    shared.exchange(ASK);
+    shared.exchange(REQUEST);
     const other = new DatabaseSync(path);
     other.exec("UPDATE quotas SET book = 'no book'");
-    expect(() => shared.exchange(ASK)).toThrow(SyntaxError);
+    expect(() => shared.exchange(REQUEST)).toThrow(SyntaxError);
     other.exec('DELETE FROM quotas');
-    expect(shared.exchange(ASK)).toMatchObject({ granted: 1 });
+    expect(shared.exchange(REQUEST)).toMatchObject({ granted: 1 });
     other.close();
   });
 
@@ -145,7 +145,7 @@ describe('fileQuotaStore', () => {
     store.close();
     const why = `Cannot use ${JSON.stringify(path)} as the file of a quota store: it was closed, make another store with fileQuotaStore()`;
     expect(() => store.join(KEY, () => {})).toThrow(new ConfigurationError(why, { option: 'quotaStore' }));
-    expect(() => shared.exchange(ASK)).toThrow(why);
+    expect(() => shared.exchange(REQUEST)).toThrow(why);
   });
 
   test('that is closed refuses a new client, and leaves the one that uses it to itself', async () => {
@@ -164,11 +164,11 @@ describe('fileQuotaStore', () => {
   const NOON = Date.parse('2026-11-22T12:00:00Z');
   const TWO_HOURS_MS = 2 * 3_600_000;
   /** What a script is told that opens the file while the machine's clock shows this. */
-  const askAt = (nowMs: number, more: Partial<LeaseRequest> = {}) => {
+  const requestAt = (nowMs: number, more: Partial<LeaseRequest> = {}) => {
     vi.useFakeTimers({ now: nowMs, toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());
     using store = fileQuotaStore(path);
-    return store.join(KEY, () => {}).exchange({ ...ASK, ...more });
+    return store.join(KEY, () => {}).exchange({ ...REQUEST, ...more });
   };
   const windowAt = (nowMs: number, endsInMs: number) => ({ limit: 60, remaining: 0, resetAtMs: nowMs + endsInMs, endsInMs, ageMs: 0 });
 
@@ -178,23 +178,32 @@ describe('fileQuotaStore', () => {
     ['a closed gate', () => ({ closedForMs: 60_000 })],
     ['a used plan', () => ({ plan: { requestsPerMinute: 1 } })],
   ])('forgets %s that was written while the clock was two hours ahead', (_what, tell) => {
-    askAt(NOON + TWO_HOURS_MS, tell(NOON + TWO_HOURS_MS));
-    askAt(NOON + TWO_HOURS_MS, { wanted: 0, ...tell(NOON + TWO_HOURS_MS) });
-    expect(askAt(NOON, { member: 'b', plan: { requestsPerMinute: 1 } })).toMatchObject({ granted: 1, reason: 'probe' });
-    expect(askAt(NOON + 1, { member: 'c', plan: { requestsPerMinute: 1 } })).toMatchObject({ granted: 0, reason: 'probe' });
+    requestAt(NOON + TWO_HOURS_MS, tell(NOON + TWO_HOURS_MS));
+    requestAt(NOON + TWO_HOURS_MS, { wanted: 0, ...tell(NOON + TWO_HOURS_MS) });
+    expect(requestAt(NOON, { member: 'b', plan: { requestsPerMinute: 1 } })).toMatchObject({ granted: 1, reason: 'probe' });
+    expect(requestAt(NOON + 1, { member: 'c', plan: { requestsPerMinute: 1 } })).toMatchObject({ granted: 0, reason: 'probe' });
   });
 
   test('keeps a closed gate when the clock is set back by seconds', () => {
-    askAt(NOON, { closedForMs: 3_600_000 });
-    expect(askAt(NOON - 5_000, { member: 'b' })).toMatchObject({ granted: 0, reason: 'closed', waitMs: 3_605_000 });
+    requestAt(NOON, { closedForMs: 3_600_000 });
+    expect(requestAt(NOON - 5_000, { member: 'b' })).toMatchObject({ granted: 0, reason: 'closed', waitMs: 3_605_000 });
   });
 
   test('reads a file of the version before, which does not say when it was written', () => {
-    askAt(NOON, { closedForMs: 60_000 });
+    requestAt(NOON, { closedForMs: 60_000 });
     const file = new DatabaseSync(path);
     file.exec("UPDATE quotas SET book = json_remove(book, '$.writtenAtMs')");
     file.close();
-    expect(askAt(NOON, { member: 'b' })).toMatchObject({ reason: 'closed' });
+    expect(requestAt(NOON, { member: 'b' })).toMatchObject({ reason: 'closed' });
+  });
+
+  test('reads a file of the version before, whose fields had other names', () => {
+    requestAt(NOON);
+    requestAt(NOON, { wanted: 0, minute: { ...windowAt(NOON, 60_000), remaining: 50 }, isProbeAnswered: true });
+    const file = new DatabaseSync(path);
+    file.exec("UPDATE quotas SET book = json_remove(book, '$.minute.firstRemaining', '$.members.a.requestedAtMs')");
+    file.close();
+    expect(requestAt(NOON, { member: 'b' })).toMatchObject({ granted: 1, reason: 'quota', members: 2 });
   });
 
   test('refuses what is no path', () => {

@@ -16,13 +16,13 @@ import { FUZZ } from '../support/fuzz.ts';
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
 if (!HAS_REDIS && !process.env.CI) console.warn('redis-server is not on the PATH: the tests of the Redis store are skipped');
 
-function askOf(ask: Partial<LeaseRequest>): LeaseRequest {
+function requestOf(request: Partial<LeaseRequest>): LeaseRequest {
   const nothing = { member: 'a', wanted: 0, returned: 0, returnedResetAtMs: 0, unanswered: 0, lateAnswers: [], closedForMs: 0 };
-  return { ...nothing, plan: {}, minute: undefined, day: undefined, isProbeAnswered: false, ...ask };
+  return { ...nothing, plan: {}, minute: undefined, day: undefined, isProbeAnswered: false, ...request };
 }
 
 const minute = { limit: 100, remaining: 99, resetAtMs: 1_800_000_000_000, endsInMs: 60_000, ageMs: 0 };
-const take = (shared: SharedQuota, ask: Partial<LeaseRequest> = {}) => shared.exchange(askOf({ wanted: 1, ...ask }));
+const take = (shared: SharedQuota, request: Partial<LeaseRequest> = {}) => shared.exchange(requestOf({ wanted: 1, ...request }));
 
 /** Steps of time that cross the borders of probes, members, slots, windows and days, by a millisecond too; and backwards. */
 const PAUSES_MS = [0, 0, 0, 0, 1, 25, 149, 999, 1000, 1001, 4999, 5000, 20_000, 54_000, 60_000, 65_000, 3_600_000, 86_400_000, -1, -60_001];
@@ -30,7 +30,7 @@ const PAUSES_MS = [0, 0, 0, 0, 1, 25, 149, 999, 1000, 1001, 4999, 5000, 20_000, 
 const SMALL = [{ requestsPerMinute: 2 }, { requestsPerMinute: 5 }, { requestsPerMinute: 12, requestsPerDay: 3 }];
 const PLANS = [{}, {}, ...SMALL, { requestsPerMinute: 12, requestsPerDay: 60 }, { requestsPerDay: 1e12 }];
 
-/** What a process asks, with windows relative to the instant at which it does. */
+/** What a process requests, with windows relative to the instant at which it does. */
 const step = fc.record({
   afterMs: fc.constantFrom(...PAUSES_MS),
   member: fc.constantFrom('a', 'b', 'c'),
@@ -55,16 +55,16 @@ type Step = typeof step extends fc.Arbitrary<infer Made> ? Made : never;
 
 const MIDDAY_MS = 1_800_014_400_000;
 
-/** The asks of these steps, each at its instant. */
-function timed(steps: readonly Step[]): { ask: LeaseRequest; nowMs: number }[] {
+/** The requests of these steps, each at its instant. */
+function timed(steps: readonly Step[]): { request: LeaseRequest; nowMs: number }[] {
   let nowMs = MIDDAY_MS;
   return steps.map(({ afterMs, ...told }) => {
     nowMs += afterMs;
-    return { ask: askAt(nowMs, told), nowMs };
+    return { request: requestAt(nowMs, told), nowMs };
   });
 }
 
-function askAt(nowMs: number, { returnedOf, lateAnswers, minute: heard, day, ageMs, ...ask }: Omit<Step, 'afterMs'>): LeaseRequest {
+function requestAt(nowMs: number, { returnedOf, lateAnswers, minute: heard, day, ageMs, ...request }: Omit<Step, 'afterMs'>): LeaseRequest {
   const resetOf = (windows: number) => (Math.floor(nowMs / 60_000) + 1 + windows) * 60_000;
   const dayEndsAtMs = (Math.floor(nowMs / 86_400_000) + 1) * 86_400_000;
   const windowOf = (resetAtMs: number, remaining: number, limit: number) => ({
@@ -75,7 +75,7 @@ function askAt(nowMs: number, { returnedOf, lateAnswers, minute: heard, day, age
     ageMs,
   });
   return {
-    ...ask,
+    ...request,
     returnedResetAtMs: returnedOf === undefined ? 0 : resetOf(returnedOf),
     lateAnswers: lateAnswers.map(({ of, remaining }) => ({ resetAtMs: resetOf(of), remaining })),
     minute: heard && windowOf(resetOf(heard.of), heard.remaining, 20),
@@ -101,18 +101,32 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     await server.kill();
   });
 
-  test('does what the book of leases does, whatever is asked and whenever', async () => {
+  test('does what `exchangeLease` does, whatever is asked and whenever', async () => {
     const property = fc.asyncProperty(steps, commonPlan, async (made, plan) => {
-      const [name, book] = [`parity${others++}`, emptyRecord()];
-      const asks = timed(made.map((one) => ({ ...one, plan: plan ?? one.plan })));
-      const answers = asks.map(async ({ ask, nowMs }) =>
-        client.eval(LEASE_SCRIPT, 1, name, JSON.stringify({ ...ask, channel: name }), String(nowMs)),
+      const [name, record] = [`parity${others++}`, emptyRecord()];
+      const requests = timed(made.map((one) => ({ ...one, plan: plan ?? one.plan })));
+      const answers = requests.map(async ({ request, nowMs }) =>
+        client.eval(LEASE_SCRIPT, 1, name, JSON.stringify({ ...request, channel: name }), String(nowMs)),
       );
       const told = (await Promise.all(answers)).map((answer) => JSON.parse(String(answer)));
-      expect(told).toEqual(asks.map(({ ask, nowMs }) => exchangeLease(book, ask, nowMs)));
-      expect(JSON.parse(String(await client.get(name)))).toEqual(JSON.parse(JSON.stringify(book)));
+      expect(told).toEqual(requests.map(({ request, nowMs }) => exchangeLease(record, request, nowMs)));
+      expect(JSON.parse(String(await client.get(name)))).toEqual(JSON.parse(JSON.stringify(record)));
     });
     await fc.assert(property, FUZZ);
+  });
+
+  test('reads a record of the first version, whose fields had other names', async () => {
+    const name = `old${others++}`;
+    const old = {
+      ...{ closedUntilMs: 0, probeBy: '', probeUntilMs: 0, turnedAtMs: 0, sinceTurn: 1, minuteSlots: {}, daySlots: {} },
+      minute: { limit: 100, left: 50, told: 60, resetAtMs: MIDDAY_MS + 60_000, endsAtMs: MIDDAY_MS + 60_000 },
+      members: { a: { granted: 1, askedAtMs: MIDDAY_MS } },
+    };
+    await client.set(name, JSON.stringify(old));
+    const lateAnswers = [{ resetAtMs: MIDDAY_MS + 60_000, remaining: 10 }];
+    const request = requestOf({ member: 'b', wanted: 1, lateAnswers });
+    const answer = await client.eval(LEASE_SCRIPT, 1, name, JSON.stringify({ ...request, channel: name }), String(MIDDAY_MS));
+    expect(JSON.parse(String(answer))).toMatchObject({ granted: 1, expiresInMs: 60_000, members: 2 });
   });
 
   test('is shared by both libraries', async () => {
@@ -178,7 +192,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     node.destroy();
   });
 
-  test('asks Redis once for each answer, by the name of its script', async () => {
+  test('requests Redis once for each answer, by the name of its script', async () => {
     const shared = joinAs();
     await take(shared);
     const sent = vi.spyOn(client, 'sendCommand');

@@ -6,8 +6,7 @@ import type { LeaseRequest, LeaseResponse } from '../../quota-store.ts';
 import { Redactor } from '../../redactor.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import { Lease, LeasePacing, localLease } from './lease.ts';
-import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart } from './store-connection.ts';
-import { StoreNotices } from './store-notices.ts';
+import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart, StoreNotices } from './store-connection.ts';
 
 /** A store that takes longer counts as lost. */
 const TIMEOUT_MS = 600;

@@ -10,7 +10,7 @@ holdTime();
 
 const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
 
-const ASK_OF_OTHER: LeaseRequest = {
+const REQUEST_OF_OTHER: LeaseRequest = {
   member: 'other',
   wanted: 0,
   returned: 0,
@@ -24,24 +24,24 @@ const ASK_OF_OTHER: LeaseRequest = {
   closedForMs: 0,
 };
 
-/** A store in this process, which may be told to fail; `asks` is what it was asked. */
-function bookStore(book: QuotaRecord = emptyRecord()): { store: QuotaStore; asks: LeaseRequest[]; fail: (failure?: Error) => void } {
-  const asks: LeaseRequest[] = [];
+/** A store in this process, which can be made to fail; `leaseRequests` is what it was sent. */
+function recordStore(record: QuotaRecord = emptyRecord()): { store: QuotaStore; leaseRequests: LeaseRequest[]; fail: (failure?: Error) => void } {
+  const leaseRequests: LeaseRequest[] = [];
   let failure: Error | undefined;
-  const exchange = async (ask: LeaseRequest) => {
-    asks.push(ask);
+  const exchange = async (request: LeaseRequest) => {
+    leaseRequests.push(request);
     if (failure) throw failure;
-    return exchangeLease(book, ask, Date.now());
+    return exchangeLease(record, request, Date.now());
   };
   const store: QuotaStore = { processes: 2, isCheap: false, join: () => ({ exchange }) };
   const fail = (next?: Error) => {
     failure = next;
   };
-  return { store, asks, fail };
+  return { store, leaseRequests, fail };
 }
 
 /** A client with a store, on a sandbox of its own. */
-function borrowing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
+function leasing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
   const sandbox = createSandbox({ plans: { shared: PLAN } });
   const warn = vi.fn();
   const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
@@ -61,20 +61,20 @@ function borrowing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) 
 }
 
 test('a client with a store sends only what it was lent, and reports what the headers said', async () => {
-  const { store, asks } = bookStore();
-  const { sandbox, send } = borrowing(store);
+  const { store, leaseRequests } = recordStore();
+  const { sandbox, send } = leasing(store);
   const all = Promise.all(send(40));
   await vi.advanceTimersByTimeAsync(5_000);
   expect(await all).toHaveLength(40);
   const statuses = sandbox.requests.map(({ status }) => status);
   expect([statuses.length, new Set(statuses)]).toEqual([40, new Set([200])]);
-  expect(asks.length).toBeLessThan(40);
-  expect(asks.some(({ minute }) => minute !== undefined && minute.remaining < 60)).toBe(true);
+  expect(leaseRequests.length).toBeLessThan(40);
+  expect(leaseRequests.some(({ minute }) => minute !== undefined && minute.remaining < 60)).toBe(true);
 });
 
 test('two windows are filled one after the other, without a 429', async () => {
-  const { store } = bookStore();
-  const { sandbox, send } = borrowing(store);
+  const { store } = recordStore();
+  const { sandbox, send } = leasing(store);
   const all = Promise.all(send(100));
   await vi.advanceTimersByTimeAsync(130_000);
   expect(await all).toHaveLength(100);
@@ -82,8 +82,8 @@ test('two windows are filled one after the other, without a 429', async () => {
 });
 
 test('a client with a store leaves no timer behind when its calls are done', async () => {
-  const { store } = bookStore();
-  const { send } = borrowing(store);
+  const { store } = recordStore();
+  const { send } = leasing(store);
   const all = Promise.all(send(3));
   await vi.advanceTimersByTimeAsync(10_000);
   await all;
@@ -91,8 +91,8 @@ test('a client with a store leaves no timer behind when its calls are done', asy
 });
 
 test('where the store fails the process keeps to its part, says so once, and shares again when it is back', async () => {
-  const { store, fail } = bookStore();
-  const { sandbox, client, send, warn } = borrowing(store);
+  const { store, fail } = recordStore();
+  const { sandbox, client, send, warn } = leasing(store);
   const states: string[] = [];
   client.on('quotaStore', ({ state }) => states.push(state));
   fail(new Error('the store is down'));
@@ -108,21 +108,21 @@ test('where the store fails the process keeps to its part, says so once, and sha
 });
 
 test('a 429 that another process met closes the gate for this one', async () => {
-  const book = emptyRecord();
-  const { store, asks } = bookStore(book);
-  const { sandbox, send } = borrowing(store);
-  exchangeLease(book, { ...ASK_OF_OTHER, closedForMs: 30_000 }, Date.now());
+  const record = emptyRecord();
+  const { store, leaseRequests } = recordStore(record);
+  const { sandbox, send } = leasing(store);
+  exchangeLease(record, { ...REQUEST_OF_OTHER, closedForMs: 30_000 }, Date.now());
   const all = Promise.all(send(2));
   await vi.advanceTimersByTimeAsync(29_000);
-  expect([sandbox.requests.length, asks.length > 0]).toEqual([0, true]);
+  expect([sandbox.requests.length, leaseRequests.length > 0]).toEqual([0, true]);
   await vi.advanceTimersByTimeAsync(31_000);
   expect(await all).toHaveLength(2);
 });
 
 test('a client without a limit for the day is not held to that of an old plan', async () => {
-  const book = emptyRecord();
-  exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1, plan: { requestsPerMinute: 60, requestsPerDay: 1 } }, Date.now());
-  const { client } = borrowing(bookStore(book).store, { plan: 'unlimited' });
+  const record = emptyRecord();
+  exchangeLease(record, { ...REQUEST_OF_OTHER, wanted: 1, plan: { requestsPerMinute: 60, requestsPerDay: 1 } }, Date.now());
+  const { client } = leasing(recordStore(record).store, { plan: 'unlimited' });
   await vi.advanceTimersByTimeAsync(60_000);
   const items = client.listInventory();
   items.catch(() => {});
@@ -135,7 +135,7 @@ test.each([
   ['a second client with a larger plan', [PLANS.free, PLANS.pro], [true, true]],
   ['a second client that brings the store', [PLANS.free, PLANS.pro], [false, true]],
 ])('a store is told the stricter plan of %s', async (_what, plans, haveStore) => {
-  const { store, asks } = bookStore();
+  const { store, leaseRequests } = recordStore();
   const { baseUrl, fetch, keys } = createSandbox();
   const clients = plans.map(
     (plan, at) => new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch, plan, quotaStore: haveStore[at] === true ? store : undefined }),
@@ -143,11 +143,11 @@ test.each([
   const items = clients[1]?.listInventory();
   await vi.advanceTimersByTimeAsync(1_000);
   await items;
-  expect(asks[0]?.plan).toEqual(PLANS.free);
+  expect(leaseRequests[0]?.plan).toEqual(PLANS.free);
 });
 
 test('one answer of a server whose clock is an hour ahead does not hold the shared quota for an hour', async () => {
-  const { store } = bookStore();
+  const { store } = recordStore();
   const sentIn = new Map<number, number>();
   let aheadMs = 3_600_000;
   const fetch = async () => {
@@ -172,8 +172,8 @@ test('one answer of a server whose clock is an hour ahead does not hold the shar
 });
 
 test.each([0, 100])('a call that may wait for %d ms waits for what the store answers', async (maxWaitMs) => {
-  const { store } = bookStore();
-  const { sandbox, client } = borrowing(store);
+  const { store } = recordStore();
+  const { sandbox, client } = leasing(store);
   const items = client.listInventory({ maxWaitMs });
   items.catch(() => {});
   await vi.advanceTimersByTimeAsync(1_000);
@@ -182,9 +182,9 @@ test.each([0, 100])('a call that may wait for %d ms waits for what the store ans
 });
 
 test('a call that may wait for 10 ms waits for the answer of a probe that another process has out', async () => {
-  const book = emptyRecord();
-  exchangeLease(book, { ...ASK_OF_OTHER, wanted: 1 }, Date.now());
-  const { client } = borrowing(bookStore(book).store);
+  const record = emptyRecord();
+  exchangeLease(record, { ...REQUEST_OF_OTHER, wanted: 1 }, Date.now());
+  const { client } = leasing(recordStore(record).store);
   const items = client.listInventory({ maxWaitMs: 10 });
   items.catch(() => {});
   await vi.advanceTimersByTimeAsync(2_000);
@@ -192,7 +192,7 @@ test('a call that may wait for 10 ms waits for the answer of a probe that anothe
 });
 
 test('a store is joined with the address and the key, also where a function gives the key', async () => {
-  const { store } = bookStore();
+  const { store } = recordStore();
   const join = vi.spyOn(store, 'join');
   const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
   const client = new PetStoreClient({ apiKey: async () => keys.shared, baseUrl, fetch, plan: PLAN, quotaStore: store });
@@ -207,10 +207,10 @@ test('a second client is warned of another store, and not of the same one nor of
   const warn = vi.fn();
   const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
   const options = { apiKey: keys.shared, baseUrl, fetch, plan: PLAN, logger };
-  const { store } = bookStore();
+  const { store } = recordStore();
   const clients = [new PetStoreClient({ ...options, quotaStore: store }), new PetStoreClient({ ...options, quotaStore: store })];
   clients.push(new PetStoreClient(options));
   expect(warn).not.toHaveBeenCalled();
-  clients.push(new PetStoreClient({ ...options, quotaStore: bookStore().store }));
+  clients.push(new PetStoreClient({ ...options, quotaStore: recordStore().store }));
   expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('with another quotaStore: the first one counts')]);
 });
