@@ -133,14 +133,14 @@ export class Call {
     return this.petId === undefined ? event : { ...event, petId: this.petId };
   }
 
-  /** Tells an event of this call; it is only made where somebody listens. */
-  tell<Name extends keyof ClientEvents>(name: Name, make: (event: CallEvent) => ClientEvents[Name]): void {
-    if (this.isHeard(name)) this.#emitter.emit(name, make(this.#event()));
+  /** Emits an event of this call; it is made only where there is a listener. */
+  emit<Name extends keyof ClientEvents>(name: Name, make: (event: CallEvent) => ClientEvents[Name]): void {
+    if (this.hasListener(name)) this.#emitter.emit(name, make(this.#event()));
   }
 
-  /** Whether anybody would be told of such an event. */
-  isHeard(name: keyof ClientEvents): boolean {
-    return this.#emitter.isHeard(name);
+  /** Whether an event of this name has a listener. */
+  hasListener(name: keyof ClientEvents): boolean {
+    return this.#emitter.hasListener(name);
   }
 
   /** Stops what the call started: its timer and its listener. */

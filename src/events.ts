@@ -59,11 +59,11 @@ export interface ClientEvents {
   queue: CallEvent & { reason: WaitReason; ms: number; calls: number };
   /** The gate of this key closed, `until` then at least, or opened again. */
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
-  /** The store of the quota cannot be used, so that this process keeps to its part, or it can be again. Told with the next request. */
+  /** The store of the quota cannot be used, so that this process keeps to its part, or it can be again. Reported with the next request. */
   quotaStore: CallEvent & { state: 'local' | 'shared'; reason?: string };
   /**
    * So many requests failed that no retry is left to the calls of this key: those that fail are not tried again. Or half of the retries
-   * are back. Each told once.
+   * are back. Each reported once.
    */
   retryBudget: CallEvent & { state: 'empty' | 'refilled'; available: number };
   /** A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. */
@@ -125,8 +125,8 @@ export class Emitter {
     this.#log = log;
   }
 
-  /** False where nobody would hear an event, so that it need not be made. */
-  isHeard(name: keyof ClientEvents): boolean {
+  /** False where an event need not be made, since it has no listener. */
+  hasListener(name: keyof ClientEvents): boolean {
     return this.#log !== undefined || this.#listeners[name].size > 0;
   }
 

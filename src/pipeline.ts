@@ -158,7 +158,7 @@ export class Pipeline {
     if (isRequestBound()) this.#sweep(Date.now());
     const call = new Call({ id: ++this.#lastId, operation: name, petId, options, emitter: this.#steps.emitter });
     this.#calls.add(call);
-    call.tell('started', (event) => event);
+    call.emit('started', (event) => event);
     if (this.#closedBy !== undefined) call.abort(this.#closedBy);
     return call;
   }
@@ -184,6 +184,6 @@ export class Pipeline {
     call.end();
     this.#steps.gate.retries.settle(call);
     const ms = Math.round(monotonicMs() - call.startedAtMs);
-    call.tell('settled', (event) => ({ ...event, outcome: failed ? call.outcome : 'succeeded', ms, ...failed }));
+    call.emit('settled', (event) => ({ ...event, outcome: failed ? call.outcome : 'succeeded', ms, ...failed }));
   }
 }

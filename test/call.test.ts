@@ -106,13 +106,13 @@ describe('Call', () => {
 
   test('makes an event only where somebody listens, and names its pet only if it has one', () => {
     const make = vi.fn((event) => ({ ...event, status: 'reserved' }));
-    makeCall().tell('unknownStatus', make);
+    makeCall().emit('unknownStatus', make);
     expect(make).not.toHaveBeenCalled();
     const emitter = new Emitter();
     const heard = vi.fn();
     emitter.on('unknownStatus', heard);
-    makeCall({ emitter, id: 3 }).tell('unknownStatus', make);
-    makeCall({ emitter, id: 4, operation: 'listInventory', petId: undefined }).tell('unknownStatus', make);
+    makeCall({ emitter, id: 3 }).emit('unknownStatus', make);
+    makeCall({ emitter, id: 4, operation: 'listInventory', petId: undefined }).emit('unknownStatus', make);
     expect(heard.mock.calls.flat()).toEqual([
       { callId: 3, operation: 'updateInventory', petId: 42, attempt: 0, status: 'reserved' },
       { callId: 4, operation: 'listInventory', attempt: 0, status: 'reserved' },

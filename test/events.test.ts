@@ -38,15 +38,15 @@ describe('Emitter', () => {
     end();
     end();
     emitter.emit('request', request);
-    expect([listener.mock.calls.length, emitter.isHeard('request')]).toEqual([1, true]);
+    expect([listener.mock.calls.length, emitter.hasListener('request')]).toEqual([1, true]);
   });
 
   test('is heard where this event has a listener, or there is a log', () => {
     const emitter = new Emitter();
     const end = emitter.on('settled', () => {});
-    const heard = [emitter.isHeard('settled'), emitter.isHeard('wait')];
+    const heard = [emitter.hasListener('settled'), emitter.hasListener('wait')];
     end();
-    expect([...heard, emitter.isHeard('settled'), new Emitter(notes()).isHeard('wait')]).toEqual([true, false, false, true]);
+    expect([...heard, emitter.hasListener('settled'), new Emitter(notes()).hasListener('wait')]).toEqual([true, false, false, true]);
   });
 
   test.each<[string, () => unknown]>([
@@ -83,7 +83,7 @@ describe('Emitter', () => {
     emitter.on('request', second);
     emitter.emit('request', request);
     emitter.emit('request', request);
-    expect([second.mock.calls.length, emitter.isHeard('request')]).toEqual([2, true]);
+    expect([second.mock.calls.length, emitter.hasListener('request')]).toEqual([2, true]);
   });
 
   test('tells the log every event, listeners or not, and every warning', () => {

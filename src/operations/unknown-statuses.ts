@@ -18,7 +18,7 @@ export class UnknownStatuses {
 
   /** Looks through items, where anybody would hear of them. */
   announce(items: Iterable<{ status: string }>): void {
-    if (!this.#call.isHeard('unknownStatus')) return;
+    if (!this.#call.hasListener('unknownStatus')) return;
     this.#announced ??= new Set();
     const announced = this.#announced;
     for (const { status } of items) {
@@ -30,6 +30,6 @@ export class UnknownStatuses {
   }
 
   #tell(status: string): void {
-    this.#call.tell('unknownStatus', (event) => ({ ...event, status: this.#answer.clean(status) }));
+    this.#call.emit('unknownStatus', (event) => ({ ...event, status: this.#answer.clean(status) }));
   }
 }

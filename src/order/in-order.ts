@@ -40,7 +40,7 @@ export class InOrder {
 
   async #untilTurn(pet: string, turn: Turn): Promise<void> {
     const startedAtMs = monotonicMs();
-    turn.call.tell('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
+    turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
     await turn.comes(() => this.#skipGone(pet));
     turn.call.waitedMs += monotonicMs() - startedAtMs;
   }

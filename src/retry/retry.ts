@@ -86,9 +86,9 @@ async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }
   const delayMs = Math.ceil(Math.max(askedMs, ownMs, pace?.delayMs ?? 0));
   // The call gives up the outage before the next probe.
   const isHopeless = pace !== undefined && delayMs > pace.waitLeftMs;
-  if (!isHopeless) call.tell('retry', (event) => ({ ...event, delayMs, error: failure }));
+  if (!isHopeless) call.emit('retry', (event) => ({ ...event, delayMs, error: failure }));
   if (ownMs === 0) return;
-  call.tell('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
+  call.emit('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
   await wait(ownMs, call.signal);
   call.waitedMs += ownMs;
 }

@@ -125,7 +125,7 @@ export class Transport {
   }
 
   #tellRequest(call: Call, { method, path }: AttemptRequest): void {
-    call.tell('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${path}` }));
+    call.emit('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${path}` }));
   }
 
   #begin(call: Call, { method, path, body }: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
@@ -134,7 +134,7 @@ export class Transport {
   }
 
   #tellResponse(call: Call, answer: Answer, ms: number): void {
-    call.tell('response', (event) => {
+    call.emit('response', (event) => {
       const rateLimit = publicRateLimit(answer);
       return { ...event, status: answer.status, ms, ...(rateLimit ? { rateLimit } : {}) };
     });

@@ -111,7 +111,7 @@ export class Gate {
       onLook: () => this.#look(),
     });
     this.#queue.add(queued);
-    call.tell('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
+    call.emit('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
     this.#pump();
     return queued.permit;
   }

@@ -14,7 +14,7 @@ export class GateNotices {
     if (isClosed === this.#isClosed && until?.getTime() === this.#untilMs) return;
     this.#isClosed = isClosed;
     this.#untilMs = until?.getTime();
-    call.tell('gate', (event) => ({ ...event, state: isClosed ? 'closed' : 'open', ...(until ? { until } : {}) }));
+    call.emit('gate', (event) => ({ ...event, state: isClosed ? 'closed' : 'open', ...(until ? { until } : {}) }));
   }
 }
 
@@ -37,6 +37,6 @@ export class QueueNotices {
     if (ms <= LEAST_REPORTED_MS || (untilMs <= this.#untilMs + LEAST_REPORTED_MS && calls < 10 * this.#calls)) return;
     this.#untilMs = untilMs;
     this.#calls = calls;
-    first?.tell('queue', (event) => ({ ...event, reason, calls, ms }));
+    first?.emit('queue', (event) => ({ ...event, reason, calls, ms }));
   }
 }

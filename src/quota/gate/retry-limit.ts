@@ -57,7 +57,7 @@ export class RetryLimit {
     const { isEmpty, available } = this.#budget;
     if (isEmpty === this.#isReportedEmpty) return;
     this.#isReportedEmpty = isEmpty;
-    call.tell('retryBudget', (event) => ({ ...event, state: isEmpty ? 'empty' : 'refilled', available }));
+    call.emit('retryBudget', (event) => ({ ...event, state: isEmpty ? 'empty' : 'refilled', available }));
   }
 }
 

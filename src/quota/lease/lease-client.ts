@@ -54,17 +54,21 @@ export class LeaseClient {
   // When to request again, and what the wait until then is for.
   #requestAtMs = Number.NEGATIVE_INFINITY;
   #reason: Outlook['reason'] = 'quota';
-  // Another process asks the service what is left.
+  // Another process waits for the answer to its probe.
   #isProbedByOther = false;
-  // The lease is there to find out what is left: its answer is reported at once.
+  // The lease is for a probe, whose answer is reported at once.
   #isProbe = false;
+  // The next request to the store reports it.
   #isProbeAnswered = false;
+  // Requests to the service that have no answer yet.
   #unanswered = 0;
-  // When the window of the last slots ends, and the time limit of a probe since; what answers said since then to requests from before.
+  // When the last lease of a known window expires, and that of a probe after it. An answer is late where its request left before such an
+  // instant and it comes after.
   #expiriesMs: readonly number[] = [];
+  // What late answers said since the last lease.
   #lateAnswers: LeaseRequest['lateAnswers'] = [];
   #closedUntilMs = Number.NEGATIVE_INFINITY;
-  // How many processes the store saw last.
+  // As many processes as the store saw last.
   #members: number | undefined;
   #usedAtMs = Number.NEGATIVE_INFINITY;
   #isIdleTimerSet = false;

@@ -146,6 +146,6 @@ export class StoreNotices {
     const notice = this.#pending;
     if (!notice) return;
     this.#pending = undefined;
-    call.tell('quotaStore', (event) => ({ ...event, ...notice }));
+    call.emit('quotaStore', (event) => ({ ...event, ...notice }));
   }
 }

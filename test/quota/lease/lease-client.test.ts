@@ -25,7 +25,11 @@ const REQUEST_OF_OTHER: LeaseRequest = {
 };
 
 /** A store in this process, which can be made to fail; `leaseRequests` is what it was sent. */
-function recordStore(record: QuotaRecord = emptyRecord()): { store: QuotaStore; leaseRequests: LeaseRequest[]; fail: (failure?: Error) => void } {
+function recordStore(record: QuotaRecord = emptyRecord()): {
+  store: QuotaStore;
+  leaseRequests: LeaseRequest[];
+  fail: (failure?: Error) => void;
+} {
   const leaseRequests: LeaseRequest[] = [];
   let failure: Error | undefined;
   const exchange = async (request: LeaseRequest) => {
