@@ -15,7 +15,7 @@ import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
 import { Redactor } from './redactor.ts';
 import { createCredentials } from './transport/credentials.ts';
-import { createHttp } from './transport/http.ts';
+import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
 
 /**
@@ -45,7 +45,7 @@ export interface ReplyPromise<T> extends Promise<T> {
  * const item = await petstore.updateInventory(1, { quantity: 12 });
  */
 export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDisposable {
-  readonly #options: ResolvedOptions<Ids>;
+  readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'int64' | 'maxResponseBytes' | 'call'>;
   readonly #emitter: Emitter;
   readonly #gate: Gate;
   readonly #pipeline: Pipeline;
@@ -62,14 +62,15 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
    */
   constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: Ids } }[Ids]);
   constructor(options: PetStoreClientOptions<Ids> = {}) {
-    this.#options = resolveOptions(options);
-    const { apiKey, baseUrl, plan, concurrency, share, quotaStore, fetch, logger } = this.#options;
+    const { baseUrl, int64, maxResponseBytes, call, ...made } = resolveOptions(options);
+    const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
+    this.#options = { baseUrl, int64, maxResponseBytes, call };
     const redactor = new Redactor();
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger && createLog(logger));
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
-    const transport = new Transport({ http: createHttp(baseUrl, fetch), baseUrl, credentials, redactor });
+    const transport = new Transport({ http, fetch, baseUrl, credentials, redactor });
     this.#pipeline = new Pipeline({ gate: this.#gate, transport, emitter: this.#emitter });
   }
 

@@ -96,17 +96,8 @@ export interface Logger {
 type Listener<Name extends keyof ClientEvents> = (event: ClientEvents[Name]) => void;
 type Listeners = { [Name in keyof ClientEvents]: Set<Listener<Name>> };
 
-/** Where events are written down. What its methods give may be a promise that rejects. */
-export interface EventLog {
-  /** Writes an event. */
-  tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): unknown;
-  /** Writes what is no event of a call. */
-  warn(message: string): unknown;
-}
-
-/** Tells listeners and the log what happens. What they throw harms no call. */
-export class Emitter {
-  readonly #listeners: Listeners = {
+function createListeners(): Listeners {
+  return {
     started: new Set(),
     request: new Set(),
     response: new Set(),
@@ -119,6 +110,20 @@ export class Emitter {
     settled: new Set(),
     unknownStatus: new Set(),
   };
+}
+
+/** Where events are written down. What its methods give may be a promise that rejects. */
+export interface EventLog {
+  /** Writes an event. */
+  tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): unknown;
+  /** Writes what is no event of a call. */
+  warn(message: string): unknown;
+}
+
+/** Tells listeners and the log what happens. What they throw harms no call. */
+export class Emitter {
+  // Made with the first listener: most clients have none.
+  #listeners: Listeners | undefined;
   readonly #log: EventLog | undefined;
 
   constructor(log?: EventLog) {
@@ -127,23 +132,25 @@ export class Emitter {
 
   /** False where an event need not be made, since it has no listener. */
   hasListener(name: keyof ClientEvents): boolean {
-    return this.#log !== undefined || this.#listeners[name].size > 0;
+    return this.#log !== undefined || (this.#listeners !== undefined && this.#listeners[name].size > 0);
   }
 
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
-    const known = Object.keys(this.#listeners);
+    const listeners = this.#listeners ?? createListeners();
+    const known = Object.keys(listeners);
     if (!known.includes(name)) throw badArgument('event', `the events are ${known.join(', ')}`);
     if (typeof listener !== 'function') throw badArgument('listener', 'it must be a function');
     // A wrapper of its own, so that one function subscribed twice is told twice and unsubscribed once.
     const own: Listener<Name> = (event) => listener(event);
-    this.#listeners[name].add(own);
+    this.#listeners = listeners;
+    listeners[name].add(own);
     return () => {
-      this.#listeners[name].delete(own);
+      listeners[name].delete(own);
     };
   }
 
   emit<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void {
-    for (const listener of [...this.#listeners[name]]) unharmed(() => listener(event));
+    for (const listener of [...(this.#listeners?.[name] ?? [])]) unharmed(() => listener(event));
     unharmed(() => this.#log?.tell(name, event));
   }
 

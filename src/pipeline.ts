@@ -45,15 +45,16 @@ const SWEEP_EVERY_MS = 1000;
 /** Leads every call through its steps: in order, with retries, each attempt through the gate, then onto the wire. */
 export class Pipeline {
   readonly #steps: Steps;
-  readonly #order: InOrder;
-  readonly #calls = new Set<Call>();
+  // Made with the first update.
+  #order: InOrder | undefined;
+  // None while no call is under way: most clients are idle.
+  #calls: Set<Call> | undefined;
   #lastId = 0;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   #closedBy: unknown;
 
   constructor(steps: Steps) {
     this.#steps = steps;
-    this.#order = new InOrder((call) => steps.gate.raise(call));
   }
 
   /** Makes a call. Rejects with a PetStoreError, or with the reason of an abort. */
@@ -61,7 +62,7 @@ export class Pipeline {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
-      const reply = await this.#order.run(call, () => this.#retry(call, () => this.#attempt(call, operation)));
+      const reply = await this.#inOrder(call, () => this.#retry(call, () => this.#attempt(call, operation)));
       this.#settle(call, undefined);
       return reply;
     } catch (failure) {
@@ -85,7 +86,13 @@ export class Pipeline {
   close(reason: unknown): void {
     this.#closedBy ??= reason;
     this.#settleGone();
-    for (const call of this.#calls) call.abortFromOutside(reason);
+    for (const call of this.#calls ?? []) call.abortFromOutside(reason);
+  }
+
+  #inOrder<T>(call: Call, work: () => Promise<T>): Promise<T> {
+    if (call.petId === undefined) return work();
+    this.#order ??= new InOrder((raised) => this.#steps.gate.raise(raised));
+    return this.#order.run(call, work);
   }
 
   #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
@@ -157,6 +164,7 @@ export class Pipeline {
   #begin({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: CallOptions): Call {
     if (isRequestBound()) this.#sweep(Date.now());
     const call = new Call({ id: ++this.#lastId, operation: name, petId, options, emitter: this.#steps.emitter });
+    this.#calls ??= new Set();
     this.#calls.add(call);
     call.emit('started', (event) => event);
     if (this.#closedBy !== undefined) call.abort(this.#closedBy);
@@ -171,16 +179,17 @@ export class Pipeline {
 
   /** Settles calls in place of the requests that ended under them, so that neither we nor a listener keep them for ever. */
   #settleGone(): void {
-    for (const call of this.#calls) {
+    for (const call of this.#calls ?? []) {
       if (!call.isGone) continue;
-      this.#order.drop(call);
+      this.#order?.drop(call);
       this.#settle(call, { error: new DOMException('The request that made this call ended', 'AbortError') });
     }
   }
 
   #settle(call: Call, failed: { error: unknown } | undefined): void {
     // One that was taken for gone may still come to its end.
-    if (!this.#calls.delete(call)) return;
+    if (!this.#calls?.delete(call)) return;
+    if (this.#calls.size === 0) this.#calls = undefined;
     call.end();
     this.#steps.gate.retries.settle(call);
     const ms = Math.round(monotonicMs() - call.startedAtMs);

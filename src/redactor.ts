@@ -1,5 +1,6 @@
 /** How many keys are remembered when a function gives them: the newest ones, which answers may still echo. */
 const REMEMBERED_KEYS = 16;
+const NO_KEYS: readonly string[] = [];
 /** The most text of the service that is kept, in characters. */
 export const KEPT_TEXT = 4096;
 const HIDDEN = '***';
@@ -10,14 +11,13 @@ const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2
 /** Makes foreign text fit to be shown: no control characters, no key in any spelling, no more than the caller wants to read. */
 export class Redactor {
   // Small letters only: the host of an address is written so, whatever it was made of.
-  readonly #keys: string[] = [];
+  #keys: readonly string[] = NO_KEYS;
 
   /** Remembers a key that must never show. */
   learn(key: string): void {
     const folded = foldCase(key);
     if (this.#keys.includes(folded)) return;
-    this.#keys.push(folded);
-    if (this.#keys.length > REMEMBERED_KEYS) this.#keys.shift();
+    this.#keys = [...this.#keys, folded].slice(-REMEMBERED_KEYS);
   }
 
   /** Replaces the key by `***`, also where some or all of its characters are percent-encoded or escaped as in JSON or HTML, once or twice. */

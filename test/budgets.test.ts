@@ -49,23 +49,30 @@ test('Installing the package brings four dependencies, and what p-retry needs', 
 
 const Bytes = z.object({ bare: z.number(), client: z.number() });
 const Allocations = z.object({ update: Bytes, list: Bytes });
+const Kept = z.object({ made: z.number(), called: z.number() });
 
 test('A call allocates at most four times as much as a bare fetch', async () => {
-  const { update, list } = await measureAllocations();
+  const { update, list } = Allocations.parse(await measure('allocations.ts'));
   expect(update.client / update.bare).toBeLessThanOrEqual(4);
   expect(list.client / list.bare).toBeLessThanOrEqual(4);
 });
 
-/** Counts in a process of its own whose heap is large enough that nothing is swept meanwhile. */
-async function measureAllocations(): Promise<z.infer<typeof Allocations>> {
+test('A client keeps at most 3 KiB, and one that made a call at most 4', async () => {
+  const { made, called } = Kept.parse(await measure('clients.ts'));
+  expect(made / 1024).toBeLessThanOrEqual(3);
+  expect(called / 1024).toBeLessThanOrEqual(4);
+});
+
+/** Counts in a process of its own whose heap is large enough that nothing is swept meanwhile. Gives what that prints. */
+async function measure(script: string): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-budgets-'));
-  const outfile = join(folder, 'allocations.mjs');
-  const entry = new URL('budgets/allocations.ts', import.meta.url).pathname;
+  const outfile = join(folder, 'script.mjs');
+  const entry = new URL(`budgets/${script}`, import.meta.url).pathname;
   try {
     await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', target: 'es2023' });
     const flags = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
     const { stdout } = await promisify(execFile)(process.execPath, [...flags, outfile], { env: {} });
-    return Allocations.parse(JSON.parse(stdout));
+    return JSON.parse(stdout);
   } finally {
     await rm(folder, { recursive: true });
   }

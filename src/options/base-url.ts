@@ -60,7 +60,7 @@ function checkAddress(address: unknown): string {
   const url = URL.parse(String(address));
   const fault = url ? findFault(url) : 'an absolute http(s) address';
   if (!url || fault) throw new ConfigurationError(`Cannot use ${shown} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
-  return `${url.origin}${url.pathname.replace(/\/$/, '')}`;
+  return url.href.replace(/\/$/, '');
 }
 
 /** Gives the rule that an address breaks, if any. */

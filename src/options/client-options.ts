@@ -144,7 +144,6 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
   refuseUnknown(options, OPTION_NAMES);
   if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
-  const { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers } = options;
   const environment = options.environment ?? readVariable('PETSTORE_ENVIRONMENT');
   return {
     apiKey: resolveApiKey(options.apiKey ?? readVariable('PETSTORE_API_KEY')),
@@ -157,8 +156,14 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
     maxResponseBytes: numberOption('maxResponseBytes', options.maxResponseBytes, 268_435_456, { min: 1, integer: true }),
     fetch: resolveFetch(options.fetch),
     logger: resolveLogger(options.logger),
-    call: resolveCallOptions({ attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers }, CALL_DEFAULTS),
+    call: resolveDefaults(options),
   };
+}
+
+/** What holds for every call; clients that change nothing share one object. */
+function resolveDefaults({ attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers }: PetStoreClientOptions<Int64>): CallOptions {
+  const given = { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers };
+  return Object.values(given).every((value) => value === undefined) ? CALL_DEFAULTS : resolveCallOptions(given, CALL_DEFAULTS);
 }
 
 function publicKey(): ConfigurationError {

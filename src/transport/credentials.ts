@@ -3,13 +3,15 @@ import { type ApiKeySource, checkApiKey } from '../options/client-options.ts';
 import type { Redactor } from '../redactor.ts';
 import { safeCause } from './safe-cause.ts';
 
-/** Gives the key of the next request; checked, and known to the redactor before anything can show it. */
-export type Credentials = () => string | Promise<string>;
+/** The key, or what gives that of the next request; checked, and known to the redactor before anything can show it. */
+export type Credentials = string | (() => Promise<string>);
 
+export function createCredentials(apiKey: ApiKeySource, redactor: Redactor): () => Promise<string>;
+export function createCredentials(apiKey: string | ApiKeySource, redactor: Redactor): Credentials;
 export function createCredentials(apiKey: string | ApiKeySource, redactor: Redactor): Credentials {
   if (typeof apiKey === 'string') {
     redactor.learn(apiKey);
-    return () => apiKey;
+    return apiKey;
   }
   return async () => {
     const key = checkApiKey(await askFor(apiKey, redactor));

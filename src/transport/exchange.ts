@@ -7,7 +7,7 @@ import { hasMethods } from '../options/rules.ts';
 import type { NetworkFailure } from './attempt-observer.ts';
 import { type BodyReader, readerOf } from './body-reader.ts';
 import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
-import type { Http, WireRequest } from './http.ts';
+import type { Send, WireRequest } from './http.ts';
 import { isBodyNetworkError, isNetworkError } from './network-error.ts';
 
 /** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
@@ -49,11 +49,11 @@ export class Exchange {
   }
 
   /** Sends the request; resolves with the answer when its headers are in. A fetch that ignores its signal is not waited for. */
-  send(http: Http, request: Omit<WireRequest, 'signal'>): Promise<Received> {
+  send(send: Send, request: Omit<WireRequest, 'signal'>): Promise<Received> {
     const { signal } = this.#controller;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      http({ ...request, signal })
+      send({ ...request, signal })
         .then((response) => resolve(this.#take(response)))
         .catch((thrown) => reject(this.#reasonOf(thrown, isNetworkError(thrown))));
     });

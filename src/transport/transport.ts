@@ -22,6 +22,8 @@ const MAX_ERROR_BYTES = 65_536;
 const DROPPED_AT_CUT = 4096;
 /** Names the client where a runtime allows it; browsers send their own. */
 const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;
+const HEADERS_IN_BROWSER = { accept: 'application/json' };
+const HEADERS = { ...HEADERS_IN_BROWSER, 'user-agent': USER_AGENT };
 
 /** What an operation asks for. */
 export interface AttemptRequest {
@@ -33,6 +35,7 @@ export interface AttemptRequest {
 
 export interface TransportOptions {
   http: Http;
+  fetch: typeof globalThis.fetch | undefined;
   baseUrl: string;
   credentials: Credentials;
   redactor: Redactor;
@@ -44,7 +47,7 @@ export class Transport {
   // The key that names the quota in a store, while calls wait for it.
   #keyOfStore: Promise<string> | undefined;
   // Browsers name themselves.
-  readonly #ownHeaders = { accept: 'application/json', ...(isBrowser() ? {} : { 'user-agent': USER_AGENT }) };
+  readonly #ownHeaders: Readonly<Record<string, string>> = isBrowser() ? HEADERS_IN_BROWSER : HEADERS;
 
   constructor(options: TransportOptions) {
     this.#options = options;
@@ -55,8 +58,8 @@ export class Transport {
    * @throws ConfigurationError where it gives none, or the reason of an abort; the permit is cancelled
    */
   readKey(call: Call, observer: AttemptObserver): string | Promise<string> {
-    const key = this.#options.credentials();
-    return typeof key === 'string' ? key : this.#readFor(call, key, observer);
+    const { credentials } = this.#options;
+    return typeof credentials === 'string' ? credentials : this.#readFor(call, credentials(), observer);
   }
 
   /**
@@ -66,7 +69,8 @@ export class Transport {
   async readKeyOfStore(call: Call): Promise<string> {
     // A promise of another request would never settle.
     const known = isRequestBound() ? undefined : this.#keyOfStore;
-    const key = known ?? Promise.resolve(this.#options.credentials());
+    const { credentials } = this.#options;
+    const key = known ?? (typeof credentials === 'string' ? Promise.resolve(credentials) : credentials());
     this.#keyOfStore = key;
     try {
       return await this.#waitForKey(key, call);
@@ -109,7 +113,7 @@ export class Transport {
     const exchange = new Exchange(call, this.#options);
     let received: Received | undefined;
     try {
-      received = await exchange.send(this.#options.http, this.#begin(call, request, key));
+      received = await exchange.send((wired) => this.#options.http(wired, this.#options), this.#begin(call, request, key));
       const { answer } = received;
       const reopensAtMs = observer.observe(answer, () =>
         this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs)),

@@ -7,7 +7,7 @@ import { rejectionOf } from '../support/outcome.ts';
 describe('createCredentials', () => {
   test('gives a fixed key, known to the redactor from the start', () => {
     const redactor = new Redactor();
-    expect(createCredentials('psk_1', redactor)()).toBe('psk_1');
+    expect(createCredentials('psk_1', redactor)).toBe('psk_1');
     expect(redactor.hide('psk_1')).toBe('***');
   });
 

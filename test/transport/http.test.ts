@@ -1,9 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { createHttp } from '../../src/transport/http.ts';
+import { http } from '../../src/transport/http.ts';
 import { failure, text } from '../support/answers.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { scriptedFetch } from '../support/scripted-fetch.ts';
 
+const baseUrl = 'https://pets.test/v1';
 const { signal } = new AbortController();
 const get = { method: 'GET', path: 'inventory', headers: { accept: 'application/json' }, body: undefined, signal } as const;
 const patch = { method: 'PATCH', path: 'inventory/42', headers: { 'x-a': '1' }, body: '{"quantity":1}', signal } as const;
@@ -12,12 +13,11 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-describe('createHttp', () => {
+describe('http', () => {
   test('asks fetch for an address and a string of a body, follows no redirect, and passes the very signal', async () => {
     const fetch = vi.fn(async () => text(200, '[]'));
-    const http = createHttp('https://pets.test/v1', fetch);
-    await http(get);
-    await http(patch);
+    await http(get, { baseUrl, fetch });
+    await http(patch, { baseUrl, fetch });
     expect(fetch.mock.calls).toEqual([
       ['https://pets.test/v1/inventory', { method: 'GET', headers: get.headers, signal, redirect: 'manual' }],
       ['https://pets.test/v1/inventory/42', { method: 'PATCH', headers: patch.headers, signal, redirect: 'manual', body: patch.body }],
@@ -26,23 +26,22 @@ describe('createHttp', () => {
 
   test.each([301, 404, 429, 500, 503])('gives the answer of a %i, once, instead of throwing or trying again', async (status) => {
     const { fetch, seen } = scriptedFetch(() => failure(status, { 'retry-after': '1' }));
-    const answer = await createHttp('https://pets.test/v1', fetch)(get);
+    const answer = await http(get, { baseUrl, fetch });
     expect([answer.status, seen.length]).toEqual([status, 1]);
   });
 
   test('looks up the global fetch at every request, so that what replaces it later is used', async () => {
-    const http = createHttp('https://pets.test/v1', undefined);
     const { fetch, seen } = scriptedFetch(() => text(200, '[]'));
     vi.stubGlobal('fetch', fetch);
-    await http(get);
+    await http(get, { baseUrl, fetch: undefined });
     expect(seen).toHaveLength(1);
   });
 
   test('passes on what fetch rejects with, or keeps it as the cause', async () => {
     const thrown = new RangeError('no such thing');
-    const http = createHttp('https://pets.test/v1', async () => {
+    const fetch = async () => {
       throw thrown;
-    });
-    expect(await rejectionOf(http(get))).toBe(thrown);
+    };
+    expect(await rejectionOf(http(get, { baseUrl, fetch }))).toBe(thrown);
   });
 });

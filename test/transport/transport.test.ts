@@ -6,6 +6,7 @@ import { Emitter } from '../../src/events.ts';
 import { Redactor } from '../../src/redactor.ts';
 import type { AttemptObserver } from '../../src/transport/attempt-observer.ts';
 import { readUpTo } from '../../src/transport/body.ts';
+import type { Credentials } from '../../src/transport/credentials.ts';
 import { type AttemptRequest, Transport } from '../../src/transport/transport.ts';
 import { chunked, failure, json, networkError, text } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
@@ -29,7 +30,7 @@ function admitting(transport: Transport) {
 }
 
 /** A transport on such a wire, and an observer that logs what it observes. */
-function setUp(answer: Answering, credentials: () => string | Promise<string> = () => 'psk_1') {
+function setUp(answer: Answering, credentials: Credentials = 'psk_1') {
   const { http, sent } = wire(answer);
   const log: string[] = [];
   const observer: AttemptObserver = {
@@ -43,7 +44,9 @@ function setUp(answer: Answering, credentials: () => string | Promise<string> = 
     cancel: () => log.push('cancel'),
     release: () => log.push('release'),
   };
-  const transport = admitting(new Transport({ http, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() }));
+  const transport = admitting(
+    new Transport({ http, fetch: undefined, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() }),
+  );
   return { transport, observer, log, sent };
 }
 
@@ -183,7 +186,7 @@ describe('Transport.open', () => {
 
 describe('Transport.open sends nothing and cancels its permit', () => {
   test('for a call that is aborted before', async () => {
-    const credentials = vi.fn(() => 'psk_1');
+    const credentials = vi.fn(async () => 'psk_1');
     const { transport, observer, log, sent } = setUp(() => json(200, {}), credentials);
     const call = makeCall();
     call.abort('enough');

@@ -24,16 +24,16 @@ export class Gate {
   readonly #clock = new SteadyClock();
   readonly #ledger: Ledger;
   readonly #queue = new Queue();
-  readonly #releaser: Releaser;
   readonly #permits: Permits;
-  readonly #notices = new QueueNotices();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
+  // Made when a call first waits: on most keys none does.
+  #releaser: Releaser | undefined;
+  #notices: QueueNotices | undefined;
 
   constructor(settings: QuotaSettings) {
     this.#ledger = new Ledger(settings);
     this.#permits = new Permits({ ledger: this.#ledger, clock: this.#clock, onChange: () => this.#pump() });
-    this.#releaser = new Releaser(this.#ledger.ceiling(this.#clock.now()), (most) => this.#release(most));
   }
 
   /** Limits the retries of all calls. */
@@ -149,6 +149,7 @@ export class Gate {
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#firstDeadlineMs), nowMs);
     // Last, since a listener may make a call, which looks again and sets a timer in place of this one.
     const { first, size: calls } = this.#queue;
+    this.#notices ??= new QueueNotices();
     this.#notices.report(first?.call, { calls, reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
   }
 
@@ -162,8 +163,10 @@ export class Gate {
   }
 
   #schedule(most: number, nowMs: number): void {
-    if (this.#releaser.isBusy) return;
-    this.#releaser.refill(this.#ledger.ceiling(nowMs));
+    if (this.#releaser?.isBusy) return;
+    const ceiling = this.#ledger.ceiling(nowMs);
+    this.#releaser ??= new Releaser(ceiling, (left) => this.#release(left));
+    this.#releaser.refill(ceiling);
     // The two counts disagree where the releaser takes nothing, and no other event would look again.
     if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(nowMs + LOOK_AGAIN_MS, nowMs);
   }

@@ -84,9 +84,10 @@ export class Permits {
   readonly #ledger: Ledger;
   readonly #clock: SteadyClock;
   readonly #onChange: () => void;
-  // The requests whose bodies are not read yet, and whether each still waits for its headers.
-  readonly #inFlight = new Map<Permit, boolean>();
-  readonly #notices = new GateNotices();
+  // The requests whose bodies are not read yet, and whether each still waits for its headers; none on an idle key.
+  #inFlight: Map<Permit, boolean> | undefined;
+  // Made when the gate first closes.
+  #notices: GateNotices | undefined;
   #lastFailure: PetStoreError | Answer | undefined;
   // Where the quota is shared with other processes.
   #leaseClient: LeaseClient | undefined;
@@ -100,7 +101,7 @@ export class Permits {
 
   /** Requests whose bodies are not read yet. */
   get inFlight(): number {
-    return this.#inFlight.size;
+    return this.#inFlight?.size ?? 0;
   }
 
   /** The service's last failure. */
@@ -129,12 +130,13 @@ export class Permits {
 
   /** How many permits may be given now; where none, when to look again and why. */
   look(nowMs: number, wanted: number): Outlook {
-    const outlook = this.#ledger.look(nowMs, this.#inFlight.size);
+    const outlook = this.#ledger.look(nowMs, this.inFlight);
     return this.#leaseClient ? this.#leaseClient.narrow(outlook, wanted, nowMs) : outlook;
   }
 
   give(call: Call, nowMs: number): Permit {
     const permit = new Permit(this, call, this.#ledger.send(nowMs));
+    this.#inFlight ??= new Map();
     this.#inFlight.set(permit, true);
     this.#leaseClient?.use(call, nowMs);
     return permit;
@@ -142,8 +144,8 @@ export class Permits {
 
   /** Counts requests as lost that ended under their calls. */
   dropGone(nowMs: number): void {
-    const gone = [...this.#inFlight].filter(([{ call }]) => call.isGone);
-    for (const [permit] of gone) this.#inFlight.delete(permit);
+    const gone = [...(this.#inFlight ?? [])].filter(([{ call }]) => call.isGone);
+    for (const [permit] of gone) this.#remove(permit);
     for (const [{ sending }, isUnanswered] of gone) if (isUnanswered) this.#lose(sending, false, nowMs);
   }
 
@@ -172,7 +174,7 @@ export class Permits {
   }
 
   #endWait(permit: Permit): void {
-    if (this.#inFlight.has(permit)) this.#inFlight.set(permit, false);
+    if (this.#inFlight?.has(permit)) this.#inFlight.set(permit, false);
   }
 
   #lose(sending: Sending, isFailure: boolean, nowMs: number): void {
@@ -205,12 +207,19 @@ export class Permits {
   }
 
   release(permit: Permit): void {
-    this.#inFlight.delete(permit);
+    this.#remove(permit);
     this.#onChange();
+  }
+
+  #remove(permit: Permit): void {
+    this.#inFlight?.delete(permit);
+    if (this.inFlight === 0) this.#inFlight = undefined;
   }
 
   #report(call: Call, nowMs: number): void {
     const until = this.closedUntil(nowMs);
-    this.#notices.report(call, { isClosed: until !== undefined || this.#ledger.outageSinceMs !== undefined, until });
+    const isClosed = until !== undefined || this.#ledger.outageSinceMs !== undefined;
+    if (isClosed) this.#notices ??= new GateNotices();
+    this.#notices?.report(call, { isClosed, until });
   }
 }

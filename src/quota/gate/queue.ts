@@ -66,9 +66,8 @@ export function deadlineMs(call: Call, { startedAtMs, outageSinceMs }: { started
 
 /** The calls that wait for a permit: first in, first out within a priority, normal before low. Leaving from the middle costs nothing. */
 export class Queue {
-  // Maps keep the order of insertion and forget in constant time.
-  readonly #normal = new Map<Call, QueuedCall>();
-  readonly #low = new Map<Call, QueuedCall>();
+  // Made when a call first waits. Maps keep the order of insertion and forget in constant time.
+  #calls: { normal: Map<Call, QueuedCall>; low: Map<Call, QueuedCall> } | undefined;
   // Lower bound of `maxWaitMs` in the queue; may be stale, since it stays when a call leaves.
   #leastMaxWaitMs = Number.POSITIVE_INFINITY;
   // Lower bound of the deadlines for the outage that began at `#outageSinceMs`; may be stale likewise.
@@ -76,7 +75,7 @@ export class Queue {
   #outageSinceMs: number | undefined;
 
   get size(): number {
-    return this.#normal.size + this.#low.size;
+    return this.#calls ? this.#calls.normal.size + this.#calls.low.size : 0;
   }
 
   /** A lower bound of `maxWaitMs` in the queue. */
@@ -92,25 +91,27 @@ export class Queue {
 
   add(queued: QueuedCall): void {
     this.#measureOne(queued);
-    (queued.call.priority === 'normal' ? this.#normal : this.#low).set(queued.call, queued);
+    this.#calls ??= { normal: new Map(), low: new Map() };
+    this.#calls[queued.call.priority].set(queued.call, queued);
   }
 
   /** A low call becomes a normal one, behind those that are there. */
   raise(call: Call): void {
-    const queued = this.#low.get(call);
+    const queued = this.#calls?.low.get(call);
     if (!queued) return;
-    this.#low.delete(call);
-    this.#normal.set(call, queued);
+    this.#calls?.low.delete(call);
+    this.#calls?.normal.set(call, queued);
   }
 
   remove({ call }: QueuedCall): void {
-    if (!this.#normal.delete(call)) this.#low.delete(call);
+    if (!this.#calls?.normal.delete(call)) this.#calls?.low.delete(call);
     if (this.size === 0) this.#measure(undefined);
   }
 
   /** The next call that would take a permit. */
   get first(): QueuedCall | undefined {
-    return firstAwake(this.#normal) ?? firstAwake(this.#low);
+    for (const queued of this.#inOrder()) if (queued.isAwake) return queued;
+    return undefined;
   }
 
   shift(): QueuedCall | undefined {
@@ -120,18 +121,23 @@ export class Queue {
   }
 
   removeWhere(isWanted: (queued: QueuedCall) => boolean): QueuedCall[] {
-    const removed = [...this.#normal.values(), ...this.#low.values()].filter(isWanted);
+    const removed = [...this.#inOrder()].filter(isWanted);
     for (const queued of removed) this.remove(queued);
     this.#measure(this.#outageSinceMs);
     return removed;
+  }
+
+  *#inOrder(): Iterable<QueuedCall> {
+    if (!this.#calls) return;
+    yield* this.#calls.normal.values();
+    yield* this.#calls.low.values();
   }
 
   #measure(outageSinceMs: number | undefined): void {
     this.#outageSinceMs = outageSinceMs;
     this.#leastMaxWaitMs = Number.POSITIVE_INFINITY;
     this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
-    for (const queued of this.#normal.values()) this.#measureOne(queued);
-    for (const queued of this.#low.values()) this.#measureOne(queued);
+    for (const queued of this.#inOrder()) this.#measureOne(queued);
   }
 
   #measureOne(queued: QueuedCall): void {
@@ -139,9 +145,4 @@ export class Queue {
     if (this.#outageSinceMs === undefined) return;
     this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, queued.deadlineMs(this.#outageSinceMs));
   }
-}
-
-function firstAwake(calls: Map<Call, QueuedCall>): QueuedCall | undefined {
-  for (const queued of calls.values()) if (queued.isAwake) return queued;
-  return undefined;
 }

@@ -29,38 +29,46 @@ interface Entry {
 
 /** The gates of one copy of the package, until no client can come back for what they know. */
 class GateRegistry {
-  // By address and key, neither of which has a space; the entry that was used last is last.
-  readonly #byKey = new Map<string, Entry>();
+  // By address, then by key; the entry that was used last is last.
+  readonly #byAddress = new Map<string, Map<string, Entry>>();
   // Once a function is gone, no client can ask for its gates.
   readonly #byFunction = new WeakMap<ApiKeySource, Map<string, Entry>>();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
 
   get({ address, apiKey }: GateName, nowMs: number): Entry | undefined {
-    const entry = typeof apiKey === 'string' ? this.#byKey.get(`${address} ${apiKey}`) : this.#byFunction.get(apiKey)?.get(address);
+    const entry = typeof apiKey === 'string' ? this.#byAddress.get(address)?.get(apiKey) : this.#byFunction.get(apiKey)?.get(address);
     return entry && !isForgotten(entry, nowMs) ? entry : undefined;
   }
 
   put({ address, apiKey }: GateName, entry: Entry): void {
-    if (typeof apiKey === 'string') return this.#putLast(`${address} ${apiKey}`, entry);
+    if (typeof apiKey === 'string') return this.#putLast({ address, apiKey }, entry);
     const ofFunction = this.#byFunction.get(apiKey) ?? new Map<string, Entry>();
     this.#byFunction.set(apiKey, ofFunction.set(address, entry));
   }
 
-  #putLast(name: string, entry: Entry): void {
+  #putLast({ address, apiKey }: { address: string; apiKey: string }, entry: Entry): void {
     this.#sweep(entry.usedAtMs);
-    this.#byKey.delete(name);
-    this.#byKey.set(name, entry);
+    const byKey = this.#byAddress.get(address) ?? new Map<string, Entry>();
+    byKey.delete(apiKey);
+    this.#byAddress.set(address, byKey.set(apiKey, entry));
   }
 
   /** Drops old entries, at most once a minute, and looks at no young one. */
   #sweep(nowMs: number): void {
     if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_EVERY_MS) return;
     this.#sweptAtMs = nowMs;
-    for (const [name, entry] of this.#byKey) {
-      if (nowMs - entry.usedAtMs <= FORGOTTEN_AFTER_MS) return;
-      this.#byKey.delete(name);
-      if (!isForgotten(entry, nowMs)) this.#byKey.set(name, { ...entry, usedAtMs: nowMs });
+    for (const [address, byKey] of this.#byAddress) {
+      sweep(byKey, nowMs);
+      if (byKey.size === 0) this.#byAddress.delete(address);
     }
+  }
+}
+
+function sweep(byKey: Map<string, Entry>, nowMs: number): void {
+  for (const [apiKey, entry] of byKey) {
+    if (nowMs - entry.usedAtMs <= FORGOTTEN_AFTER_MS) return;
+    byKey.delete(apiKey);
+    if (!isForgotten(entry, nowMs)) byKey.set(apiKey, { ...entry, usedAtMs: nowMs });
   }
 }
 

@@ -10,11 +10,17 @@ import { refusalToRetry } from './refusal.ts';
 /** Limits the retries of one gate while many requests fail, and tells listeners when none are left and when there are some again. */
 export class RetryLimit {
   readonly #ledger: Ledger;
-  readonly #budget = new RetryBudget();
+  // Made when a call is first tried again: until then it is full.
+  #budgetMade: RetryBudget | undefined;
   #isReportedEmpty = false;
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
+  }
+
+  get #budget(): RetryBudget {
+    this.#budgetMade ??= new RetryBudget();
+    return this.#budgetMade;
   }
 
   /** What is left. */
@@ -49,7 +55,8 @@ export class RetryLimit {
 
   /** The service did what it was asked, or said why it will not. */
   prove(call: Call): void {
-    this.#budget.earn();
+    if (!this.#budgetMade) return;
+    this.#budgetMade.earn();
     this.#report(call);
   }
 

@@ -40,11 +40,11 @@ export abstract class Candidate {
   /** Others have surely sent as many since the window began. */
   least = 0;
   /** What the service allows beyond the plan. */
-  withheld = Number.NEGATIVE_INFINITY;
+  withheld: number | undefined;
   /** 0: every answer fits. 4: hopeless. */
   doubt = 0;
   /** How unlikely it is before anything was heard. */
-  abstract readonly prior: number;
+  abstract get prior(): number;
   protected limit: number;
   protected readonly lengthMs: number;
 
@@ -81,7 +81,7 @@ export abstract class Candidate {
   /** What the service allows, and what the plan does. */
   resize(limit: number, planned: number): void {
     this.limit = Number.isFinite(limit) ? limit : planned;
-    this.withheld = limit > planned ? limit - planned : Number.NEGATIVE_INFINITY;
+    this.withheld = limit > planned ? limit - planned : undefined;
   }
 
   /** What may be sent beside others, or beside what the plan leaves to others. */
@@ -94,7 +94,7 @@ export abstract class Candidate {
   }
 
   get taken(): number {
-    return Math.max(this.offset ?? 0, this.withheld);
+    return Math.max(this.offset ?? 0, this.withheld ?? Number.NEGATIVE_INFINITY);
   }
 
   /** Takes what an answer left: between `lowest` and `highest` requests are others'. `unanswered` are still out. */
@@ -115,9 +115,12 @@ export abstract class Candidate {
 
 /** Counts from the window's beginning, by the clock or from the first request, until all of it is void at once. */
 export class FixedWindow extends Candidate {
-  readonly prior = 0;
   #sent = 0;
   #turnedAtMs = Number.NEGATIVE_INFINITY;
+
+  get prior(): number {
+    return 0;
+  }
 
   room(): number {
     return this.limit - this.#sent;
@@ -154,14 +157,20 @@ interface Slot {
   sent: number;
 }
 
+/** One for all logs: on most keys little is sent. */
+const NONE: readonly Slot[] = [];
+
 /** Counts the requests of the last window, at any instant. */
 export class SlidingLog extends Candidate {
-  readonly prior = 0.4;
   #sent = 0;
-  #slots: Slot[] = [];
+  #slots: readonly Slot[] = NONE;
   #jitterMs: number = JITTER_MS.least;
   // Those that left last.
-  #left: Slot[] = [];
+  #left: readonly Slot[] = NONE;
+
+  get prior(): number {
+    return 0.4;
+  }
 
   room(nowMs: number): number {
     this.#expire(nowMs);
@@ -184,14 +193,14 @@ export class SlidingLog extends Candidate {
     if (latest && nowMs - latest.firstMs < this.lengthMs / SLOTS) {
       latest.lastMs = nowMs;
       latest.sent++;
-    } else this.#slots.push({ firstMs: nowMs, lastMs: nowMs, sent: 1 });
+    } else this.#slots = this.#slots.concat({ firstMs: nowMs, lastMs: nowMs, sent: 1 });
   }
 
   remove(): void {
     const latest = this.#slots.at(-1);
     if (!latest) return;
     this.#sent--;
-    if (--latest.sent === 0) this.#slots.pop();
+    if (--latest.sent === 0) this.#slots = this.#slots.slice(0, -1);
   }
 
   /** Those that are about to leave may have left. */
@@ -227,6 +236,14 @@ export class SlidingLog extends Candidate {
     super.observe({ ...seen, lowest: seen.lowest + gone, highest: seen.highest + gone });
   }
 
+  /** Another log of the same requests. */
+  copy(): SlidingLog {
+    const copy = new SlidingLog(this.limit, this.lengthMs);
+    copy.#sent = this.#sent;
+    copy.#slots = this.#slots.map((slot) => ({ ...slot }));
+    return copy;
+  }
+
   /** Requests of the last window. */
   sent(nowMs: number): number {
     this.#expire(nowMs);
@@ -259,23 +276,28 @@ export class SlidingLog extends Candidate {
   }
 
   #expire(nowMs: number): void {
-    for (let oldest = this.#slots[0]; oldest && this.#leavesAtMs(oldest) <= nowMs; oldest = this.#slots[0]) {
+    let gone = 0;
+    for (let oldest = this.#slots[0]; oldest && this.#leavesAtMs(oldest) <= nowMs; oldest = this.#slots[gone]) {
       this.#sent -= oldest.sent;
-      this.#slots.shift();
-      this.#left.push(oldest);
+      gone++;
     }
-    if (this.#left.length > MOST_LEFT) this.#left = this.#left.slice(-MOST_LEFT);
+    if (gone === 0) return;
+    this.#left = [...this.#left, ...this.#slots.slice(0, gone)].slice(-MOST_LEFT);
+    this.#slots = this.#slots.slice(gone);
   }
 }
 
 /** Counts this window by the clock, and of the one before it the part that a sliding window would still hold. */
 export class SlidingCounter extends Candidate {
-  readonly prior = 0.39;
   #before = 0;
   // So many of those are others', of which some may be of the window before them, which weighs nothing any more.
   #presumed = 0;
   #sent = 0;
   #endsAtMs = Number.POSITIVE_INFINITY;
+
+  get prior(): number {
+    return 0.39;
+  }
 
   room(nowMs: number): number {
     this.#roll(nowMs);
@@ -354,7 +376,6 @@ export class SlidingCounter extends Candidate {
 
 /** Holds tokens up to its size, which come back one by one. */
 export class TokenBucket extends Candidate {
-  readonly prior = 0.8;
   #tokens: number;
   #atMs: number | undefined;
   #perMs: number;
@@ -365,6 +386,10 @@ export class TokenBucket extends Candidate {
     super(limit, lengthMs);
     this.#tokens = limit;
     this.#perMs = limit / lengthMs;
+  }
+
+  get prior(): number {
+    return 0.8;
   }
 
   /** Tokens that come back in a millisecond. */

@@ -35,6 +35,9 @@ export interface Observed {
 /** All requests that may be in flight are. */
 const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 
+/** No request has failed: then good answers change nothing either, so that all keys may share it. */
+const NO_OUTAGE = new CircuitBreaker();
+
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MINUTES_PER_DAY = 1_440;
@@ -64,12 +67,14 @@ const STALE_AFTER_MS = 2_000;
  */
 export class Ledger {
   readonly #serverClock = new ServerClock();
-  readonly #outage = new CircuitBreaker();
+  // The shared one until a request fails.
+  #outage = NO_OUTAGE;
   readonly #outstanding = new Outstanding();
   readonly #cooldown: Cooldown;
   readonly #headRoom = new HeadRoom();
-  readonly #minute: QuotaWindow;
-  readonly #day: QuotaWindow;
+  // Made with the first call.
+  #minuteMade: QuotaWindow | undefined;
+  #dayMade: QuotaWindow | undefined;
   #settings: QuotaSettings;
   // No request was refused yet that came when the machine's clock said that a window had ended.
   #mayPresume = true;
@@ -89,12 +94,21 @@ export class Ledger {
   #goodAnswers = 0;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
-    const { requestsPerMinute, requestsPerDay } = limitsOf(settings.plan ?? PLANS.free);
     this.#settings = settings;
     this.#isPlanGiven = settings.plan !== undefined;
     this.#cooldown = new Cooldown(random);
-    this.#minute = new QuotaWindow(shareOf(requestsPerMinute, settings.share), MINUTE_MS);
-    this.#day = new QuotaWindow(shareOf(requestsPerDay, settings.share), DAY_MS);
+  }
+
+  get #minute(): QuotaWindow {
+    const { plan, share } = this.#settings;
+    this.#minuteMade ??= new QuotaWindow(shareOf(limitsOf(plan ?? PLANS.free).requestsPerMinute, share), MINUTE_MS);
+    return this.#minuteMade;
+  }
+
+  get #day(): QuotaWindow {
+    const { plan, share } = this.#settings;
+    this.#dayMade ??= new QuotaWindow(shareOf(limitsOf(plan ?? PLANS.free).requestsPerDay, share), DAY_MS);
+    return this.#dayMade;
   }
 
   /** What counts for all clients of the key. */
@@ -158,7 +172,7 @@ export class Ledger {
 
   /** Takes the stricter of two settings, for a second client on the same key. Gives the names of those that differ. */
   tighten(settings: QuotaSettings): string[] {
-    const known = this.#settings;
+    const [known, minute, day] = [this.#settings, this.#minute, this.#day];
     this.#settings = {
       plan: stricterPlan(known.plan, settings.plan),
       concurrency: Math.min(known.concurrency, settings.concurrency),
@@ -168,8 +182,8 @@ export class Ledger {
     const { share } = this.#settings;
     const isFirstPlan = !this.#isPlanGiven && settings.plan !== undefined;
     this.#isPlanGiven ||= settings.plan !== undefined;
-    tightenTo(this.#minute, shareOf(requestsPerMinute, share), isFirstPlan);
-    tightenTo(this.#day, shareOf(requestsPerDay, share), isFirstPlan);
+    tightenTo(minute, shareOf(requestsPerMinute, share), isFirstPlan);
+    tightenTo(day, shareOf(requestsPerDay, share), isFirstPlan);
     return namesOfDifferences(known, settings);
   }
 
@@ -283,7 +297,12 @@ export class Ledger {
     this.#outstanding.lose();
     this.#countUncounted();
     this.#settleProbe(sending);
-    if (isFailure) this.#outage.fail(sending.atMs, nowMs);
+    if (isFailure) this.#fail(sending, nowMs);
+  }
+
+  #fail({ atMs }: Sending, nowMs: number): void {
+    if (this.#outage === NO_OUTAGE) this.#outage = new CircuitBreaker();
+    this.#outage.fail(atMs, nowMs);
   }
 
   #countUncounted(): void {
@@ -293,7 +312,7 @@ export class Ledger {
 
   /** The body of an answer broke after its headers. */
   break(sending: Sending, nowMs: number): void {
-    this.#outage.fail(sending.atMs, nowMs);
+    this.#fail(sending, nowMs);
   }
 
   /** The service did what it promised with the headers of an answer. Tells whether anybody doubted it. */
@@ -394,7 +413,7 @@ export class Ledger {
 
   /** A good status is only half of an answer: whether its body comes too is told later. */
   #hearHealth(sending: Sending, answer: Answer, nowMs: number): void {
-    if (isServiceFailure(answer)) this.#outage.fail(sending.atMs, nowMs);
+    if (isServiceFailure(answer)) this.#fail(sending, nowMs);
     else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
     else this.#outage.succeed(nowMs);
   }

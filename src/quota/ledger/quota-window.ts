@@ -49,7 +49,7 @@ export interface Reading {
 }
 
 /** The last word of the headers on one window. */
-interface Told extends Reset {
+interface Told extends Pick<Reset, 'atMs' | 'endsAtMs'> {
   limit: number;
   remaining: number;
   toldAtMs: number;
@@ -61,14 +61,11 @@ interface Told extends Reset {
  */
 export class QuotaWindow {
   readonly lengthMs: number;
-  readonly #window: FixedWindow;
-  readonly #log: SlidingLog;
-  // The second count, which no header changes.
-  readonly #sent: SlidingLog;
-  readonly #counter: SlidingCounter;
-  readonly #bucket: TokenBucket;
-  readonly #learned: LearnedLimit;
-  readonly #candidates: readonly Candidate[];
+  // The second count, which no header changes: the same as the candidate's until an answer was held against that.
+  #ownSent: SlidingLog | undefined;
+  // Made when a request is refused and nothing tells why.
+  #learned: LearnedLimit | undefined;
+  readonly #candidates: readonly [FixedWindow, SlidingLog, SlidingCounter, TokenBucket];
   #planned: number;
   // The Limit of the headers; undefined until heard.
   #allowed: number | undefined;
@@ -83,22 +80,41 @@ export class QuotaWindow {
   // Added to what the clocks show: a window was taken for ended, and was not.
   #marginMs = LEAST_MARGIN_MS;
   #uncounted = 0;
-  #leastOfBatch = Number.POSITIVE_INFINITY;
+  #leastOfBatch: number | undefined;
   #othersPerMs = 0;
   #askAtMs: number | undefined;
   // A turned window is not asked before the counter would let one pass too.
-  #opensAtMs = Number.NEGATIVE_INFINITY;
+  #opensAtMs: number | undefined;
 
   constructor(limit: number, lengthMs: number) {
     this.lengthMs = lengthMs;
     this.#planned = limit;
-    this.#learned = new LearnedLimit(lengthMs);
-    this.#window = new FixedWindow(limit, lengthMs);
-    this.#log = new SlidingLog(limit, lengthMs);
-    this.#sent = new SlidingLog(limit, lengthMs);
-    this.#counter = new SlidingCounter(limit, lengthMs);
-    this.#bucket = new TokenBucket(limit, lengthMs);
-    this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
+    this.#candidates = [
+      new FixedWindow(limit, lengthMs),
+      new SlidingLog(limit, lengthMs),
+      new SlidingCounter(limit, lengthMs),
+      new TokenBucket(limit, lengthMs),
+    ];
+  }
+
+  get #window(): FixedWindow {
+    return this.#candidates[0];
+  }
+
+  get #log(): SlidingLog {
+    return this.#candidates[1];
+  }
+
+  get #sent(): SlidingLog {
+    return this.#ownSent ?? this.#log;
+  }
+
+  get #counter(): SlidingCounter {
+    return this.#candidates[2];
+  }
+
+  get #bucket(): TokenBucket {
+    return this.#candidates[3];
   }
 
   /** What may be sent in a window: what the plan allows, and the service. */
@@ -141,7 +157,7 @@ export class QuotaWindow {
 
   /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told. */
   get lead(): Candidate {
-    const possible = this.#hasReset ? this.#candidates : [this.#log, this.#bucket];
+    const possible: readonly Candidate[] = this.#hasReset ? this.#candidates : [this.#log, this.#bucket];
     return possible.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
   }
 
@@ -158,12 +174,12 @@ export class QuotaWindow {
   /** What the most generous candidate that is possible allows, whatever headers said of others. */
   ceiling(nowMs: number): number {
     const possible = this.#candidates.filter(({ doubt }) => doubt < RULED_OUT);
-    return Math.max(0, ...possible.map((candidate) => Math.floor(candidate.room(nowMs) - Math.max(0, candidate.withheld))));
+    return Math.max(0, ...possible.map((candidate) => Math.floor(candidate.room(nowMs) - Math.max(0, candidate.withheld ?? 0))));
   }
 
   /** How many may be sent. One that only asks is not held by a limit that refusals taught. */
   free(nowMs: number, isAsking = false): number {
-    if (nowMs < this.#opensAtMs) return 0;
+    if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
     const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
     return this.limit === Number.POSITIVE_INFINITY ? learned : Math.min(learned, Math.floor(this.lead.free(nowMs) + 1e-6));
   }
@@ -176,7 +192,7 @@ export class QuotaWindow {
 
   /** What may be sent in any time of a window's length, whatever headers claim: a window that turns lets twice its limit pass. */
   most(nowMs: number, isAsking = false): number {
-    return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, Math.floor(this.#learned.most(nowMs)));
+    return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, Math.floor(this.#learned?.most(nowMs) ?? Number.POSITIVE_INFINITY));
   }
 
   /** When `count` may be sent; never infinite where something can be known again. */
@@ -186,7 +202,12 @@ export class QuotaWindow {
     const ownMs = lead.freeAt(wanted, nowMs);
     const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#endsAtMs : Number.POSITIVE_INFINITY;
     const toldMs = this.#askAtMs ?? Number.POSITIVE_INFINITY;
-    return Math.max(nowMs, this.#opensAtMs, this.#mostFreeAt(count, nowMs, isAsking), Math.min(ownMs, endsAtMs, toldMs, this.#expiresAtMs));
+    return Math.max(
+      nowMs,
+      this.#opensAtMs ?? nowMs,
+      this.#mostFreeAt(count, nowMs, isAsking),
+      Math.min(ownMs, endsAtMs, toldMs, this.#expiresAtMs),
+    );
   }
 
   /** When a Remaining is worth nothing any more: others may be gone with the window, or soon where no Reset tells when. */
@@ -196,12 +217,12 @@ export class QuotaWindow {
   }
 
   add(nowMs: number): void {
-    this.#sent.add(nowMs);
+    this.#ownSent?.add(nowMs);
     for (const candidate of this.#candidates) candidate.add(nowMs);
   }
 
   remove(nowMs: number): void {
-    this.#sent.remove();
+    this.#ownSent?.remove();
     for (const candidate of this.#candidates) candidate.remove(nowMs);
   }
 
@@ -279,14 +300,14 @@ export class QuotaWindow {
     const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
     this.#noteOthers(this.#hearRemaining(remaining, reading), reading.nowMs);
     this.#observedAtMs = reading.nowMs;
-    this.#learned.forget();
+    this.#learned = undefined;
     if (reset) this.#noteTold(reset, remaining, reading.nowMs);
   }
 
   /** Answers overtake each other: under the same Reset the smallest Remaining counts. */
-  #noteTold(reset: Reset, remaining: number, nowMs: number): void {
-    const known = this.#told?.atMs === reset.atMs ? this.#told.remaining : remaining;
-    this.#told = { ...reset, limit: this.#allowed ?? this.#planned, remaining: Math.min(known, remaining), toldAtMs: nowMs };
+  #noteTold({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
+    const known = this.#told?.atMs === atMs ? this.#told.remaining : remaining;
+    this.#told = { atMs, endsAtMs, limit: this.#allowed ?? this.#planned, remaining: Math.min(known, remaining), toldAtMs: nowMs };
   }
 
   /** What the headers said last; `endsInMs` is not positive where the window is over. */
@@ -365,14 +386,15 @@ export class QuotaWindow {
   }
 
   #hearRemaining(remaining: number, { unheard, unanswered, sentAtMs, nowMs, status }: Reading): number {
+    this.#ownSent ??= this.#log.copy();
     const { lead } = this;
     const precision = (this.limit * PRECISION_MS) / this.lengthMs;
     let others = 0;
-    this.#leastOfBatch = Math.min(this.#leastOfBatch, remaining);
+    const leastOfBatch = Math.min(this.#leastOfBatch ?? remaining, remaining);
     const misfits = this.#candidates.map((candidate) => {
       const room = candidate.room(nowMs);
       // When nothing is out any more, the smallest Remaining of those that were out together contains them all.
-      const highest = unanswered === 0 ? room - this.#leastOfBatch : room - remaining + unheard;
+      const highest = unanswered === 0 ? room - leastOfBatch : room - remaining + unheard;
       const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
       const tolerance = 1.5 + Math.max(precision, candidate.margin(nowMs));
       const offset = candidate.offset;
@@ -395,7 +417,7 @@ export class QuotaWindow {
       return Math.max(rose, fell, cannot) / 2;
     });
     if (status !== 429) this.#weigh(misfits);
-    if (unanswered === 0) this.#leastOfBatch = Number.POSITIVE_INFINITY;
+    this.#leastOfBatch = unanswered === 0 ? undefined : leastOfBatch;
     return others;
   }
 
@@ -428,7 +450,9 @@ export class QuotaWindow {
 
   /** A request was refused, and nothing told how many are left. */
   hearBareRefusal(sentAtMs: number, nowMs: number): void {
-    if (!this.isKnown) this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
+    if (this.isKnown) return;
+    this.#learned ??= new LearnedLimit(this.lengthMs);
+    this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
   }
 
   /** A Retry-After passed before the candidates would open: one request asks then. */

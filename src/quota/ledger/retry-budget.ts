@@ -4,7 +4,10 @@ const ANSWERS_PER_RETRY = 7;
 
 /** How many retries may be made: each takes one out, good answers fill it up. Pure arithmetic in whole numbers. */
 export class RetryBudget {
-  readonly capacity = CAPACITY;
+  get capacity(): number {
+    return CAPACITY;
+  }
+
   // Counted in good answers.
   #balance = CAPACITY * ANSWERS_PER_RETRY;
   #isEmpty = false;
