@@ -435,6 +435,10 @@ export class TokenBucket extends Candidate {
     return this.#perMs * ms;
   }
 
+  override surplus(): number {
+    return this.#isWithheld ? Number.POSITIVE_INFINITY : 0;
+  }
+
   #set(tokens: number, nowMs: number): void {
     this.#tokens = tokens;
     this.#atMs = nowMs;

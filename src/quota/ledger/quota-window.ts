@@ -376,10 +376,11 @@ export class QuotaWindow {
 
   /** A bucket is full again at its Reset, or has its next token, or names a window. */
   #weighBucket(remaining: number, aheadMs: number): void {
-    const perMs = this.#bucket.perMs;
-    const whenFull = remaining + aheadMs * perMs;
+    const { perMs } = this.#bucket;
+    const limit = this.#allowed ?? this.#planned;
     const toleratedMs = 2 * PRECISION_MS;
-    const isFull = Math.abs(whenFull - (this.#allowed ?? this.#planned)) <= 2 + toleratedMs * perMs;
+    // It is filled at the rate of the plan, or at that of its Limit where this client keeps to a share of it.
+    const isFull = [perMs, limit / this.lengthMs].some((rate) => Math.abs(remaining + aheadMs * rate - limit) <= 2 + toleratedMs * rate);
     const isNext = Math.abs(aheadMs - (remaining > 0 ? 0 : 1 / perMs)) <= toleratedMs;
     const isWindow = Math.abs(aheadMs - this.lengthMs) <= toleratedMs;
     if (!isFull) this.#doubt(this.#bucket, isNext || isWindow ? 0.1 : 0.5);
