@@ -401,8 +401,7 @@ export class Ledger {
 
   #hearLimit(spoken: QuotaWindow, limit: number, reset: Reset | undefined): void {
     const { share } = this.#settings;
-    spoken.hearLimit(limit);
-    if (this.#isPlanGiven) return;
+    if (!spoken.hearLimit(limit) || this.#isPlanGiven) return;
     if (!reset && spoken === this.#minute && limit > LARGEST_UNTOLD_LIMIT) return;
     spoken.resize(shareOf(limit, share));
     if (spoken === this.#day) return;
