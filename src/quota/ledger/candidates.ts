@@ -84,6 +84,11 @@ export abstract class Candidate {
     this.withheld = limit > planned ? limit - planned : undefined;
   }
 
+  /** What the plan leaves beside the requests of this client alone. */
+  allowance(nowMs: number): number {
+    return this.room(nowMs) - Math.max(0, this.withheld ?? 0);
+  }
+
   /** What may be sent beside others, or beside what the plan leaves to others. */
   free(nowMs: number): number {
     return this.room(nowMs) - this.taken;
@@ -374,18 +379,61 @@ export class SlidingCounter extends Candidate {
   }
 }
 
+/** Tokens up to a size, which come back one by one. */
+class Tokens {
+  #size: number;
+  #perMs: number;
+  #left: number;
+  #atMs: number | undefined;
+
+  constructor(size: number, perMs: number) {
+    this.#size = size;
+    this.#perMs = perMs;
+    this.#left = size;
+  }
+
+  /** Tokens that come back in a millisecond. */
+  get perMs(): number {
+    return this.#perMs;
+  }
+
+  resize(size: number, perMs: number): void {
+    const more = size - this.#size;
+    this.#left = Number.isFinite(more) ? this.#left + more : size;
+    this.#size = size;
+    this.#perMs = perMs;
+  }
+
+  left(nowMs: number): number {
+    // No time at an infinite rate is NaN tokens.
+    if (this.#size === Number.POSITIVE_INFINITY) return this.#size;
+    return Math.min(this.#size, this.#left + Math.max(0, nowMs - (this.#atMs ?? nowMs)) * this.#perMs);
+  }
+
+  leftAt(count: number, nowMs: number): number {
+    return nowMs + Math.ceil(Math.max(0, Math.min(count, this.#size) - this.left(nowMs)) / this.#perMs);
+  }
+
+  set(tokens: number, nowMs: number): void {
+    this.#left = Math.min(this.#size, tokens);
+    this.#atMs = nowMs;
+  }
+
+  take(tokens: number, nowMs: number): void {
+    this.set(this.left(nowMs) - tokens, nowMs);
+  }
+}
+
 /** Holds tokens up to its size, which come back one by one. */
 export class TokenBucket extends Candidate {
-  #tokens: number;
-  #atMs: number | undefined;
-  #perMs: number;
-  // The service's is larger, so that its level says nothing of this one.
-  #isWithheld = false;
+  readonly #tokens: Tokens;
+  // What the plan, or the share of it, leaves of a larger one.
+  readonly #own: Tokens;
 
   constructor(limit: number, lengthMs: number) {
     super(limit, lengthMs);
-    this.#tokens = limit;
-    this.#perMs = limit / lengthMs;
+    this.#tokens = new Tokens(limit, limit / lengthMs);
+    this.#own = new Tokens(limit, limit / lengthMs);
   }
 
   get prior(): number {
@@ -394,65 +442,65 @@ export class TokenBucket extends Candidate {
 
   /** Tokens that come back in a millisecond. */
   get perMs(): number {
-    return this.#perMs;
+    return this.#tokens.perMs;
   }
 
   /** Its size may be smaller than the plan, which tells what comes back in a window. */
   override resize(limit: number, planned: number): void {
-    const size = Math.min(limit, planned);
-    const more = size - this.limit;
-    this.#tokens = Number.isFinite(more) ? this.#tokens + more : size;
-    this.#perMs = Math.min(planned, Number.isFinite(planned) ? planned : limit) / this.lengthMs;
-    this.#isWithheld = limit > planned;
-    this.limit = size;
+    this.limit = limit;
+    this.#tokens.resize(limit, (Number.isFinite(planned) ? Math.max(limit, planned) : limit) / this.lengthMs);
+    this.#own.resize(planned, planned / this.lengthMs);
   }
 
   room(nowMs: number): number {
-    // No time at an infinite rate is NaN tokens.
-    if (this.limit === Number.POSITIVE_INFINITY) return this.limit;
-    return Math.min(this.limit, this.#tokens + Math.max(0, nowMs - (this.#atMs ?? nowMs)) * this.#perMs);
+    return this.#tokens.left(nowMs);
   }
 
   roomAt(count: number, nowMs: number): number {
-    return nowMs + Math.ceil(Math.max(0, Math.min(count, this.limit) - this.room(nowMs)) / this.#perMs);
+    return this.#tokens.leftAt(count, nowMs);
+  }
+
+  override allowance(nowMs: number): number {
+    return Math.min(this.#tokens.left(nowMs), this.#own.left(nowMs));
+  }
+
+  override free(nowMs: number): number {
+    return this.allowance(nowMs);
+  }
+
+  override freeAt(count: number, nowMs: number): number {
+    return Math.max(this.#tokens.leftAt(count, nowMs), this.#own.leftAt(count, nowMs));
   }
 
   add(nowMs: number): void {
-    this.#set(this.room(nowMs) - 1, nowMs);
+    this.#tokens.take(1, nowMs);
+    this.#own.take(1, nowMs);
   }
 
   remove(nowMs: number): void {
-    this.#set(Math.min(this.limit, this.room(nowMs) + 1), nowMs);
+    this.#tokens.take(-1, nowMs);
+    this.#own.take(-1, nowMs);
   }
 
   margin(): number {
-    return this.#perMs * PRECISION_MS;
+    return this.perMs * PRECISION_MS;
   }
 
   turn(): void {}
 
   override growth(ms: number): number {
-    return this.#perMs * ms;
-  }
-
-  override surplus(): number {
-    return this.#isWithheld ? Number.POSITIVE_INFINITY : 0;
-  }
-
-  #set(tokens: number, nowMs: number): void {
-    this.#tokens = tokens;
-    this.#atMs = nowMs;
+    return this.perMs * ms;
   }
 
   /** What others took comes back too: the level itself is corrected. Remaining is cut to whole tokens. */
   override observe({ lowest, highest, remaining, unanswered, nowMs }: Seen): void {
-    if (lowest > 0) this.#set(remaining - unanswered, nowMs);
-    else if (highest < 0 && !this.#isWithheld) this.#set(this.room(nowMs) - highest, nowMs);
+    if (lowest > 0) this.#tokens.set(remaining - unanswered, nowMs);
+    else if (highest < 0) this.#tokens.take(highest, nowMs);
     this.offset = 0;
   }
 
   /** The service found it empty; it may owe more than that. */
   drain(nowMs: number): void {
-    this.#set(Math.min(0, this.room(nowMs)), nowMs);
+    this.#tokens.set(Math.min(0, this.room(nowMs)), nowMs);
   }
 }

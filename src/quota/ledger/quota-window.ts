@@ -50,6 +50,18 @@ export interface Reading {
   nowMs: number;
 }
 
+/** What an answer says where one candidate is right. */
+interface View {
+  candidate: Candidate;
+  /** At least so many requests are others', */
+  lowest: number;
+  /** and at most so many. */
+  highest: number;
+  tolerance: number;
+  /** It tells so many more than the candidate could let pass. */
+  cannot: number;
+}
+
 /** The last word of the headers on one window. */
 interface Told extends Pick<Reset, 'atMs' | 'endsAtMs'> {
   limit: number;
@@ -85,6 +97,8 @@ export class QuotaWindow {
   #marginMs = LEAST_MARGIN_MS;
   #uncounted = 0;
   #leastOfBatch: number | undefined;
+  // The latest answer told more than anything explains.
+  #isClaiming = false;
   #othersPerMs = 0;
   #askAtMs: number | undefined;
   // A turned window is not asked before the counter would let one pass too.
@@ -178,7 +192,7 @@ export class QuotaWindow {
   /** What the most generous candidate that is possible allows, whatever headers said of others. */
   ceiling(nowMs: number): number {
     const possible = this.#candidates.filter(({ doubt }) => doubt < RULED_OUT);
-    return Math.max(0, ...possible.map((candidate) => Math.floor(candidate.room(nowMs) - Math.max(0, candidate.withheld ?? 0))));
+    return Math.max(0, ...possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
   }
 
   /** How many may be sent. One that only asks is not held by a limit that refusals taught. */
@@ -308,6 +322,8 @@ export class QuotaWindow {
     if (reading.remaining === undefined) return;
     const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
     this.#noteOthers(this.#hearRemaining(remaining, reading), reading.nowMs);
+    if (this.#isClaiming) return;
+    this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
     this.#observedAtMs = reading.nowMs;
     this.#learned = undefined;
     if (reset) this.#noteTold(reset, remaining, reading.nowMs);
@@ -395,23 +411,18 @@ export class QuotaWindow {
     if (!isFull) this.#doubt(this.#bucket, isNext || isWindow ? 0.1 : 0.5);
   }
 
-  #hearRemaining(remaining: number, { unheard, unanswered, sentAtMs, nowMs, status }: Reading): number {
+  #hearRemaining(remaining: number, reading: Reading): number {
     this.#ownSent ??= this.#log.copy();
+    const views = this.#candidates.map((candidate) => this.#viewOf(candidate, remaining, reading));
+    if (this.#isSenseless(views)) return 0;
+    const { unanswered, sentAtMs, nowMs, status } = reading;
     const { lead } = this;
-    const precision = (this.limit * PRECISION_MS) / this.lengthMs;
     let others = 0;
-    const leastOfBatch = Math.min(this.#leastOfBatch ?? remaining, remaining);
-    const misfits = this.#candidates.map((candidate) => {
-      const room = candidate.room(nowMs);
-      // When nothing is out any more, the smallest Remaining of those that were out together contains them all.
-      const highest = unanswered === 0 ? room - leastOfBatch : room - remaining + unheard;
-      const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
-      const tolerance = 1.5 + Math.max(precision, candidate.margin(nowMs));
-      const offset = candidate.offset;
+    const misfits = views.map(({ candidate, lowest, highest, tolerance, cannot }) => {
+      const { offset } = candidate;
       const rose = candidate === this.#window ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
       const usual = offset ?? candidate.expected;
       const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
-      const cannot = Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance);
       if (candidate === lead && offset !== undefined)
         others = Math.max(0, lowest - Math.max(0, offset) - (candidate === this.#log ? 0 : candidate.margin(nowMs)) - 0.5);
       candidate.observe({
@@ -427,8 +438,24 @@ export class QuotaWindow {
       return Math.max(rose, fell, cannot) / 2;
     });
     if (status !== 429) this.#weigh(misfits);
-    this.#leastOfBatch = unanswered === 0 ? undefined : leastOfBatch;
     return others;
+  }
+
+  /** How many requests are others' by a candidate, and by how many the answer tells more than it could let pass. */
+  #viewOf(candidate: Candidate, remaining: number, { unheard, unanswered, sentAtMs, nowMs }: Reading): View {
+    const room = candidate.room(nowMs);
+    // When nothing is out any more, the smallest Remaining of those that were out together contains them all.
+    const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + unheard;
+    const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
+    const tolerance = 1.5 + Math.max((this.limit * PRECISION_MS) / this.lengthMs, candidate.margin(nowMs));
+    return { candidate, lowest, highest, tolerance, cannot: Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance) };
+  }
+
+  /** No way of counting that is possible explains so large a Remaining: it counts when a second answer in a row is no smaller. */
+  #isSenseless(views: View[]): boolean {
+    const isSenseless = views.every(({ candidate, cannot }) => cannot > 0 || candidate.doubt >= RULED_OUT);
+    this.#isClaiming = isSenseless && !this.#isClaiming;
+    return this.#isClaiming;
   }
 
   #noteOthers(others: number, nowMs: number): void {
