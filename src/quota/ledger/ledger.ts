@@ -352,7 +352,8 @@ export class Ledger {
       if (this.#serverClock.observeReset(answer.resetAtMs, spoken.lengthMs, exchange)) this.#forget(nowMs);
     }
     const reset = this.#resetOf(answer, sending, nowMs);
-    if (answer.limit !== undefined) this.#hearLimit(spoken, answer.limit, reset);
+    const limit = answer.limit ?? this.#leastLimit(answer, spoken);
+    if (limit !== undefined) this.#hearLimit(spoken, limit, reset);
     const reading: Reading = {
       status,
       remaining,
@@ -410,6 +411,13 @@ export class Ledger {
     if (!this.#day.isKnown) this.#day.resize(shareOf(day, share));
   }
 
+  /** Where no Limit tells it and no plan does: what the service allows is more than it says is left. */
+  #leastLimit({ remaining }: Answer, spoken: QuotaWindow): number | undefined {
+    const isPlanned = this.#isPlanGiven && Number.isFinite(spoken.limit);
+    if (remaining === undefined || isPlanned) return undefined;
+    return Number.isFinite(spoken.limit) && remaining < spoken.limit ? undefined : remaining + 1;
+  }
+
   /** A good status is only half of an answer: whether its body comes too is told later. */
   #hearHealth(sending: Sending, answer: Answer, nowMs: number): void {
     if (isServiceFailure(answer)) this.#fail(sending, nowMs);
@@ -426,7 +434,7 @@ export class Ledger {
     this.#cooldown.strike(sending.atMs);
     this.#close(answer, nowMs);
     if (spoken && answer.remaining === 0) {
-      if (answer.retryAfterMs !== undefined) spoken.askAt(this.#cooldown.untilMs);
+      if (answer.retryAfterMs !== undefined) spoken.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
       return;
     }
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;

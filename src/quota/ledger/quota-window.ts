@@ -101,6 +101,8 @@ export class QuotaWindow {
   #isClaiming = false;
   #othersPerMs = 0;
   #askAtMs: number | undefined;
+  #isAskInvited = false;
+  #mayAsk = false;
   // A turned window is not asked before the counter would let one pass too.
   #opensAtMs: number | undefined;
 
@@ -192,14 +194,15 @@ export class QuotaWindow {
   /** What the most generous candidate that is possible allows, whatever headers said of others. */
   ceiling(nowMs: number): number {
     const possible = this.#candidates.filter(({ doubt }) => doubt < RULED_OUT);
-    return Math.max(0, ...possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
+    return Math.max(this.#mayAsk ? 1 : 0, ...possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
   }
 
   /** How many may be sent. One that only asks is not held by a limit that refusals taught. */
   free(nowMs: number, isAsking = false): number {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
     const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
-    return this.limit === Number.POSITIVE_INFINITY ? learned : Math.min(learned, Math.floor(this.lead.free(nowMs) + 1e-6));
+    if (this.limit === Number.POSITIVE_INFINITY) return learned;
+    return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, Math.floor(this.lead.free(nowMs) + 1e-6)));
   }
 
   #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
@@ -235,6 +238,7 @@ export class QuotaWindow {
   }
 
   add(nowMs: number): void {
+    this.#mayAsk = false;
     this.#ownSent?.add(nowMs);
     for (const candidate of this.#candidates) candidate.add(nowMs);
   }
@@ -254,6 +258,7 @@ export class QuotaWindow {
     let asks = false;
     if (this.#askAtMs !== undefined && nowMs >= this.#askAtMs) {
       this.#askAtMs = undefined;
+      this.#mayAsk = this.#isAskInvited;
       if (this.lead.free(nowMs) < 1) {
         for (const candidate of this.#candidates) candidate.forget();
         asks = true;
@@ -492,9 +497,10 @@ export class QuotaWindow {
     this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
   }
 
-  /** A Retry-After passed before the candidates would open: one request asks then. */
-  askAt(instantMs: number): void {
+  /** A Retry-After passes then: one request asks, if the service keeps its word also where every candidate would still wait. */
+  askAt(instantMs: number, isInvited: boolean): void {
     this.#askAtMs = instantMs;
+    this.#isAskInvited = isInvited;
   }
 
   #doubt(candidate: Candidate, more: number): void {
