@@ -14,7 +14,6 @@ import { Releaser } from './releaser.ts';
 import type { RetryLimit } from './retry-limit.ts';
 
 const SWEEP_EVERY_MS = 1000;
-const LOOK_AGAIN_MS = 1000;
 
 /**
  * Where every attempt on one address and key gets its permit: at once where quota is free, else from a queue when the ledger says so.
@@ -168,7 +167,7 @@ export class Gate {
     this.#releaser ??= new Releaser(ceiling, (left) => this.#release(left));
     this.#releaser.refill(ceiling);
     // The two counts disagree where the releaser takes nothing, and no other event would look again.
-    if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(nowMs + LOOK_AGAIN_MS, nowMs);
+    if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
   }
 
   /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate on the way. */

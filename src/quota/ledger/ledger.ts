@@ -38,6 +38,7 @@ const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-fligh
 /** No request has failed: then good answers change nothing either, so that all keys may share it. */
 const NO_OUTAGE = new CircuitBreaker();
 
+const SECOND_MS = 1_000;
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 const MINUTES_PER_DAY = 1_440;
@@ -144,6 +145,11 @@ export class Ledger {
   /** What the plan alone still allows now: the second count, which no header can raise. */
   ceiling(nowMs: number): number {
     return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
+  }
+
+  /** When to look again at a ceiling that lets nothing pass though the headers would: soon where it is the minute's, later where it is the day's. */
+  ceilingLookAtMs(nowMs: number): number {
+    return nowMs + (this.#minute.ceiling(nowMs) < 1 ? SECOND_MS : MINUTE_MS);
   }
 
   /** What other processes on the key are told. */

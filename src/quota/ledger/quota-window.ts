@@ -177,8 +177,11 @@ export class QuotaWindow {
 
   /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told. */
   get lead(): Candidate {
-    const possible: readonly Candidate[] = this.#hasReset ? this.#candidates : [this.#log, this.#bucket];
-    return possible.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
+    return this.#eligible.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
+  }
+
+  get #eligible(): readonly Candidate[] {
+    return this.#hasReset ? this.#candidates : [this.#log, this.#bucket];
   }
 
   /** The plan turned out to be another one. */
@@ -193,7 +196,8 @@ export class QuotaWindow {
 
   /** What the most generous candidate that is possible allows, whatever headers said of others. */
   ceiling(nowMs: number): number {
-    const possible = this.#candidates.filter(({ doubt }) => doubt < RULED_OUT);
+    const { lead } = this;
+    const possible = this.#eligible.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
     return Math.max(this.#mayAsk ? 1 : 0, ...possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
   }
 
