@@ -2,8 +2,8 @@
 const SLOTS = 60;
 /** So many slots that left are remembered. */
 const MOST_LEFT = 20;
-/** A request may arrive sooner than the one whose place it takes: by no more than answers take, within these bounds. */
-const JITTER_MS = { least: 100, most: 1500, fade: 0.98 } as const;
+/** A request may arrive sooner than the one whose place it takes, */
+const JITTER_MS = 100;
 /** What is read from headers that are cut to whole seconds is this far off at most. */
 const PRECISION_MS = 1500;
 
@@ -156,9 +156,12 @@ export class FixedWindow extends Candidate {
   }
 }
 
+/** Requests that left about together. */
 interface Slot {
+  /** When the first one left, */
   firstMs: number;
-  lastMs: number;
+  /** and when the last one had arrived: when it left, and once it is answered, no later than its answer. */
+  arrivedMs: number;
   sent: number;
 }
 
@@ -169,7 +172,6 @@ const NONE: readonly Slot[] = [];
 export class SlidingLog extends Candidate {
   #sent = 0;
   #slots: readonly Slot[] = NONE;
-  #jitterMs: number = JITTER_MS.least;
   // Those that left last.
   #left: readonly Slot[] = NONE;
 
@@ -196,9 +198,9 @@ export class SlidingLog extends Candidate {
     this.#sent++;
     const latest = this.#slots.at(-1);
     if (latest && nowMs - latest.firstMs < this.lengthMs / SLOTS) {
-      latest.lastMs = nowMs;
+      latest.arrivedMs = Math.max(latest.arrivedMs, nowMs);
       latest.sent++;
-    } else this.#slots = this.#slots.concat({ firstMs: nowMs, lastMs: nowMs, sent: 1 });
+    } else this.#slots = this.#slots.concat({ firstMs: nowMs, arrivedMs: nowMs, sent: 1 });
   }
 
   remove(): void {
@@ -233,7 +235,6 @@ export class SlidingLog extends Candidate {
 
   /** Beside others, what may have left is taken for gone: that it has is in Remaining, or will be in the next. */
   override observe(seen: Seen): void {
-    this.#jitterMs = Math.max(JITTER_MS.least, JITTER_MS.fade * this.#jitterMs, Math.min(JITTER_MS.most, seen.tookMs));
     if (!seen.isShared) return super.observe(seen);
     const gone = this.surplus(seen.nowMs);
     this.#sent -= gone;
@@ -257,7 +258,7 @@ export class SlidingLog extends Candidate {
 
   /** Those that were sent at an instant or later. */
   sentSince(instantMs: number): number {
-    return this.#slots.reduce((sum, { lastMs, sent }) => (lastMs >= instantMs ? sum + sent : sum), 0);
+    return this.#slots.reduce((sum, { arrivedMs, sent }) => (arrivedMs >= instantMs ? sum + sent : sum), 0);
   }
 
   /** When so few are left of them. */
@@ -276,8 +277,14 @@ export class SlidingLog extends Candidate {
     return this.#slots.find(({ firstMs }) => firstMs + this.lengthMs > nowMs)?.firstMs;
   }
 
-  #leavesAtMs({ lastMs }: Slot): number {
-    return lastMs + this.lengthMs + this.#jitterMs;
+  /** The answer to a request that was sent at that instant came: it arrived in between. */
+  answer(sentAtMs: number, nowMs: number): void {
+    const slot = this.#slots.findLast(({ firstMs }) => firstMs <= sentAtMs);
+    if (slot) slot.arrivedMs = Math.max(slot.arrivedMs, nowMs);
+  }
+
+  #leavesAtMs({ arrivedMs }: Slot): number {
+    return arrivedMs + this.lengthMs + JITTER_MS;
   }
 
   #expire(nowMs: number): void {

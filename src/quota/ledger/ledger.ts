@@ -337,6 +337,8 @@ export class Ledger {
     sending.heardAtMs = nowMs;
     const unheard = this.#outstanding.unheardBy(sending);
     this.#outstanding.hear(sending.atMs, nowMs);
+    this.#minute.answer(sending.atMs, nowMs);
+    this.#day.answer(sending.atMs, nowMs);
     this.#settleProbe(sending);
     this.#hearHealth(sending, answer, nowMs);
     if (answer.status >= 400) this.#countUncounted();

@@ -252,6 +252,12 @@ export class QuotaWindow {
     for (const candidate of this.#candidates) candidate.remove(nowMs);
   }
 
+  /** The answer to a request came. */
+  answer(sentAtMs: number, nowMs: number): void {
+    this.#log.answer(sentAtMs, nowMs);
+    this.#sent.answer(sentAtMs, nowMs);
+  }
+
   /** An attempt failed, so that the service may not have counted it. */
   countUncounted(): void {
     this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
