@@ -206,7 +206,14 @@ export class Ledger {
     if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
     const slots = this.#mostInFlight(nowMs) - inFlight;
     if (slots <= 0) return FULL;
-    return { free: Math.min(free, slots), at: nowMs, reason: 'quota' };
+    const sure = Math.min(free, this.#minute.sure(nowMs));
+    return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
+  }
+
+  /** The ways of counting disagree: one request at a time asks. */
+  #lookToAsk(nowMs: number): Outlook {
+    const isOut = this.#outstanding.unanswered > 0;
+    return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
   }
 
   #free(nowMs: number): number {

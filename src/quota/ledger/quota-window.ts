@@ -184,6 +184,11 @@ export class QuotaWindow {
     return this.#hasReset ? this.#candidates : [this.#log, this.#bucket];
   }
 
+  get #possible(): readonly Candidate[] {
+    const { lead } = this;
+    return this.#eligible.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
+  }
+
   /** The plan turned out to be another one. */
   resize(planned: number): void {
     this.#planned = planned;
@@ -196,9 +201,7 @@ export class QuotaWindow {
 
   /** What the most generous candidate that is possible allows, whatever headers said of others. */
   ceiling(nowMs: number): number {
-    const { lead } = this;
-    const possible = this.#eligible.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
-    return Math.max(this.#mayAsk ? 1 : 0, ...possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
+    return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
   }
 
   /** How many may be sent. One that only asks is not held by a limit that refusals taught. */
@@ -207,6 +210,12 @@ export class QuotaWindow {
     const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
     if (this.limit === Number.POSITIVE_INFINITY) return learned;
     return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, Math.floor(this.lead.free(nowMs) + 1e-6)));
+  }
+
+  /** How many may be sent by every way of counting that is possible. */
+  sure(nowMs: number): number {
+    if (this.limit === Number.POSITIVE_INFINITY) return this.limit;
+    return Math.min(...this.#possible.map((candidate) => Math.floor(candidate.free(nowMs) + 1e-6)));
   }
 
   #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
