@@ -18,8 +18,6 @@ export interface Seen {
   unanswered: number;
   /** Requests that the service may not have counted: they failed. */
   uncounted: number;
-  /** How long it took. */
-  tookMs: number;
   /** Whether others send too, these days. */
   isShared: boolean;
   nowMs: number;
@@ -172,6 +170,8 @@ const NONE: readonly Slot[] = [];
 export class SlidingLog extends Candidate {
   #sent = 0;
   #slots: readonly Slot[] = NONE;
+  // No slot leaves before.
+  #expiresAtMs: number | undefined;
   // Those that left last.
   #left: readonly Slot[] = NONE;
 
@@ -187,7 +187,7 @@ export class SlidingLog extends Candidate {
   roomAt(count: number, nowMs: number): number {
     let room = this.room(nowMs);
     if (room >= count) return nowMs;
-    for (const slot of this.#slots) {
+    for (const slot of this.#byLeaving()) {
       room += slot.sent;
       if (room >= count) return this.#leavesAtMs(slot);
     }
@@ -201,6 +201,7 @@ export class SlidingLog extends Candidate {
       latest.arrivedMs = Math.max(latest.arrivedMs, nowMs);
       latest.sent++;
     } else this.#slots = this.#slots.concat({ firstMs: nowMs, arrivedMs: nowMs, sent: 1 });
+    this.#expiresAtMs ??= nowMs + this.lengthMs + JITTER_MS;
   }
 
   remove(): void {
@@ -212,12 +213,8 @@ export class SlidingLog extends Candidate {
 
   /** Those that are about to leave may have left. */
   margin(nowMs: number): number {
-    let sent = 0;
-    for (const slot of this.#slots) {
-      if (this.#leavesAtMs(slot) - nowMs > this.lengthMs / 20) break;
-      sent += slot.sent;
-    }
-    return sent;
+    const soonMs = nowMs + this.lengthMs / 20;
+    return this.#slots.reduce((sum, slot) => (this.#leavesAtMs(slot) <= soonMs ? sum + slot.sent : sum), 0);
   }
 
   turn(): void {}
@@ -247,6 +244,7 @@ export class SlidingLog extends Candidate {
     const copy = new SlidingLog(this.limit, this.lengthMs);
     copy.#sent = this.#sent;
     copy.#slots = this.#slots.map((slot) => ({ ...slot }));
+    copy.#expiresAtMs = this.#expiresAtMs;
     return copy;
   }
 
@@ -265,7 +263,7 @@ export class SlidingLog extends Candidate {
   sentAt(most: number, nowMs: number): number {
     let sent = this.sent(nowMs);
     if (sent <= most) return nowMs;
-    for (const slot of this.#slots) {
+    for (const slot of this.#byLeaving()) {
       sent -= slot.sent;
       if (sent <= most) return this.#leavesAtMs(slot);
     }
@@ -287,15 +285,17 @@ export class SlidingLog extends Candidate {
     return arrivedMs + this.lengthMs + JITTER_MS;
   }
 
+  #byLeaving(): Slot[] {
+    return this.#slots.toSorted((one, other) => one.arrivedMs - other.arrivedMs);
+  }
+
   #expire(nowMs: number): void {
-    let gone = 0;
-    for (let oldest = this.#slots[0]; oldest && this.#leavesAtMs(oldest) <= nowMs; oldest = this.#slots[gone]) {
-      this.#sent -= oldest.sent;
-      gone++;
-    }
-    if (gone === 0) return;
-    this.#left = [...this.#left, ...this.#slots.slice(0, gone)].slice(-MOST_LEFT);
-    this.#slots = this.#slots.slice(gone);
+    if (this.#expiresAtMs === undefined || nowMs < this.#expiresAtMs) return;
+    const leaving = this.#byLeaving().filter((slot) => this.#leavesAtMs(slot) <= nowMs);
+    if (leaving.length > 0) this.#slots = this.#slots.filter((slot) => !leaving.includes(slot));
+    this.#sent -= leaving.reduce((sum, { sent }) => sum + sent, 0);
+    this.#left = [...this.#left, ...leaving].slice(-MOST_LEFT);
+    this.#expiresAtMs = this.#slots.length > 0 ? Math.min(...this.#slots.map((slot) => this.#leavesAtMs(slot))) : undefined;
   }
 }
 
@@ -406,7 +406,8 @@ class Tokens {
 
   resize(size: number, perMs: number): void {
     const more = size - this.#size;
-    this.#left = Number.isFinite(more) ? this.#left + more : size;
+    // Less never means that more was taken than was there.
+    this.#left = Number.isFinite(more) ? Math.max(this.#left + more, Math.min(this.#left, 0)) : size;
     this.#size = size;
     this.#perMs = perMs;
   }

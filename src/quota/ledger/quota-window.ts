@@ -439,7 +439,7 @@ export class QuotaWindow {
     this.#ownSent ??= this.#log.copy();
     const views = this.#candidates.map((candidate) => this.#viewOf(candidate, remaining, reading));
     if (this.#isSenseless(views)) return 0;
-    const { unanswered, sentAtMs, nowMs, status } = reading;
+    const { unanswered, nowMs, status } = reading;
     const { lead } = this;
     let others = 0;
     const misfits = views.map(({ candidate, lowest, highest, tolerance, cannot }) => {
@@ -455,7 +455,6 @@ export class QuotaWindow {
         highest,
         unanswered,
         uncounted: this.#uncounted,
-        tookMs: nowMs - sentAtMs,
         isShared: this.#othersPerMs >= BUSY_PER_MS,
         nowMs,
       });
@@ -472,7 +471,13 @@ export class QuotaWindow {
     const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + unheard;
     const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
     const tolerance = 1.5 + Math.max((this.limit * PRECISION_MS) / this.lengthMs, candidate.margin(nowMs));
-    return { candidate, lowest, highest, tolerance, cannot: Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance) };
+    return {
+      candidate,
+      lowest,
+      highest,
+      tolerance,
+      cannot: Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance),
+    };
   }
 
   /** No way of counting that is possible explains so large a Remaining: it counts when a second answer in a row is no smaller. */
