@@ -118,8 +118,13 @@ export abstract class Candidate {
 
 /** Counts from the window's beginning, by the clock or from the first request, until all of it is void at once. */
 export class FixedWindow extends Candidate {
-  #sent = 0;
+  #sent: number;
   #turnedAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(limit: number, lengthMs: number, sent = 0) {
+    super(limit, lengthMs);
+    this.#sent = sent;
+  }
 
   get prior(): number {
     return 0;
@@ -170,8 +175,6 @@ const NONE: readonly Slot[] = [];
 export class SlidingLog extends Candidate {
   #sent = 0;
   #slots: readonly Slot[] = NONE;
-  // No slot leaves before.
-  #expiresAtMs: number | undefined;
   // Those that left last.
   #left: readonly Slot[] = NONE;
 
@@ -201,7 +204,6 @@ export class SlidingLog extends Candidate {
       latest.arrivedMs = Math.max(latest.arrivedMs, nowMs);
       latest.sent++;
     } else this.#slots = this.#slots.concat({ firstMs: nowMs, arrivedMs: nowMs, sent: 1 });
-    this.#expiresAtMs ??= nowMs + this.lengthMs + JITTER_MS;
   }
 
   remove(): void {
@@ -244,7 +246,6 @@ export class SlidingLog extends Candidate {
     const copy = new SlidingLog(this.limit, this.lengthMs);
     copy.#sent = this.#sent;
     copy.#slots = this.#slots.map((slot) => ({ ...slot }));
-    copy.#expiresAtMs = this.#expiresAtMs;
     return copy;
   }
 
@@ -290,12 +291,13 @@ export class SlidingLog extends Candidate {
   }
 
   #expire(nowMs: number): void {
-    if (this.#expiresAtMs === undefined || nowMs < this.#expiresAtMs) return;
+    const [oldest] = this.#slots;
+    if (!oldest || nowMs < oldest.firstMs + this.lengthMs) return;
     const leaving = this.#byLeaving().filter((slot) => this.#leavesAtMs(slot) <= nowMs);
-    if (leaving.length > 0) this.#slots = this.#slots.filter((slot) => !leaving.includes(slot));
+    if (leaving.length === 0) return;
+    this.#slots = this.#slots.filter((slot) => !leaving.includes(slot));
     this.#sent -= leaving.reduce((sum, { sent }) => sum + sent, 0);
     this.#left = [...this.#left, ...leaving].slice(-MOST_LEFT);
-    this.#expiresAtMs = this.#slots.length > 0 ? Math.min(...this.#slots.map((slot) => this.#leavesAtMs(slot))) : undefined;
   }
 }
 
@@ -304,8 +306,13 @@ export class SlidingCounter extends Candidate {
   #before = 0;
   // So many of those are others', of which some may be of the window before them, which weighs nothing any more.
   #presumed = 0;
-  #sent = 0;
+  #sent: number;
   #endsAtMs = Number.POSITIVE_INFINITY;
+
+  constructor(limit: number, lengthMs: number, sent = 0) {
+    super(limit, lengthMs);
+    this.#sent = sent;
+  }
 
   get prior(): number {
     return 0.39;
@@ -404,6 +411,13 @@ class Tokens {
     return this.#perMs;
   }
 
+  copy(): Tokens {
+    const copy = new Tokens(this.#size, this.#perMs);
+    copy.#left = this.#left;
+    copy.#atMs = this.#atMs;
+    return copy;
+  }
+
   resize(size: number, perMs: number): void {
     const more = size - this.#size;
     // Less never means that more was taken than was there.
@@ -435,13 +449,12 @@ class Tokens {
 /** Holds tokens up to its size, which come back one by one. */
 export class TokenBucket extends Candidate {
   readonly #tokens: Tokens;
-  // What the plan, or the share of it, leaves of a larger one.
-  readonly #own: Tokens;
+  // What the plan, or the share of it, leaves of a larger one; made when an answer tells of more.
+  #own: Tokens | undefined;
 
   constructor(limit: number, lengthMs: number) {
     super(limit, lengthMs);
     this.#tokens = new Tokens(limit, limit / lengthMs);
-    this.#own = new Tokens(limit, limit / lengthMs);
   }
 
   get prior(): number {
@@ -455,9 +468,10 @@ export class TokenBucket extends Candidate {
 
   /** Its size may be smaller than the plan, which tells what comes back in a window. */
   override resize(limit: number, planned: number): void {
+    if (limit > planned) this.#own ??= this.#tokens.copy();
+    this.#own?.resize(planned, planned / this.lengthMs);
     this.limit = limit;
     this.#tokens.resize(limit, (Number.isFinite(planned) ? Math.max(limit, planned) : limit) / this.lengthMs);
-    this.#own.resize(planned, planned / this.lengthMs);
   }
 
   room(nowMs: number): number {
@@ -469,7 +483,7 @@ export class TokenBucket extends Candidate {
   }
 
   override allowance(nowMs: number): number {
-    return Math.min(this.#tokens.left(nowMs), this.#own.left(nowMs));
+    return Math.min(this.#tokens.left(nowMs), this.#own?.left(nowMs) ?? Number.POSITIVE_INFINITY);
   }
 
   override free(nowMs: number): number {
@@ -477,17 +491,17 @@ export class TokenBucket extends Candidate {
   }
 
   override freeAt(count: number, nowMs: number): number {
-    return Math.max(this.#tokens.leftAt(count, nowMs), this.#own.leftAt(count, nowMs));
+    return Math.max(this.#tokens.leftAt(count, nowMs), this.#own?.leftAt(count, nowMs) ?? nowMs);
   }
 
   add(nowMs: number): void {
     this.#tokens.take(1, nowMs);
-    this.#own.take(1, nowMs);
+    this.#own?.take(1, nowMs);
   }
 
   remove(nowMs: number): void {
     this.#tokens.take(-1, nowMs);
-    this.#own.take(-1, nowMs);
+    this.#own?.take(-1, nowMs);
   }
 
   margin(): number {
@@ -503,7 +517,10 @@ export class TokenBucket extends Candidate {
   /** What others took comes back too: the level itself is corrected. Remaining is cut to whole tokens. */
   override observe({ lowest, highest, remaining, unanswered, nowMs }: Seen): void {
     if (lowest > 0) this.#tokens.set(remaining - unanswered, nowMs);
-    else if (highest < 0) this.#tokens.take(highest, nowMs);
+    if (lowest <= 0 && highest < 0) {
+      this.#own ??= this.#tokens.copy();
+      this.#tokens.take(highest, nowMs);
+    }
     this.offset = 0;
   }
 

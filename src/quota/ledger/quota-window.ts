@@ -79,7 +79,12 @@ export class QuotaWindow {
   #ownSent: SlidingLog | undefined;
   // Made when a request is refused and nothing tells why.
   #learned: LearnedLimit | undefined;
-  readonly #candidates: readonly [FixedWindow, SlidingLog, SlidingCounter, TokenBucket];
+  readonly #log: SlidingLog;
+  readonly #bucket: TokenBucket;
+  // Made with the first Reset: without one no turn can be seen.
+  #window: FixedWindow | undefined;
+  #counter: SlidingCounter | undefined;
+  #candidates: readonly Candidate[];
   #planned: number;
   // The Limit of the headers; undefined until heard.
   #allowed: number | undefined;
@@ -90,7 +95,6 @@ export class QuotaWindow {
   #passed: Reset | undefined;
   // Where none is known, when the window ends if it began as the last one ended.
   #endsAtMs = Number.POSITIVE_INFINITY;
-  #hasReset = false;
   #observedAtMs: number | undefined;
   #told: Told | undefined;
   // Added to what the clocks show: a window was taken for ended, and was not.
@@ -100,8 +104,8 @@ export class QuotaWindow {
   // The latest answer told more than anything explains.
   #isClaiming = false;
   #othersPerMs = 0;
-  #askAtMs: number | undefined;
-  #isAskInvited = false;
+  // When a Retry-After passes.
+  #ask: { atMs: number; isInvited: boolean } | undefined;
   #mayAsk = false;
   // A turned window is not asked before the counter would let one pass too.
   #opensAtMs: number | undefined;
@@ -109,32 +113,13 @@ export class QuotaWindow {
   constructor(limit: number, lengthMs: number) {
     this.lengthMs = lengthMs;
     this.#planned = limit;
-    this.#candidates = [
-      new FixedWindow(limit, lengthMs),
-      new SlidingLog(limit, lengthMs),
-      new SlidingCounter(limit, lengthMs),
-      new TokenBucket(limit, lengthMs),
-    ];
-  }
-
-  get #window(): FixedWindow {
-    return this.#candidates[0];
-  }
-
-  get #log(): SlidingLog {
-    return this.#candidates[1];
+    this.#log = new SlidingLog(limit, lengthMs);
+    this.#bucket = new TokenBucket(limit, lengthMs);
+    this.#candidates = [this.#log, this.#bucket];
   }
 
   get #sent(): SlidingLog {
     return this.#ownSent ?? this.#log;
-  }
-
-  get #counter(): SlidingCounter {
-    return this.#candidates[2];
-  }
-
-  get #bucket(): TokenBucket {
-    return this.#candidates[3];
   }
 
   /** What may be sent in a window: what the plan allows, and the service. */
@@ -177,16 +162,12 @@ export class QuotaWindow {
 
   /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told. */
   get lead(): Candidate {
-    return this.#eligible.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
-  }
-
-  get #eligible(): readonly Candidate[] {
-    return this.#hasReset ? this.#candidates : [this.#log, this.#bucket];
+    return this.#candidates.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
   }
 
   get #possible(): readonly Candidate[] {
     const { lead } = this;
-    return this.#eligible.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
+    return this.#candidates.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
   }
 
   /** The plan turned out to be another one. */
@@ -235,7 +216,7 @@ export class QuotaWindow {
     const wanted = Math.min(count, Math.max(1, this.limit));
     const ownMs = lead.freeAt(wanted, nowMs);
     const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#endsAtMs : Number.POSITIVE_INFINITY;
-    const toldMs = this.#askAtMs ?? Number.POSITIVE_INFINITY;
+    const toldMs = this.#ask?.atMs ?? Number.POSITIVE_INFINITY;
     return Math.max(
       nowMs,
       this.#opensAtMs ?? nowMs,
@@ -247,7 +228,7 @@ export class QuotaWindow {
   /** When a Remaining is worth nothing any more: others may be gone with the window, or soon where no Reset tells when. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
-    return this.#observedAtMs + (this.#hasReset ? this.lengthMs + PRECISION_MS : UNTOLD_MS);
+    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : UNTOLD_MS);
   }
 
   add(nowMs: number): void {
@@ -275,9 +256,9 @@ export class QuotaWindow {
   /** Tells whether what was known has ended, so that one request has to ask what is left. */
   turn(nowMs: number, unanswered: number): boolean {
     let asks = false;
-    if (this.#askAtMs !== undefined && nowMs >= this.#askAtMs) {
-      this.#askAtMs = undefined;
-      this.#mayAsk = this.#isAskInvited;
+    if (this.#ask && nowMs >= this.#ask.atMs) {
+      this.#mayAsk = this.#ask.isInvited;
+      this.#ask = undefined;
       if (this.lead.free(nowMs) < 1) {
         for (const candidate of this.#candidates) candidate.forget();
         asks = true;
@@ -296,7 +277,7 @@ export class QuotaWindow {
     const needsTelling = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
     for (const candidate of this.#candidates) candidate.turn(this.#endsAtMs, unanswered);
     if (needsTelling) this.#log.forget();
-    if (lead === this.#window && this.#counter.doubt < RULED_OUT) {
+    if (lead === this.#window && this.#counter && this.#counter.doubt < RULED_OUT) {
       this.#opensAtMs = Math.min(this.#counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
     }
     this.#endsAtMs = nowMs + this.lengthMs;
@@ -376,7 +357,7 @@ export class QuotaWindow {
   }
 
   #hearReset(reset: Reset, reading: Reading): void {
-    this.#hasReset = true;
+    const window = this.#windowFrom(reading.nowMs);
     const known = this.#reset ?? this.#passed;
     const laterMs = known === undefined ? undefined : reset.atMs - known.atMs;
     const precisionMs = PRECISION_MS + reset.slackMs;
@@ -390,10 +371,21 @@ export class QuotaWindow {
     }
     const endsAtMs = reset.endsAtMs + this.#marginMs;
     // What was sent before the first window that is told is not in it.
-    if (known === undefined) this.#window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs));
+    if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs));
     this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
     for (const candidate of this.#candidates) candidate.align(this.#endsAtMs);
+  }
+
+  /** A Reset shows that something turns: windows and counters are possible now, and have counted whatever was sent. */
+  #windowFrom(nowMs: number): FixedWindow {
+    if (this.#window) return this.#window;
+    const sent = this.#sent.sent(nowMs);
+    this.#window = new FixedWindow(this.#planned, this.lengthMs, sent);
+    this.#counter = new SlidingCounter(this.#planned, this.lengthMs, sent);
+    this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
+    this.#setLimits();
+    return this.#window;
   }
 
   /** What a Reset says about the ways of counting, by how it moves. */
@@ -523,12 +515,11 @@ export class QuotaWindow {
 
   /** A Retry-After passes then: one request asks, if the service keeps its word also where every candidate would still wait. */
   askAt(instantMs: number, isInvited: boolean): void {
-    this.#askAtMs = instantMs;
-    this.#isAskInvited = isInvited;
+    this.#ask = { atMs: instantMs, isInvited };
   }
 
-  #doubt(candidate: Candidate, more: number): void {
-    candidate.doubt += more;
+  #doubt(candidate: Candidate | undefined, more: number): void {
+    if (candidate) candidate.doubt += more;
     this.#settle();
   }
 
