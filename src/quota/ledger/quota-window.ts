@@ -15,8 +15,6 @@ const MOST_DELAY_MS = 1000;
 const OTHERS_OVER_MS = 20_000;
 /** Time without an answer tells nothing of others. */
 const LONGEST_SILENCE_MS = 5_000;
-/** A larger Limit than this is not believed at once. */
-const LARGEST_FIRST_LIMIT = 1e8;
 /** Requests of others in a millisecond that show that they are at work now. */
 const BUSY_PER_MS = 5e-5;
 /** Without a Reset others are asked for again after this time. */
@@ -302,7 +300,7 @@ export class QuotaWindow {
   /** The Limit of an answer: the plan stays the ceiling. One that rises counts when a second answer says it too. Tells whether it counts. */
   hearLimit(limit: number): boolean {
     if (limit === 0) return false;
-    const isClaim = limit > (this.#allowed ?? LARGEST_FIRST_LIMIT) && limit !== this.#claimed;
+    const isClaim = limit > (this.#allowed ?? limit) && limit !== this.#claimed;
     this.#claimed = isClaim ? limit : undefined;
     if (isClaim) return false;
     if (limit === this.#allowed) return true;
