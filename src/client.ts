@@ -1,3 +1,4 @@
+import type { PetStoreApi } from './api.ts';
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
 import { ConfigurationError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
@@ -9,30 +10,15 @@ import { streamInventory } from './operations/stream-inventory.ts';
 import { updateInventory } from './operations/update-inventory.ts';
 import { type CallOptions, type RequestOptions, resolveCallOptions } from './options/call-options.ts';
 import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
-import { Pipeline, type Reply } from './pipeline.ts';
+import { Pipeline } from './pipeline.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
 import { Redactor } from './redactor.ts';
+import { type ReplyPromise, replyPromise } from './reply.ts';
 import { createCredentials } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
-
-/**
- * A promise of the data that can also give the whole reply; it is one request in all.
- *
- * @example
- * const updating: ReplyPromise<InventoryItem> = petstore.updateInventory(1, { quantity: 12 });
- * const { data, status, attempts } = await updating.withResponse();
- * console.log(data.quantity, status, attempts); // → 12 200 1
- */
-export interface ReplyPromise<T> extends Promise<T> {
-  /**
-   * Resolves with the data, the status, the headers and what the call took.
-   * @throws what the promise itself rejects with
-   */
-  withResponse(): Promise<Reply<T>>;
-}
 
 /**
  * The client of the pet store's inventory. Make one and share it: clients of one process with the same address and key keep to the
@@ -44,7 +30,7 @@ export interface ReplyPromise<T> extends Promise<T> {
  * const items = await petstore.listInventory();
  * const item = await petstore.updateInventory(1, { quantity: 12 });
  */
-export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDisposable {
+export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi<Ids>, AsyncDisposable {
   readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'int64' | 'maxResponseBytes' | 'call'>;
   readonly #emitter: Emitter;
   readonly #gate: Gate;
@@ -169,9 +155,9 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
   #send<T>(makeOperation: () => Operation<T>, options: RequestOptions | undefined): ReplyPromise<T> {
     try {
       const operation = makeOperation();
-      return withResponse(this.#pipeline.send(operation, this.#resolveFor(operation, options)));
+      return replyPromise(this.#pipeline.send(operation, this.#resolveFor(operation, options)));
     } catch (error) {
-      return withResponse(Promise.reject(error));
+      return replyPromise(Promise.reject(error));
     }
   }
 
@@ -184,16 +170,4 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements AsyncDispos
       throw new ConfigurationError(error.message, { option: error.option, operation: name, ...change });
     }
   }
-}
-
-function withResponse<T>(reply: Promise<Reply<T>>): ReplyPromise<T> {
-  const data = reply.then((answer) => answer.data);
-  return Object.assign(data, {
-    withResponse: () => {
-      // Whoever takes the whole reply is told of its failure there.
-      data.catch(() => {});
-      // A promise of its own, so that a failure of which nobody is told is not silent.
-      return reply.then((answer) => answer);
-    },
-  });
 }

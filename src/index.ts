@@ -11,7 +11,8 @@
  * Where one says `apiKey` and `baseUrl`, they are yours.
  * @module petstore-inventory
  */
-export { PetStoreClient, type ReplyPromise } from './client.ts';
+export type { InventoryItems, PetStoreApi } from './api.ts';
+export { PetStoreClient } from './client.ts';
 export { API_VERSION } from './contract/http.ts';
 export { ErrorBody, type Int64, InventoryItem, InventoryUpdate, isPetStatus, PetId, PetStatus } from './contract/models.ts';
 export { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
@@ -21,7 +22,7 @@ export { InventoryStream } from './inventory-stream.ts';
 export type { BaseUrl, Environment } from './options/base-url.ts';
 export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';
-export type { Reply } from './pipeline.ts';
 export type { Quota, RetryBudgetState, WindowQuota } from './quota/ledger/quota.ts';
 export type { LeaseRequest, LeaseResponse, ObservedWindow, QuotaStore, SharedQuota, StoreKey } from './quota-store.ts';
+export { type Reply, type ReplyPromise, reply } from './reply.ts';
 export * from './sync/index.ts';

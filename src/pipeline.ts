@@ -1,38 +1,16 @@
 import { Call } from './call.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
-import type { RateLimit } from './errors.ts';
 import type { Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
 import { InOrder } from './order/in-order.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import type { Permit } from './quota/gate/permit.ts';
+import type { Reply } from './reply.ts';
 import { retry } from './retry/retry.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
-
-/**
- * What the service answered, and what it took.
- *
- * @example
- * const reply: Reply<InventoryItem[]> = await petstore.listInventory().withResponse();
- * console.log(reply.status, reply.headers.get('content-type'), reply.attempts); // → 200 application/json 1
- */
-export interface Reply<T> {
-  /** What the method gives without `withResponse`. */
-  data: T;
-  /** The HTTP status, 200 to 299. */
-  status: number;
-  /** The headers of the answer. */
-  headers: Headers;
-  /** What X-RateLimit-* said; undefined where the answer had none that make sense. */
-  rateLimit?: RateLimit;
-  /** Requests that were sent. */
-  attempts: number;
-  /** Milliseconds spent waiting for quota, order and backoff. */
-  waitedMs: number;
-}
 
 interface Steps {
   gate: Gate;

@@ -6,6 +6,7 @@ import {
   isPetStoreError,
   type PetId,
   type PetStatus,
+  type PetStoreApi,
   PetStoreClient,
   type PetStoreClientOptions,
   type PetStoreFailure,
@@ -16,6 +17,7 @@ import {
   type RetryBudgetState,
   type SyncItemError,
   type SyncReport,
+  type syncInventory,
 } from 'petstore-inventory';
 import { describe, expectTypeOf, test } from 'vitest';
 
@@ -162,6 +164,16 @@ describe('RequestOptions', () => {
     // @ts-expect-error options of a client are none of a call
     petstore.listInventory({ plan: 'pro' });
   });
+});
+
+test('a client, whatever its ids, is a PetStoreApi of them, and one that a synchronisation takes', () => {
+  expectTypeOf(petstore).toExtend<PetStoreApi>();
+  expectTypeOf(exact).toExtend<PetStoreApi<'bigint'>>();
+  // @ts-expect-error its ids are numbers
+  const wrong: PetStoreApi<'bigint'> = petstore;
+  const takes = (client: Parameters<typeof syncInventory>[0]) => client;
+  expectTypeOf(takes(petstore)).toEqualTypeOf(takes(exact));
+  expectTypeOf(wrong.listInventory()).resolves.toEqualTypeOf<InventoryItem<'bigint'>[]>();
 });
 
 test('client options are checked', () => {

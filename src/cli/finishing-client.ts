@@ -1,5 +1,9 @@
-import type { PetId } from '../contract/models.ts';
-import type { InventoryClient, SyncCallOptions, SyncQuota } from '../sync/index.ts';
+import type { PetStoreApi } from '../api.ts';
+import type { InventoryItem, InventoryUpdate, PetId } from '../contract/models.ts';
+import type { InventoryStream } from '../inventory-stream.ts';
+import type { RequestOptions } from '../options/call-options.ts';
+import type { Quota } from '../quota/ledger/quota.ts';
+import { type Reply, type ReplyPromise, replyPromise } from '../reply.ts';
 import type { Client } from './connect.ts';
 
 /**
@@ -7,7 +11,7 @@ import type { Client } from './connect.ts';
  *
  * Updates are told apart by their pet, so each pet may have one at a time.
  */
-export class FinishingClient implements InventoryClient {
+export class FinishingClient implements PetStoreApi<'bigint'> {
   readonly #client: Client;
   readonly #calls = new Map<string, AbortController>();
   readonly #underWay = new Set<string>();
@@ -24,22 +28,34 @@ export class FinishingClient implements InventoryClient {
     return this.#client.baseUrl;
   }
 
-  get quota(): SyncQuota {
+  get quota(): Quota {
     return this.#client.quota;
   }
 
-  streamInventory(options: SyncCallOptions): AsyncIterable<{ petId: PetId; quantity: number }> {
+  listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<'bigint'>[]> {
+    return this.#client.listInventory(options);
+  }
+
+  streamInventory(options?: RequestOptions): InventoryStream<'bigint'> {
     return this.#client.streamInventory(options);
   }
 
-  async updateInventory(petId: PetId, update: { quantity: number }, { signal, priority }: SyncCallOptions): Promise<void> {
+  updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<'bigint'>> {
+    return replyPromise(this.#update(petId, update, options));
+  }
+
+  async #update(
+    petId: PetId,
+    update: InventoryUpdate,
+    { signal, ...options }: RequestOptions = {},
+  ): Promise<Reply<InventoryItem<'bigint'>>> {
     const key = String(petId);
     const call = new AbortController();
     const onAbort = (): void => this.#abort(signal?.reason);
     this.#calls.set(key, call);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
-      await this.#client.updateInventory(petId, update, { signal: call.signal, priority });
+      return await this.#client.updateInventory(petId, update, { ...options, signal: call.signal }).withResponse();
     } finally {
       signal?.removeEventListener('abort', onAbort);
       this.#calls.delete(key);

@@ -1,5 +1,6 @@
+import type { Quota } from '../quota/ledger/quota.ts';
 import { estimateMs, fitsToday } from '../sync/estimate.ts';
-import type { ReviewedChange, SyncQuota, SyncReport } from '../sync/index.ts';
+import type { ReviewedChange, SyncReport } from '../sync/index.ts';
 import { type Paint, paintFor } from './colour.ts';
 import { counted, duration } from './duration.ts';
 import { jsonText } from './json-text.ts';
@@ -8,7 +9,7 @@ import { type Terminal, writeText } from './terminal.ts';
 /** What a plan is written from. */
 interface PlanParts {
   report: SyncReport;
-  quota: SyncQuota;
+  quota: Quota;
   /** What the input is called. */
   name: string;
   options: { json?: boolean };

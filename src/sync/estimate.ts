@@ -1,10 +1,10 @@
 import { PLANS } from '../contract/plans.ts';
-import type { SyncQuota, SyncQuotaWindow } from './inventory-client.ts';
+import type { Quota, WindowQuota } from '../quota/ledger/quota.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
 
-const FREE_QUOTA: SyncQuota = {
+const FREE_QUOTA: Quota = {
   minute: { limit: PLANS.free.requestsPerMinute },
   day: {},
 };
@@ -22,7 +22,7 @@ interface Windows {
  *
  * A client that tells no quota is taken to be on the free plan; a window without a limit admits everything.
  */
-export function estimateMs(requests: number, quota: SyncQuota = FREE_QUOTA, nowMs: number): number {
+export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: number): number {
   const closedMs = (quota.closedUntil?.getTime() ?? nowMs) - nowMs;
   const day = windows(quota.day, DAY_MS, nowMs);
   const minute = windows(quota.minute, MINUTE_MS, nowMs);
@@ -33,12 +33,12 @@ export function estimateMs(requests: number, quota: SyncQuota = FREE_QUOTA, nowM
 }
 
 /** Whether this many requests fit into what is left of the day; `undefined` where the day's quota is not known. */
-export function fitsToday(requests: number, quota: SyncQuota | undefined): boolean | undefined {
+export function fitsToday(requests: number, quota: Quota | undefined): boolean | undefined {
   const left = quota?.day.remaining;
   return left === undefined ? undefined : requests <= left;
 }
 
-function windows({ limit = Number.POSITIVE_INFINITY, remaining, resetAt }: SyncQuotaWindow, lengthMs: number, nowMs: number): Windows {
+function windows({ limit = Number.POSITIVE_INFINITY, remaining, resetAt }: WindowQuota, lengthMs: number, nowMs: number): Windows {
   const untilReset = resetAt === undefined ? lengthMs : resetAt.getTime() - nowMs;
   // A reset that has passed gave the window back.
   const hasTurned = untilReset <= 0;

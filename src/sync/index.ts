@@ -1,5 +1,4 @@
 export type { StopReason } from './failure.ts';
-export type { InventoryClient, SyncCallOptions, SyncQuota, SyncQuotaWindow } from './inventory-client.ts';
 export { type Journal, JournalError } from './journal.ts';
 export { type PlanOptions, planSync, type SyncPlan } from './plan-sync.ts';
 export type { SyncProgress } from './progress.ts';

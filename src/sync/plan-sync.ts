@@ -1,6 +1,6 @@
-import type { PetId } from '../contract/models.ts';
+import type { PetStoreApi } from '../api.ts';
+import type { Int64, PetId } from '../contract/models.ts';
 import { estimateMs, fitsToday } from './estimate.ts';
-import type { InventoryClient } from './inventory-client.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
@@ -63,7 +63,7 @@ export interface PlanOptions {
  * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: 5 }]);
  * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`); // → 3 requests, 0 ms of waiting
  */
-export async function planSync(client: InventoryClient, wanted: Wanted, options: PlanOptions = {}): Promise<SyncPlan> {
+export async function planSync(client: PetStoreApi<Int64>, wanted: Wanted, options: PlanOptions = {}): Promise<SyncPlan> {
   checkOptions(options, ['signal', 'now']);
   const { signal, now = Date.now } = options;
   const job = new StockJob(await readWanted(wanted, signal));

@@ -1,6 +1,8 @@
+import type { PetStoreApi } from '../api.ts';
+import type { Int64 } from '../contract/models.ts';
+import type { Quota } from '../quota/ledger/quota.ts';
 import { unharmed } from '../thrown.ts';
 import { estimateMs } from './estimate.ts';
-import type { InventoryClient, SyncQuota } from './inventory-client.ts';
 import type { StockJob } from './stock-job.ts';
 
 /**
@@ -43,7 +45,7 @@ const LISTED_STEP = 1000;
 /** Tells a listener how far a run is. */
 export class ProgressReporter {
   readonly #listener: ((progress: SyncProgress) => void) | undefined;
-  readonly #client: InventoryClient;
+  readonly #client: PetStoreApi<Int64>;
   readonly #now: () => number;
   #job: StockJob | undefined;
   #phase: SyncProgress['phase'] = 'listing';
@@ -52,7 +54,7 @@ export class ProgressReporter {
   /** When updates began, and how many pets were settled then. */
   #start = { atMs: 0, settled: 0 };
 
-  constructor(client: InventoryClient, options: { onProgress?: ((progress: SyncProgress) => void) | undefined; now: () => number }) {
+  constructor(client: PetStoreApi<Int64>, options: { onProgress?: ((progress: SyncProgress) => void) | undefined; now: () => number }) {
     this.#client = client;
     this.#listener = options.onProgress;
     this.#now = options.now;
@@ -123,7 +125,7 @@ function settled(job: StockJob): number {
   return job.count('done') + job.failed.size;
 }
 
-function closedUntil(quota: SyncQuota | undefined, nowMs: number): Date | undefined {
+function closedUntil(quota: Quota | undefined, nowMs: number): Date | undefined {
   const ends = [quota?.closedUntil, ...[quota?.day, quota?.minute].map((window) => (window?.remaining === 0 ? window.resetAt : undefined))];
   return ends.filter((end) => end !== undefined && end.getTime() > nowMs).sort((a, b) => Number(b) - Number(a))[0];
 }

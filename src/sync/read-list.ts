@@ -1,10 +1,11 @@
-import type { InventoryClient } from './inventory-client.ts';
+import type { PetStoreApi } from '../api.ts';
+import type { Int64 } from '../contract/models.ts';
 import type { ProgressReporter } from './progress.ts';
 import type { StockJob } from './stock-job.ts';
 
 /** Reads the service's list once into a job, in one request. @throws what the client throws; the job then knows as much as before. */
 export async function readList(
-  client: InventoryClient,
+  client: PetStoreApi<Int64>,
   job: StockJob,
   { signal, progress }: { signal: AbortSignal | undefined; progress: ProgressReporter },
 ): Promise<void> {

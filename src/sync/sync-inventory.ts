@@ -1,5 +1,6 @@
+import type { PetStoreApi } from '../api.ts';
+import type { Int64 } from '../contract/models.ts';
 import { type StopReason, stopReason } from './failure.ts';
-import type { InventoryClient } from './inventory-client.ts';
 import { JobLog } from './job-log.ts';
 import type { Journal } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
@@ -28,7 +29,7 @@ import { UpdateRun } from './update-run.ts';
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
  * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing
  */
-export async function syncInventory(client: InventoryClient, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
+export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
   const options = resolveSyncOptions(given);
   const job = new StockJob(await readWanted(wanted, options.signal));
   if (options.signal?.aborted) return reportOf(job, 'abort');
@@ -39,7 +40,7 @@ export async function syncInventory(client: InventoryClient, wanted: Wanted, giv
   return run.value;
 }
 
-async function resume(client: InventoryClient, job: StockJob, options: JobParts['options']): Promise<SyncReport> {
+async function resume(client: PetStoreApi<Int64>, job: StockJob, options: JobParts['options']): Promise<SyncReport> {
   const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl }));
   return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob({ client, job, history, options });
 }
@@ -49,7 +50,7 @@ async function close(journal: Journal | undefined): Promise<void> {
 }
 
 interface JobParts {
-  client: InventoryClient;
+  client: PetStoreApi<Int64>;
   job: StockJob;
   history: History | undefined;
   options: SyncOptions & { concurrency: number };
@@ -79,7 +80,7 @@ async function runJob({ client, job, history, options }: JobParts): Promise<Sync
 }
 
 interface ListParts {
-  client: InventoryClient;
+  client: PetStoreApi<Int64>;
   progress: ProgressReporter;
   signal: AbortSignal | undefined;
   now: () => number;

@@ -1,5 +1,6 @@
+import type { PetStoreApi } from '../api.ts';
+import type { Int64 } from '../contract/models.ts';
 import { asFailure, isBadOption, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
-import type { InventoryClient } from './inventory-client.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
 import { recordError } from './recorded-error.ts';
@@ -7,7 +8,7 @@ import type { Change, StockJob } from './stock-job.ts';
 
 /** What a run of updates works with. */
 export interface RunParts {
-  client: InventoryClient;
+  client: PetStoreApi<Int64>;
   job: StockJob;
   log: JobLog;
   progress: ProgressReporter;

@@ -1,13 +1,14 @@
 import { SyncItemError } from 'petstore-inventory';
 import { expect, test } from 'vitest';
 import { writePlan } from '../../src/cli/plan-text.ts';
-import type { ReviewedChange, SyncQuota, SyncReport } from '../../src/sync/index.ts';
+import type { Quota } from '../../src/quota/ledger/quota.ts';
+import type { ReviewedChange, SyncReport } from '../../src/sync/index.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
-const QUOTA: SyncQuota = { minute: { limit: 60, remaining: 60 }, day: { limit: 100, remaining: 100 } };
+const QUOTA: Quota = { minute: { limit: 60, remaining: 60 }, day: { limit: 100, remaining: 100 } };
 
 /** The lines of a plan of these changes. */
-async function planOf(changes: ReviewedChange[], { quota = QUOTA, ...rest }: Partial<SyncReport> & { quota?: SyncQuota } = {}) {
+async function planOf(changes: ReviewedChange[], { quota = QUOTA, ...rest }: Partial<SyncReport> & { quota?: Quota } = {}) {
   const terminal = new FakeTerminal();
   const pending = changes.map(({ petId, to }) => ({ petId, quantity: to }));
   const report: SyncReport = { updated: 0, unchanged: 0, missing: [], failed: [], pending, ...rest };

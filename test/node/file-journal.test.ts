@@ -2,6 +2,7 @@ import { appendFile, type FileHandle, mkdtemp, open, readdir, readFile, readlink
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
+import { type PetId, reply } from 'petstore-inventory';
 import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { fileJournal } from '../../src/node/file-journal.ts';
 import { type Journal, JournalError, syncInventory } from '../../src/sync/index.ts';
@@ -307,11 +308,11 @@ describe('syncInventory with a fileJournal', () => {
     const wanted = pets(40, 6).map(([petId, quantity]) => ({ petId, quantity }));
     const store = new FakeStore(pets(40, 5));
     const update = store.updateInventory.bind(store);
-    store.updateInventory = async (petId, change, options) => {
+    const check = async (petId: PetId) => {
       const text = await readFile(path, 'utf8');
       if (!text.includes(`{"type":"intent","petId":${petId},`)) unpromised.push(petId);
-      return update(petId, change, options);
     };
+    store.updateInventory = (petId, ...asked) => reply(check(petId).then(() => update(petId, ...asked)));
     expect(await syncInventory(store, wanted, { journal: fileJournal(path) })).toMatchObject({ updated: 40 });
     expect(unpromised).toEqual([]);
   });

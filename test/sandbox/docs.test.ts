@@ -1,8 +1,9 @@
 import { execFile } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { stripTypeScriptTypes } from 'node:module';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { PetStoreClient } from 'petstore-inventory';
+import { PetStoreClient, reply } from 'petstore-inventory';
 import { serveSandbox } from 'petstore-inventory/node';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, onTestFinished, test } from 'vitest';
@@ -17,8 +18,11 @@ const ofNode = samples.filter(({ kind }) => kind === 'node:test');
 async function run(code: string): Promise<void> {
   const running: Promise<void>[] = [];
   const runTest = (_title: string, body: () => Promise<void>) => running.push(body());
-  const given = { PetStoreClient, createSandbox, serveSandbox, expect, test: runTest };
-  const body = new Function(...Object.keys(given), `return (async () => { ${code.replace(/^import .*$/gm, '')} })();`);
+  const given = { PetStoreClient, reply, createSandbox, serveSandbox, expect, test: runTest };
+  const body = new Function(
+    ...Object.keys(given),
+    `return (async () => { ${stripTypeScriptTypes(code.replace(/^import .*$/gm, ''))} })();`,
+  );
   await body(...Object.values(given));
   await Promise.all(running);
 }

@@ -1,3 +1,4 @@
+import { reply } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
 import { AuthenticationError, BadRequestError, ServerError } from '../../src/errors.ts';
 import { JournalError, syncInventory } from '../../src/sync/index.ts';
@@ -236,10 +237,7 @@ test('a journal that fills up on the way lets the requests under way end, sends 
     [1, fillUp],
     [2, () => slow.promise],
   ]);
-  store.updateInventory = async (petId, ...asked) => {
-    await before.get(Number(petId))?.();
-    return update(petId, ...asked);
-  };
+  store.updateInventory = (petId, ...asked) => reply(Promise.resolve(before.get(Number(petId))?.()).then(() => update(petId, ...asked)));
   const ended = rejectionOf(
     syncInventory(
       store,

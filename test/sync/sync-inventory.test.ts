@@ -1,3 +1,4 @@
+import { reply } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
 import {
   AuthenticationError,
@@ -197,13 +198,15 @@ describe('syncInventory', () => {
     const store = new FakeStore(pets(50, 5));
     const update = store.updateInventory.bind(store);
     const underWay = { now: 0, most: 0 };
-    store.updateInventory = async (...asked) => {
+    const count = async (...asked: Parameters<typeof update>) => {
       underWay.now += 1;
       underWay.most = Math.max(underWay.most, underWay.now);
       await nextTurn();
-      await update(...asked);
+      const item = await update(...asked);
       underWay.now -= 1;
+      return item;
     };
+    store.updateInventory = (...asked) => reply(count(...asked));
     const wanted = pets(50, 6).map(([petId, quantity]) => ({ petId, quantity }));
     expect(await syncInventory(store, wanted, { concurrency: 3 })).toMatchObject({ updated: 50 });
     expect(underWay).toEqual({ now: 0, most: 3 });

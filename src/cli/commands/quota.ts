@@ -1,4 +1,4 @@
-import type { SyncQuota, SyncQuotaWindow } from '../../sync/index.ts';
+import type { Quota, WindowQuota } from '../../quota/ledger/quota.ts';
 import { type Client, type CommonOptions, connect } from '../connect.ts';
 import { duration } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
@@ -34,12 +34,12 @@ interface Known {
 }
 
 /** A window without a reset is one that no header spoke of. */
-function knownOf({ limit, remaining, resetAt }: SyncQuotaWindow, hasHeard: boolean): Known {
+function knownOf({ limit, remaining, resetAt }: WindowQuota, hasHeard: boolean): Known {
   if (resetAt !== undefined) return { limit, remaining: remaining ?? null, resetAt };
   return hasHeard ? { limit, remaining: null, atMost: remaining } : { limit: undefined, remaining: null };
 }
 
-function textOf(quota: SyncQuota, { json }: CommonOptions, nowMs: number): string {
+function textOf(quota: Quota, { json }: CommonOptions, nowMs: number): string {
   const hasHeard = quota.minute.resetAt !== undefined || quota.day.resetAt !== undefined;
   const [minute, day] = [knownOf(quota.minute, hasHeard), knownOf(quota.day, hasHeard)];
   if (json) return `${JSON.stringify({ minute, day, closedUntil: quota.closedUntil })}\n`;

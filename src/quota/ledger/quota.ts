@@ -8,11 +8,11 @@
  */
 export interface WindowQuota {
   /** Requests that the window allows. */
-  limit: number | undefined;
+  limit?: number | undefined;
   /** Requests that may still be sent in it. */
-  remaining: number | undefined;
+  remaining?: number | undefined;
   /** When it resets, on the server's clock. */
-  resetAt: Date | undefined;
+  resetAt?: Date | undefined;
 }
 
 /**
@@ -42,5 +42,5 @@ export interface Quota {
   /** The plan's day. */
   day: WindowQuota;
   /** Until when the service closed the key; undefined while it is open. */
-  closedUntil: Date | undefined;
+  closedUntil?: Date | undefined;
 }

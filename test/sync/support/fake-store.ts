@@ -1,26 +1,26 @@
-import type { PetId } from '../../../src/contract/models.ts';
+import { type PetStoreApi, type Quota, type ReplyPromise, type RequestOptions, reply } from 'petstore-inventory';
+import type { Int64, InventoryItem, PetId } from '../../../src/contract/models.ts';
 import { BadRequestError, ConnectionError } from '../../../src/errors.ts';
-import type { InventoryClient, SyncCallOptions, SyncQuota } from '../../../src/sync/index.ts';
 
 /** What the store does with one update. */
 export type Treatment = 'apply' | 'refuse' | 'drop' | 'lose' | { reject: unknown } | 'hang';
 
 interface Settings {
   /** Asked for every update. @default always 'apply' */
-  treat?: (petId: PetId, options: SyncCallOptions) => Treatment;
+  treat?: (petId: PetId, options: RequestOptions) => Treatment;
   /** Called before every step that a crash could come before. */
   step?: () => Promise<void>;
   /** Called when the next item of the list is asked for. */
   listed?: (petId: PetId) => void;
-  quota?: SyncQuota;
+  quota?: Quota;
   listError?: unknown;
 }
 
 /** A client and its service in one: a list of pets, and a log of what was asked of it. */
-export class FakeStore implements InventoryClient {
+export class FakeStore implements PetStoreApi<Int64> {
   readonly stock: Map<PetId, number>;
   readonly requests: string[] = [];
-  readonly options: SyncCallOptions[] = [];
+  readonly options: RequestOptions[] = [];
   /** Rows that the list shows a second time. */
   readonly twice = new Set<PetId>();
   settings: Settings;
@@ -31,22 +31,36 @@ export class FakeStore implements InventoryClient {
     this.settings = settings;
   }
 
-  get quota(): SyncQuota {
+  get quota(): Quota {
     return this.settings.quota ?? { minute: { limit: 1e9, remaining: 1e9 }, day: {} };
   }
 
-  async *streamInventory(options: SyncCallOptions): AsyncGenerator<{ petId: PetId; quantity: number }> {
+  listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<Int64>[]> {
+    return reply(this.#list(options));
+  }
+
+  async #list(options?: RequestOptions): Promise<InventoryItem<Int64>[]> {
+    const items: InventoryItem<Int64>[] = [];
+    for await (const item of this.streamInventory(options)) items.push(item);
+    return items;
+  }
+
+  async *streamInventory(options: RequestOptions = {}): AsyncGenerator<InventoryItem<Int64>> {
     this.requests.push('GET');
     this.options.push(options);
     await this.settings.step?.();
     if (this.settings.listError !== undefined) throw this.settings.listError;
     for (const [petId, quantity] of [...this.stock, ...[...this.stock].filter(([petId]) => this.twice.has(petId))]) {
-      yield { petId, quantity };
+      yield { petId, quantity, status: 'available' };
       this.settings.listed?.(petId);
     }
   }
 
-  async updateInventory(petId: PetId, { quantity }: { quantity: number }, options: SyncCallOptions): Promise<void> {
+  updateInventory(petId: PetId, { quantity }: { quantity: number }, options: RequestOptions = {}): ReplyPromise<InventoryItem<Int64>> {
+    return reply(this.#update(petId, quantity, options));
+  }
+
+  async #update(petId: PetId, quantity: number, options: RequestOptions): Promise<InventoryItem<Int64>> {
     this.requests.push(`PATCH ${petId} ${quantity}`);
     this.options.push(options);
     const treatment = this.settings.treat?.(petId, options) ?? 'apply';
@@ -59,6 +73,7 @@ export class FakeStore implements InventoryClient {
     this.stock.set(petId, quantity);
     await this.settings.step?.();
     if (treatment === 'drop') throw new ConnectionError('Cannot update: no answer', { outcome: 'unknown', code: 'ECONNRESET' });
+    return { petId, quantity, status: 'available' };
   }
 }
 
