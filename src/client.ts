@@ -1,5 +1,6 @@
 import type { PetStoreApi } from './api.ts';
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
+import { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
 import { ConfigurationError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import { InventoryStream } from './inventory-stream.ts';
@@ -20,6 +21,14 @@ import { createCredentials } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
 
+// What Node, Bun, Deno and workerd call to print an object.
+const INSPECT = Symbol.for('nodejs.util.inspect.custom');
+const PRINTED = {
+  value(this: object): string {
+    return String(this);
+  },
+};
+
 /**
  * The client of the pet store's inventory. Make one and share it: clients of one process with the same address and key keep to the
  * limits together.
@@ -31,7 +40,7 @@ import { Transport } from './transport/transport.ts';
  * const item = await petstore.updateInventory(1, { quantity: 12 });
  */
 export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi<Ids>, AsyncDisposable {
-  readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'int64' | 'maxResponseBytes' | 'call'>;
+  readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'plan' | 'int64' | 'maxResponseBytes' | 'call'>;
   readonly #emitter: Emitter;
   readonly #gate: Gate;
   readonly #pipeline: Pipeline;
@@ -50,7 +59,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   constructor(options: PetStoreClientOptions<Ids> = {}) {
     const { baseUrl, int64, maxResponseBytes, call, ...made } = resolveOptions(options);
     const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
-    this.#options = { baseUrl, int64, maxResponseBytes, call };
+    this.#options = { baseUrl, plan, int64, maxResponseBytes, call };
     const redactor = new Redactor();
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger && createLog(logger));
@@ -58,6 +67,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
     const transport = new Transport({ http, fetch, baseUrl, credentials, redactor });
     this.#pipeline = new Pipeline({ gate: this.#gate, transport, emitter: this.#emitter });
+    Object.defineProperty(this, INSPECT, PRINTED);
   }
 
   /**
@@ -152,6 +162,22 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     this.close();
   }
 
+  /** Class, address and plan, for logs; never the key. A plan that the headers have to tell is `learned`. */
+  toJSON(): { name: 'PetStoreClient'; baseUrl: string; plan: PlanName | 'unlimited' | 'learned' | PlanLimits } {
+    return { name: 'PetStoreClient', baseUrl: this.#options.baseUrl, plan: nameOf(this.#options.plan) };
+  }
+
+  /**
+   * The same as text, which `console.log(petstore)` shows too.
+   * @example
+   * const client = new PetStoreClient({ apiKey, baseUrl: 'https://shop.example/v1', plan: 'pro' });
+   * console.log(client); // → PetStoreClient {"baseUrl":"https://shop.example/v1","plan":"pro"}
+   */
+  toString(): string {
+    const { name, ...shown } = this.toJSON();
+    return `${name} ${JSON.stringify(shown)}`;
+  }
+
   #send<T>(makeOperation: () => Operation<T>, options: RequestOptions | undefined): ReplyPromise<T> {
     try {
       const operation = makeOperation();
@@ -170,4 +196,11 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
       throw new ConfigurationError(error.message, { option: error.option, operation: name, ...change });
     }
   }
+}
+
+/** Plans that have a name are kept as the same object. */
+function nameOf(plan: ResolvedOptions<Int64>['plan']): ReturnType<PetStoreClient['toJSON']>['plan'] {
+  if (plan === undefined || plan === 'unlimited') return plan ?? 'learned';
+  const { free, pro, business } = PLANS;
+  return plan === free ? 'free' : plan === pro ? 'pro' : plan === business ? 'business' : { ...plan };
 }

@@ -1,3 +1,4 @@
+import { format, inspect } from 'node:util';
 import { type Logger, PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
@@ -406,5 +407,35 @@ describe('a client on the whole service', () => {
     await vi.runAllTimersAsync();
     expect(await update).toMatchObject({ data: { quantity: 7 }, attempts: 2, waitedMs: 500 });
     expect(sandbox.requests).toHaveLength(2);
+  });
+});
+
+describe('a client that is printed', () => {
+  const OPTIONS = { apiKey: KEY, baseUrl: 'https://shop.example/v1', headers: { 'x-team': 'stock' } };
+  const custom = { requestsPerMinute: 5_000, requestsPerDay: 1_000_000 };
+
+  test.each([
+    ['pro', 'pro'],
+    ['unlimited', 'unlimited'],
+    [custom, custom],
+    [undefined, 'learned'],
+  ] as const)('shows class, address and the plan %o, and neither its key nor other options', (plan, shown) => {
+    const client = new PetStoreClient({ ...OPTIONS, plan });
+    const text = `PetStoreClient ${JSON.stringify({ baseUrl: OPTIONS.baseUrl, plan: shown })}`;
+    expect([inspect(client, { depth: 20, showHidden: true, getters: true }), format('%s %o', client, client), String(client)]).toEqual([
+      text,
+      `${text} ${text}`,
+      text,
+    ]);
+    expect(JSON.parse(JSON.stringify(client))).toEqual({ name: 'PetStoreClient', baseUrl: OPTIONS.baseUrl, plan: shown });
+  });
+
+  test('shows as little where nothing of its own says how to print it', () => {
+    const shown = inspect(
+      { client: new PetStoreClient({ ...OPTIONS, plan: 'pro' }) },
+      { customInspect: false, depth: 20, showHidden: true },
+    );
+    expect(shown).not.toContain(KEY);
+    expect(shown).not.toContain('x-team');
   });
 });

@@ -194,9 +194,3 @@ describe('an error of a call', () => {
     expect(stack).toMatch(/^NotFoundError: Cannot list the inventory: .*\n.*\/src\/transport\/.*at (?:async )?nightlyCheck /s);
   });
 });
-
-test('a client shows neither its key nor its options', () => {
-  const { client } = scriptedClient([], { headers: { 'x-team': 'stock' } });
-  const shown = [inspect(client, { depth: 20, showHidden: true, breakLength: 200 }), JSON.stringify(client)];
-  expect(shown).toEqual(['PetStoreClient { [baseUrl]: [Getter], [quota]: [Getter], [retryBudget]: [Getter] }', '{}']);
-});
