@@ -40,6 +40,8 @@ export class Call {
   delivered = 0;
   /** The failure of the latest attempt, while another one is due. */
   lastFailure: PetStoreError | undefined;
+  /** The later update of its pet whose request stood for it. */
+  supersededBy: number | undefined;
   /** A retry is paid for from the budget and has not left yet. */
   hasPaidRetry = false;
   /** A low call is raised when a normal update of its pet waits behind it. */
@@ -73,6 +75,11 @@ export class Call {
   /** Whether the request on whose behalf it was made ended under it, so that it never settles by itself. */
   get isGone(): boolean {
     return this.#lifeSign?.isGone ?? this.#wasGone;
+  }
+
+  /** What becomes of a call that is gone. */
+  get goneReason(): unknown {
+    return new DOMException('The request that made this call ended', 'AbortError');
   }
 
   /** `update pet 42`: what the caller wanted, for messages. */

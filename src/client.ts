@@ -16,7 +16,7 @@ import type { Gate } from './quota/gate/gate.ts';
 import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
 import { Redactor } from './redactor.ts';
-import { type ReplyPromise, replyPromise } from './reply.ts';
+import { type Reply, type ReplyPromise, replyPromise } from './reply.ts';
 import { createCredentials } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
@@ -43,7 +43,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'plan' | 'int64' | 'maxResponseBytes' | 'call'>;
   readonly #emitter: Emitter;
   readonly #gate: Gate;
-  readonly #pipeline: Pipeline;
+  readonly #pipeline: Pipeline<InventoryItem<Ids>>;
 
   // Ids are bigints only where the options say so: an annotation alone makes none.
   /**
@@ -78,7 +78,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * console.log(items.length, items[0]?.petId); // → 12 1
    */
   listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<Ids>[]> {
-    return this.#send(() => listInventory(this.#options.int64, this.#options.maxResponseBytes), options);
+    const makeOperation = () => listInventory(this.#options.int64, this.#options.maxResponseBytes);
+    return this.#call(makeOperation, options, (operation, resolved) => this.#pipeline.send(operation, resolved));
   }
 
   /**
@@ -107,7 +108,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * console.log(item.quantity); // → 12
    */
   updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<Ids>> {
-    return this.#send(() => updateInventory(petId, update, this.#options.int64), options);
+    const makeOperation = () => updateInventory(petId, update, this.#options.int64);
+    return this.#call(makeOperation, options, (operation, resolved) => this.#pipeline.update(operation, resolved));
   }
 
   /** The address that the client talks to, as it was resolved: without a trailing slash, and never with credentials. */
@@ -178,10 +180,14 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     return `${name} ${JSON.stringify(shown)}`;
   }
 
-  #send<T>(makeOperation: () => Operation<T>, options: RequestOptions | undefined): ReplyPromise<T> {
+  #call<T>(
+    makeOperation: () => Operation<T>,
+    options: RequestOptions | undefined,
+    send: (operation: Operation<T>, resolved: CallOptions) => Promise<Reply<T>>,
+  ): ReplyPromise<T> {
     try {
       const operation = makeOperation();
-      return replyPromise(this.#pipeline.send(operation, this.#resolveFor(operation, options)));
+      return replyPromise(send(operation, this.#resolveFor(operation, options)));
     } catch (error) {
       return replyPromise(Promise.reject(error));
     }

@@ -66,8 +66,11 @@ export interface ClientEvents {
    * are back. Each reported once.
    */
   retryBudget: CallEvent & { state: 'empty' | 'refilled'; available: number };
-  /** A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. */
-  settled: CallEvent & { outcome: 'succeeded' | UpdateOutcome; ms: number; error?: unknown };
+  /**
+   * A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. An update that was
+   * `superseded` ended as the call `supersededBy` did, with its `error` if it failed.
+   */
+  settled: CallEvent & { outcome: 'succeeded' | 'superseded' | UpdateOutcome; ms: number; error?: unknown; supersededBy?: number };
   /** The service sent a status that its specification does not name; the first 32 of a call are told. */
   unknownStatus: CallEvent & { status: string };
 }

@@ -17,7 +17,10 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
   retryBudget: ['warn', ({ state, available }) => `finds the retry budget ${state}, ${available} left`],
   settled: [
     'debug',
-    (event) => `ends after ${seconds(event.ms)}: ${event.outcome}${'error' in event ? `, ${showThrown(event.error)}` : ''}`,
+    ({ ms, outcome, supersededBy, ...rest }) => {
+      const by = supersededBy === undefined ? '' : ` by call ${supersededBy}`;
+      return `ends after ${seconds(ms)}: ${outcome}${by}${'error' in rest ? `, ${showThrown(rest.error)}` : ''}`;
+    },
   ],
   unknownStatus: ['warn', ({ status }) => `finds the unknown status ${status}`],
 };

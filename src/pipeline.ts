@@ -1,7 +1,7 @@
 import { Call } from './call.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
-import type { Emitter } from './events.ts';
+import { type ClientEvents, Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
 import { InOrder } from './order/in-order.ts';
@@ -20,11 +20,16 @@ interface Steps {
 
 const SWEEP_EVERY_MS = 1000;
 
+/** The permit of an attempt, and the key. */
+interface Admitted extends Admission {
+  observer: Permit;
+}
+
 /** Leads every call through its steps: in order, with retries, each attempt through the gate, then onto the wire. */
-export class Pipeline {
+export class Pipeline<Item extends object> {
   readonly #steps: Steps;
   // Made with the first update.
-  #order: InOrder | undefined;
+  #order: InOrder<Admitted, Reply<Item>> | undefined;
   // None while no call is under way: most clients are idle.
   #calls: Set<Call> | undefined;
   #lastId = 0;
@@ -40,12 +45,57 @@ export class Pipeline {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
-      const reply = await this.#inOrder(call, () => this.#retry(call, () => this.#attempt(call, operation)));
+      const reply = await this.#retry(call, async () => this.#attempt(call, operation, await this.#admit(call)));
       this.#settle(call, undefined);
       return reply;
     } catch (failure) {
       throw this.#fail(call, failure);
     }
+  }
+
+  /** Makes a call that changes a pet, in the order of the calls that do. */
+  async update(operation: Operation<Item>, options: CallOptions): Promise<Reply<Item>> {
+    const call = this.#begin(operation, options);
+    try {
+      call.signal.throwIfAborted();
+      this.#order ??= new InOrder((raised) => this.#steps.gate.raise(raised));
+      const reply = await this.#order.run(call, {
+        ask: () => this.#ask(call),
+        // A promise, so that updates which a caller makes in one go can supersede each other.
+        admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer.passTo(call), passed.key) : this.#admit(call)),
+        cancel: ({ observer }) => observer.cancel(),
+        send: (admitted) => this.#sendUpdate(call, operation, admitted),
+      });
+      this.#settle(call, undefined);
+      return replyTo(call, reply);
+    } catch (failure) {
+      throw this.#fail(call, failure);
+    }
+  }
+
+  /** Queues a call of the same patience for an instant: only the gate knows how long a wait will be. */
+  async #ask({ id, operation, petId, options }: Call): Promise<void> {
+    const { gate } = this.#steps;
+    if (gate.needsKey) return;
+    const emitter = new Emitter();
+    const asking = new Call({ id, operation, petId, options: { ...options, signal: undefined, totalTimeoutMs: undefined }, emitter });
+    const answer = Promise.resolve(gate.enter(asking));
+    asking.abort(undefined);
+    asking.end();
+    const permit = await answer.catch((refusal) => {
+      if (refusal !== undefined) throw refusal;
+    });
+    permit?.cancel();
+  }
+
+  /** The permit is that of the first attempt. */
+  #sendUpdate(call: Call, operation: Operation<Item>, admitted: Admitted): Promise<Reply<Item>> {
+    let first: Admitted | undefined = admitted;
+    return this.#retry(call, async () => {
+      const admission = first ?? (await this.#admit(call));
+      first = undefined;
+      return this.#attempt(call, operation, admission);
+    });
   }
 
   /** Makes a call that lasts until what it gives is read to its end, or `left` before it begins. Only its beginning is tried again. */
@@ -67,19 +117,13 @@ export class Pipeline {
     for (const call of this.#calls ?? []) call.abortFromOutside(reason);
   }
 
-  #inOrder<T>(call: Call, work: () => Promise<T>): Promise<T> {
-    if (call.petId === undefined) return work();
-    this.#order ??= new InOrder((raised) => this.#steps.gate.raise(raised));
-    return this.#order.run(call, work);
-  }
-
   #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
     const { gate } = this.#steps;
     return retry(call, { attempt, payer: gate.retries, pacer: gate });
   }
 
-  async #attempt<T>(call: Call, operation: Operation<T>): Promise<Reply<T>> {
-    const answer = await this.#steps.transport.open(call, operation.request, await this.#admit(call));
+  async #attempt<T>(call: Call, operation: Operation<T>, admission: Admission): Promise<Reply<T>> {
+    const answer = await this.#steps.transport.open(call, operation.request, admission);
     try {
       const data = await operation.read(answer, call);
       const rateLimit = publicRateLimit(answer.answer);
@@ -105,7 +149,7 @@ export class Pipeline {
   }
 
   /** A store knows the quota by its key, which is read like any other before the gate is asked. */
-  #admit(call: Call): Admission | Promise<Admission> {
+  #admit(call: Call): Admitted | Promise<Admitted> {
     const { gate, transport } = this.#steps;
     if (!gate.needsKey) return this.#enter(call);
     return transport.readKeyOfStore(call).then((key) => {
@@ -115,18 +159,18 @@ export class Pipeline {
   }
 
   /** Gets a permit and reads the key: at once where nothing has to be waited for. */
-  #enter(call: Call): Admission | Promise<Admission> {
+  #enter(call: Call): Admitted | Promise<Admitted> {
     const permit = this.#steps.gate.enter(call);
     return permit instanceof Promise ? permit.then((given) => this.#unlock(call, given)) : this.#unlock(call, permit);
   }
 
-  #unlock(call: Call, permit: Permit): Admission | Promise<Admission> {
+  #unlock(call: Call, permit: Permit): Admitted | Promise<Admitted> {
     const key = this.#steps.transport.readKey(call, permit);
     return typeof key === 'string' ? this.#use(call, permit, key) : key.then((read) => this.#use(call, permit, read));
   }
 
   /** While a key took its time the gate may have closed: then the call waits for another permit. */
-  #use(call: Call, permit: Permit, key: string): Admission | Promise<Admission> {
+  #use(call: Call, permit: Permit, key: string): Admitted | Promise<Admitted> {
     if (permit.isValid) return { key, observer: permit };
     permit.cancel();
     return this.#enter(call);
@@ -160,7 +204,7 @@ export class Pipeline {
     for (const call of this.#calls ?? []) {
       if (!call.isGone) continue;
       this.#order?.drop(call);
-      this.#settle(call, { error: new DOMException('The request that made this call ended', 'AbortError') });
+      this.#settle(call, { error: call.goneReason });
     }
   }
 
@@ -171,6 +215,19 @@ export class Pipeline {
     call.end();
     this.#steps.gate.retries.settle(call);
     const ms = Math.round(monotonicMs() - call.startedAtMs);
-    call.emit('settled', (event) => ({ ...event, outcome: failed ? call.outcome : 'succeeded', ms, ...failed }));
+    call.emit('settled', (event) => ({ ...event, ...outcomeOf(call, failed), ms, ...failed }));
   }
+}
+
+function outcomeOf(call: Call, failed: unknown): Pick<ClientEvents['settled'], 'outcome' | 'supersededBy'> {
+  const { supersededBy } = call;
+  if (supersededBy !== undefined) return { outcome: 'superseded', supersededBy };
+  return { outcome: failed ? call.outcome : 'succeeded' };
+}
+
+/** Of a superseded update it is the later one's reply, with an item of its own. */
+function replyTo<Item extends object>(call: Call, reply: Reply<Item>): Reply<Item> {
+  const { attempts, supersededBy } = call;
+  if (supersededBy === undefined) return reply;
+  return { ...reply, data: { ...reply.data }, attempts, waitedMs: Math.round(call.waitedMs), supersededBy };
 }

@@ -16,10 +16,12 @@ export interface Reply<T> {
   headers: Headers;
   /** What X-RateLimit-* said; undefined where the answer had none that make sense. */
   rateLimit?: RateLimit;
-  /** Requests that were sent. */
+  /** Requests that were sent; 0 where a later update superseded this one. */
   attempts: number;
   /** Milliseconds spent waiting for quota, order and backoff. */
   waitedMs: number;
+  /** With `latestOnly`: the `callId` of the later update of the pet that was sent in place of this one, and whose answer this is. */
+  supersededBy?: number;
 }
 
 /**

@@ -92,6 +92,7 @@ test('withResponse gives the data with what it took', () => {
     rateLimit?: RateLimit;
     attempts: number;
     waitedMs: number;
+    supersededBy?: number;
   }>();
 });
 
@@ -152,7 +153,7 @@ describe('failures', () => {
 describe('RequestOptions', () => {
   test('are those of the contract', () => {
     expectTypeOf<keyof RequestOptions>().toEqualTypeOf<
-      'signal' | 'attemptTimeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'maxWaitMs' | 'priority' | 'headers'
+      'signal' | 'attemptTimeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'maxWaitMs' | 'priority' | 'latestOnly' | 'headers'
     >();
     expectTypeOf<RequestOptions['signal']>().toEqualTypeOf<AbortSignal | undefined>();
     expectTypeOf<RequestOptions['priority']>().toEqualTypeOf<'normal' | 'low' | undefined>();
@@ -188,7 +189,7 @@ test('client options are checked', () => {
 
 test('events tell their call', () => {
   petstore.on('settled', (event) => {
-    expectTypeOf(event.outcome).toEqualTypeOf<'succeeded' | 'not-sent' | 'rejected' | 'unknown'>();
+    expectTypeOf(event.outcome).toEqualTypeOf<'succeeded' | 'superseded' | 'not-sent' | 'rejected' | 'unknown'>();
     expectTypeOf(event.petId).toEqualTypeOf<PetId | undefined>();
   });
   petstore.on('gate', ({ until }) => expectTypeOf(until).toEqualTypeOf<Date | undefined>());

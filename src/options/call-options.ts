@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import { badOption, numberOption, refuseUnknown, signalOption, wordOption } from './rules.ts';
+import { badOption, booleanOption, numberOption, refuseUnknown, signalOption, wordOption } from './rules.ts';
 
 /**
  * Options of one call; what is left out is as the client has it. A bad one rejects the call with a `ConfigurationError`.
@@ -40,6 +40,12 @@ export interface RequestOptions {
    */
   priority?: 'normal' | 'low' | undefined;
   /**
+   * Lets a later update of the same pet by the same client go in place of this one, as long as this one has not been sent. It then costs
+   * no request and settles as the later one does; see `supersededBy` of its reply. If the later one ends unsent, this one goes after all.
+   * @default as the client has it
+   */
+  latestOnly?: boolean | undefined;
+  /**
    * Extra headers of this call's requests; they win over the client's.
    * @default none
    */
@@ -54,6 +60,7 @@ export interface CallOptions {
   maxRetries: number;
   maxWaitMs: number;
   priority: 'normal' | 'low';
+  latestOnly: boolean;
   headers: Record<string, string>;
 }
 
@@ -64,6 +71,7 @@ export const CALL_DEFAULTS: CallOptions = {
   maxRetries: 5,
   maxWaitMs: 120_000,
   priority: 'normal',
+  latestOnly: false,
   headers: {},
 };
 
@@ -80,6 +88,7 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
     maxRetries: numberOption('maxRetries', given.maxRetries, defaults.maxRetries, { min: 0, integer: true }),
     maxWaitMs: numberOption('maxWaitMs', given.maxWaitMs, defaults.maxWaitMs, { min: 0 }),
     priority: wordOption('priority', given.priority, defaults.priority, ['normal', 'low']),
+    latestOnly: booleanOption('latestOnly', given.latestOnly, defaults.latestOnly),
     headers: given.headers === undefined ? defaults.headers : { ...defaults.headers, ...headersOption(given.headers) },
   };
 }

@@ -67,6 +67,11 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   maxWaitMs?: number | undefined;
   /**
+   * Lets a later update of a pet go in place of an earlier one that has not been sent: of each pet only the latest quantity is sent.
+   * @default false
+   */
+  latestOnly?: boolean | undefined;
+  /**
    * Most requests in flight; fewer when little quota is left.
    * @default 64
    */
@@ -128,6 +133,7 @@ const OPTION_NAMES = [
   'attemptTimeoutMs',
   'totalTimeoutMs',
   'maxWaitMs',
+  'latestOnly',
   'concurrency',
   'share',
   'maxResponseBytes',
@@ -161,8 +167,9 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
 }
 
 /** What holds for every call; clients that change nothing share one object. */
-function resolveDefaults({ attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers }: PetStoreClientOptions<Int64>): CallOptions {
-  const given = { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, headers };
+function resolveDefaults(options: PetStoreClientOptions<Int64>): CallOptions {
+  const { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, latestOnly, headers } = options;
+  const given = { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, latestOnly, headers };
   return Object.values(given).every((value) => value === undefined) ? CALL_DEFAULTS : resolveCallOptions(given, CALL_DEFAULTS);
 }
 

@@ -65,6 +65,12 @@ export function wordOption<Word extends string>(option: string, value: unknown, 
   return word;
 }
 
+/** Gives the value of an option that is yes or no, or its default where it is left out. */
+export function booleanOption(option: string, value: unknown, fallback: boolean): boolean {
+  if (value === undefined || typeof value === 'boolean') return value ?? fallback;
+  throw badOption(option, 'true or false', { shown: value });
+}
+
 /** Tells whether an object has functions of all these names. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return typeof value === 'object' && value !== null && names.every((name) => typeof fieldOf(value, name) === 'function');

@@ -65,9 +65,15 @@ export class TracedCall {
     this.#endStep(typeOf(error));
   }
 
-  settle({ outcome, attempt, error }: ClientEvents['settled']): void {
-    const type = outcome === 'succeeded' ? undefined : typeOf(error);
-    this.#span.setAttributes({ 'petstore.outcome': outcome, 'petstore.attempts': attempt, 'error.type': type });
+  settle({ outcome, attempt, supersededBy, ...rest }: ClientEvents['settled']): void {
+    const { error } = rest;
+    const type = 'error' in rest ? typeOf(error) : undefined;
+    this.#span.setAttributes({
+      'petstore.outcome': outcome,
+      'petstore.attempts': attempt,
+      'petstore.superseded_by': supersededBy,
+      'error.type': type,
+    });
     // What a caller aborts with may be anything.
     if (type) this.#span.setStatus({ code: SpanStatusCode.ERROR, message: isPetStoreError(error) ? error.message : type });
     this.#endStep(type);

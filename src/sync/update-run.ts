@@ -16,6 +16,9 @@ export interface RunParts {
   now: () => number;
 }
 
+/** A job's report tells what was set: its updates are not superseded. */
+const OF_JOB = { priority: 'low', latestOnly: false } as const;
+
 /** What becomes of a promise whose request never left. */
 const NOT_SENT = { outcome: 'not-sent' } as const;
 
@@ -80,7 +83,7 @@ export class UpdateRun {
     const { petId, row, to } = change;
     progress.countRequest();
     try {
-      await client.updateInventory(petId, { quantity: to }, { priority: 'low', ...(signal && { signal }) });
+      await client.updateInventory(petId, { quantity: to }, { ...OF_JOB, ...(signal && { signal }) });
       job.finish(row);
       log.note({ type: 'done', petId });
     } catch (error) {

@@ -16,6 +16,7 @@ describe('resolveCallOptions', () => {
       maxRetries: 5,
       maxWaitMs: 120_000,
       priority: 'normal',
+      latestOnly: false,
       headers: {},
     });
   });
@@ -28,7 +29,7 @@ describe('resolveCallOptions', () => {
 
   test("takes the call's option before the client's", () => {
     const { signal } = new AbortController();
-    const given = { signal, attemptTimeoutMs: 1.5, totalTimeoutMs: 2, maxRetries: 0, maxWaitMs: 0, priority: 'low' };
+    const given = { signal, attemptTimeoutMs: 1.5, totalTimeoutMs: 2, maxRetries: 0, maxWaitMs: 0, priority: 'low', latestOnly: true };
     expect(resolve(given)).toEqual({ ...given, headers: {} });
   });
 
@@ -55,6 +56,7 @@ describe('resolveCallOptions', () => {
     ['maxRetries', '3', '"3"'],
     ['maxWaitMs', -1, 'a finite number of at least 0'],
     ['maxWaitMs', null, 'null'],
+    ['latestOnly', 'yes', 'Cannot use "yes" as `latestOnly`: it must be true or false'],
     ['priority', 'high', '"normal" or "low"'],
     ['signal', {}, 'an AbortSignal'],
     ['headers', 'x: y', 'an object of strings'],

@@ -60,6 +60,7 @@ describe('resolveOptions', () => {
         maxRetries: 5,
         maxWaitMs: 120_000,
         priority: 'normal',
+        latestOnly: false,
         headers: {},
       },
     });
@@ -77,6 +78,7 @@ describe('resolveOptions', () => {
       attemptTimeoutMs: 3,
       totalTimeoutMs: 4,
       maxWaitMs: 5,
+      latestOnly: true,
       concurrency: 6,
       share: 0.5,
       maxResponseBytes: 8,
@@ -84,7 +86,7 @@ describe('resolveOptions', () => {
       headers: { 'X-Team': 'stock' },
       logger: console,
     };
-    const call = { attemptTimeoutMs: 3, totalTimeoutMs: 4, maxRetries: 2, maxWaitMs: 5, headers: { 'x-team': 'stock' } };
+    const call = { attemptTimeoutMs: 3, totalTimeoutMs: 4, maxRetries: 2, maxWaitMs: 5, latestOnly: true, headers: { 'x-team': 'stock' } };
     const { apiKey: key, plan, int64, concurrency, share, maxResponseBytes, logger } = options;
     expect(resolveOptions(options)).toMatchObject({
       ...{ apiKey: key, baseUrl: staging, plan, int64, concurrency, share, maxResponseBytes, fetch, logger, call },
@@ -192,6 +194,7 @@ describe('PetStoreClient refuses in its constructor', () => {
     ['maxRetries', 0.5, 'Cannot use 0.5 as `maxRetries`: it must be an integer of at least 0'],
     ['attemptTimeoutMs', 0, 'Cannot use 0 as `attemptTimeoutMs`: it must be a finite number above 0'],
     ['totalTimeoutMs', Number.NaN, 'Cannot use NaN as `totalTimeoutMs`: it must be a finite number above 0'],
+    ['latestOnly', 1, 'Cannot use 1 as `latestOnly`: it must be true or false'],
     ['maxWaitMs', -1, 'Cannot use -1 as `maxWaitMs`: it must be a finite number of at least 0'],
     ['concurrency', 0, `Cannot use 0 as \`concurrency\`: ${COUNT}`],
     ['concurrency', 2.5, `Cannot use 2.5 as \`concurrency\`: ${COUNT}`],

@@ -1,6 +1,6 @@
 import { ConfigurationError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
-import { badOption, hasMethods, numberOption, showValue, wordOption } from '../../src/options/rules.ts';
+import { badOption, booleanOption, hasMethods, numberOption, showValue, wordOption } from '../../src/options/rules.ts';
 import { thrower, thrownBy } from '../support/outcome.ts';
 
 describe('badOption', () => {
@@ -73,6 +73,14 @@ test('wordOption takes the known words, gives the default for none, and refuses 
   expect(thrownBy(() => wordOption('priority', 'high', 'normal', words))).toMatchObject({
     option: 'priority',
     message: 'Cannot use "high" as `priority`: it must be "normal" or "low"',
+  });
+});
+
+test('booleanOption takes true and false, gives the default for none, and refuses others', () => {
+  expect([booleanOption('latestOnly', true, false), booleanOption('latestOnly', undefined, true)]).toEqual([true, true]);
+  expect(thrownBy(() => booleanOption('latestOnly', 'yes', false))).toMatchObject({
+    option: 'latestOnly',
+    message: 'Cannot use "yes" as `latestOnly`: it must be true or false',
   });
 });
 

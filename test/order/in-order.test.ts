@@ -14,16 +14,17 @@ holdTime();
 class Desk {
   readonly log: string[] = [];
   readonly raised: Call[] = [];
-  readonly #order = new InOrder((call) => this.raised.push(call));
+  readonly #order = new InOrder<undefined, string>((call) => this.raised.push(call));
   readonly #ends = new Map<string, (failed?: Error) => void>();
 
   run(name: string, call: Call): Promise<string> {
-    return this.#order.run(call, () => {
+    const send = () => {
       this.log.push(`begin ${name}`);
       const { promise, resolve, reject } = deferred<string>();
       this.#ends.set(name, (failed) => (failed ? reject(failed) : resolve(name)));
       return promise;
-    });
+    };
+    return this.#order.run(call, { ask: async () => {}, admit: () => undefined, cancel: () => {}, send });
   }
 
   async end(name: string, failed?: Error): Promise<void> {

@@ -1,8 +1,8 @@
-import type { UpdateOutcome } from 'petstore-inventory';
+import type { ClientEvents } from 'petstore-inventory';
 
 /** What a caller was told of one update. */
 export interface Told {
-  outcome: 'succeeded' | UpdateOutcome;
+  outcome: ClientEvents['settled']['outcome'];
   /** Requests that were sent for it. */
   attempts: number;
 }

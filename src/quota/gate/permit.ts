@@ -18,7 +18,7 @@ interface PermitsStart {
 
 /** The right to send one request now. Its holder reports how the request went, and when its body is read. */
 export class Permit {
-  readonly call: Call;
+  #call: Call;
   readonly sending: Sending;
   readonly #permits: Permits;
   // The headers promise a body that is still to come.
@@ -26,8 +26,18 @@ export class Permit {
 
   constructor(permits: Permits, call: Call, sending: Sending) {
     this.#permits = permits;
-    this.call = call;
+    this.#call = call;
     this.sending = sending;
+  }
+
+  get call(): Call {
+    return this.#call;
+  }
+
+  /** From now on it is the permit of a call that is sent in place of the one that got it. */
+  passTo(call: Call): this {
+    this.#call = call;
+    return this;
   }
 
   /** False where the gate closed since the permit was given: then it is to be cancelled. */

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { ConnectionError } from '../../../src/errors.ts';
 import { Emitter } from '../../../src/events.ts';
 import { makeCall, makeListCall } from '../../support/call.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
@@ -54,6 +55,36 @@ describe('Gate, while the budget is unknown,', () => {
     expect(visitors.log).toEqual(['0 1']);
     await pass(1_400);
     expect(visitors.log).toEqual(['0 1', '61 2']);
+  });
+});
+
+describe('Gate, where a permit is passed on,', () => {
+  test('names the call that is sent, not the one that got it', async () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('gate', ({ callId, state }) => told.push([callId, state]));
+    const permit = await makeGate().enter(makeCall({ emitter, id: 1 }));
+    permit.passTo(makeCall({ emitter, id: 2 }));
+    permit.observe(answerNow({ status: 429, retryAfterMs: 1_000 }));
+    expect(told).toEqual([[2, 'closed']]);
+  });
+
+  test('counts a body that broke, though the call that got it was aborted', async () => {
+    const gate = makeGate();
+    const breakBody = async () => {
+      const aborted = makeListCall();
+      const permit = await gate.enter(aborted);
+      aborted.abort('superseded');
+      permit.passTo(makeListCall());
+      permit.observe(answerNow());
+      permit.fail(new ConnectionError('cut', { operation: 'listInventory' }));
+      permit.release();
+      await pass(600);
+    };
+    await breakBody();
+    await breakBody();
+    await breakBody();
+    expect(gate.outagePaceOf(makeListCall())).toBeDefined();
   });
 });
 

@@ -1,0 +1,180 @@
+import type { Call } from '../call.ts';
+import { monotonicMs } from '../clock/monotonic.ts';
+import { isRequestBound } from '../clock/request-bound.ts';
+import { type End, type News, Turn } from './turn.ts';
+
+/** How an update is sent. */
+export interface Sending<Permit, Reply> {
+  /** Rejects with the refusal where a permit would be longer in coming than the update may wait; else resolves at once. */
+  ask(): Promise<void>;
+  /** Gives the permit for its first request; `passed` is that of an update that it supersedes. */
+  admit(passed: Permit | undefined): Permit | Promise<Permit>;
+  /** Gives back a permit that is not used. */
+  cancel(permit: Permit): void;
+  send(permit: Permit): Promise<Reply>;
+}
+
+/**
+ * The updates of one pet that are not settled, in the order of their calls. One at a time waits for its permit or is sent. An update that
+ * is superseded keeps its place, and where it waits for a permit already, it goes on waiting and passes the permit on: so one that is
+ * superseded again and again still goes out. The last one is never superseded.
+ */
+export class PetLine<Permit, Reply> {
+  #first: Turn<Permit, Reply> | undefined;
+  #last: Turn<Permit, Reply> | undefined;
+  /** The one that waits for its permit or is sent; undefined only where the line is empty. */
+  #current: Turn<Permit, Reply> | undefined;
+  readonly #onRaise: (call: Call) => void;
+
+  /** @param onRaise is called when a low call becomes a normal one */
+  constructor(onRaise: (call: Call) => void) {
+    this.#onRaise = onRaise;
+  }
+
+  get isEmpty(): boolean {
+    return this.#first === undefined;
+  }
+
+  /** Sends an update in its turn. Settles as the later one does that supersedes it. */
+  async run(call: Call, sending: Sending<Permit, Reply>): Promise<Reply> {
+    const turn = this.#join(call);
+    try {
+      if (this.#isWaitingLongerThan(call)) sending.ask().catch((refusal) => turn.refuse(refusal));
+      let news: News<Permit, Reply> = this.#current === turn ? { passed: undefined } : await this.#wait(turn);
+      while ('passed' in news) {
+        const sent = await this.#begin(turn, sending, news.passed);
+        if (sent) return sent.reply;
+        news = await this.#wait(turn);
+      }
+      call.supersededBy = news.supersededBy;
+      if ('error' in news.end) throw news.end.error;
+      return news.end.reply;
+    } finally {
+      this.#leave(turn);
+    }
+  }
+
+  /** Takes an update out whose request ended under it. What follows it cannot know what became of a request that was sent. */
+  drop(call: Call): void {
+    for (let turn = this.#first; turn; turn = turn.after) if (turn.call === call) return this.#drop(turn);
+  }
+
+  #join(call: Call): Turn<Permit, Reply> {
+    const turn = new Turn<Permit, Reply>(call);
+    const last = this.#last;
+    if (last) {
+      last.after = turn;
+      turn.before = last;
+      last.isSuperseded = last.isReplaceable;
+    }
+    this.#first ??= turn;
+    this.#last = turn;
+    this.#current ??= turn;
+    if (call.priority === 'normal') this.#raiseFrom(last);
+    return turn;
+  }
+
+  /** A low update must not hold up a normal one behind it. What is before a normal one was raised by that one. */
+  #raiseFrom(last: Turn<Permit, Reply> | undefined): void {
+    for (let earlier = last; earlier?.call.raise(); earlier = earlier.before) this.#onRaise(earlier.call);
+  }
+
+  /** Another one queues for it that allows a longer wait than it does itself. */
+  #isWaitingLongerThan({ options }: Call): boolean {
+    const current = this.#current;
+    return current?.isSuperseded === true && current.call.options.maxWaitMs > options.maxWaitMs;
+  }
+
+  async #wait(turn: Turn<Permit, Reply>): Promise<News<Permit, Reply>> {
+    const sinceMs = monotonicMs();
+    // Before a listener hears of the wait, since what it does may end it.
+    const news = turn.wait(() => this.#skipGone());
+    turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
+    try {
+      return await news;
+    } finally {
+      turn.call.waitedMs += monotonicMs() - sinceMs;
+    }
+  }
+
+  /** Gets the permit and sends the update. Gives nothing where it was superseded meanwhile: then it waits for what becomes of the later one. */
+  async #begin(
+    turn: Turn<Permit, Reply>,
+    sending: Sending<Permit, Reply>,
+    passed: Permit | undefined,
+  ): Promise<{ reply: Reply } | undefined> {
+    let permit: Permit;
+    try {
+      const admitted = sending.admit(passed);
+      permit = admitted instanceof Promise ? await admitted : admitted;
+    } catch (failure) {
+      // A refusal is the later one's own affair: it may be more patient.
+      if (!turn.isSuperseded || turn.call.signal.aborted) throw failure;
+      this.#beginNext(undefined);
+      return undefined;
+    }
+    if (!turn.isSuperseded) return { reply: await this.#send(turn, sending, permit) };
+    this.#passOn(permit, sending);
+    return undefined;
+  }
+
+  /** What belongs to one request in workerd is not used by another. */
+  #passOn(permit: Permit, sending: Sending<Permit, Reply>): void {
+    if (isRequestBound()) sending.cancel(permit);
+    this.#beginNext(isRequestBound() ? undefined : permit);
+  }
+
+  async #send(turn: Turn<Permit, Reply>, sending: Sending<Permit, Reply>, permit: Permit): Promise<Reply> {
+    const { call } = turn;
+    turn.isSending = true;
+    try {
+      const reply = await sending.send(permit);
+      this.#settleFollowers(turn, { reply });
+      return reply;
+    } catch (failure) {
+      if (call.attempts > 0) this.#settleFollowers(turn, { error: call.signal.aborted ? call.signal.reason : failure });
+      throw failure;
+    }
+  }
+
+  #settleFollowers(turn: Turn<Permit, Reply>, end: End<Reply>): void {
+    for (let follower = turn.before; follower?.isSuperseded; follower = turn.before) {
+      this.#unlink(follower);
+      follower.tell({ supersededBy: turn.call.id, end });
+    }
+  }
+
+  #leave(turn: Turn<Permit, Reply>): void {
+    if (!turn.isInLine) return;
+    this.#unlink(turn);
+    // What followed the last one, which was not sent, goes after all.
+    if (this.#last) this.#last.isSuperseded = false;
+    if (this.#current === turn) this.#beginNext(undefined);
+  }
+
+  #unlink(turn: Turn<Permit, Reply>): void {
+    const { before, after } = turn;
+    turn.isInLine = false;
+    if (before) before.after = after;
+    else this.#first = after;
+    if (after) after.before = before;
+    else this.#last = before;
+  }
+
+  #beginNext(passed: Permit | undefined): void {
+    let next = this.#first;
+    while (next?.isSuperseded) next = next.after;
+    this.#current = next;
+    next?.tell({ passed });
+  }
+
+  /** Whoever waits looks for itself, since no other call may come. */
+  #skipGone(): void {
+    while (this.#current?.call.isGone) this.#drop(this.#current);
+  }
+
+  #drop(turn: Turn<Permit, Reply>): void {
+    if (turn.call.attempts > 0) this.#settleFollowers(turn, { error: turn.call.goneReason });
+    this.#leave(turn);
+  }
+}

@@ -1,0 +1,50 @@
+import type { Call } from '../call.ts';
+import { type Deferred, defer } from '../clock/deferred.ts';
+
+/** How a call ended. */
+export type End<Reply> = { reply: Reply } | { error: unknown };
+
+/** What comes of a turn that waits: it begins, maybe with the permit of the update that it supersedes, or a later update went in its place. */
+export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededBy: number; end: End<Reply> };
+
+/** One update's place in the line of its pet. */
+export class Turn<Permit, Reply> {
+  readonly call: Call;
+  before: Turn<Permit, Reply> | undefined;
+  after: Turn<Permit, Reply> | undefined;
+  isInLine = true;
+  /** It follows the next turn behind it that is not superseded itself. */
+  isSuperseded = false;
+  /** It has its permit and is about to be sent, or was: it is not superseded any more. */
+  isSending = false;
+  #news: Deferred<News<Permit, Reply>> | undefined;
+
+  constructor(call: Call) {
+    this.call = call;
+  }
+
+  /** Whether a later update may go in its place. */
+  get isReplaceable(): boolean {
+    return this.call.options.latestOnly && !this.isSending;
+  }
+
+  /** Resolves when something comes of it; rejects with the reason of an abort. */
+  wait(onLook: () => void): Promise<News<Permit, Reply>> {
+    const { signal } = this.call;
+    const news = defer<News<Permit, Reply>>(onLook);
+    this.#news = news;
+    const onAbort = () => news.reject(signal.reason);
+    if (signal.aborted) onAbort();
+    signal.addEventListener('abort', onAbort);
+    return news.promise.finally(() => signal.removeEventListener('abort', onAbort));
+  }
+
+  /** It may not wait for what another one waits for in its place. */
+  refuse(refusal: unknown): void {
+    if (!this.isSuperseded) this.#news?.reject(refusal);
+  }
+
+  tell(news: News<Permit, Reply>): void {
+    this.#news?.resolve(news);
+  }
+}

@@ -1,0 +1,255 @@
+import { type ClientEvents, PetStoreClient, type PetStoreClientOptions, RateLimitError, syncInventory } from 'petstore-inventory';
+import { createSandbox, type Fault } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { failure, item } from '../support/answers.ts';
+import { logOf, scriptedClient } from '../support/client.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { hang } from '../support/scripted-fetch.ts';
+import { holdTime } from '../support/time.ts';
+
+holdTime();
+
+const CLOSING: Fault = { at: 1, status: 429, headers: { 'retry-after': '20' } };
+
+/** A client with `latestOnly` whose gate is closed for 20 seconds by the 429 that its list got. */
+async function closedClient({ pets = 2, faults = [], ...options }: { pets?: number; faults?: Fault[] } & PetStoreClientOptions = {}) {
+  const sandbox = createSandbox({ pets, faults: [CLOSING, ...faults] });
+  const { keys, baseUrl, fetch } = sandbox;
+  const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch, plan: 'business', latestOnly: true, ...options });
+  await rejectionOf(client.listInventory({ maxRetries: 0 }));
+  const settled: ClientEvents['settled'][] = [];
+  client.on('settled', (event) => settled.push(event));
+  const patches = () => sandbox.requests.filter(({ method }) => method === 'PATCH');
+  return { client, sandbox, settled, patches, log: logOf(client) };
+}
+
+describe('latestOnly', () => {
+  test('sends of 10,000 queued updates of 500 pets the last of each: 500 requests, and every promise settles', async () => {
+    const { client, sandbox, settled, patches } = await closedClient({ pets: 500 });
+    const wanted = Array.from({ length: 10_000 }, (_, index) => ({ petId: (index % 500) + 1, quantity: index }));
+    const calls = wanted.map(({ petId, quantity }) => client.updateInventory(petId, { quantity }).withResponse());
+    await vi.runAllTimersAsync();
+    const replies = await Promise.all(calls);
+
+    expect(patches()).toHaveLength(500);
+    expect(sandbox.report().rateLimited).toBe(1);
+    expect([...sandbox.inventory].map(({ quantity }) => quantity)).toEqual(wanted.slice(-500).map(({ quantity }) => quantity));
+    expect(replies.map(({ data, attempts, supersededBy }) => [data.quantity, attempts, supersededBy])).toEqual(
+      wanted.map((_, index) => (index < 9_500 ? [9_500 + (index % 500), 0, 9_502 + (index % 500)] : [index, 1, undefined])),
+    );
+    expect(settled.map(({ outcome }) => outcome).toSorted()).toEqual([...Array(500).fill('succeeded'), ...Array(9_500).fill('superseded')]);
+  });
+
+  test('lets updates that are made in one go supersede each other, also where the gate is open', async () => {
+    const { client, seen } = scriptedClient([() => item(42, 3)], { latestOnly: true });
+    await Promise.all([1, 2, 3].map((quantity) => client.updateInventory(42, { quantity })));
+    expect(seen.map(({ body }) => body)).toEqual(['{"quantity":3}']);
+  });
+
+  test('tells its story: who went in whose place, and when each settled', async () => {
+    const { client, settled, log } = await closedClient();
+    const calls = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 })];
+    await vi.runAllTimersAsync();
+    await Promise.all(calls);
+    expect(settled).toEqual([
+      { callId: 3, operation: 'updateInventory', petId: 1, attempt: 1, outcome: 'succeeded', ms: expect.any(Number) },
+      { callId: 2, operation: 'updateInventory', petId: 1, attempt: 0, outcome: 'superseded', supersededBy: 3, ms: expect.any(Number) },
+    ]);
+    expect(log.map((line) => line.replace(/ \d{4,}$/, ''))).toEqual([
+      'wait rate-limit',
+      'wait order 0',
+      'wait order 0',
+      'request 1 PATCH /inventory/1',
+      'response 200',
+      'gate open',
+      'settled succeeded',
+      'settled superseded',
+    ]);
+  });
+
+  test('gives each caller an item of its own', async () => {
+    const { client } = await closedClient();
+    const calls = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 })];
+    await vi.runAllTimersAsync();
+    const [earlier, later] = await Promise.all(calls);
+    expect(earlier).toEqual(later);
+    expect(earlier).not.toBe(later);
+  });
+
+  test('changes nothing where the earlier call does not have it', async () => {
+    const { client, patches } = await closedClient({ latestOnly: false });
+    const calls = [
+      client.updateInventory(1, { quantity: 4 }).withResponse(),
+      client.updateInventory(1, { quantity: 5 }, { latestOnly: true }).withResponse(),
+    ];
+    await vi.runAllTimersAsync();
+    expect((await Promise.all(calls)).map(({ data, attempts }) => [data.quantity, attempts])).toEqual([
+      [4, 1],
+      [5, 1],
+    ]);
+    expect(patches()).toHaveLength(2);
+  });
+
+  test('is for one client alone', async () => {
+    const { client, sandbox, patches } = await closedClient();
+    const other = new PetStoreClient({ apiKey: sandbox.keys.business, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, latestOnly: true });
+    const calls = [client.updateInventory(1, { quantity: 4 }), other.updateInventory(1, { quantity: 5 })];
+    await vi.runAllTimersAsync();
+    await Promise.all(calls);
+    expect(patches()).toHaveLength(2);
+  });
+
+  test('lets an update be superseded again and again that still goes out in its first place', async () => {
+    const { client, patches } = await closedClient();
+    const first = client.updateInventory(1, { quantity: 0 });
+    const others = [client.updateInventory(2, { quantity: 7 })];
+    for (let quantity = 1; quantity <= 15; quantity++) {
+      await vi.advanceTimersByTimeAsync(1_000);
+      others.push(client.updateInventory(1, { quantity }));
+    }
+    await vi.runAllTimersAsync();
+    expect((await Promise.all([first, ...others])).map(({ quantity }) => quantity)).toEqual([15, 7, ...Array(15).fill(15)]);
+    expect(patches().map(({ petId, quantity }) => [petId, quantity])).toEqual([
+      [1n, 15],
+      [2n, 7],
+    ]);
+  });
+
+  test('gives the earlier one the very failure of the later one, and tells it as superseded', async () => {
+    const { client, settled } = await closedClient({ faults: [{ at: 2, status: 404 }] });
+    const calls = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 })].map(rejectionOf);
+    await vi.runAllTimersAsync();
+    const [earlier, later] = await Promise.all(calls);
+    expect(earlier).toBe(later);
+    expect(later).toMatchObject({ kind: 'not-found', attempts: 1, outcome: 'rejected' });
+    expect(settled).toMatchObject([
+      { callId: 3, outcome: 'rejected', error: later },
+      { callId: 2, outcome: 'superseded', supersededBy: 3, error: later },
+    ]);
+  });
+
+  test('does not supersede what was sent once and is to be sent again', async () => {
+    const { client, seen } = scriptedClient([() => failure(500), () => item(42)], { latestOnly: true });
+    const first = client.updateInventory(42, { quantity: 1 }).withResponse();
+    await vi.advanceTimersByTimeAsync(100);
+    const second = client.updateInventory(42, { quantity: 2 }).withResponse();
+    await vi.runAllTimersAsync();
+    expect([(await first).attempts, (await second).attempts]).toEqual([2, 1]);
+    expect(seen.map(({ body }) => body)).toEqual(['{"quantity":1}', '{"quantity":1}', '{"quantity":2}']);
+  });
+
+  test.each<[string, (late: AbortController) => object, object]>([
+    ['is aborted', (late) => ({ signal: late.signal }), { name: 'AbortError' }],
+    ['runs out of its totalTimeoutMs', () => ({ totalTimeoutMs: 1_000 }), { kind: 'timeout', outcome: 'not-sent' }],
+  ])('sends the earlier one after all where the later one %s unsent', async (_how, options, expected) => {
+    const { client, patches, settled } = await closedClient();
+    const late = new AbortController();
+    const first = client.updateInventory(1, { quantity: 4 }).withResponse();
+    const rejection = rejectionOf(client.updateInventory(1, { quantity: 5 }, options(late)));
+    await vi.advanceTimersByTimeAsync(1_000);
+    late.abort();
+    await vi.runAllTimersAsync();
+    expect(await rejection).toMatchObject(expected);
+    expect(await first).toMatchObject({ data: { quantity: 4 }, attempts: 1 });
+    expect(await first).not.toHaveProperty('supersededBy');
+    expect(patches()).toMatchObject([{ quantity: 4 }]);
+    expect(settled.map(({ callId, outcome }) => [callId, outcome])).toEqual([
+      [3, 'not-sent'],
+      [2, 'succeeded'],
+    ]);
+  });
+
+  test('sends the earlier one after all where the later one may not wait so long at the gate', async () => {
+    const { client, patches } = await closedClient();
+    const early = new AbortController();
+    const kept = client.updateInventory(1, { quantity: 4 });
+    const leaving = rejectionOf(client.updateInventory(2, { quantity: 4 }, { signal: early.signal }));
+    const waiting = client.updateInventory(2, { quantity: 5 });
+    const refused = rejectionOf(client.updateInventory(2, { quantity: 6 }, { maxWaitMs: 1_000 }));
+    early.abort();
+    await vi.runAllTimersAsync();
+    expect([await leaving, await refused]).toEqual([early.signal.reason, expect.any(RateLimitError)]);
+    expect([await kept, await waiting]).toMatchObject([{ quantity: 4 }, { quantity: 5 }]);
+    expect(patches()).toHaveLength(2);
+  });
+
+  test('refuses a later one at once that may not wait so long, and sends the earlier one', async () => {
+    const { client, patches, settled } = await closedClient();
+    const first = client.updateInventory(1, { quantity: 4 });
+    const refused = await rejectionOf(client.updateInventory(1, { quantity: 5 }, { maxWaitMs: 1_000 }));
+    expect(refused).toMatchObject({ kind: 'rate-limit', status: undefined, petId: 1, attempts: 0, outcome: 'not-sent' });
+    expect(settled).toMatchObject([{ callId: 3, outcome: 'not-sent', ms: 0 }]);
+    const patient = client.updateInventory(1, { quantity: 6 }, { maxWaitMs: 60_000 });
+    await vi.runAllTimersAsync();
+    expect([(await first).quantity, (await patient).quantity, patches().length, vi.getTimerCount()]).toEqual([6, 6, 1, 0]);
+  });
+
+  test('sends what comes before an update of bad arguments, which supersedes nothing', async () => {
+    const { client, patches } = await closedClient();
+    const first = client.updateInventory(1, { quantity: 4 });
+    expect(await rejectionOf(client.updateInventory(1, { quantity: 0.5 }))).toMatchObject({ kind: 'invalid-argument' });
+    await vi.runAllTimersAsync();
+    expect([(await first).quantity, patches().length]).toEqual([4, 1]);
+  });
+
+  test('sends the earlier one after all where a listener of its request event aborts the later one', async () => {
+    const { client, patches } = await closedClient();
+    const late = new AbortController();
+    const first = client.updateInventory(1, { quantity: 4 });
+    const rejection = rejectionOf(client.updateInventory(1, { quantity: 5 }, { signal: late.signal }));
+    client.on('request', ({ callId }) => (callId === 3 ? late.abort() : undefined));
+    await vi.runAllTimersAsync();
+    expect([await rejection, (await first).quantity, patches().length]).toEqual([late.signal.reason, 4, 1]);
+  });
+
+  test('rejects the earlier one alone where it is aborted, at once', async () => {
+    const { client, settled, patches } = await closedClient();
+    const early = new AbortController();
+    const rejection = rejectionOf(client.updateInventory(1, { quantity: 4 }, { signal: early.signal }));
+    const later = client.updateInventory(1, { quantity: 5 });
+    early.abort();
+    expect(await rejection).toBe(early.signal.reason);
+    expect(settled).toMatchObject([{ callId: 2, outcome: 'not-sent' }]);
+    await vi.runAllTimersAsync();
+    expect([(await later).quantity, patches().length]).toEqual([5, 1]);
+  });
+
+  test('ends with the client: every one rejects, nothing is sent, no timer is left', async () => {
+    const { client, patches } = await closedClient();
+    const rejections = [1, 2, 3].map((quantity) => rejectionOf(client.updateInventory(1, { quantity })));
+    client.close();
+    expect(await Promise.all(rejections)).toMatchObject(Array(3).fill({ name: 'AbortError' }));
+    await vi.runAllTimersAsync();
+    expect([patches().length, vi.getTimerCount()]).toEqual([0, 0]);
+  });
+
+  test('gives what follows the reason with which the client ends a request under way', async () => {
+    const { client } = scriptedClient([hang], { latestOnly: true });
+    const rejections = [1, 2].map((quantity) => rejectionOf(client.updateInventory(42, { quantity })));
+    await vi.advanceTimersByTimeAsync(10);
+    client.close();
+    expect(await Promise.all(rejections)).toMatchObject([{ name: 'AbortError' }, { name: 'AbortError' }]);
+  });
+
+  test('supersedes no update of a synchronisation, whose report tells what was set', async () => {
+    const { client, patches } = await closedClient({ concurrency: 1, faults: [{ at: 3, delayMs: 100 }] });
+    const syncing = syncInventory(client, [
+      { petId: 2, quantity: 80 },
+      { petId: 1, quantity: 70 },
+    ]);
+    const updates: Promise<unknown>[] = [];
+    const stop = client.on('wait', ({ petId }) => {
+      if (petId !== 1) return;
+      stop();
+      updates.push(client.updateInventory(1, { quantity: 71 }));
+    });
+    await vi.runAllTimersAsync();
+    await Promise.all(updates);
+    expect(await syncing).toMatchObject({ updated: 2, failed: [] });
+    expect(patches().map(({ petId, quantity }) => [petId, quantity])).toEqual([
+      [2n, 80],
+      [1n, 70],
+      [1n, 71],
+    ]);
+  });
+});

@@ -1,0 +1,252 @@
+import { describe, expect, test, vi } from 'vitest';
+import type { Call } from '../../src/call.ts';
+import { PetLine } from '../../src/order/pet-line.ts';
+import { makeCall } from '../support/call.ts';
+import { deferred } from '../support/deferred.ts';
+import { countListeners } from '../support/listeners.ts';
+import { rejectionOf } from '../support/outcome.ts';
+import { holdTime } from '../support/time.ts';
+
+holdTime();
+
+/** A counter where permits are given one by one, and requests are answered when they are told; `log` says what happened. */
+class Counter {
+  readonly log: string[] = [];
+  /** What those that ask are told. */
+  refusal: unknown;
+  readonly raised: Call[] = [];
+  readonly #line = new PetLine<string, string>((call) => this.raised.push(call));
+  readonly #permits = new Map<string, ReturnType<typeof deferred<string>>>();
+  readonly #answers = new Map<string, ReturnType<typeof deferred<string>>>();
+
+  run(name: string, call: Call): Promise<string> {
+    return this.#line.run(call, {
+      ask: () => this.#ask(name),
+      admit: (passed) => this.#admit(name, call, passed),
+      cancel: (permit) => this.log.push(`cancel ${permit}`),
+      send: (permit) => {
+        this.log.push(`send ${name} with ${permit}`);
+        call.sent();
+        const answer = deferred<string>();
+        this.#answers.set(name, answer);
+        return answer.promise;
+      },
+    });
+  }
+
+  async #ask(name: string): Promise<void> {
+    this.log.push(`ask for ${name}`);
+    if (this.refusal !== undefined) throw this.refusal;
+  }
+
+  #admit(name: string, call: Call, passed: string | undefined): string | Promise<string> {
+    if (passed !== undefined) return passed;
+    this.log.push(`queue ${name}`);
+    const permit = deferred<string>();
+    this.#permits.set(name, permit);
+    call.signal.addEventListener('abort', () => permit.reject(call.signal.reason));
+    return permit.promise;
+  }
+
+  async admit(name: string): Promise<void> {
+    this.#permits.get(name)?.resolve(`permit of ${name}`);
+    await settle();
+  }
+
+  async refuse(name: string, reason: unknown): Promise<void> {
+    this.#permits.get(name)?.reject(reason);
+    await settle();
+  }
+
+  async answer(name: string): Promise<void> {
+    this.#answers.get(name)?.resolve(`answer to ${name}`);
+    await settle();
+  }
+
+  async fail(name: string, reason: unknown): Promise<void> {
+    this.#answers.get(name)?.reject(reason);
+    await settle();
+  }
+
+  get isEmpty(): boolean {
+    return this.#line.isEmpty;
+  }
+}
+
+const settle = () => vi.advanceTimersByTimeAsync(0);
+
+let lastId = 0;
+const willing = (options = {}) => makeCall({ id: ++lastId }, { latestOnly: true, ...options });
+const plain = () => makeCall({ id: ++lastId });
+
+describe('PetLine with latestOnly', () => {
+  test('sends only the latest of those that wait, with the permit of the first, and all settle as it does', async () => {
+    const counter = new Counter();
+    const calls = [willing(), willing(), willing()];
+    const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    await counter.admit('a');
+    await counter.answer('c');
+    expect(await Promise.all(all)).toEqual(['answer to c', 'answer to c', 'answer to c']);
+    expect(counter.log).toEqual(['queue a', 'send c with permit of a']);
+    expect(calls.map(({ supersededBy }) => supersededBy)).toEqual([calls[2]?.id, calls[2]?.id, undefined]);
+    expect(counter.isEmpty).toBe(true);
+  });
+
+  test('is up to the earlier one: a later one needs no option, and one without it is not superseded', async () => {
+    const counter = new Counter();
+    const calls = [willing(), plain(), willing(), plain()];
+    const all = ['a', 'b', 'c', 'd'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    await counter.admit('a');
+    await counter.answer('b');
+    await counter.admit('d');
+    await counter.answer('d');
+    expect(await Promise.all(all)).toEqual(['answer to b', 'answer to b', 'answer to d', 'answer to d']);
+    expect(counter.log).toEqual(['queue a', 'send b with permit of a', 'queue d', 'send d with permit of d']);
+  });
+
+  test('leaves alone what was sent, whatever becomes of its attempts', async () => {
+    const counter = new Counter();
+    const first = counter.run('a', willing());
+    await counter.admit('a');
+    const others = [counter.run('b', willing()), counter.run('c', willing())];
+    await counter.answer('a');
+    await counter.admit('c');
+    await counter.answer('c');
+    expect(await Promise.all([first, ...others])).toEqual(['answer to a', 'answer to c', 'answer to c']);
+    expect(counter.log).toEqual(['queue a', 'send a with permit of a', 'queue c', 'send c with permit of c']);
+  });
+
+  test('gives all of them the failure of the one that was sent, the very same', async () => {
+    const counter = new Counter();
+    const failure = new Error('down');
+    const all = ['a', 'b', 'c'].map((name) => rejectionOf(counter.run(name, willing())));
+    await counter.admit('a');
+    await counter.fail('c', failure);
+    expect(await Promise.all(all)).toEqual([failure, failure, failure]);
+    expect(counter.isEmpty).toBe(true);
+  });
+
+  test('gives them the reason of an abort of the one that was sent, since nobody knows what it did', async () => {
+    const counter = new Counter();
+    const later = willing();
+    const all = [counter.run('a', willing()), counter.run('b', later)].map(rejectionOf);
+    await counter.admit('a');
+    later.abort('enough');
+    await counter.fail('b', new Error('torn'));
+    expect((await Promise.all(all))[0]).toBe('enough');
+  });
+
+  test('lets an aborted one leave alone', async () => {
+    const counter = new Counter();
+    const calls = [willing(), willing(), willing()];
+    const listeners = calls.map(({ signal }) => countListeners(signal));
+    const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    calls[1]?.abort('enough');
+    expect(await rejectionOf(all[1] ?? Promise.resolve())).toBe('enough');
+    await counter.admit('a');
+    await counter.answer('c');
+    expect(await Promise.all([all[0], all[2]])).toEqual(['answer to c', 'answer to c']);
+    expect(listeners.map((count) => count())).toEqual([1, 0, 0]);
+  });
+
+  test('begins the later one anew where the one that queued for it is aborted or refused', async () => {
+    const counter = new Counter();
+    const leaving = willing();
+    const all = [counter.run('a', leaving), counter.run('b', willing())];
+    const left = rejectionOf(all[0] ?? Promise.resolve());
+    leaving.abort('enough');
+    await settle();
+    all.push(counter.run('c', willing()));
+    await counter.refuse('b', new Error('too long'));
+    await counter.admit('c');
+    await counter.answer('c');
+    expect([await left, await Promise.all(all.slice(1))]).toEqual(['enough', ['answer to c', 'answer to c']]);
+    expect(counter.log).toEqual(['queue a', 'queue b', 'queue c', 'send c with permit of c']);
+  });
+
+  test('sends the one before after all when the later one is aborted unsent, in the place that it has', async () => {
+    const counter = new Counter();
+    const calls = [willing(), willing(), willing()];
+    const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    const left = rejectionOf(all[2] ?? Promise.resolve());
+    calls[2]?.abort('enough');
+    expect(await left).toBe('enough');
+    await counter.admit('a');
+    await counter.answer('b');
+    expect(await Promise.all(all.slice(0, 2))).toEqual(['answer to b', 'answer to b']);
+    expect(counter.log).toEqual(['queue a', 'send b with permit of a']);
+    expect(calls.map(({ supersededBy }) => supersededBy)).toEqual([calls[1]?.id, undefined, undefined]);
+  });
+
+  test('sends the one before after all when the later one is refused, which ends each on its own', async () => {
+    const counter = new Counter();
+    const first = counter.run('z', plain());
+    const all = ['a', 'b'].map((name) => rejectionOf(counter.run(name, willing())));
+    await counter.admit('z');
+    await counter.answer('z');
+    await counter.refuse('b', 'b waits too long');
+    await counter.refuse('a', 'a waits too long');
+    expect([await first, await Promise.all(all)]).toEqual(['answer to z', ['a waits too long', 'b waits too long']]);
+    expect(counter.log).toEqual(['queue z', 'send z with permit of z', 'queue b', 'queue a']);
+    expect(counter.isEmpty).toBe(true);
+  });
+
+  test('hands what followed an aborted one to the next that comes after it', async () => {
+    const counter = new Counter();
+    const leaving = plain();
+    const all = [counter.run('a', willing()), counter.run('b', leaving), counter.run('c', plain())];
+    const left = rejectionOf(all[1] ?? Promise.resolve());
+    leaving.abort('enough');
+    await left;
+    await counter.admit('a');
+    await counter.answer('c');
+    expect(await Promise.all([all[0], all[2]])).toEqual(['answer to c', 'answer to c']);
+    expect(counter.log).toEqual(['queue a', 'send c with permit of a']);
+  });
+
+  test('asks for one that allows a shorter wait than the one that queues for it, and refuses it alone', async () => {
+    const counter = new Counter();
+    const calls = [willing({ maxWaitMs: 5 }), willing({ maxWaitMs: 5 }), willing({ maxWaitMs: 4 }), willing({ maxWaitMs: 3 })];
+    const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    counter.refusal = 'd may not wait so long';
+    expect(await rejectionOf(counter.run('d', calls[3] ?? plain()))).toBe('d may not wait so long');
+    await counter.admit('a');
+    await counter.answer('c');
+    expect(await Promise.all(all)).toEqual(['answer to c', 'answer to c', 'answer to c']);
+    expect(counter.log).toEqual(['queue a', 'ask for c', 'ask for d', 'send c with permit of a']);
+  });
+
+  test('asks for none where the one before was sent already', async () => {
+    const counter = new Counter();
+    const first = counter.run('a', willing({ maxWaitMs: 5 }));
+    await counter.admit('a');
+    const second = counter.run('b', willing({ maxWaitMs: 4 }));
+    await counter.answer('a');
+    await counter.admit('b');
+    await counter.answer('b');
+    expect([await first, await second, counter.log]).toEqual([
+      'answer to a',
+      'answer to b',
+      ['queue a', 'send a with permit of a', 'queue b', 'send b with permit of b'],
+    ]);
+  });
+
+  test('raises those that a normal one supersedes, so that it takes a normal place', () => {
+    const counter = new Counter();
+    const calls = [willing({ priority: 'low' }), willing({ priority: 'low' }), willing(), willing({ priority: 'low' })];
+    for (const [index, call] of calls.entries()) void counter.run(String(index), call);
+    expect(calls.map(({ priority }) => priority)).toEqual(['normal', 'normal', 'normal', 'low']);
+    expect(counter.raised).toEqual([calls[1], calls[0]]);
+  });
+
+  test('counts as waiting the time until the later one has settled', async () => {
+    const counter = new Counter();
+    const calls = [willing(), willing(), willing()];
+    const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    await counter.admit('a');
+    await vi.advanceTimersByTimeAsync(1_500);
+    await counter.answer('c');
+    await Promise.all(all);
+    expect(calls.map(({ waitedMs }) => waitedMs)).toEqual([1_500, 1_500, 0]);
+  });
+});
