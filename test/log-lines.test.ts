@@ -85,6 +85,16 @@ describe('createLog', () => {
     expect(lines).toEqual([`debug petstore-inventory: list the inventory ends after 0.005 s: unknown, ${shown} (call 8)`]);
   });
 
+  test('says which later call an update was superseded by, and how that one failed', () => {
+    const { log, lines } = makeLog();
+    log.tell('settled', { ...update, attempt: 0, outcome: 'superseded', supersededBy: 9, ms: 5 });
+    log.tell('settled', { ...update, attempt: 0, outcome: 'superseded', supersededBy: 9, ms: 5, error: new ServerError('Cannot update') });
+    expect(lines).toEqual([
+      'debug petstore-inventory: update pet 42 ends after 0.005 s: superseded by call 9 (call 7)',
+      'debug petstore-inventory: update pet 42 ends after 0.005 s: superseded by call 9, ServerError: Cannot update (call 7)',
+    ]);
+  });
+
   test('writes one line, also of a reason to abort that has several', () => {
     const { log, lines } = makeLog();
     log.tell('settled', { ...update, outcome: 'not-sent', ms: 5, error: 'enough\r\npetstore-inventory: forged' });

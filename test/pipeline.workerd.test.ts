@@ -2,7 +2,7 @@ import type { PetStoreClient } from 'petstore-inventory';
 import { traceClient } from 'petstore-inventory/otel';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { Collector } from './otel/collector.ts';
-import { item, json } from './support/answers.ts';
+import { failure, item, json } from './support/answers.ts';
 import { scriptedClient } from './support/client.ts';
 import { deferred } from './support/deferred.ts';
 import { rejectionOf } from './support/outcome.ts';
@@ -31,6 +31,20 @@ describe('A call that another request ends (workerd) does so by its own timer, s
     expect(seen[0]?.signal.aborted).toBe(false);
     await vi.advanceTimersByTimeAsync(25);
     expect([seen[0]?.signal.aborted, await rejection]).toMatchObject([true, { name: 'AbortError' }]);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('but updates of several requests supersede each other, and each is told by its own timer', async () => {
+    const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '8' }), () => item(42, 3)], { latestOnly: true });
+    await rejectionOf(client.listInventory({ maxRetries: 0 }));
+    const updates = [1, 2, 3].map((quantity) => client.updateInventory(42, { quantity }).withResponse());
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect((await Promise.all(updates)).map(({ attempts, supersededBy }) => [attempts, supersededBy])).toEqual([
+      [0, 4],
+      [0, 4],
+      [1, undefined],
+    ]);
+    expect(seen.map(({ body }) => body)).toEqual([undefined, '{"quantity":3}']);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -98,6 +112,19 @@ describe('A call whose request ended under it (workerd)', () => {
     // It looks every 25 ms, and one look finds both gone.
     await vi.advanceTimersByTimeAsync(25);
     expect(third.mock.calls).toEqual([[expect.objectContaining({ petId: 42 })]]);
+  });
+
+  test('supersedes no more, and is superseded by one whose request runs', async () => {
+    const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '8' }), () => item(42)], { latestOnly: true });
+    await rejectionOf(client.listInventory({ maxRetries: 0 }));
+    void client.updateInventory(42, { quantity: 1 });
+    void client.updateInventory(42, { quantity: 2 });
+    await vi.advanceTimersByTimeAsync(0);
+    vi.clearAllTimers();
+    const third = client.updateInventory(42, { quantity: 3 });
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await third).toMatchObject({ petId: 42 });
+    expect(seen.map(({ body }) => body)).toEqual([undefined, '{"quantity":3}']);
   });
 
   test('gives its slot back all the same', async () => {

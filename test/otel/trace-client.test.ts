@@ -121,6 +121,19 @@ describe('traceClient gives a call a span', () => {
     ]);
   });
 
+  test('that another one superseded, with the call that was sent in its place', async () => {
+    const { client, tree, collector } = tracedClient([() => item(42)], { latestOnly: true });
+    await Promise.all([client.updateInventory(42, { quantity: 1 }), client.updateInventory(42, { quantity: 2 })]);
+    expect(tree()).toEqual([
+      'updateInventory 0 to 0 call_id=1 pet_id=42 outcome=superseded attempts=0 superseded_by=2',
+      '  wait order 0 to 0 wait.reason=order',
+      'updateInventory 0 to 0 call_id=2 pet_id=42 outcome=succeeded attempts=1',
+      '  wait order 0 to 0 wait.reason=order',
+      '  PATCH 0 to 0 response.status_code=200',
+    ]);
+    expect(collector.spans.filter(({ status }) => status.message !== undefined)).toEqual([]);
+  });
+
   test('that failed without an answer, or with one that makes no sense', async () => {
     const broken = () => Promise.reject(networkError('ECONNRESET'));
     const { client, tree } = tracedClient([broken, () => json(200, { petId: 'x' })], { maxRetries: 0 });
