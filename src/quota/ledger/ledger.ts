@@ -245,7 +245,7 @@ export class Ledger {
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
-    return this.#mayDayEndUnseen ? Math.min(most, DAY_UNHEARD.mostInFlight) : most;
+    return this.#mayDayEndUnseen ? Math.min(most, DAY_UNHEARD.mostInFlight, Math.max(2, Math.ceil(this.#minute.limit / 10))) : most;
   }
 
   /** Not where the day allows whatever its minutes do. */
