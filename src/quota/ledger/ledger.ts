@@ -448,13 +448,11 @@ export class Ledger {
     }
     this.#cooldown.strike(sending.atMs);
     this.#close(answer, nowMs);
-    if (spoken && answer.remaining === 0) {
-      if (answer.retryAfterMs !== undefined) spoken.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
-      return;
-    }
+    const isTold = spoken !== undefined && answer.remaining === 0;
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
-    const refused = isDay ? this.#day : this.#minute;
-    if (spoken !== refused || answer.remaining === undefined) refused.hearBareRefusal(sending.atMs, nowMs);
+    const refused = isTold ? spoken : isDay ? this.#day : this.#minute;
+    if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
+    if (!isTold && (spoken !== refused || answer.remaining === undefined)) refused.hearBareRefusal(sending.atMs, nowMs);
   }
 
   #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {
