@@ -54,7 +54,7 @@ const LONGEST_DAY_MS = 25 * 3_600_000;
 const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
 /** While the day is unheard its end may come unseen; plans up to this limit lose no time by fewer requests in flight. */
-const DAY_UNHEARD = { mostInFlight: 8, limitPerMinute: 300 } as const;
+const DAY_UNHEARD = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
 /** A service that told what is left tells it no more after so many good answers without it. */
 const UNTOLD_ANSWERS = 5;
 /** So many good answers let one more be in flight, after a surprise while nothing is known. */
@@ -245,7 +245,7 @@ export class Ledger {
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
-    return this.#mayDayEndUnseen ? Math.min(most, DAY_UNHEARD.mostInFlight, Math.max(2, Math.ceil(this.#minute.limit / 10))) : most;
+    return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnheard(this.#minute.limit)) : most;
   }
 
   /** Not where the day allows whatever its minutes do. */
@@ -499,6 +499,12 @@ export class Ledger {
     if (observedAtMs === undefined || nowMs - observedAtMs < STALE_AFTER_MS || this.#outstanding.unanswered > 0) return false;
     return (this.#minute.isLog && this.#minute.hasOthers) || this.#minute.othersPerMs * (nowMs - observedAtMs) > 0.5;
   }
+}
+
+/** A small limit is used up as fast by fewer. */
+function mostWhileDayUnheard(limit: number): number {
+  const { leastInFlight, mostInFlight, partOfLimit } = DAY_UNHEARD;
+  return Math.min(mostInFlight, Math.max(leastInFlight, Math.ceil(limit / partOfLimit)));
 }
 
 /** How far ahead a Reset is, in milliseconds; undefined where the server's time is not known. */

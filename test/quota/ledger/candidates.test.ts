@@ -56,6 +56,15 @@ describe('SlidingLog', () => {
     expect(log.freeAt(1, 1_000)).toBe(61_000);
   });
 
+  test('lets the others leave in time where one answer took long', () => {
+    const log = new SlidingLog(2, MINUTE_MS);
+    log.add(0);
+    log.add(5_000);
+    log.answer(5_000, 5_100);
+    log.answer(0, 30_000);
+    expect([log.freeAt(1, 40_000), log.freeAt(2, 40_000)]).toEqual([65_200, 90_100]);
+  });
+
   test('takes back a request that did not leave', () => {
     const log = new SlidingLog(1, MINUTE_MS);
     log.add(0);
@@ -101,6 +110,22 @@ describe('TokenBucket', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
     bucket.resize(6, 60);
     expect([bucket.free(0), bucket.perMs]).toEqual([6, 0.001]);
+  });
+
+  test('keeps to its share of a larger one, whatever the larger one holds', () => {
+    const bucket = new TokenBucket(30, MINUTE_MS);
+    bucket.resize(60, 30);
+    sendTimes(bucket, 30, 0);
+    bucket.observe(seen(bucket, 58, 0));
+    expect([bucket.room(0), bucket.free(0), bucket.freeAt(1, 0), bucket.freeAt(30, 0)]).toEqual([58, 0, 2_000, MINUTE_MS]);
+  });
+
+  test('is emptied by no Limit that falls', () => {
+    const bucket = new TokenBucket(2, MINUTE_MS);
+    bucket.resize(1e15, 2);
+    bucket.add(0);
+    bucket.resize(2, 2);
+    expect(bucket.freeAt(2, 0)).toBeLessThanOrEqual(MINUTE_MS);
   });
 
   test('has no end where the plan has none', () => {

@@ -1,0 +1,95 @@
+import { describe, expect, test } from 'vitest';
+import type { Answer } from '../../../src/contract/limits.ts';
+import { Ledger } from '../../../src/quota/ledger/ledger.ts';
+import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
+
+const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
+
+/** A ledger that is told one answer after the other, a tenth of a second apart, with a window that ends at a minute past noon. */
+class Story {
+  nowMs = NOON_MS;
+  readonly ledger: Ledger;
+
+  constructor(settings: Partial<QuotaSettings> = {}) {
+    this.ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1, ...settings }, () => 0);
+  }
+
+  /** Sends a request that the service answers so. */
+  answer(answer: Partial<Answer>): this {
+    this.ledger.look(this.nowMs, 0);
+    const sending = this.ledger.send(this.nowMs);
+    this.nowMs += 100;
+    this.ledger.hear(sending, { status: 200, receivedAtMs: this.nowMs, dateMs: this.nowMs, ...answer }, this.nowMs);
+    return this;
+  }
+
+  get free(): number {
+    return this.ledger.look(this.nowMs, 0).free;
+  }
+
+  get limit(): number | undefined {
+    return this.ledger.snapshot(this.nowMs).minute.limit;
+  }
+
+  get left(): number | undefined {
+    return this.ledger.snapshot(this.nowMs).minute.remaining;
+  }
+}
+
+const RESET = { resetAtMs: NOON_MS + 60_000 };
+
+describe('Ledger, told a Limit,', () => {
+  test('believes the first one, and one that falls', () => {
+    const story = new Story({ plan: undefined }).answer({ limit: 300, remaining: 299, ...RESET });
+    expect([story.limit, story.answer({ limit: 100, remaining: 98, ...RESET }).limit]).toEqual([300, 100]);
+  });
+
+  test('believes one that rises when a second answer tells it', () => {
+    const story = new Story({ plan: undefined }).answer({ limit: 100, remaining: 99, ...RESET });
+    const raised = [98, 97].map((remaining) => story.answer({ limit: 999_999, remaining, ...RESET }).limit);
+    expect(raised).toEqual([100, 999_999]);
+  });
+
+  test('takes none of 0 for a Limit', () => {
+    expect(new Story().answer({ limit: 0, remaining: 59, ...RESET }).limit).toBe(60);
+  });
+
+  test('learns without one that more is allowed than is left', () => {
+    expect(new Story({ plan: undefined }).answer({ remaining: 299, ...RESET }).limit).toBe(300);
+    expect(new Story({ plan: 'unlimited' }).answer({ remaining: 5, ...RESET }).left).toBe(5);
+  });
+});
+
+describe('Ledger, told a Remaining,', () => {
+  test('waits for a second answer where nothing explains how large it is', () => {
+    const story = new Story();
+    for (let left = 59; left >= 10; left--) story.answer({ limit: 60, remaining: left, ...RESET });
+    expect(story.answer({ limit: 60, remaining: 60, ...RESET }).left).toBe(9);
+    expect(story.answer({ limit: 60, remaining: 8, ...RESET }).left).toBe(8);
+  });
+
+  test('keeps two requests in flight on a plan of five while nothing tells of the day, and eight on one of sixty', () => {
+    const mostOn = (requestsPerMinute: number) =>
+      new Story({ plan: { requestsPerMinute, requestsPerDay: 1_000 } }).answer({
+        limit: requestsPerMinute,
+        remaining: requestsPerMinute - 1,
+        ...RESET,
+      }).free;
+    expect([mostOn(5), mostOn(60)]).toEqual([2, 8]);
+  });
+});
+
+describe('Ledger, told when to come back,', () => {
+  test('asks then, once, though it counts the limit as used up', () => {
+    const story = new Story({ plan: { requestsPerMinute: 2 } });
+    story.answer({ limit: 2, remaining: 1, ...RESET }).answer({ limit: 2, remaining: 0, ...RESET });
+    story.nowMs += 61_000;
+    const later = { resetAtMs: NOON_MS + 120_000 };
+    story.answer({ limit: 2, remaining: 1, ...later }).answer({ limit: 2, remaining: 0, ...later });
+    story.nowMs += 59_000;
+    story.answer({ status: 429, limit: 2, remaining: 0, resetAtMs: NOON_MS + 180_000, retryAfterMs: 10_000 });
+    const opensMs = story.ledger.look(story.nowMs, 0).at;
+    story.nowMs = opensMs;
+    expect([Math.round((opensMs - NOON_MS) / 1_000), story.free]).toEqual([131, 1]);
+  });
+});
