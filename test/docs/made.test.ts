@@ -8,6 +8,7 @@ import { ROOT } from './support/installed-package.ts';
 test.for([
   ['docs/limits.md', 'docs/limits.log.ts'],
   ['docs/trace.svg', 'docs/trace.picture.ts'],
+  ['docs/limits.candidates.svg', 'docs/limits.candidates.ts'],
 ] as const)('%s is as %s makes it', async ([document, script]) => {
   const args = ['--experimental-transform-types', '--no-warnings', join(ROOT, script), '--print'];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: {} });

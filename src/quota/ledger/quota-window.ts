@@ -158,6 +158,11 @@ export class QuotaWindow {
     return this.#reset?.atMs;
   }
 
+  /** The ways of counting that may be the service's, each with its doubt. */
+  get candidates(): readonly Candidate[] {
+    return this.#candidates;
+  }
+
   /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told. */
   get lead(): Candidate {
     return this.#candidates.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
