@@ -474,6 +474,11 @@ export class TokenBucket extends Candidate {
     this.#tokens.resize(limit, (Number.isFinite(planned) ? Math.max(limit, planned) : limit) / this.lengthMs);
   }
 
+  /** Its Resets show that so many tokens come back in a millisecond. */
+  refillAt(perMs: number): void {
+    this.#tokens.resize(this.limit, perMs);
+  }
+
   room(nowMs: number): number {
     return this.#tokens.left(nowMs);
   }

@@ -429,7 +429,7 @@ export class Ledger {
   /** Where no Limit tells it and no plan does: what the service allows is more than it says is left. */
   #leastLimit({ remaining }: Answer, spoken: QuotaWindow): number | undefined {
     const isPlanned = this.#isPlanGiven && Number.isFinite(spoken.limit);
-    if (remaining === undefined || isPlanned) return undefined;
+    if (remaining === undefined || remaining > LARGEST_UNTOLD_LIMIT || isPlanned) return undefined;
     return Number.isFinite(spoken.limit) && remaining < spoken.limit ? undefined : remaining + 1;
   }
 

@@ -422,9 +422,12 @@ export class QuotaWindow {
   #weighBucket(remaining: number, aheadMs: number): void {
     const { perMs } = this.#bucket;
     const limit = this.#allowed ?? this.#planned;
+    const limitPerMs = limit / this.lengthMs;
     const toleratedMs = 2 * PRECISION_MS;
-    // It is filled at the rate of the plan, or at that of its Limit where this client keeps to a share of it.
-    const isFull = [perMs, limit / this.lengthMs].some((rate) => Math.abs(remaining + aheadMs * rate - limit) <= 2 + toleratedMs * rate);
+    const fills = (rate: number) => Math.abs(remaining + aheadMs * rate - limit) <= 2 + toleratedMs * rate;
+    // It is filled at the rate of the plan, or at that of its Limit, where the plan is a larger one or this client's is a share of it.
+    const isFull = fills(perMs) || fills(limitPerMs);
+    if (isFull && !fills(perMs)) this.#bucket.refillAt(limitPerMs);
     const isNext = Math.abs(aheadMs - (remaining > 0 ? 0 : 1 / perMs)) <= toleratedMs;
     const isWindow = Math.abs(aheadMs - this.lengthMs) <= toleratedMs;
     if (!isFull) this.#doubt(this.#bucket, isNext || isWindow ? 0.1 : 0.5);

@@ -91,3 +91,15 @@ describe('Ledger, told when to come back,', () => {
     expect([Math.round((opensMs - NOON_MS) / 1_000), story.free]).toEqual([130, 1]);
   });
 });
+
+describe('Ledger, on a bucket that is smaller than the plan says,', () => {
+  test('takes the rate at which it refills from its Resets', () => {
+    const story = new Story({ plan: { requestsPerMinute: 6_000 } });
+    for (let left = 59; left >= 0; left--) {
+      const fullAtMs = story.nowMs + (60 - left) * 1_000;
+      story.answer({ limit: 60, remaining: left, resetAtMs: fullAtMs });
+    }
+    const emptyAtMs = story.nowMs;
+    expect(story.ledger.look(emptyAtMs, 0).at - emptyAtMs).toBeGreaterThan(900);
+  });
+});
