@@ -5,6 +5,7 @@ import { type ClientEvents, Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
 import { InOrder } from './order/in-order.ts';
+import type { ClientLimits } from './quota/gate/client-limits.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import type { Permit } from './quota/gate/permit.ts';
 import type { Reply } from './reply.ts';
@@ -14,6 +15,7 @@ import type { Admission, Transport } from './transport/transport.ts';
 
 interface Steps {
   gate: Gate;
+  limits: ClientLimits;
   transport: Transport;
   emitter: Emitter;
 }
@@ -75,11 +77,11 @@ export class Pipeline<Item extends object> {
 
   /** Queues a call of the same patience for an instant: only the gate knows how long a wait will be. */
   async #ask({ id, operation, petId, options }: Call): Promise<void> {
-    const { gate } = this.#steps;
+    const { gate, limits } = this.#steps;
     if (gate.needsKey) return;
     const emitter = new Emitter();
     const asking = new Call({ id, operation, petId, options: { ...options, signal: undefined, totalTimeoutMs: undefined }, emitter });
-    const answer = Promise.resolve(gate.enter(asking));
+    const answer = Promise.resolve(gate.enter(asking, limits));
     asking.abort(undefined);
     asking.end();
     const permit = await answer.catch((refusal) => {
@@ -160,7 +162,7 @@ export class Pipeline<Item extends object> {
 
   /** Gets a permit and reads the key: at once where nothing has to be waited for. */
   #enter(call: Call): Admitted | Promise<Admitted> {
-    const permit = this.#steps.gate.enter(call);
+    const permit = this.#steps.gate.enter(call, this.#steps.limits);
     return permit instanceof Promise ? permit.then((given) => this.#unlock(call, given)) : this.#unlock(call, permit);
   }
 

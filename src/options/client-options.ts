@@ -77,10 +77,11 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   concurrency?: number | undefined;
   /**
-   * The part of the key's quota that this client may use, above 0 and at most 1.
+   * The part of the key's quota that this client may use, above 0 and at most 1; `{ low: 0.5 }` for its low-priority calls alone. Other
+   * clients of the key may use the rest.
    * @default 1
    */
-  share?: number | undefined;
+  share?: number | { low: number } | undefined;
   /**
    * Where the quota of this key is kept, so that several processes share it: `redisQuotaStore` or `fileQuotaStore`.
    * @default this process's memory
@@ -115,7 +116,7 @@ export interface ResolvedOptions<Ids extends Int64> {
   plan: PlanLimits | 'unlimited' | undefined;
   int64: Ids;
   concurrency: number;
-  share: number;
+  share: number | { low: number };
   quotaStore: QuotaStore | undefined;
   maxResponseBytes: number;
   fetch: typeof globalThis.fetch | undefined;
@@ -157,7 +158,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
     plan: resolvePlan(options.plan ?? readVariable('PETSTORE_PLAN')),
     int64: resolveInt64(options.int64),
     concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),
-    share: numberOption('share', options.share, 1, { min: 0, above: true, max: 1 }),
+    share: resolveShare(options.share),
     quotaStore: resolveQuotaStore(options.quotaStore),
     maxResponseBytes: numberOption('maxResponseBytes', options.maxResponseBytes, 268_435_456, { min: 1, integer: true }),
     fetch: resolveFetch(options.fetch),
@@ -215,6 +216,15 @@ function resolveLimits(limits: object): PlanLimits {
   const requestsPerDay = numberOption('plan.requestsPerDay', Reflect.get(limits, 'requestsPerDay'), undefined, rule);
   if (requestsPerMinute === undefined) throw badOption('plan.requestsPerMinute', 'an integer of at least 1', { shown: undefined });
   return requestsPerDay === undefined ? { requestsPerMinute } : { requestsPerMinute, requestsPerDay };
+}
+
+const SHARE_RULE = { min: 0, above: true, max: 1 } as const;
+
+function resolveShare(share: unknown): number | { low: number } {
+  if (typeof share !== 'object' || share === null || Array.isArray(share)) return numberOption('share', share, 1, SHARE_RULE);
+  if (Object.keys(share).join() !== 'low') throw badOption('share', 'a finite number above 0 and at most 1, or { low } with one');
+  const low: unknown = Reflect.get(share, 'low');
+  return { low: numberOption('share.low', low, 1, SHARE_RULE) };
 }
 
 function resolveInt64<Ids extends Int64>(int64: Ids | undefined): Ids;

@@ -61,7 +61,7 @@ function windowsOf(world: World): Window[] {
   const minute = typeof policy === 'string' ? policy : policy.minute;
   const day = typeof policy === 'string' ? (policy === 'token-bucket' ? 'fixed-clock' : policy) : policy.day;
   const given = ceilingOf(world);
-  const share = client.share ?? 1;
+  const share = typeof client.share === 'number' ? client.share : 1;
   const own = (limit: number, ceiling = limit) => Math.max(1, Math.floor(Math.min(limit, ceiling) * share));
   const minuteLimit = own(plan.requestsPerMinute, given?.requestsPerMinute);
   const minuteWindow = createWindow(minute, { limit: minuteLimit, lengthMs: MINUTE_MS, burst: burst && Math.min(burst, minuteLimit) });

@@ -6,6 +6,7 @@ import { LeaseClient, type LeaseClientStart } from '../lease/lease-client.ts';
 import { Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
+import type { ClientLimits, ShareBasis } from './client-limits.ts';
 import { QueueNotices } from './notices.ts';
 import { type Permit, Permits } from './permit.ts';
 import { deadlineMs, Queue, QueuedCall } from './queue.ts';
@@ -51,11 +52,9 @@ export class Gate {
     return this.#permits.inFlight > 0 || this.#queue.size > 0 ? 0 : this.#clock.now() - this.#ledger.lastSentAtMs;
   }
 
-  /** A second client came with settings of its own: the stricter ones count for both. */
-  tighten(settings: QuotaSettings, warn: (message: string) => void): void {
-    const differing = this.#ledger.tighten(settings);
-    if (differing.length > 0)
-      warn(`another client uses this address and key with another ${differing.join(' and ')}: the stricter counts for both`);
+  /** Another client came with settings of its own: the stricter plan counts for both. */
+  join(settings: QuotaSettings, warn: (message: string) => void): void {
+    if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts for both');
   }
 
   /**
@@ -64,7 +63,15 @@ export class Gate {
    */
   share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey' | 'warn'>): void {
     const [ledger, clock] = [this.#ledger, this.#clock];
-    this.#permits.share(new LeaseClient({ ...shared, ledger, clock, queueSize: () => this.#queue.size, onChange: () => this.#pump() }));
+    this.#permits.share(
+      new LeaseClient({
+        ...shared,
+        ledger,
+        clock,
+        queueSize: () => this.#queue.ready(this.#basis(clock.now())),
+        onChange: () => this.#pump(),
+      }),
+    );
   }
 
   /** Whether the store has to be given the key before a call enters. */
@@ -78,13 +85,21 @@ export class Gate {
   }
 
   /** Gives a permit: at once where one is free, else when the call's turn comes. Rejects when the wait is longer than the call allows. */
-  enter(call: Call): Permit | Promise<Permit> {
+  enter(call: Call, limits: ClientLimits): Permit | Promise<Permit> {
     if (call.signal.aborted) return Promise.reject(call.signal.reason);
     const nowMs = this.#clock.now();
-    const outlook = this.#permits.look(nowMs, this.#queue.size + 1);
-    if (outlook.free > 0 && this.#queue.size === 0) return this.#permits.give(call, nowMs);
-    const refusal = this.#refusalOf(call, outlook, nowMs);
-    return refusal ? Promise.reject(refusal) : this.#wait(call, outlook, nowMs);
+    const basis = this.#basis(nowMs);
+    const mayClient = limits.free(call.priority, basis) > 0;
+    const outlook = this.#permits.look(nowMs, this.#queue.ready(basis) + (mayClient ? 1 : 0));
+    if (outlook.free > 0 && mayClient && this.#queue.size === 0) return this.#permits.give(call, limits, nowMs);
+    const ofClient = limits.look(call.priority, basis);
+    const refusal = this.#refusalOf(call, outlook, nowMs) ?? this.#refusalOf(call, ofClient, nowMs);
+    if (refusal) return Promise.reject(refusal);
+    return this.#wait({ call, limits, outlook: outlook.free > 0 && !mayClient ? ofClient : outlook, nowMs });
+  }
+
+  #basis(nowMs: number): ShareBasis {
+    return { ledger: this.#ledger, nowMs };
   }
 
   /** A call that waits here is not low any more. */
@@ -102,8 +117,9 @@ export class Gate {
   }
 
   /** The call is queued before its wait is reported, since a listener may end it, or make another call. */
-  #wait(call: Call, outlook: Outlook, nowMs: number): Promise<Permit> {
+  #wait({ call, limits, outlook, nowMs }: { call: Call; limits: ClientLimits; outlook: Outlook; nowMs: number }): Promise<Permit> {
     const queued = new QueuedCall(call, {
+      limits,
       nowMs,
       startedAtMs: this.#clock.begin(call.startedAtMs, nowMs),
       onAbort: (aborted) => this.#abandon(aborted),
@@ -141,10 +157,13 @@ export class Gate {
     this.#stopTimer = undefined;
     if (this.#queue.size === 0) return;
     const nowMs = this.#clock.now();
-    const outlook = this.#permits.look(nowMs, this.#queue.size);
-    this.#refuseQueued(outlook, nowMs);
+    const basis = this.#basis(nowMs);
+    const ready = this.#queue.ready(basis);
+    const ofKey = this.#permits.look(nowMs, ready);
+    this.#refuseQueued(ofKey, basis);
     if (this.#queue.size === 0) return;
-    if (outlook.free > 0) return this.#schedule(Math.min(outlook.free, this.#queue.size), nowMs);
+    if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
+    const outlook = ofKey.free > 0 ? this.#queue.look(basis) : ofKey;
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#firstDeadlineMs), nowMs);
     // Last, since a listener may make a call, which looks again and sets a timer in place of this one.
     const { first, size: calls } = this.#queue;
@@ -173,11 +192,12 @@ export class Gate {
   /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate on the way. */
   #release(most: number): void {
     const nowMs = this.#clock.now();
-    const { free } = this.#permits.look(nowMs, this.#queue.size);
+    const basis = this.#basis(nowMs);
+    const { free } = this.#permits.look(nowMs, this.#queue.ready(basis));
     for (let left = Math.min(free, most); left > 0; left--) {
-      const queued = this.#queue.shift();
+      const queued = this.#queue.shift(basis);
       if (!queued) return;
-      queued.admit(this.#permits.give(queued.call, nowMs), nowMs);
+      queued.admit(this.#permits.give(queued.call, queued.limits, nowMs), nowMs);
     }
   }
 
@@ -199,7 +219,8 @@ export class Gate {
   }
 
   /** Refuses the calls that would wait longer than they allow. */
-  #refuseQueued(outlook: Outlook, nowMs: number): void {
+  #refuseQueued(outlook: Outlook, basis: ShareBasis): void {
+    const { nowMs } = basis;
     const since = this.#ledger.outageSinceMs;
     if (since !== undefined && this.#firstDeadlineMs <= nowMs) {
       for (const queued of this.#queue.removeWhere((each) => each.deadlineMs(since) <= nowMs))
@@ -208,6 +229,9 @@ export class Gate {
       for (const queued of this.#queue.removeWhere(({ call }) => this.#isTooLong(outlook, call.options.maxWaitMs, nowMs)))
         queued.refuse(this.#refusalToWait(queued.call, outlook, nowMs), nowMs);
     }
+    const isTooLong = (ofClient: Outlook, maxWaitMs: number) => this.#isTooLong(ofClient, maxWaitMs, nowMs);
+    for (const { queued, outlook: ofClient } of this.#queue.removeBeyondShare(basis, isTooLong))
+      queued.refuse(this.#refusalToWait(queued.call, ofClient, nowMs), nowMs);
   }
 
   /** A call is refused only where no answer that is still out can shorten its wait. */
@@ -216,8 +240,8 @@ export class Gate {
     return reason === 'rate-limit' || !this.#ledger.isWaitingForAnswer;
   }
 
-  #refusalToWait(call: Call, { at, reason }: Outlook, nowMs: number): PetStoreError {
-    return refusalToWait(call, { reason, waitMs: Math.ceil(at - nowMs), until: this.#clock.toDate(at) });
+  #refusalToWait(call: Call, { at, reason, isOfShare = false }: Outlook, nowMs: number): PetStoreError {
+    return refusalToWait(call, { reason, isOfShare, waitMs: Math.ceil(at - nowMs), until: this.#clock.toDate(at) });
   }
 
   #refusalInOutage(call: Call, { at }: Outlook): PetStoreError {

@@ -6,6 +6,8 @@ import type { LeaseClient } from '../lease/lease-client.ts';
 import { isPromising } from '../ledger/circuit-breaker.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import type { Sending } from '../ledger/outstanding.ts';
+import type { Share } from '../ledger/share.ts';
+import type { ClientLimits } from './client-limits.ts';
 import { GateNotices } from './notices.ts';
 import { RetryLimit } from './retry-limit.ts';
 
@@ -16,18 +18,31 @@ interface PermitsStart {
   onChange: () => void;
 }
 
+interface PermitStart {
+  permits: Permits;
+  call: Call;
+  sending: Sending;
+  limits: ClientLimits;
+  /** What the request counts towards, if its client has a share. */
+  share: Share | undefined;
+}
+
 /** The right to send one request now. Its holder reports how the request went, and when its body is read. */
 export class Permit {
   #call: Call;
   readonly sending: Sending;
+  readonly limits: ClientLimits;
+  readonly share: Share | undefined;
   readonly #permits: Permits;
   // The headers promise a body that is still to come.
   #isPromising = false;
 
-  constructor(permits: Permits, call: Call, sending: Sending) {
+  constructor({ permits, call, sending, limits, share }: PermitStart) {
     this.#permits = permits;
     this.#call = call;
     this.sending = sending;
+    this.limits = limits;
+    this.share = share;
   }
 
   get call(): Call {
@@ -138,14 +153,15 @@ export class Permits {
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs);
   }
 
-  /** How many permits may be given now; where none, when to look again and why. */
+  /** How many permits may be given now to `wanted` calls; where none, when to look again and why. */
   look(nowMs: number, wanted: number): Outlook {
     const outlook = this.#ledger.look(nowMs, this.inFlight);
-    return this.#leaseClient ? this.#leaseClient.narrow(outlook, wanted, nowMs) : outlook;
+    return this.#leaseClient && wanted > 0 ? this.#leaseClient.narrow(outlook, wanted, nowMs) : outlook;
   }
 
-  give(call: Call, nowMs: number): Permit {
-    const permit = new Permit(this, call, this.#ledger.send(nowMs));
+  give(call: Call, limits: ClientLimits, nowMs: number): Permit {
+    const share = limits.use(call.priority, nowMs);
+    const permit = new Permit({ permits: this, call, sending: this.#ledger.send(nowMs), limits, share });
     this.#inFlight ??= new Map();
     this.#inFlight.set(permit, true);
     this.#leaseClient?.use(call, nowMs);
@@ -164,6 +180,7 @@ export class Permits {
     const { call, sending } = permit;
     this.#endWait(permit);
     this.#ledger.hear(sending, answer, nowMs);
+    permit.share?.answer(sending.atMs, nowMs);
     if (answer.status >= 500) this.#lastFailure = answer;
     const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
     this.#leaseClient?.observe({ answer, sentAtMs: sending.atMs, closedUntilMs }, nowMs);
@@ -212,6 +229,7 @@ export class Permits {
 
   cancel(permit: Permit): void {
     this.#ledger.unsend(permit.sending, this.#clock.now());
+    permit.share?.remove();
     this.#leaseClient?.cancel();
     this.release(permit);
   }
@@ -222,7 +240,7 @@ export class Permits {
   }
 
   #remove(permit: Permit): void {
-    this.#inFlight?.delete(permit);
+    if (this.#inFlight?.delete(permit)) permit.limits.leave();
     if (this.inFlight === 0) this.#inFlight = undefined;
   }
 

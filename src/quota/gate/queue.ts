@@ -1,8 +1,11 @@
 import type { Call } from '../../call.ts';
 import { type Deferred, defer } from '../../clock/deferred.ts';
+import type { Outlook } from '../ledger/ledger.ts';
+import type { ClientLimits, ShareBasis } from './client-limits.ts';
 import type { Permit } from './permit.ts';
 
 interface QueuedCallStart {
+  limits: ClientLimits;
   nowMs: number;
   /** When the call began, which may have waited here before. */
   startedAtMs: number;
@@ -14,13 +17,17 @@ interface QueuedCallStart {
 /** One call that waits for its permit, until it is admitted or refused. */
 export class QueuedCall {
   readonly call: Call;
+  readonly limits: ClientLimits;
+  /** Counts those that came to the queue. */
+  number = 0;
   readonly #sinceMs: number;
   readonly #startedAtMs: number;
   readonly #onAbort: () => void;
   readonly #permit: Deferred<Permit>;
 
-  constructor(call: Call, { nowMs, startedAtMs, onAbort, onLook }: QueuedCallStart) {
+  constructor(call: Call, { limits, nowMs, startedAtMs, onAbort, onLook }: QueuedCallStart) {
     this.call = call;
+    this.limits = limits;
     this.#sinceMs = nowMs;
     this.#startedAtMs = startedAtMs;
     this.#permit = defer(onLook);
@@ -64,23 +71,62 @@ export function deadlineMs(call: Call, { startedAtMs, outageSinceMs }: { started
   return Math.max(startedAtMs, outageSinceMs) + call.options.maxWaitMs;
 }
 
-/** The calls that wait for a permit: first in, first out within a priority, normal before low. Leaving from the middle costs nothing. */
+/** The queued calls of one client and priority, in their order. */
+class Lane {
+  readonly limits: ClientLimits;
+  readonly priority: Call['priority'];
+  // A map keeps the order of insertion and forgets in constant time.
+  readonly calls = new Map<Call, QueuedCall>();
+  /** Lower bound of `maxWaitMs`; may be stale, since it stays when a call leaves. */
+  leastMaxWaitMs = Number.POSITIVE_INFINITY;
+
+  constructor(limits: ClientLimits, priority: Call['priority']) {
+    this.limits = limits;
+    this.priority = priority;
+  }
+
+  /** What the client may send, whatever the key allows. */
+  look(basis: ShareBasis): Outlook {
+    return this.limits.look(this.priority, basis);
+  }
+
+  /** So many calls could take a permit. */
+  ready(basis: ShareBasis): number {
+    return this.calls.size === 0 ? 0 : Math.min(this.calls.size, Math.max(0, this.limits.free(this.priority, basis)));
+  }
+
+  remove(call: Call): boolean {
+    const isRemoved = this.calls.delete(call);
+    if (this.calls.size === 0) this.leastMaxWaitMs = Number.POSITIVE_INFINITY;
+    return isRemoved;
+  }
+
+  get first(): QueuedCall | undefined {
+    for (const queued of this.calls.values()) if (queued.isAwake) return queued;
+    return undefined;
+  }
+}
+
+/**
+ * The calls that wait for a permit: first in, first out within a priority, normal before low. Those of a client that has as many requests
+ * in flight as it may, or has had its share, hold up nobody else. Leaving from the middle costs nothing.
+ */
 export class Queue {
-  // Made when a call first waits. Maps keep the order of insertion and forget in constant time.
-  #calls: { normal: Map<Call, QueuedCall>; low: Map<Call, QueuedCall> } | undefined;
-  // Lower bound of `maxWaitMs` in the queue; may be stale, since it stays when a call leaves.
-  #leastMaxWaitMs = Number.POSITIVE_INFINITY;
-  // Lower bound of the deadlines for the outage that began at `#outageSinceMs`; may be stale likewise.
+  // Those with calls; made when a call first waits.
+  #lanes: Map<ClientLimits, Record<Call['priority'], Lane>> | undefined;
+  #size = 0;
+  #added = 0;
+  // Lower bound of the deadlines for the outage that began at `#outageSinceMs`; may be stale.
   #firstDeadlineMs = Number.POSITIVE_INFINITY;
   #outageSinceMs: number | undefined;
 
   get size(): number {
-    return this.#calls ? this.#calls.normal.size + this.#calls.low.size : 0;
+    return this.#size;
   }
 
   /** A lower bound of `maxWaitMs` in the queue. */
   get leastMaxWaitMs(): number {
-    return this.#leastMaxWaitMs;
+    return Math.min(...[...this.#inOrder()].map(({ leastMaxWaitMs }) => leastMaxWaitMs));
   }
 
   /** A lower bound of the instants at which queued calls give up an outage. */
@@ -90,58 +136,112 @@ export class Queue {
   }
 
   add(queued: QueuedCall): void {
-    this.#measureOne(queued);
-    this.#calls ??= { normal: new Map(), low: new Map() };
-    this.#calls[queued.call.priority].set(queued.call, queued);
+    const lane = this.#laneOf(queued.limits, queued.call.priority);
+    queued.number = ++this.#added;
+    lane.calls.set(queued.call, queued);
+    this.#size++;
+    this.#measureOne(lane, queued);
+  }
+
+  #laneOf(limits: ClientLimits, priority: Call['priority']): Lane {
+    this.#lanes ??= new Map();
+    const lanes = this.#lanes.get(limits) ?? { normal: new Lane(limits, 'normal'), low: new Lane(limits, 'low') };
+    this.#lanes.set(limits, lanes);
+    return lanes[priority];
   }
 
   /** A low call becomes a normal one, behind those that are there. */
   raise(call: Call): void {
-    const queued = this.#calls?.low.get(call);
-    if (!queued) return;
-    this.#calls?.low.delete(call);
-    this.#calls?.normal.set(call, queued);
+    for (const { low } of this.#lanes?.values() ?? []) {
+      const queued = low.calls.get(call);
+      if (!queued) continue;
+      this.remove(queued);
+      this.add(queued);
+      return;
+    }
   }
 
-  remove({ call }: QueuedCall): void {
-    if (!this.#calls?.normal.delete(call)) this.#calls?.low.delete(call);
-    if (this.size === 0) this.#measure(undefined);
+  remove({ call, limits }: QueuedCall): void {
+    const lanes = this.#lanes?.get(limits);
+    if (!lanes?.normal.remove(call) && !lanes?.low.remove(call)) return;
+    this.#size--;
+    if (lanes.normal.calls.size + lanes.low.calls.size === 0) this.#lanes?.delete(limits);
+    if (this.#size === 0) this.#measure(undefined);
   }
 
-  /** The next call that would take a permit. */
+  /** The call that came first, whether it could take a permit or not. */
   get first(): QueuedCall | undefined {
-    for (const queued of this.#inOrder()) if (queued.isAwake) return queued;
-    return undefined;
+    return this.#firstIn(() => true);
   }
 
-  shift(): QueuedCall | undefined {
-    const next = this.first;
+  /** How many calls would take a permit, as far as their clients may. */
+  ready(basis: ShareBasis): number {
+    if (this.#size === 0) return 0;
+    let ready = 0;
+    for (const lane of this.#inOrder()) ready += lane.ready(basis);
+    return ready;
+  }
+
+  /** What the first client that may go on waits for. */
+  look(basis: ShareBasis): Outlook {
+    const outlooks = [...this.#inOrder()].filter(({ calls }) => calls.size > 0).map((lane) => lane.look(basis));
+    return outlooks.reduce((first, next) => (next.at < first.at ? next : first));
+  }
+
+  /** Takes the next call whose client may send. */
+  shift(basis: ShareBasis): QueuedCall | undefined {
+    const next = this.#firstIn((lane) => lane.ready(basis) > 0);
     if (next) this.remove(next);
     return next;
   }
 
   removeWhere(isWanted: (queued: QueuedCall) => boolean): QueuedCall[] {
-    const removed = [...this.#inOrder()].filter(isWanted);
+    const removed = [...this.#inOrder()].flatMap(({ calls }) => [...calls.values()].filter(isWanted));
     for (const queued of removed) this.remove(queued);
     this.#measure(this.#outageSinceMs);
     return removed;
   }
 
-  *#inOrder(): Iterable<QueuedCall> {
-    if (!this.#calls) return;
-    yield* this.#calls.normal.values();
-    yield* this.#calls.low.values();
+  /** Takes out the calls that would wait for their client's share longer than they allow, each with its outlook. */
+  removeBeyondShare(
+    basis: ShareBasis,
+    isTooLong: (outlook: Outlook, maxWaitMs: number) => boolean,
+  ): { queued: QueuedCall; outlook: Outlook }[] {
+    return [...this.#inOrder()].flatMap((lane) => {
+      const outlook = lane.look(basis);
+      if (!isTooLong(outlook, lane.leastMaxWaitMs)) return [];
+      const removed = this.removeWhere(({ call }) => lane.calls.has(call) && isTooLong(outlook, call.options.maxWaitMs));
+      return removed.map((queued) => ({ queued, outlook }));
+    });
+  }
+
+  #firstIn(isWanted: (lane: Lane) => boolean): QueuedCall | undefined {
+    let first: QueuedCall | undefined;
+    for (const lane of this.#inOrder()) {
+      if (first && lane.priority === 'low' && first.call.priority === 'normal') break;
+      const next = isWanted(lane) ? lane.first : undefined;
+      if (next && (!first || next.number < first.number)) first = next;
+    }
+    return first;
+  }
+
+  *#inOrder(): Iterable<Lane> {
+    if (!this.#lanes) return;
+    for (const { normal } of this.#lanes.values()) yield normal;
+    for (const { low } of this.#lanes.values()) yield low;
   }
 
   #measure(outageSinceMs: number | undefined): void {
     this.#outageSinceMs = outageSinceMs;
-    this.#leastMaxWaitMs = Number.POSITIVE_INFINITY;
     this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
-    for (const queued of this.#inOrder()) this.#measureOne(queued);
+    for (const lane of this.#inOrder()) {
+      lane.leastMaxWaitMs = Number.POSITIVE_INFINITY;
+      for (const queued of lane.calls.values()) this.#measureOne(lane, queued);
+    }
   }
 
-  #measureOne(queued: QueuedCall): void {
-    this.#leastMaxWaitMs = Math.min(this.#leastMaxWaitMs, queued.call.options.maxWaitMs);
+  #measureOne(lane: Lane, queued: QueuedCall): void {
+    lane.leastMaxWaitMs = Math.min(lane.leastMaxWaitMs, queued.call.options.maxWaitMs);
     if (this.#outageSinceMs === undefined) return;
     this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, queued.deadlineMs(this.#outageSinceMs));
   }

@@ -6,13 +6,16 @@ import type { WaitReason } from '../../events.ts';
 /** A wait that is too long for a call. */
 export interface LongWait {
   reason: WaitReason;
+  /** The key has quota left, and the client has had its share of it. */
+  isOfShare: boolean;
   waitMs: number;
   until: Date;
 }
 
 /** The error of a call that will not wait for quota: that of its last failure where it has one, else a RateLimitError without a status. */
-export function refusalToWait(call: Call, { reason, waitMs, until }: LongWait): PetStoreError {
-  const closed = reason === 'rate-limit' ? 'the service closed this key' : "this key's quota is used up";
+export function refusalToWait(call: Call, { reason, isOfShare, waitMs, until }: LongWait): PetStoreError {
+  const usedUp = isOfShare ? "this client's share of the quota is used up" : "this key's quota is used up";
+  const closed = reason === 'rate-limit' ? 'the service closed this key' : usedUp;
   const why = `${closed} until ${until.toISOString()}, and ${waitMs} ms are more than the \`maxWaitMs\` of ${call.options.maxWaitMs}`;
   if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: until });
   return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });

@@ -80,14 +80,14 @@ function isForgotten({ gate, usedAtMs }: Entry, nowMs: number): boolean {
 const registry = new GateRegistry();
 
 /**
- * Gives the gate of an address and key. Where it is there already, the stricter settings and the first store count, and `warn` gets what
+ * Gives the gate of an address and key. Where it is there already, the stricter plan and the first store count, and `warn` gets what
  * differs.
  * @throws ConfigurationError of the store
  */
 export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse): Gate {
   const nowMs = monotonicMs();
   const known = registry.get(name, nowMs);
-  if (known) known.gate.tighten(settings, warn);
+  if (known) known.gate.join(settings, warn);
   const gate = known?.gate ?? new Gate(settings);
   const store = known?.store ?? quotaStore;
   if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');

@@ -9,7 +9,8 @@ import { Outstanding, type Sending } from './outstanding.ts';
 import type { Quota, WindowQuota } from './quota.ts';
 import { QuotaWindow, type Reading, type Reset } from './quota-window.ts';
 import { ServerClock } from './server-clock.ts';
-import { limitsOf, namesOfDifferences, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
+import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
+import type { SharedWindows } from './share.ts';
 
 /** How many requests may be sent now; where none, when to look again and why. `at` is infinite where only an answer can tell. */
 export interface Outlook {
@@ -18,6 +19,8 @@ export interface Outlook {
   /** When to look at the latest, though only an answer can tell. */
   lookAt?: number;
   reason: WaitReason;
+  /** There is quota left, and the client has had its share of it. */
+  isOfShare?: boolean;
 }
 
 /** How long an outlook makes wait; 0 where only an answer can tell. */
@@ -30,6 +33,12 @@ export interface Observed {
   plan: Partial<PlanLimits>;
   minute: ObservedWindow | undefined;
   day: ObservedWindow | undefined;
+}
+
+/** What windows are cut from; undefined where there is no limit. */
+interface Limits {
+  requestsPerMinute?: number | undefined;
+  requestsPerDay?: number | undefined;
 }
 
 /** All requests that may be in flight are. */
@@ -77,6 +86,10 @@ export class Ledger {
   #minuteMade: QuotaWindow | undefined;
   #dayMade: QuotaWindow | undefined;
   #settings: QuotaSettings;
+  // Both windows are that part of the limits: the share of the key's only client, or all of them where there are more.
+  #share: number;
+  // The limits without the share: the plan's, or free's until headers taught others.
+  #limits: Limits;
   // No request was refused yet that came when the machine's clock said that a window had ended.
   #mayPresume = true;
   // Without a plan the headers teach it.
@@ -96,25 +109,20 @@ export class Ledger {
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
     this.#settings = settings;
+    this.#share = commonShare(settings);
+    this.#limits = limitsOf(settings.plan ?? PLANS.free);
     this.#isPlanGiven = settings.plan !== undefined;
     this.#cooldown = new Cooldown(random);
   }
 
   get #minute(): QuotaWindow {
-    const { plan, share } = this.#settings;
-    this.#minuteMade ??= new QuotaWindow(shareOf(limitsOf(plan ?? PLANS.free).requestsPerMinute, share), MINUTE_MS);
+    this.#minuteMade ??= new QuotaWindow(shareOf(this.#limits.requestsPerMinute, this.#share), MINUTE_MS);
     return this.#minuteMade;
   }
 
   get #day(): QuotaWindow {
-    const { plan, share } = this.#settings;
-    this.#dayMade ??= new QuotaWindow(shareOf(limitsOf(plan ?? PLANS.free).requestsPerDay, share), DAY_MS);
+    this.#dayMade ??= new QuotaWindow(shareOf(this.#limits.requestsPerDay, this.#share), DAY_MS);
     return this.#dayMade;
-  }
-
-  /** What counts for all clients of the key. */
-  get settings(): QuotaSettings {
-    return this.#settings;
   }
 
   /** When a request was sent last. */
@@ -160,7 +168,8 @@ export class Ledger {
 
   /** The limits that hold for all processes together: the plan's, or else what the headers taught, and of both only the share. */
   #plan(minute: ObservedWindow | undefined): Partial<PlanLimits> {
-    const { plan, share } = this.#settings;
+    const { plan } = this.#settings;
+    const share = this.#share;
     // A plan that was given without a limit for the day has none, also where that of an older plan is remembered.
     const { requestsPerMinute, requestsPerDay } =
       plan === undefined ? learnedPlan(minute, share) : { requestsPerDay: UNLIMITED, ...limitsOf(plan) };
@@ -176,21 +185,31 @@ export class Ledger {
     return { minute: snapshotOf(this.#minute, nowMs), day: snapshotOf(this.#day, nowMs) };
   }
 
-  /** Takes the stricter of two settings, for a second client on the same key. Gives the names of those that differ. */
-  tighten(settings: QuotaSettings): string[] {
-    const [known, minute, day] = [this.#settings, this.#minute, this.#day];
+  /**
+   * Another client uses the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Tells whether the plans
+   * contradict each other.
+   */
+  join(settings: QuotaSettings): boolean {
+    const known = this.#settings;
     this.#settings = {
+      ...known,
       plan: stricterPlan(known.plan, settings.plan),
-      concurrency: Math.min(known.concurrency, settings.concurrency),
-      share: Math.min(known.share, settings.share),
+      concurrency: known.concurrency + settings.concurrency,
     };
-    const { requestsPerMinute, requestsPerDay } = limitsOf(settings.plan);
-    const { share } = this.#settings;
     const isFirstPlan = !this.#isPlanGiven && settings.plan !== undefined;
     this.#isPlanGiven ||= settings.plan !== undefined;
-    tightenTo(minute, shareOf(requestsPerMinute, share), isFirstPlan);
-    tightenTo(day, shareOf(requestsPerDay, share), isFirstPlan);
-    return namesOfDifferences(known, settings);
+    this.#limits = isFirstPlan ? limitsOf(settings.plan) : stricterLimits(this.#limits, limitsOf(settings.plan));
+    this.#share = 1;
+    this.#minuteMade?.resize(shareOf(this.#limits.requestsPerMinute, 1));
+    this.#dayMade?.resize(shareOf(this.#limits.requestsPerDay, 1));
+    return areOtherPlans(known.plan, settings.plan);
+  }
+
+  /** What the shares of several clients are parts of; undefined where there is one, to whose share the windows are cut. */
+  windowsToShare(nowMs: number): SharedWindows | undefined {
+    if (this.#share < 1) return undefined;
+    this.#turnWindows(nowMs);
+    return { minute: this.#minute, day: this.#day };
   }
 
   /** Tells what may be sent now, with `inFlight` requests whose bodies are not read yet. */
@@ -416,14 +435,17 @@ export class Ledger {
   }
 
   #hearLimit(spoken: QuotaWindow, limit: number, reset: Reset | undefined): void {
-    const { share } = this.#settings;
     if (!spoken.hearLimit(limit) || this.#isPlanGiven) return;
     if (!reset && spoken === this.#minute && limit > LARGEST_UNTOLD_LIMIT) return;
-    spoken.resize(shareOf(limit, share));
-    if (spoken === this.#day) return;
+    spoken.resize(shareOf(limit, this.#share));
+    if (spoken === this.#day) {
+      this.#limits = { ...this.#limits, requestsPerDay: limit };
+      return;
+    }
     // A minute's limit tells the plan, and with it the day's.
-    const day = Object.values(PLANS).find((plan) => plan.requestsPerMinute === limit)?.requestsPerDay;
-    if (!this.#day.isKnown) this.#day.resize(shareOf(day, share));
+    const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === limit)?.requestsPerDay;
+    this.#limits = { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? this.#limits.requestsPerDay : requestsPerDay };
+    if (!this.#day.isKnown) this.#day.resize(shareOf(requestsPerDay, this.#share));
   }
 
   /** Where no Limit tells it and no plan does: what the service allows is more than it says is left. */
@@ -525,8 +547,15 @@ function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial
   };
 }
 
-function tightenTo(window: QuotaWindow, limit: number, isFirstPlan: boolean): void {
-  if (isFirstPlan || limit < window.limit) window.resize(limit);
+function stricterLimits(one: Limits, other: Limits): Limits {
+  return {
+    requestsPerMinute: least(one.requestsPerMinute, other.requestsPerMinute),
+    requestsPerDay: least(one.requestsPerDay, other.requestsPerDay),
+  };
+}
+
+function least(one: number | undefined, other: number | undefined): number | undefined {
+  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function snapshotOf(window: QuotaWindow, nowMs: number): WindowQuota {

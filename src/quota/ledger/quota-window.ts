@@ -163,6 +163,11 @@ export class QuotaWindow {
     return this.#candidates;
   }
 
+  /** When the window under way began, where all that was sent before it is void; undefined where requests leave one by one. */
+  get turnedAtMs(): number | undefined {
+    return this.lead === this.#window ? this.#endsAtMs - this.lengthMs : undefined;
+  }
+
   /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told. */
   get lead(): Candidate {
     return this.#candidates.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));

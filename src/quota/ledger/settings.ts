@@ -8,7 +8,7 @@ export interface QuotaSettings {
   /** Undefined: to be learned from the headers. */
   plan: PlanLimits | 'unlimited' | undefined;
   concurrency: number;
-  share: number;
+  share: number | { low: number };
 }
 
 /** The limits that a plan sets; none for one that is unlimited or not known. */
@@ -25,17 +25,16 @@ export function stricterPlan(one: QuotaSettings['plan'], other: QuotaSettings['p
   return Number.isFinite(requestsPerDay) ? { requestsPerMinute, requestsPerDay } : { requestsPerMinute };
 }
 
-/** The names of the settings in which two clients of one key contradict each other. One that leaves the plan to the headers does not. */
-export function namesOfDifferences(one: QuotaSettings, other: QuotaSettings): string[] {
-  const names: string[] = [];
-  if (one.plan !== undefined && other.plan !== undefined && !haveSameLimits(limitsOf(one.plan), limitsOf(other.plan))) names.push('plan');
-  if (one.concurrency !== other.concurrency) names.push('concurrency');
-  if (one.share !== other.share) names.push('share');
-  return names;
+/** Whether two clients of one key contradict each other. One that leaves the plan to the headers does not. */
+export function areOtherPlans(one: QuotaSettings['plan'], other: QuotaSettings['plan']): boolean {
+  if (one === undefined || other === undefined) return false;
+  const [limits, others] = [limitsOf(one), limitsOf(other)];
+  return limits.requestsPerMinute !== others.requestsPerMinute || limits.requestsPerDay !== others.requestsPerDay;
 }
 
-function haveSameLimits(one: Partial<PlanLimits>, other: Partial<PlanLimits>): boolean {
-  return one.requestsPerMinute === other.requestsPerMinute && one.requestsPerDay === other.requestsPerDay;
+/** The part that all calls of a client together keep to. */
+export function commonShare({ share }: Pick<QuotaSettings, 'share'>): number {
+  return typeof share === 'number' ? share : 1;
 }
 
 /** What a share of a limit is: one request at least; infinite where the plan sets no limit. */

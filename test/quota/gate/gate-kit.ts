@@ -1,6 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { Call } from '../../../src/call.ts';
 import type { Answer } from '../../../src/contract/limits.ts';
+import { ClientLimits } from '../../../src/quota/gate/client-limits.ts';
 import { Gate } from '../../../src/quota/gate/gate.ts';
 import type { Permit } from '../../../src/quota/gate/permit.ts';
 import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
@@ -10,6 +11,11 @@ export const FREE = { requestsPerMinute: 60, requestsPerDay: 1_000 };
 
 export function makeGate(settings: Partial<QuotaSettings> = {}): Gate {
   return new Gate({ plan: FREE, concurrency: 64, share: 1, ...settings });
+}
+
+/** What a client of a gate may use: all of it, but what is given. */
+export function makeLimits(settings: Partial<ConstructorParameters<typeof ClientLimits>[0]> = {}): ClientLimits {
+  return new ClientLimits({ concurrency: 64, share: 1, ...settings });
 }
 
 /** An answer that comes now, from a service whose minute ends in a minute. */
@@ -24,15 +30,17 @@ export class Visitors {
   readonly permits: Permit[] = [];
   readonly failures: unknown[] = [];
   readonly #gate: Gate;
+  readonly #limits: ClientLimits;
   readonly #startMs = Date.now();
 
-  constructor(gate: Gate) {
+  constructor(gate: Gate, limits = makeLimits()) {
     this.#gate = gate;
+    this.#limits = limits;
   }
 
   /** Asks for a slot; its name is noted with the seconds since the start when it gets one. */
   ask(name: string, call: Call = makeListCall()): Call {
-    const slot = this.#gate.enter(call);
+    const slot = this.#gate.enter(call, this.#limits);
     if (slot instanceof Promise) void this.#await(name, slot);
     else this.#admit(name, slot);
     return call;

@@ -3,7 +3,7 @@ import { ConnectionError } from '../../../src/errors.ts';
 import { Emitter } from '../../../src/events.ts';
 import { makeCall, makeListCall } from '../../support/call.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
-import { answerNow, FREE, makeGate, pass, Visitors } from './gate-kit.ts';
+import { answerNow, FREE, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
 
 holdTime();
 
@@ -63,7 +63,7 @@ describe('Gate, where a permit is passed on,', () => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('gate', ({ callId, state }) => told.push([callId, state]));
-    const permit = await makeGate().enter(makeCall({ emitter, id: 1 }));
+    const permit = await makeGate().enter(makeCall({ emitter, id: 1 }), makeLimits());
     permit.passTo(makeCall({ emitter, id: 2 }));
     permit.observe(answerNow({ status: 429, retryAfterMs: 1_000 }));
     expect(told).toEqual([[2, 'closed']]);
@@ -73,7 +73,7 @@ describe('Gate, where a permit is passed on,', () => {
     const gate = makeGate();
     const breakBody = async () => {
       const aborted = makeListCall();
-      const permit = await gate.enter(aborted);
+      const permit = await gate.enter(aborted, makeLimits());
       aborted.abort('superseded');
       permit.passTo(makeListCall());
       permit.observe(answerNow());
@@ -91,10 +91,10 @@ describe('Gate, where a permit is passed on,', () => {
 describe('Gate, where quota is free,', () => {
   test('gives a permit in the same tick, and holds no timer', async () => {
     const gate = makeGate();
-    const first = await gate.enter(makeListCall());
+    const first = await gate.enter(makeListCall(), makeLimits());
     first.observe(answerNow());
     first.release();
-    expect(gate.enter(makeListCall())).not.toBeInstanceOf(Promise);
+    expect(gate.enter(makeListCall(), makeLimits())).not.toBeInstanceOf(Promise);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -136,9 +136,9 @@ describe('Gate, where quota is free,', () => {
 
   test('takes a permit back that was not used', async () => {
     const gate = makeGate({ plan: { requestsPerMinute: 1 } });
-    const permit = await gate.enter(makeListCall());
+    const permit = await gate.enter(makeListCall(), makeLimits());
     permit.cancel();
-    expect(gate.enter(makeListCall())).not.toBeInstanceOf(Promise);
+    expect(gate.enter(makeListCall(), makeLimits())).not.toBeInstanceOf(Promise);
   });
 });
 
@@ -256,26 +256,26 @@ describe('Gate, after a 429,', () => {
 });
 
 describe('Gate of two clients:', () => {
-  test('the stricter settings count, and what differs is told', async () => {
+  test('the stricter plan counts, and a warning says so', () => {
     const gate = makeGate({ plan: { requestsPerMinute: 300, requestsPerDay: 10_000 } });
     const warn = vi.fn();
-    gate.tighten({ plan: FREE, concurrency: 8, share: 0.5 }, warn);
-    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('plan and concurrency and share'));
-    expect(gate.quota).toMatchObject({ minute: { limit: 30 }, day: { limit: 500 } });
+    gate.join({ plan: FREE, concurrency: 8, share: 0.5 }, warn);
+    expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('with another plan: the stricter counts'));
+    expect(gate.quota).toMatchObject({ minute: { limit: 60 }, day: { limit: 1_000 } });
   });
 
   test('one that leaves the plan to the headers takes the other plan, without a warning', () => {
     const gate = makeGate({ plan: undefined });
     const warn = vi.fn();
-    gate.tighten({ plan: { requestsPerMinute: 300 }, concurrency: 64, share: 1 }, warn);
-    gate.tighten({ plan: undefined, concurrency: 64, share: 1 }, warn);
+    gate.join({ plan: { requestsPerMinute: 300 }, concurrency: 64, share: 1 }, warn);
+    gate.join({ plan: undefined, concurrency: 64, share: 1 }, warn);
     expect(warn).not.toHaveBeenCalled();
     expect(gate.quota).toMatchObject({ minute: { limit: 300 }, day: { limit: undefined } });
   });
 
   test('an unlimited plan becomes a limited one, for waiting calls too', async () => {
     const gate = makeGate({ plan: 'unlimited' });
-    gate.tighten({ plan: { requestsPerMinute: 2 }, concurrency: 64, share: 1 }, vi.fn());
+    gate.join({ plan: { requestsPerMinute: 2 }, concurrency: 64, share: 1 }, vi.fn());
     const visitors = new Visitors(gate);
     visitors.askTimes(5);
     visitors.answer({ status: 200, receivedAtMs: NOW_MS });

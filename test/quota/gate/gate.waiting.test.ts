@@ -4,7 +4,7 @@ import type { Call } from '../../../src/call.ts';
 import { Emitter } from '../../../src/events.ts';
 import { makeCall, makeListCall } from '../../support/call.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
-import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
+import { answerNow, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
 
 holdTime();
 
@@ -134,7 +134,7 @@ describe('Gate keeps the line in order:', () => {
   test('a call that is aborted already does not even wait', async () => {
     const call = low();
     call.abort('gone');
-    await expect(makeGate().enter(call)).rejects.toBe('gone');
+    await expect(makeGate().enter(call, makeLimits())).rejects.toBe('gone');
   });
 
   test('tells how long a call waited, and why', async () => {

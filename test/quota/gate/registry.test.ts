@@ -7,7 +7,7 @@ import { makeListCall } from '../../support/call.ts';
 import { freshAddress, KEY, scriptedClient } from '../../support/client.ts';
 import { rejectionOf } from '../../support/outcome.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
-import { answerNow, FREE, pass } from './gate-kit.ts';
+import { answerNow, FREE, makeLimits, pass } from './gate-kit.ts';
 
 holdTime();
 
@@ -37,7 +37,7 @@ describe('gateOf', () => {
   test('keeps a gate while a request is in flight', async () => {
     const address = freshAddress();
     const gate = gateOf({ address, apiKey: 'key' }, SETUP);
-    const permit = await gate.enter(makeListCall());
+    const permit = await gate.enter(makeListCall(), makeLimits());
     vi.advanceTimersByTime(26 * 3_600_000);
     expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
     permit.observe(answerNow());
@@ -129,12 +129,14 @@ describe('The process', () => {
   const source = new URL('../../../src/', import.meta.url).href;
   const script = (then: string) => `
     const { Gate } = await import('${source}quota/gate/gate.ts');
+    const { ClientLimits } = await import('${source}quota/gate/client-limits.ts');
     const { Call } = await import('${source}call.ts');
     const { Emitter } = await import('${source}events.ts');
     const { CALL_DEFAULTS } = await import('${source}options/call-options.ts');
     const call = () => new Call({ id: 1, operation: 'listInventory', options: CALL_DEFAULTS, emitter: new Emitter() });
     const gate = new Gate({ plan: undefined, concurrency: 64, share: 1 });
-    const permit = await gate.enter(call());
+    const limits = new ClientLimits({ concurrency: 64, share: 1 });
+    const permit = await gate.enter(call(), limits);
     permit.observe({ status: 429, receivedAtMs: Date.now(), retryAfterMs: 30 });
     permit.release();
     ${then}`;
@@ -146,6 +148,6 @@ describe('The process', () => {
   });
 
   test('stays while a call waits', () => {
-    expect(run(`gate.enter(call()).then(() => console.log('admitted'))`)).toBe('admitted\n');
+    expect(run(`gate.enter(call(), limits).then(() => console.log('admitted'))`)).toBe('admitted\n');
   });
 });

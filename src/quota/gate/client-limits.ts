@@ -1,0 +1,69 @@
+import type { Call } from '../../call.ts';
+import type { Ledger, Outlook } from '../ledger/ledger.ts';
+import type { QuotaSettings } from '../ledger/settings.ts';
+import { Share } from '../ledger/share.ts';
+
+/** What a share is reckoned from, and when. */
+export interface ShareBasis {
+  ledger: Pick<Ledger, 'windowsToShare'>;
+  nowMs: number;
+}
+
+const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
+
+/** What one client may use of its gate, whatever others do: so many requests in flight, and a share of the quota. */
+export class ClientLimits {
+  readonly #concurrency: number;
+  readonly #share: QuotaSettings['share'];
+  #inFlight = 0;
+  // Made with the first request that counts towards it.
+  #counted: Share | undefined;
+
+  constructor({ concurrency, share }: Pick<QuotaSettings, 'concurrency' | 'share'>) {
+    this.#concurrency = concurrency;
+    this.#share = share;
+  }
+
+  /** How many requests of a priority the client may send now. */
+  free(priority: Call['priority'], { ledger, nowMs }: ShareBasis): number {
+    const slots = this.#concurrency - this.#inFlight;
+    const share = this.#shareOf(priority);
+    const windows = share && ledger.windowsToShare(nowMs);
+    return share && windows ? Math.min(slots, share.free(windows, nowMs)) : slots;
+  }
+
+  /** The same, and where none, when to look again and why. */
+  look(priority: Call['priority'], basis: ShareBasis): Outlook {
+    const { ledger, nowMs } = basis;
+    const free = this.free(priority, basis);
+    if (free > 0) return { free, at: nowMs, reason: 'quota' };
+    const share = this.#shareOf(priority);
+    const windows = share && ledger.windowsToShare(nowMs);
+    const at = share && windows ? share.freeAt(windows, nowMs) : nowMs;
+    return at > nowMs ? { free: 0, at, reason: 'quota', isOfShare: true } : FULL;
+  }
+
+  /** A request leaves. Gives the share that it counts towards, if any. */
+  use(priority: Call['priority'], nowMs: number): Share | undefined {
+    this.#inFlight++;
+    const share = this.#shareOf(priority);
+    share?.add(nowMs);
+    return share;
+  }
+
+  /** Its body was read or dropped. */
+  leave(): void {
+    this.#inFlight--;
+  }
+
+  #shareOf(priority: Call['priority']): Share | undefined {
+    const part = partOf(this.#share, priority);
+    if (part < 1) this.#counted ??= new Share(part);
+    return part < 1 ? this.#counted : undefined;
+  }
+}
+
+function partOf(share: QuotaSettings['share'], priority: Call['priority']): number {
+  if (typeof share === 'number') return share;
+  return priority === 'low' ? share.low : 1;
+}

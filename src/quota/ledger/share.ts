@@ -1,0 +1,69 @@
+import { SlidingLog } from './candidates.ts';
+import type { QuotaWindow } from './quota-window.ts';
+import { shareOf } from './settings.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** When a window turned is known to so much; what was sent just before may be counted in the next one. */
+const PRECISION_MS = 1500;
+
+/** What a share is a part of. */
+type SharedWindow = Pick<QuotaWindow, 'limit' | 'lengthMs' | 'turnedAtMs'>;
+
+/** The windows of a ledger. */
+export interface SharedWindows {
+  minute: SharedWindow;
+  day: SharedWindow;
+}
+
+/** The requests of one client that count towards its share of minute and day. Pure: the time is a parameter. */
+export class Share {
+  readonly #part: number;
+  readonly #minute = new SlidingLog(Number.POSITIVE_INFINITY, MINUTE_MS);
+  readonly #day = new SlidingLog(Number.POSITIVE_INFINITY, DAY_MS);
+
+  /** @param part above 0 and at most 1 */
+  constructor(part: number) {
+    this.#part = part;
+  }
+
+  add(nowMs: number): void {
+    this.#minute.add(nowMs);
+    this.#day.add(nowMs);
+  }
+
+  /** A request that was sent just now did not leave after all. */
+  remove(): void {
+    this.#minute.remove();
+    this.#day.remove();
+  }
+
+  /** The answer to a request came. */
+  answer(sentAtMs: number, nowMs: number): void {
+    this.#minute.answer(sentAtMs, nowMs);
+    this.#day.answer(sentAtMs, nowMs);
+  }
+
+  /** How many more may be sent; infinite where there is no limit. */
+  free({ minute, day }: SharedWindows, nowMs: number): number {
+    return Math.min(this.#freeIn(minute, this.#minute, nowMs), this.#freeIn(day, this.#day, nowMs));
+  }
+
+  /** When one may be sent. */
+  freeAt({ minute, day }: SharedWindows, nowMs: number): number {
+    return Math.max(this.#freeAtIn(minute, this.#minute, nowMs), this.#freeAtIn(day, this.#day, nowMs));
+  }
+
+  /** A window that turns voids what was sent before; by any other way of counting each request counts for the window's length. */
+  #freeIn({ limit, turnedAtMs }: SharedWindow, log: SlidingLog, nowMs: number): number {
+    const sent = log.sent(nowMs);
+    const counted = turnedAtMs === undefined ? sent : Math.min(sent, log.sentSince(turnedAtMs - PRECISION_MS));
+    return shareOf(limit, this.#part) - counted;
+  }
+
+  #freeAtIn(window: SharedWindow, log: SlidingLog, nowMs: number): number {
+    if (this.#freeIn(window, log, nowMs) >= 1) return nowMs;
+    const leftAtMs = log.sentAt(shareOf(window.limit, this.#part) - 1, nowMs);
+    return window.turnedAtMs === undefined ? leftAtMs : Math.min(leftAtMs, window.turnedAtMs + window.lengthMs);
+  }
+}

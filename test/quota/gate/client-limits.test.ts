@@ -1,0 +1,154 @@
+import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { holdTime, NOW_MS } from '../../support/time.ts';
+import { makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
+
+holdTime();
+
+const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
+
+/** A service, and clients of one key on it; `sent` counts the requests of each since an instant. */
+function serviceWith(options: SandboxOptions = {}) {
+  const sandbox = createSandbox({ plans: { shared: PLAN }, latency: 20, ...options });
+  const requests: { name: string; atMs: number }[] = [];
+  const clientOf = (name: string, own: PetStoreClientOptions) => {
+    const fetch: typeof globalThis.fetch = (input, init) => {
+      requests.push({ name, atMs: Date.now() });
+      return sandbox.fetch(input, init);
+    };
+    return new PetStoreClient({ apiKey: sandbox.keys.shared, baseUrl: sandbox.baseUrl, plan: PLAN, fetch, ...own });
+  };
+  const sent = (name: string, fromMs = 0, toMs = 59_000) =>
+    requests.filter((request) => request.name === name && request.atMs >= NOW_MS + fromMs && request.atMs < NOW_MS + toMs).length;
+  return { sandbox, clientOf, sent };
+}
+
+/** How a call ended, so far. */
+function endOf(call: Promise<unknown>): { value?: unknown; error?: unknown } {
+  const end: { value?: unknown; error?: unknown } = {};
+  call.then(
+    (value) => Object.assign(end, { value }),
+    (error: unknown) => Object.assign(end, { error }),
+  );
+  return end;
+}
+
+function listTimes(client: PetStoreClient, count: number, priority: 'normal' | 'low' = 'normal'): void {
+  for (let n = 0; n < count; n++) client.listInventory({ priority, maxWaitMs: 3_600_000 }).catch(() => {});
+}
+
+describe.each(['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket'] as const)('Where the service counts as %s', (policy) => {
+  test('a client keeps to its share of each minute, and another uses the rest', async () => {
+    const { sandbox, clientOf, sent } = serviceWith({ policy });
+    const [half, rest] = [clientOf('half', { share: 0.5 }), clientOf('rest', {})];
+    listTimes(half, 200);
+    listTimes(rest, 200);
+    await vi.advanceTimersByTimeAsync(180_000);
+    const minutes = [0, 60_000, 120_000].map((fromMs) => sent('half', fromMs, fromMs + 60_000));
+    expect(Math.max(...minutes)).toBeLessThanOrEqual(30);
+    expect(sent('half', 0, 180_000)).toBeGreaterThanOrEqual(60);
+    expect(sent('half', 0, 180_000) + sent('rest', 0, 180_000)).toBeGreaterThanOrEqual(160);
+    expect(sandbox.requests.filter(({ status }) => status === 429).length).toBeLessThanOrEqual(1);
+  });
+});
+
+describe('share', () => {
+  test('each of two clients with a half has a half of its own', async () => {
+    const { clientOf, sent } = serviceWith();
+    listTimes(clientOf('one', { share: 0.5 }), 100);
+    listTimes(clientOf('other', { share: 0.5 }), 100);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect([sent('one'), sent('other')]).toEqual([30, 30]);
+  });
+
+  test('what a client sent before the other came counts towards its share', async () => {
+    const { clientOf, sent } = serviceWith();
+    await vi.advanceTimersByTimeAsync(5_000);
+    listTimes(clientOf('one', { share: 0.5 }), 100);
+    await vi.advanceTimersByTimeAsync(10_000);
+    listTimes(clientOf('other', {}), 100);
+    await vi.advanceTimersByTimeAsync(44_000);
+    expect([sent('one'), sent('other')]).toEqual([30, 30]);
+  });
+
+  test('of low calls alone leaves the normal calls of the client all that there is', async () => {
+    const { clientOf, sent } = serviceWith();
+    const client = clientOf('one', { share: { low: 0.2 } });
+    listTimes(client, 100, 'low');
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(sent('one')).toBe(12);
+    listTimes(client, 100);
+    await vi.advanceTimersByTimeAsync(49_000);
+    expect(sent('one')).toBe(60);
+  });
+
+  test('holds in a day', async () => {
+    const plan = { requestsPerMinute: 60, requestsPerDay: 100 };
+    const { clientOf, sent } = serviceWith({ plans: { shared: plan } });
+    listTimes(clientOf('rest', { plan }), 1);
+    listTimes(clientOf('tenth', { plan, share: 0.1 }), 100);
+    await vi.advanceTimersByTimeAsync(3_000_000);
+    expect(sent('tenth', 0, 3_000_000)).toBe(10);
+  });
+
+  test('is at least one request', async () => {
+    const { clientOf, sent } = serviceWith();
+    listTimes(clientOf('rest', {}), 1);
+    listTimes(clientOf('little', { share: 0.001 }), 5);
+    await vi.advanceTimersByTimeAsync(59_000);
+    expect(sent('little')).toBe(1);
+  });
+
+  test('a call is refused with the name of the share, while the other client is not', async () => {
+    const { clientOf } = serviceWith();
+    const [half, rest] = [clientOf('half', { share: 0.5 }), clientOf('rest', {})];
+    listTimes(half, 30);
+    await vi.advanceTimersByTimeAsync(1_000);
+    const refused = endOf(half.listInventory({ maxWaitMs: 5_000 }));
+    const done = endOf(rest.listInventory({ maxWaitMs: 5_000 }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([refused.value, done.value]).toEqual([undefined, expect.any(Array)]);
+    expect(refused.error).toMatchObject({ kind: 'rate-limit', status: undefined, attempts: 0 });
+    expect(String(refused.error)).toContain("this client's share of the quota is used up until 2026-11-21T10:01:00");
+  });
+
+  test('a call that waits when the share of a day is used up is refused, and no other', async () => {
+    const plan = { requestsPerMinute: 60, requestsPerDay: 100 };
+    const { clientOf } = serviceWith({ plans: { shared: plan } });
+    const [tenth, rest] = [clientOf('tenth', { plan, share: 0.1 }), clientOf('rest', { plan })];
+    const calls = Array.from({ length: 12 }, () => endOf(tenth.listInventory()));
+    const other = Array.from({ length: 60 }, () => endOf(rest.listInventory()));
+    await vi.advanceTimersByTimeAsync(70_000);
+    expect(calls.filter(({ error }) => error !== undefined)).toHaveLength(2);
+    expect(other.filter(({ value }) => value !== undefined)).toHaveLength(60);
+  });
+});
+
+describe('Gate of clients with limits of their own:', () => {
+  test('a call whose client has all its requests in flight holds up nobody, and order and priority hold', async () => {
+    const gate = makeGate();
+    const [narrow, wide] = [new Visitors(gate, makeLimits({ concurrency: 1 })), new Visitors(gate)];
+    wide.ask('probe');
+    wide.answer();
+    narrow.ask('a');
+    narrow.ask('b');
+    narrow.ask('c');
+    wide.ask('d');
+    await pass(10);
+    expect([narrow.log, wide.log]).toEqual([['0 a'], ['0 probe', '0 d']]);
+    narrow.answer();
+    await pass(10);
+    expect(narrow.log).toEqual(['0 a', '0 b']);
+  });
+
+  test('10,000 waiting calls of a client that has had its share hold up none of the others', async () => {
+    const { clientOf, sent } = serviceWith({ plans: { shared: { requestsPerMinute: 60_000 } } });
+    const plan = { requestsPerMinute: 60_000 };
+    const [little, rest] = [clientOf('little', { plan, share: 0.0001 }), clientOf('rest', { plan })];
+    listTimes(little, 10_000);
+    listTimes(rest, 1_000);
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect([sent('little'), sent('rest')]).toEqual([6, 1_000]);
+  });
+});

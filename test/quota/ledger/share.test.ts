@@ -1,0 +1,76 @@
+import fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { Share } from '../../../src/quota/ledger/share.ts';
+
+const MINUTE_MS = 60_000;
+
+function windowsOf(minute: { limit: number; turnedAtMs?: number }, perDay = Number.POSITIVE_INFINITY) {
+  return {
+    minute: { lengthMs: MINUTE_MS, turnedAtMs: undefined, ...minute },
+    day: { lengthMs: 86_400_000, turnedAtMs: undefined, limit: perDay },
+  };
+}
+
+/** Sends all that may be sent at an instant, and gives how many that was. */
+function sendAll(share: Share, windows: ReturnType<typeof windowsOf>, nowMs: number): number {
+  const free = Math.max(0, share.free(windows, nowMs));
+  for (let sent = 0; sent < free; sent++) share.add(nowMs);
+  return free;
+}
+
+describe('Share', () => {
+  test('lets its part of the limit pass in any minute', () => {
+    const steps = fc.array(fc.integer({ min: 1, max: 30_000 }), { minLength: 5, maxLength: 40 });
+    fc.assert(
+      fc.property(steps, fc.integer({ min: 1, max: 500 }), fc.double({ min: 0.01, max: 0.99, noNaN: true }), (stepsMs, limit, part) => {
+        const share = new Share(part);
+        let nowMs = 0;
+        const sent = stepsMs.map((ms) => {
+          nowMs += ms;
+          return { nowMs, count: sendAll(share, windowsOf({ limit }), nowMs) };
+        });
+        const most = sent.map(({ nowMs: endMs }) =>
+          sent.reduce((sum, each) => (each.nowMs > endMs - MINUTE_MS && each.nowMs <= endMs ? sum + each.count : sum), 0),
+        );
+        expect(Math.max(...most)).toBeLessThanOrEqual(Math.max(1, Math.floor(limit * part)));
+      }),
+    );
+  });
+
+  test('begins anew with a window that turned, but for what was sent just before', () => {
+    const share = new Share(0.5);
+    expect(sendAll(share, windowsOf({ limit: 20, turnedAtMs: 0 }), 50_000)).toBe(10);
+    expect(sendAll(share, windowsOf({ limit: 20, turnedAtMs: 0 }), 59_000)).toBe(0);
+    expect(sendAll(share, windowsOf({ limit: 24, turnedAtMs: 0 }), 59_000)).toBe(2);
+    expect(sendAll(share, windowsOf({ limit: 20, turnedAtMs: 60_000 }), 60_000)).toBe(8);
+  });
+
+  test('says when the next one may be sent: at the turn, or when the oldest one leaves', () => {
+    const share = new Share(0.5);
+    sendAll(share, windowsOf({ limit: 20 }), 50_000);
+    expect(share.freeAt(windowsOf({ limit: 20, turnedAtMs: 0 }), 55_000)).toBe(60_000);
+    expect(share.freeAt(windowsOf({ limit: 20 }), 55_000)).toBe(110_100);
+    expect(share.freeAt(windowsOf({ limit: 22 }), 55_000)).toBe(55_000);
+  });
+
+  test('holds in a day as well', () => {
+    const share = new Share(0.5);
+    expect(sendAll(share, windowsOf({ limit: 60 }, 20), 0)).toBe(10);
+    expect(share.freeAt(windowsOf({ limit: 60 }, 20), 3_600_000)).toBe(86_400_100);
+  });
+
+  test('counts a request that was answered late from its answer, and one that did not leave not at all', () => {
+    const share = new Share(0.5);
+    sendAll(share, windowsOf({ limit: 4 }), 0);
+    share.answer(0, 5_000);
+    expect(share.free(windowsOf({ limit: 4 }), 62_000)).toBe(0);
+    expect(share.free(windowsOf({ limit: 4 }), 65_100)).toBe(2);
+    share.add(70_000);
+    share.remove();
+    expect(share.free(windowsOf({ limit: 4 }), 70_000)).toBe(2);
+  });
+
+  test('has no end where there is no limit', () => {
+    expect(new Share(0.5).free(windowsOf({ limit: Number.POSITIVE_INFINITY }), 0)).toBe(Number.POSITIVE_INFINITY);
+  });
+});
