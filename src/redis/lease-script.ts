@@ -52,12 +52,17 @@ end
 local function refuse(wait, reason)
   return { granted = 0, expiresInMs = 0, resetAtMs = 0, waitMs = wait, reason = reason, members = size(record.members) }
 end
+local function planTurnsAt()
+  local minute = record.minute
+  if not minute or minute.endsAtMs == 0 or minute.resetAtMs == 0 or minute.endsAtMs - record.turnedAtMs < 54000 then return math.huge end
+  return minute.endsAtMs
+end
 local function waitForQuota()
   local day, byPlan, minute = 0, 0, 0
   if freeInDay() < 1 then
     day = (record.day and record.day.endsAtMs > now and record.day.endsAtMs or firstSlot(record.daySlots, HOUR, 24)) - now
   end
-  if freeByPlan() < 1 then byPlan = firstSlot(record.minuteSlots, SLOT, 12) - now end
+  if freeByPlan() < 1 then byPlan = math.min(planTurnsAt(), firstSlot(record.minuteSlots, SLOT, 12)) - now end
   if isKnown() and record.minute.left < 1 then minute = record.minute.endsAtMs - now end
   return refuse(math.max(1, day, byPlan, minute), 'quota')
 end
@@ -123,9 +128,9 @@ local function observe()
   record.probeUntilMs = 0
 end
 local function turn()
-  local ended = record.minute and record.minute.endsAtMs or 0
-  if ended == 0 or ended - record.turnedAtMs < 54000 or record.minute.resetAtMs == 0 or now < ended then return end
-  record.turnedAtMs = ended
+  local turnsAt = planTurnsAt()
+  if now < turnsAt then return end
+  record.turnedAtMs = turnsAt
   record.sinceTurn = 0
 end
 local function grantProbe()

@@ -4,11 +4,13 @@ import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { PetStoreClient } from 'petstore-inventory';
 import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
+import { createSandbox } from 'petstore-inventory/sandbox';
 import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { ConfigurationError } from '../../src/errors.ts';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
 import type { LeaseRequest } from '../../src/quota-store.ts';
 import { startWorker, type WorkerOrder, type WorkerReport } from '../fleet/workers.ts';
+import { importAnew } from '../support/other-process.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
 const NOW_MS = Date.UTC(2026, 10, 21);
@@ -60,6 +62,26 @@ describe('fileQuotaStore', () => {
     expect(exchange(KEY)).toMatchObject({ granted: 1 });
     expect(exchange(other)).toMatchObject({ granted: 1 });
     store.close();
+  });
+
+  test('lets a new process with a plan wait for the Reset, not for a rolling minute', async () => {
+    vi.useFakeTimers({ now: NOW_MS, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    const { baseUrl, fetch, keys } = createSandbox({ latency: 20 });
+    await vi.advanceTimersByTimeAsync(21_000);
+    using store = fileQuotaStore(path);
+    const options = { apiKey: keys.free, baseUrl, fetch, plan: 'free', quotaStore: store } as const;
+    const first = new PetStoreClient(options);
+    const all = Promise.all(Array.from({ length: 60 }, () => first.listInventory()));
+    await vi.advanceTimersByTimeAsync(2_000);
+    await all;
+    const next = new (await importAnew()).PetStoreClient(options);
+    const waits: number[] = [];
+    next.on('queue', ({ ms }) => waits.push(Math.round(ms / 1_000)));
+    const done = next.listInventory().then(() => Date.now() - NOW_MS);
+    await vi.advanceTimersByTimeAsync(100_000);
+    expect(await done).toBeLessThan(62_000);
+    expect(waits).toEqual([37]);
   });
 
   test('says that it is near, and is closed by `using`', () => {

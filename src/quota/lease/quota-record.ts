@@ -206,13 +206,18 @@ function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): 
   return { granted: 1, expiresInMs: PROBE_TIMEOUT_MS, resetAtMs: 0, waitMs: 0, reason: 'probe', members: 1 };
 }
 
-/** A window ended. The plan's count begins anew with it, but not more often than once a minute. */
+/** A window ended. The plan's count begins anew with it. */
 function turn(record: QuotaRecord, nowMs: number): void {
-  const endedAtMs = record.minute?.endsAtMs ?? 0;
-  if (endedAtMs === 0 || endedAtMs - record.turnedAtMs < EARLIEST_TURN_MS || (record.minute?.resetAtMs ?? 0) === 0 || nowMs < endedAtMs)
-    return;
-  record.turnedAtMs = endedAtMs;
+  const turnsAtMs = planTurnsAtMs(record);
+  if (nowMs < turnsAtMs) return;
+  record.turnedAtMs = turnsAtMs;
   record.sinceTurn = 0;
+}
+
+/** When the plan's count begins anew: with the window whose Reset was observed, but not more often than once a minute. */
+function planTurnsAtMs({ minute, turnedAtMs }: QuotaRecord): number {
+  if (!minute || minute.endsAtMs === 0 || minute.resetAtMs === 0) return Number.POSITIVE_INFINITY;
+  return minute.endsAtMs - turnedAtMs < EARLIEST_TURN_MS ? Number.POSITIVE_INFINITY : minute.endsAtMs;
 }
 
 function count(record: QuotaRecord, { member, granted, nowMs }: { member: string; granted: number; nowMs: number }): void {
@@ -237,7 +242,8 @@ function freeInDay(record: QuotaRecord, nowMs: number): number {
 /** How long until something is free, where nothing is. */
 function waitMsOf(record: QuotaRecord, request: LeaseRequest, nowMs: number): number {
   const dayMs = freeInDay(record, nowMs) >= 1 ? 0 : dayWaitMs(record, nowMs);
-  const planMs = freeByPlan(record, request) >= 1 ? 0 : firstSlotMs(record.minuteSlots, SLOT_MS, MINUTE_SLOTS) - nowMs;
+  const planAtMs = Math.min(planTurnsAtMs(record), firstSlotMs(record.minuteSlots, SLOT_MS, MINUTE_SLOTS));
+  const planMs = freeByPlan(record, request) >= 1 ? 0 : planAtMs - nowMs;
   const minuteMs = isKnown(record, nowMs) && record.minute && record.minute.left < 1 ? record.minute.endsAtMs - nowMs : 0;
   return Math.max(1, dayMs, planMs, minuteMs);
 }

@@ -62,6 +62,27 @@ describe('exchangeLease', () => {
     expect(take(record, 'a', 50)).toMatchObject({ granted: 0, waitMs: 30_000, reason: 'quota' });
   });
 
+  test('lets a process that comes later wait for the Reset that others observed, not for a rolling minute of the plan', () => {
+    const plan = { requestsPerMinute: 5 };
+    const record = knownRecord({ limit: 5, remaining: 4 }, plan);
+    const takeAt = (nowMs: number, member: string) => exchangeLease(record, requestOf({ member, wanted: 1, plan }), nowMs);
+    const granted = [1, 2, 3, 4, 5].map((ms) => takeAt(NOON + ms, 'a').granted);
+    expect(granted).toEqual([1, 1, 1, 1, 0]);
+    expect(takeAt(NOON + 6_000, 'later')).toMatchObject({ granted: 0, waitMs: 24_000, reason: 'quota' });
+    expect(takeAt(RESET, 'later')).toMatchObject({ granted: 1, reason: 'probe' });
+  });
+
+  test('lets the plan count on where windows turn more than once a minute', () => {
+    const plan = { requestsPerMinute: 2 };
+    const record = knownRecord({ limit: 5, remaining: 4, endsInMs: 60_000 }, plan);
+    const takeAt = (nowMs: number, more: Partial<LeaseRequest> = {}) =>
+      exchangeLease(record, requestOf({ wanted: 1, plan, ...more }), nowMs);
+    takeAt(NOON + 60_000);
+    const next = observed({ limit: 5, resetAtMs: RESET + 20_000, endsInMs: 20_000 });
+    expect(takeAt(NOON + 60_001, { minute: next, isProbeAnswered: true })).toMatchObject({ granted: 1 });
+    expect(takeAt(NOON + 60_002)).toMatchObject({ granted: 0, reason: 'quota', waitMs: 4_998 });
+  });
+
   test('takes what others heard only where it is less', () => {
     const record = knownRecord({ remaining: 50 });
     exchangeLease(record, requestOf({ member: 'b', minute: observed({ remaining: 80 }) }), NOON);
