@@ -145,6 +145,11 @@ export class Call {
     if (this.hasListener(name)) this.#emitter.emit(name, make(this.#event()));
   }
 
+  /** Tells the logger of the client. */
+  warn(message: string): void {
+    this.#emitter.warn(message);
+  }
+
   /** Whether an event of this name has a listener. */
   hasListener(name: keyof ClientEvents): boolean {
     return this.#emitter.hasListener(name);

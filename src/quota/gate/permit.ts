@@ -114,6 +114,7 @@ export class Permits {
   // Made when the gate first closes.
   #notices: GateNotices | undefined;
   #lastFailure: PetStoreError | Answer | undefined;
+  #isPlanDoubted = false;
   // Where the quota is shared with other processes.
   #leaseClient: LeaseClient | undefined;
 
@@ -185,10 +186,20 @@ export class Permits {
     const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
     this.#leaseClient?.observe({ answer, sentAtMs: sending.atMs, closedUntilMs }, nowMs);
     report();
+    this.#doubtPlan(call);
     this.retries.observe(call, answer);
     this.#report(call, nowMs);
     this.#onChange();
     return closedUntilMs === undefined ? undefined : this.#clock.toDate(closedUntilMs).getTime();
+  }
+
+  /** Warns once. */
+  #doubtPlan(call: Call): void {
+    const { overstatement } = this.#ledger;
+    if (!overstatement || this.#isPlanDoubted) return;
+    this.#isPlanDoubted = true;
+    const { window, planned, observed } = overstatement;
+    call.warn(`plan says ${planned} requests a ${window}, the service says ${observed}: the smaller counts`);
   }
 
   lose(permit: Permit, failure: PetStoreError | undefined): void {

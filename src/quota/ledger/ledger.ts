@@ -35,6 +35,13 @@ export interface Observed {
   day: ObservedWindow | undefined;
 }
 
+/** A plan that says more than the service. */
+export interface Overstatement {
+  window: 'minute' | 'day';
+  planned: number;
+  observed: number;
+}
+
 /** What windows are cut from; undefined where there is no limit. */
 interface Limits {
   requestsPerMinute?: number | undefined;
@@ -158,6 +165,16 @@ export class Ledger {
   /** When to look again at a ceiling that lets nothing pass though the headers would: soon where it is the minute's, later where it is the day's. */
   ceilingLookAtMs(nowMs: number): number {
     return nowMs + (this.#minute.ceiling(nowMs) < 1 ? SECOND_MS : MINUTE_MS);
+  }
+
+  /** A limit of the given plan that is larger than what the headers say; undefined where there is none. */
+  get overstatement(): Overstatement | undefined {
+    if (!this.#isPlanGiven) return undefined;
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    return (
+      overstatementOf('minute', requestsPerMinute, this.#minute.observedLimit) ??
+      overstatementOf('day', requestsPerDay, this.#day.observedLimit)
+    );
   }
 
   /** What other processes on the key are told. */
@@ -545,6 +562,15 @@ function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial
     ...(minute && share < 1 && { requestsPerMinute: minute.limit }),
     ...(minute && minute.endsInMs > 0 && requestsPerDay !== undefined && { requestsPerDay }),
   };
+}
+
+function overstatementOf(
+  window: Overstatement['window'],
+  planned: number | undefined,
+  observed: number | undefined,
+): Overstatement | undefined {
+  // A plan without a limit states none.
+  return planned !== undefined && observed !== undefined && observed < planned ? { window, planned, observed } : undefined;
 }
 
 function stricterLimits(one: Limits, other: Limits): Limits {

@@ -125,6 +125,11 @@ export class QuotaWindow {
     return Math.min(this.#planned, this.#allowed ?? this.#planned);
   }
 
+  /** The Limit of the headers; undefined until heard, or where it may be the size of a bucket, which tells of no window. */
+  get observedLimit(): number | undefined {
+    return this.isBucket ? undefined : this.#allowed;
+  }
+
   /** Whether a Remaining was heard that still counts. */
   get isKnown(): boolean {
     return this.#observedAtMs !== undefined;

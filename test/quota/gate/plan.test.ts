@@ -1,6 +1,6 @@
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { holdTime } from '../../support/time.ts';
 
 holdTime();
@@ -41,3 +41,35 @@ test.each(Array.from({ length: 24 }, (_, n) => n + 1))(
     expect(ends).toEqual(Array.from({ length: 9 }, () => 'done'));
   },
 );
+
+describe('a plan that is larger than what the headers say', () => {
+  const warningsOf = async (service: SandboxOptions, options: PetStoreClientOptions) => {
+    const { keys, baseUrl, fetch } = createSandbox({ plans: { five: FIVE }, latency: 40, ...service });
+    const warn = vi.fn();
+    const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+    const clients = [1, 2].map(() => new PetStoreClient({ apiKey: keys.five, baseUrl, fetch, logger, ...options }));
+    const all = Promise.all([...clients, ...clients].map((client) => client.listInventory()));
+    await vi.advanceTimersByTimeAsync(2_000);
+    await all;
+    return warn.mock.calls.flat();
+  };
+
+  test('is warned about once for each key', async () => {
+    const warnings = await warningsOf({}, { plan: 'pro' });
+    expect(warnings).toEqual([expect.stringContaining('plan says 300 requests a minute, the service says 5: the smaller counts')]);
+  });
+
+  test.each([
+    ['is the same', FIVE],
+    ['is smaller', { requestsPerMinute: 4 }],
+    ['has no limit', 'unlimited'],
+    ['is left to the headers', undefined],
+  ] as const)('is not warned about where it %s', async (_what, plan) => {
+    expect(await warningsOf({}, { plan })).toEqual([]);
+  });
+
+  test('names the whole plan, also where the client has a share of it', async () => {
+    const warnings = await warningsOf({}, { plan: { requestsPerMinute: 300 }, share: 0.5 });
+    expect(warnings).toEqual([expect.stringContaining('plan says 300 requests a minute, the service says 5')]);
+  });
+});
