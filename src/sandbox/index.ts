@@ -11,7 +11,7 @@ export type { Latency } from './latency.ts';
 export type { SandboxReport, SandboxRequest } from './ledger.ts';
 export type { LimitHeaders, ToldWindow } from './limit-headers.ts';
 export type { Ban, Counting } from './meter.ts';
-export type { SandboxOptions } from './options.ts';
+export type { SandboxOptions, SandboxRoutes } from './options.ts';
 export type { DateHeader } from './reception.ts';
 export type { RetryAfterForm } from './retry-after.ts';
 export { createSandbox, type Sandbox } from './sandbox.ts';

@@ -14,6 +14,19 @@ import type { StockEntry } from './stock.ts';
 import { POLICIES, type Policy } from './windows.ts';
 
 /**
+ * Answers requests to endpoints of your own; `undefined` leaves a request to the sandbox. The inventory stays the sandbox's. It is asked
+ * after the key and its quota were checked; where it fails, the answer is a 500.
+ *
+ * @example
+ * const routes: SandboxRoutes = (request) =>
+ *   new URL(request.url).pathname.endsWith('/pets/42') ? Response.json({ id: 42, name: 'Rex' }) : undefined;
+ * const own = createSandbox({ routes });
+ * const petstore = new PetStoreClient({ apiKey: own.keys.pro, baseUrl: own.baseUrl, fetch: own.fetch });
+ * console.log((await (await petstore.fetch('/pets/42')).json()).name); // → Rex
+ */
+export type SandboxRoutes = (request: Request) => Response | undefined | Promise<Response | undefined>;
+
+/**
  * How a sandbox is set up; every option may be left out.
  *
  * @example
@@ -46,6 +59,8 @@ export interface SandboxOptions<Plans extends string = string> {
   latency?: Latency;
   /** What goes wrong on purpose. @default nothing */
   faults?: readonly Fault[];
+  /** Endpoints of your own, below the address of either environment: counted and limited like the others. @default none */
+  routes?: SandboxRoutes;
   /** Decides everything that is random: statuses, quantities, latencies, rates. A whole number. @default 1 */
   seed?: number;
   /** The ban of a key that keeps asking during a penalty; our reading of the specification. @default { after: 10, forMs: 600000 } */
@@ -108,6 +123,7 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   clock: [z.union([call, z.looseObject({ now: call })]), 'it must be a function that tells the time, or an object with now()'],
   latency: [latencySchema, LATENCY_RULE],
   faults: [z.array(z.unknown()), 'it must be a list of faults'],
+  routes: [call, 'it must be a function that gives a Response or undefined'],
   seed: [z.int(), 'it must be a whole number'],
   ban: [z.union([z.literal(false), z.strictObject({ after: whole, forMs: time })]), 'it must be { after, forMs } or false'],
   retryAfter: [z.enum(RETRY_AFTER_FORMS), `it must be one of ${words(RETRY_AFTER_FORMS)}`],

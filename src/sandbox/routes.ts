@@ -1,10 +1,11 @@
-import { type Context, Hono } from 'hono';
+import { type Context, Hono, type Next } from 'hono';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import { InventoryUpdate } from '../contract/models.ts';
 import { jsonAnswer, refuse } from './answers.ts';
 import { readBodyText } from './body-text.ts';
 import { bodyOf, itemText, listPieces } from './item-text.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
+import type { SandboxRoutes } from './options.ts';
 import type { ServiceEnv } from './reception.ts';
 import { parsePetId, type Stock } from './stock.ts';
 
@@ -16,6 +17,8 @@ const MAX_ITEMS_AT_ONCE = 1_000;
 interface Shelf {
   readonly stock: Stock;
   readonly ledger: Ledger;
+  /** Endpoints of the caller's own. */
+  readonly own: SandboxRoutes | undefined;
 }
 
 /** The operations of one environment (specification, Endpoints), and what is said to everything else. */
@@ -23,12 +26,22 @@ export function createRoutes(shelf: Shelf): Hono<ServiceEnv> {
   const routes = new Hono<ServiceEnv>();
   routes.get(`/${INVENTORY_PATH}`, () => listInventory(shelf.stock));
   routes.patch(`/${INVENTORY_PATH}/:petId`, (context) => updateInventory(context, shelf));
+  const { own } = shelf;
+  if (own) routes.all('*', async (context, next) => answerOwn(context.req.raw, own, next));
   routes.get('/pets/:petId', (context) => notShown(context.var.request, 'GET /pets/{petId} is deprecated, and its record is not shown'));
   routes.get('/store/orders', (context) => notShown(context.var.request, 'The record of GET /store/orders is not shown'));
   routes.all(`/${INVENTORY_PATH}`, (context) => methodNotAllowed(context.var.request, 'GET'));
   routes.all(`/${INVENTORY_PATH}/:petId`, (context) => methodNotAllowed(context.var.request, 'PATCH'));
   routes.all('*', (context) => refuse(context.var.request, { status: 404, code: 'not_found', message: 'There is no such path' }));
   return routes;
+}
+
+/** A copy, since the headers of what a fetch gave cannot be changed. */
+async function answerOwn(request: Request, own: SandboxRoutes, next: Next): Promise<Response | undefined> {
+  const answer = await own(request);
+  if (answer) return new Response(answer.body, answer);
+  await next();
+  return undefined;
 }
 
 function listInventory(stock: Stock): Response {

@@ -111,7 +111,7 @@ export function assembleSandbox(options: SandboxOptions, stock: Stock = new Memo
     date: options.date ?? { aheadMs: 0 },
   };
   const domains = new Domains(options.domains ?? []);
-  const service = createService({ ...desk, domains, environments: environmentsOf({ stock, stagingStock }) });
+  const service = createService({ ...desk, domains, routes: options.routes, environments: environmentsOf({ stock, stagingStock }) });
   const sandbox = openSandbox(options, { ...desk, domains, service, stock, stagingStock, plans: [...plans.keys()] });
   fillStocks(options, { stock, stagingStock });
   return { sandbox, service, keyring, ledger, stock };

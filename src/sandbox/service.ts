@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import { errorAnswer } from './answers.ts';
 import type { Domains } from './domains.ts';
 import type { Failure } from './fault.ts';
+import type { SandboxRoutes } from './options.ts';
 import { type Desk, type Entrance, receive, type ServiceEnv } from './reception.ts';
 import { createRoutes } from './routes.ts';
 import type { Stock } from './stock.ts';
@@ -25,10 +26,11 @@ export interface Environment extends Entrance {
 interface ServiceParts extends Desk {
   readonly environments: readonly Environment[];
   readonly domains: Domains;
+  readonly routes: SandboxRoutes | undefined;
 }
 
 /** Puts the service together: domains first, then one set of routes per environment. */
-export function createService({ environments, domains, ...desk }: ServiceParts): Service {
+export function createService({ environments, domains, routes, ...desk }: ServiceParts): Service {
   const app = new Hono<ServiceEnv>();
   app.use('*', async (context, next) => {
     const redirect = domains.redirectOf(context.req.url);
@@ -37,7 +39,7 @@ export function createService({ environments, domains, ...desk }: ServiceParts):
   });
   for (const environment of environments) {
     app.use(`${environment.basePath}/*`, receive(environment, desk));
-    app.route(environment.basePath, createRoutes({ stock: environment.stock, ledger: desk.ledger }));
+    app.route(environment.basePath, createRoutes({ stock: environment.stock, ledger: desk.ledger, own: routes }));
   }
   app.notFound(() => errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }));
   app.onError(() => errorAnswer({ status: 500, code: 'internal', message: 'The sandbox could not answer' }));

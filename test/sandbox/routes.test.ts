@@ -1,0 +1,60 @@
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { describe, expect, test } from 'vitest';
+
+const pets = (request: Request) => (new URL(request.url).pathname.endsWith('/pets/42') ? Response.json({ id: 42 }) : undefined);
+
+/** Asks a sandbox with its Free key. */
+function ask(sandbox: ReturnType<typeof createSandbox>, path: string, init: RequestInit = {}): Promise<Response> {
+  return sandbox.fetch(`${sandbox.baseUrl}${path}`, { ...init, headers: { authorization: `Bearer ${sandbox.keys.free}` } });
+}
+
+describe('The option `routes`', () => {
+  test('adds endpoints, which are counted and told like the others', async () => {
+    const sandbox = createSandbox({ routes: pets });
+    const answer = await ask(sandbox, '/pets/42?full=1');
+    expect([await answer.json(), answer.headers.get('x-ratelimit-remaining')]).toEqual([{ id: 42 }, '59']);
+    expect(sandbox.requests).toMatchObject([{ method: 'GET', path: '/pets/42', status: 200, plan: 'free' }]);
+  });
+
+  test('leaves to the sandbox what it does not answer, and the inventory', async () => {
+    const asked: string[] = [];
+    const sandbox = createSandbox({ routes: ({ method }) => void asked.push(method) });
+    const statuses = [await ask(sandbox, '/pets/1'), await ask(sandbox, '/nothing'), await ask(sandbox, '/inventory')].map(
+      ({ status }) => status,
+    );
+    expect([statuses, asked]).toEqual([
+      [501, 404, 200],
+      ['GET', 'GET'],
+    ]);
+  });
+
+  test('may answer later, with a body that it reads, and with headers that cannot be changed', async () => {
+    const moved = () => Response.redirect('https://shop.example/', 302);
+    const sandbox = createSandbox({ routes: async (request) => (request.body ? new Response(await request.text()) : moved()) });
+    expect(await (await ask(sandbox, '/echo', { method: 'POST', body: 'text' })).text()).toBe('text');
+    expect((await ask(sandbox, '/moved', { redirect: 'manual' })).headers.get('x-ratelimit-limit')).toBe('60');
+  });
+
+  test('is not asked for a key that is unknown, or whose quota is used up', async () => {
+    const sandbox = createSandbox({ routes: pets, plans: { tiny: { requestsPerMinute: 1 } } });
+    const get = (key: string) => sandbox.fetch(`${sandbox.baseUrl}/pets/42`, { headers: { authorization: `Bearer ${key}` } });
+    const answers = [await get('unknown'), await get(sandbox.keys.tiny), await get(sandbox.keys.tiny)];
+    expect(answers.map(({ status }) => status)).toEqual([401, 200, 429]);
+  });
+
+  test('meets faults, and answers 500 where it fails itself', async () => {
+    const failing = () => {
+      throw new Error('made up');
+    };
+    const sandbox = createSandbox({ routes: failing, faults: [{ at: 1, status: 503 }] });
+    expect([(await ask(sandbox, '/pets/42')).status, (await ask(sandbox, '/pets/42')).status]).toEqual([503, 500]);
+    expect(sandbox.report().byStatus).toEqual({ 500: 1, 503: 1 });
+  });
+
+  test('must be a function', () => {
+    const options: object = { routes: {} };
+    expect(() => createSandbox(options)).toThrow(
+      'Cannot use that object as `routes`: it must be a function that gives a Response or undefined',
+    );
+  });
+});
