@@ -11,11 +11,24 @@ import type { CallOptions } from './options/call-options.ts';
 /** How far a request of a call may have got. */
 type Progress = 'not-sent' | 'in-doubt' | 'rejected';
 
-const VERBS = { listInventory: 'list the inventory', streamInventory: 'read the inventory', updateInventory: 'update pet' } as const;
+const VERBS = {
+  listInventory: 'list the inventory',
+  streamInventory: 'read the inventory',
+  updateInventory: 'update pet',
+  fetch: 'fetch',
+} as const;
 
 /** `update pet 42`: what a call is for. */
 export function purposeOf({ operation, petId }: { operation: OperationName; petId?: PetId | undefined }): string {
   return petId === undefined ? VERBS[operation] : `${VERBS[operation]} ${petId}`;
+}
+
+/** A request that the caller made, not an operation of ours. */
+export interface OwnRequest {
+  /** `POST /store/orders`, without its query. */
+  target: string;
+  /** Whether it may be sent again though it may have been received (RFC 9110 section 9.2.2). */
+  isIdempotent: boolean;
 }
 
 /** What a call is made of. */
@@ -23,6 +36,7 @@ export interface CallStart {
   id: number;
   operation: OperationName;
   petId: PetId | undefined;
+  own?: OwnRequest | undefined;
   options: CallOptions;
   emitter: Emitter;
 }
@@ -53,6 +67,7 @@ export class Call {
   #progress: Progress = 'not-sent';
   // What it was before the attempt that is under way.
   #before: Progress = 'not-sent';
+  #isUnsent = false;
   readonly #stops: (() => void)[] = [];
   readonly #emitter: Emitter;
 
@@ -60,11 +75,13 @@ export class Call {
   readonly operation: OperationName;
   readonly petId: PetId | undefined;
   readonly options: CallOptions;
+  readonly #own: OwnRequest | undefined;
 
-  constructor({ id, operation, petId, options, emitter }: CallStart) {
+  constructor({ id, operation, petId, own, options, emitter }: CallStart) {
     this.id = id;
     this.operation = operation;
     this.petId = petId;
+    this.#own = own;
     this.options = options;
     this.#emitter = emitter;
     this.priority = options.priority;
@@ -85,7 +102,17 @@ export class Call {
   /** `update pet 42`: what the caller wanted, for messages. */
   get purpose(): string {
     if (this.delivered > 0) return `read the inventory further than its first ${this.delivered} items`;
-    return purposeOf(this);
+    return this.#own ? `${purposeOf(this)} ${this.#own.target}` : purposeOf(this);
+  }
+
+  /** Whether its request may be sent again though it may have been received: setting a quantity is safe, as are idempotent methods. */
+  get isIdempotent(): boolean {
+    return this.#own?.isIdempotent ?? true;
+  }
+
+  /** Whether the latest attempt ended before its request left. */
+  get isUnsent(): boolean {
+    return this.#isUnsent;
   }
 
   get outcome(): UpdateOutcome {
@@ -114,24 +141,26 @@ export class Call {
   sent(): void {
     this.attempts++;
     this.hasPaidRetry = false;
+    this.#isUnsent = false;
     this.#before = this.#progress;
     this.#progress = 'in-doubt';
   }
 
   /** The attempt ended and surely changed nothing. */
   refused(by: 'service' | 'connection'): void {
+    this.#isUnsent = by === 'connection';
     if (this.#before === 'in-doubt') return;
     this.#progress = by === 'service' ? 'rejected' : this.#before;
   }
 
   /** What a failure tells of this call. */
   details(): FailureDetails {
-    const update = this.operation === 'updateInventory';
+    const mayChange = this.operation === 'updateInventory' || this.operation === 'fetch';
     return {
       operation: this.operation,
       petId: this.petId,
       attempts: this.attempts,
-      ...(update ? { outcome: this.outcome } : {}),
+      ...(mayChange ? { outcome: this.outcome } : {}),
     };
   }
 

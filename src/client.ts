@@ -5,6 +5,7 @@ import { ConfigurationError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import { InventoryStream } from './inventory-stream.ts';
 import { createLog } from './log-lines.ts';
+import { fetchOperation } from './operations/fetch.ts';
 import { listInventory } from './operations/list-inventory.ts';
 import type { Operation } from './operations/operation.ts';
 import { streamInventory } from './operations/stream-inventory.ts';
@@ -31,6 +32,19 @@ const PRINTED = {
 };
 
 /**
+ * A `fetch` for the other endpoints of the service. `priority: 'low'` lets the other calls of the key pass.
+ *
+ * @example
+ * const low: PetStoreFetch = (input, init) => petstore.fetch(input, { ...init, priority: 'low' });
+ * console.log((await low('/store/orders')).status); // → 501
+ */
+export type PetStoreFetch = typeof globalThis.fetch &
+  ((
+    input: Parameters<typeof globalThis.fetch>[0],
+    init?: Parameters<typeof globalThis.fetch>[1] & { priority?: 'high' | 'low' | 'auto' },
+  ) => Promise<Response>);
+
+/**
  * The client of the pet store's inventory. Make one and share it: clients of one process with the same address and key keep to the
  * limits together.
  *
@@ -45,6 +59,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   readonly #emitter: Emitter;
   readonly #gate: Gate;
   readonly #pipeline: Pipeline<InventoryItem<Ids>>;
+  // Made when it is first asked for.
+  #fetch: PetStoreFetch | undefined;
 
   // Ids are bigints only where the options say so: an annotation alone makes none.
   /**
@@ -112,6 +128,22 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<Ids>> {
     const makeOperation = () => updateInventory(petId, update, this.#options.int64);
     return this.#call(makeOperation, options, (operation, resolved) => this.#pipeline.update(operation, resolved));
+  }
+
+  /**
+   * Fetches from any other endpoint below the client's address: `/pets/42`, `pets/42` or a whole address. It brings the key, waits for
+   * quota like every call (`priority: 'low'` lets others pass), and gives the service's Response whatever its status. A 429 is waited for
+   * and sent again; other failures are tried again where the method is idempotent (RFC 9110 section 9.2.2). Redirects are not followed.
+   * The request counts as in flight until its body was read or cancelled.
+   * @throws InvalidArgumentError before anything is sent, for another address or a key of yours; PetStoreError where no answer comes, or the
+   * signal's reason
+   * @example
+   * const response = await petstore.fetch('/pets/42');
+   * console.log(response.status, (await response.json()).code); // → 501 not_shown
+   */
+  get fetch(): PetStoreFetch {
+    this.#fetch ??= (input, init) => this.#fetchBelow(input, init);
+    return this.#fetch;
   }
 
   /** The address that the client talks to, as it was resolved: without a trailing slash, and never with credentials. */
@@ -193,6 +225,14 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     } catch (error) {
       return replyPromise(Promise.reject(error));
     }
+  }
+
+  async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
+    const { baseUrl, call } = this.#options;
+    const made = fetchOperation(input, init, { baseUrl, maxRetries: call.maxRetries });
+    // Without need it waits for nothing, so that calls keep the order in which they were made.
+    const { operation, options } = made instanceof Promise ? await made : made;
+    return this.#pipeline.open(operation, this.#resolveFor(operation, options));
   }
 
   #resolveFor({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: RequestOptions | undefined): CallOptions {

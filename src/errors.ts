@@ -12,7 +12,7 @@ const BRAND = Symbol.for('petstore-inventory.error');
  * await petstore.listInventory();
  * console.log(asked); // → [ 'listInventory' ]
  */
-export type OperationName = 'listInventory' | 'updateInventory' | 'streamInventory';
+export type OperationName = 'listInventory' | 'updateInventory' | 'streamInventory' | 'fetch';
 
 /**
  * Whether an update was applied, over all its attempts: nothing left, every attempt was refused, or one may have arrived
@@ -59,7 +59,7 @@ export interface FailureDetails {
    * @default 0
    */
   attempts?: number | undefined;
-  /** For updates: whether the change was applied. */
+  /** For updates, and for calls of `fetch`: whether the change was applied. */
   outcome?: UpdateOutcome | undefined;
   /** The HTTP status. */
   status?: number | undefined;
@@ -107,7 +107,7 @@ export abstract class PetStoreError extends Error {
   readonly rateLimit: RateLimit | undefined;
   /** The first 1 KiB of a failure's body that was no Error body. */
   readonly bodyText: string | undefined;
-  /** For updates: whether the change was applied. */
+  /** For updates, and for calls of `fetch`: whether the change was applied. */
   readonly outcome: UpdateOutcome | undefined;
 
   /** Made by the client; by you in tests. */

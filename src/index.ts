@@ -12,7 +12,7 @@
  * @module petstore-inventory
  */
 export type { InventoryItems, PetStoreApi } from './api.ts';
-export { PetStoreClient } from './client.ts';
+export { PetStoreClient, type PetStoreFetch } from './client.ts';
 export { API_VERSION } from './contract/http.ts';
 export { ErrorBody, type Int64, InventoryItem, InventoryUpdate, isPetStatus, PetId, PetStatus } from './contract/models.ts';
 export { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';

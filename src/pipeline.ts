@@ -27,6 +27,8 @@ interface Admitted extends Admission {
   observer: Permit;
 }
 
+type Beginning = Pick<Operation<unknown>, 'name' | 'petId'> & Pick<StreamOperation<unknown>, 'own'>;
+
 /** Leads every call through its steps: in order, with retries, each attempt through the gate, then onto the wire. */
 export class Pipeline<Item extends object> {
   readonly #steps: Steps;
@@ -101,14 +103,17 @@ export class Pipeline<Item extends object> {
   }
 
   /** Makes a call that lasts until what it gives is read to its end, or `left` before it begins. Only its beginning is tried again. */
-  async open<T>(operation: StreamOperation<T>, options: CallOptions, left: AbortSignal): Promise<T> {
+  async open<T>(operation: StreamOperation<T>, options: CallOptions, left?: AbortSignal): Promise<T> {
     const call = this.#begin(operation, options);
-    left.addEventListener('abort', () => call.abort(left.reason), { once: true });
+    left?.addEventListener('abort', () => call.abort(left.reason), { once: true });
     try {
       call.signal.throwIfAborted();
       return await this.#retry(call, () => this.#attemptToOpen(call, operation));
     } catch (failure) {
-      throw this.#fail(call, failure);
+      const instead = call.signal.aborted ? undefined : operation.instead?.(failure);
+      const error = this.#fail(call, failure);
+      if (instead === undefined) throw error;
+      return instead;
     }
   }
 
@@ -185,9 +190,9 @@ export class Pipeline<Item extends object> {
     return error;
   }
 
-  #begin({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: CallOptions): Call {
+  #begin({ name, petId, own }: Beginning, options: CallOptions): Call {
     if (isRequestBound()) this.#sweep(Date.now());
-    const call = new Call({ id: ++this.#lastId, operation: name, petId, options, emitter: this.#steps.emitter });
+    const call = new Call({ id: ++this.#lastId, operation: name, petId, own, options, emitter: this.#steps.emitter });
     this.#calls ??= new Set();
     this.#calls.add(call);
     call.emit('started', (event) => event);

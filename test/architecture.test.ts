@@ -27,7 +27,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   retry: ['call', 'certificate-codes', 'clock', 'errors'],
   quota: ['call', 'clock', 'contract', 'errors', 'events', 'options', 'quota-store', 'redactor', 'thrown'],
   transport: [...SERVICE, 'call', 'certificate-codes', 'options', 'thrown', 'version'],
-  operations: ['call', 'contract', 'errors', 'json', 'options', 'transport'],
+  operations: ['call', 'clock', 'contract', 'errors', 'json', 'options', 'transport'],
   'inventory-stream': ['contract', 'errors', 'operations'],
   reply: ['errors'],
   api: ['contract', 'options', 'quota', 'reply'],

@@ -24,6 +24,19 @@ import { describe, expectTypeOf, test } from 'vitest';
 declare const petstore: PetStoreClient;
 declare const exact: PetStoreClient<'bigint'>;
 
+describe('petstore.fetch', () => {
+  test('is a fetch, which also takes a priority', () => {
+    expectTypeOf(petstore.fetch).toExtend<typeof globalThis.fetch>();
+    expectTypeOf(petstore.fetch('/pets', { priority: 'low' })).resolves.toEqualTypeOf<Response>();
+    expectTypeOf(petstore.fetch(new Request('https://shop.example/v1/pets'))).resolves.toEqualTypeOf<Response>();
+    expectTypeOf(petstore.fetch(new URL('https://shop.example/v1/pets'))).resolves.toEqualTypeOf<Response>();
+    // @ts-expect-error a pet is named by its path
+    petstore.fetch(42);
+    // @ts-expect-error there is no such priority
+    petstore.fetch('/pets', { priority: 'urgent' });
+  });
+});
+
 describe('ids', () => {
   test('are numbers by default', () => {
     expectTypeOf<InventoryItem['petId']>().toEqualTypeOf<number>();

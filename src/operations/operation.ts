@@ -1,4 +1,4 @@
-import type { Call } from '../call.ts';
+import type { Call, OwnRequest } from '../call.ts';
 import type { PetId } from '../contract/models.ts';
 import {
   type FailureDetails,
@@ -24,6 +24,10 @@ export interface Operation<T> {
 
 /** An operation whose answer is read while its items are used; `onEnd` is to be called when that is over. */
 export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'> {
+  /** Of a request that the caller made. */
+  own?: OwnRequest;
+  /** What the call gives where it ends with this failure, if it does not reject. */
+  instead?(failure: unknown): T | undefined;
   read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<T>;
 }
 

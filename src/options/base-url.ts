@@ -79,7 +79,7 @@ function isLoopback(host: string): boolean {
 }
 
 /** An address fit to be shown: neither credentials nor query nor fragment. */
-function showAddress(address: string | URL): string {
+export function showAddress(address: string | URL): string {
   // Credentials first, up to the last @: a password may hold what would begin a path or a query.
   const plain = String(address).replace(/^([^/]*\/\/)?.*@/s, '$1');
   return showValue(plain.replace(/[?#].*$/s, ''));

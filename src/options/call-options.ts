@@ -94,7 +94,7 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
 }
 
 /** Headers that are ours or the connection's: setting them could show the key elsewhere or break a message in two. */
-const RESERVED = new Set([
+export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',
   'content-type',
@@ -120,7 +120,7 @@ export function headersOption(headers: unknown): Record<string, string> {
 function checkHeader(name: string, value: unknown): [string, string] {
   if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
     throw badOption('headers', 'an object whose names are header names (RFC 9110 section 5.1)', { shown: name });
-  if (RESERVED.has(name))
+  if (RESERVED_HEADERS.has(name))
     throw new ConfigurationError(`Cannot set "${name}" in \`headers\`: the client sets it itself`, { option: 'headers' });
   if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
     throw badOption('headers', `an object of strings without control characters, which "${name}" is not`);

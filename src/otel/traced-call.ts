@@ -57,8 +57,8 @@ export class TracedCall {
     this.#note('http.response.status_code', status);
     if (status >= 400) this.#note('error.type', String(status));
     if (status === 429) this.#scope.refusals.add(1, this.#scope.server);
-    // The reader of a stream sets the pace of the rest.
-    if (status < 300 && operation === 'streamInventory') this.#endStep();
+    // The reader of a stream, or of a Response, sets the pace of the rest.
+    if (operation === 'fetch' || (status < 300 && operation === 'streamInventory')) this.#endStep();
   }
 
   retry({ error }: ClientEvents['retry']): void {

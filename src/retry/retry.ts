@@ -58,11 +58,12 @@ function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer }: 
 
 /**
  * A call that is over gets no other attempt, whatever ended it. The last failure, as the cause of the next, means that the next attempt
- * was not even let through.
+ * was not even let through. What is not idempotent is sent again only where nothing was done.
  */
 function isWorthAnother(error: Error, call: Call): error is PetStoreError {
   if (call.signal.aborted || !(error instanceof PetStoreError)) return false;
-  return (call.lastFailure === undefined || error.cause !== call.lastFailure) && mayRetry(error);
+  if (call.lastFailure !== undefined && error.cause === call.lastFailure) return false;
+  return mayRetry(error) && (call.isIdempotent || isLeftToGate(error) || call.isUnsent);
 }
 
 /** In an outage the gate sets the pace, so no call stays away for longer than the gate does. */

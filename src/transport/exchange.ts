@@ -111,6 +111,11 @@ export class Exchange {
     return chunk;
   }
 
+  /** Stops the time limit until more is asked for. */
+  pause(): void {
+    this.#stopTimer();
+  }
+
   /** Ends the exchange; a body that is not read to its end drops the connection. */
   close(): void {
     if (this.#isOver) return;

@@ -1,9 +1,14 @@
+import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
-import { InvalidResponseError, type PetStoreError } from '../errors.ts';
+import { PetStoreError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
-import type { Body } from './body.ts';
+import { type Body, concat } from './body.ts';
 import type { Exchange } from './exchange.ts';
+import { statusFailure } from './status-failure.ts';
+
+const MAX_ERROR_BYTES = 65_536;
+const DROPPED_AT_CUT = 4096;
 
 interface Parts {
   response: Response;
@@ -11,9 +16,20 @@ interface Parts {
   exchange: Exchange;
   observer: AttemptObserver;
   redactor: Redactor;
+  /** When the gate opens again, if this answer closed it; milliseconds on our clock. */
+  reopensAtMs: number | undefined;
+  /** The address that was asked. */
+  address: string;
 }
 
-/** A 2xx answer whose body is still to be read. */
+/** The beginning of an Error body. */
+export interface ErrorBeginning {
+  bytes: Uint8Array;
+  /** `whole`: there is no more. `cut`: there is, and it may be read on. Else why it cannot. */
+  end: 'whole' | 'cut' | { error: unknown };
+}
+
+/** An answer whose body is still to be read. */
 export class OpenAnswer implements Body {
   readonly status: number;
   readonly headers: Headers;
@@ -37,6 +53,41 @@ export class OpenAnswer implements Body {
     return this.#parts.exchange.nextWhenAsked();
   }
 
+  /** What fetch gave; its body is read here. */
+  get response(): Response {
+    return this.#parts.response;
+  }
+
+  /** The consumer decides when the body goes on. */
+  pause(): void {
+    this.#parts.exchange.pause();
+  }
+
+  /** Reads the beginning of an Error body. The status line stands, whatever becomes of the body: what cannot be read is left out. */
+  async readErrorBody(): Promise<ErrorBeginning> {
+    const chunks: Uint8Array[] = [];
+    let size = 0;
+    try {
+      while (size <= MAX_ERROR_BYTES) {
+        const chunk = await this.next();
+        if (!chunk) return { bytes: concat(chunks, size), end: 'whole' };
+        chunks.push(chunk);
+        size += chunk.byteLength;
+      }
+      return { bytes: concat(chunks, size), end: 'cut' };
+    } catch (error) {
+      return { bytes: concat(chunks, size), end: { error } };
+    }
+  }
+
+  /** The error of a status outside 2xx. */
+  failure(call: Call, begun: ErrorBeginning): PetStoreError {
+    const bodyText = textOf(begun);
+    const { reopensAtMs, address, redactor } = this.#parts;
+    const location = this.headers.get('location');
+    return statusFailure({ answer: this.answer, bodyText, location, address, reopensAtMs }, call, redactor);
+  }
+
   /** Makes text of the body fit to be shown. */
   clean(text: string): string {
     return this.#parts.redactor.clean(text);
@@ -56,7 +107,7 @@ export class OpenAnswer implements Body {
 
   /** Says why the body could not be read. What is wrong with what it says is no fault of the connection. */
   broke(failure: unknown): void {
-    if (failure instanceof InvalidResponseError) return;
+    if (failure instanceof PetStoreError && failure.status !== undefined) return;
     this.#parts.observer.fail(this.#parts.exchange.networkFailure(failure));
   }
 
@@ -72,4 +123,10 @@ export class OpenAnswer implements Body {
     this.#parts.exchange.close();
     this.release();
   }
+}
+
+function textOf({ bytes, end }: ErrorBeginning): string {
+  if (end !== 'whole' && end !== 'cut') return '';
+  // The end of a body that was cut may be the beginning of an echoed key, in any spelling.
+  return new TextDecoder().decode(bytes.subarray(0, end === 'whole' ? MAX_ERROR_BYTES : MAX_ERROR_BYTES - DROPPED_AT_CUT));
 }

@@ -10,16 +10,13 @@ import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import { VERSION } from '../version.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
-import { readUpTo } from './body.ts';
 import type { Credentials } from './credentials.ts';
 import { Exchange, type Received } from './exchange.ts';
-import type { Http, WireRequest } from './http.ts';
+import type { Http, RequestBody, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
-import { isRefusal, statusFailure } from './status-failure.ts';
+import { isRefusal } from './status-failure.ts';
 
-const MAX_ERROR_BYTES = 65_536;
-const DROPPED_AT_CUT = 4096;
 /** Names the client where a runtime allows it; browsers send their own. */
 const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;
 const HEADERS_IN_BROWSER = { accept: 'application/json' };
@@ -27,10 +24,12 @@ const HEADERS = { ...HEADERS_IN_BROWSER, 'user-agent': USER_AGENT };
 
 /** What an operation asks for. */
 export interface AttemptRequest {
-  method: 'GET' | 'PATCH';
-  /** Below the service's address. */
+  method: string;
+  /** Below the service's address, with its query. */
   path: string;
-  body?: string;
+  body?: RequestBody | undefined;
+  /** Of a request that the caller made: its headers, and what else it gives fetch. Its answer is given whatever its status. */
+  own?: { headers: Record<string, string>; init: RequestInit };
 }
 
 export interface TransportOptions {
@@ -118,8 +117,13 @@ export class Transport {
       const reopensAtMs = observer.observe(answer, () =>
         this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs)),
       );
-      if (isSuccess(answer)) return new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor });
-      throw await this.#failed(call, exchange, { ...received, reopensAtMs, path: request.path });
+      const address = `${this.#options.baseUrl}/${pathOf(request)}`;
+      const open = new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor, reopensAtMs, address });
+      if (isSuccess(answer)) return open;
+      // The status line settles it, also where the body never ends.
+      if (isRefusal(answer.status)) call.refused('service');
+      if (request.own) return open;
+      throw await failureOf(open, call);
     } catch (failure) {
       if (!received) observer.lose(call.signal.aborted ? undefined : exchange.networkFailure(failure));
       exchange.close();
@@ -128,13 +132,15 @@ export class Transport {
     }
   }
 
-  #tellRequest(call: Call, { method, path }: AttemptRequest): void {
-    call.emit('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${path}` }));
+  #tellRequest(call: Call, request: AttemptRequest): void {
+    const { method } = request;
+    call.emit('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${pathOf(request)}` }));
   }
 
-  #begin(call: Call, { method, path, body }: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
+  #begin(call: Call, request: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
     call.sent();
-    return { method, path, body, headers: this.#headers(call, key, body) };
+    const { method, path, body, own } = request;
+    return { method, path, body, init: own?.init, headers: this.#headers(call, key, request) };
   }
 
   #tellResponse(call: Call, answer: Answer, ms: number): void {
@@ -144,20 +150,13 @@ export class Transport {
     });
   }
 
-  #headers(call: Call, key: string, body: string | undefined): Record<string, string> {
-    const headers: Record<string, string> = { ...this.#ownHeaders, ...call.options.headers, authorization: `Bearer ${key}` };
+  #headers(call: Call, key: string, { body, own }: AttemptRequest): Record<string, string> {
+    const authorization = `Bearer ${key}`;
+    // An answer of any type may be wanted, as with fetch.
+    if (own) return { ...this.#ownHeaders, accept: '*/*', ...call.options.headers, ...own.headers, authorization };
+    const headers: Record<string, string> = { ...this.#ownHeaders, ...call.options.headers, authorization };
     if (body !== undefined) headers['content-type'] = 'application/json';
     return headers;
-  }
-
-  async #failed(call: Call, exchange: Exchange, { response, answer, reopensAtMs, path }: Failed): Promise<PetStoreError> {
-    // The status line settles it, also where the body never ends.
-    if (isRefusal(answer.status)) call.refused('service');
-    const bodyText = await readErrorBody(exchange);
-    call.signal.throwIfAborted();
-    const { baseUrl, redactor } = this.#options;
-    const location = response.headers.get('location');
-    return statusFailure({ answer, bodyText, location, address: `${baseUrl}/${path}`, reopensAtMs }, call, redactor);
   }
 }
 
@@ -167,9 +166,15 @@ export interface Admission {
   observer: AttemptObserver;
 }
 
-interface Failed extends Received {
-  reopensAtMs: number | undefined;
-  path: string;
+async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {
+  const begun = await open.readErrorBody();
+  call.signal.throwIfAborted();
+  return open.failure(call, begun);
+}
+
+/** A query is the caller's own, and may hold what is nobody else's business. */
+function pathOf({ path }: AttemptRequest): string {
+  return path.replace(/\?.*/s, '');
 }
 
 function isSuccess({ status }: Answer): boolean {
@@ -184,15 +189,4 @@ function keyTimedOut(limitMs: number): ConfigurationError {
 /** The same error, telling which call it ended. */
 function ofCall({ message, option, cause }: ConfigurationError, call: Call): ConfigurationError {
   return new ConfigurationError(message, { ...call.details(), option, cause });
-}
-
-/** The status line stands, whatever becomes of the body: what cannot be read is left out. */
-async function readErrorBody(exchange: Exchange): Promise<string> {
-  try {
-    const { bytes, isComplete } = await readUpTo(exchange, MAX_ERROR_BYTES);
-    // The end of a body that was cut may be the beginning of an echoed key, in any spelling.
-    return new TextDecoder().decode(bytes.subarray(0, isComplete ? MAX_ERROR_BYTES : MAX_ERROR_BYTES - DROPPED_AT_CUT));
-  } catch {
-    return '';
-  }
 }

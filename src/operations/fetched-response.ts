@@ -1,0 +1,51 @@
+import type { Call } from '../call.ts';
+import type { ErrorBeginning, OpenAnswer } from '../transport/open-answer.ts';
+import { FetchedBody } from './fetched-body.ts';
+
+interface Reading {
+  answer: OpenAnswer;
+  call: Call;
+  begun?: Uint8Array | undefined;
+  onEnd: (failed?: { error: unknown }) => void;
+}
+
+/** The answer as a Response whose body is read as it is asked for; nothing of it is read ahead. */
+export function responseOf(reading: Reading): Response {
+  const { response } = reading.answer;
+  if (response.body === null || BODILESS.has(response.status)) {
+    reading.answer.close();
+    reading.onEnd();
+    return response.body === null ? response : copyOf(response, null);
+  }
+  return copyOf(response, new ReadableStream(new FetchedBody(reading), { highWaterMark: 0 }));
+}
+
+/** The answer as a Response whose body was read before. */
+export function readResponseOf({ response }: OpenAnswer, { bytes, end }: ErrorBeginning): Response {
+  if (response.body === null) return response;
+  if (typeof end !== 'object') return copyOf(response, new Uint8Array(bytes));
+  let isGiven = bytes.byteLength === 0;
+  const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (isGiven) return controller.error(end.error);
+    isGiven = true;
+    controller.enqueue(bytes);
+  };
+  return copyOf(response, new ReadableStream({ pull }, { highWaterMark: 0 }));
+}
+
+/** A Response refuses a body with these (fetch standard, null body status), and a status outside 200 to 599. */
+const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+function copyOf(response: Response, body: BodyInit | null): Response {
+  const { status, statusText, headers, url, redirected, type } = response;
+  const isUsual = status >= 200 && status <= 599;
+  const copy = new Response(body, { status: isUsual ? status : 599, statusText, headers });
+  return withFields(copy, isUsual ? { url, redirected, type } : { url, redirected, type, status });
+}
+
+/** Where it came from, which no constructor takes. */
+function withFields(response: Response, fields: Partial<Response>): Response {
+  for (const [name, value] of Object.entries(fields)) Object.defineProperty(response, name, { value });
+  const clone = () => withFields(Response.prototype.clone.call(response), fields);
+  return Object.defineProperty(response, 'clone', { value: clone });
+}

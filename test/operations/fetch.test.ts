@@ -1,0 +1,432 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
+import ky from 'ky';
+import { PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { chunked, failure, json, networkError, text } from '../support/answers.ts';
+import { KEY, scriptedClient } from '../support/client.ts';
+import { rejectionOf, soFar } from '../support/outcome.ts';
+import { hang, type SeenRequest } from '../support/scripted-fetch.ts';
+import { holdTime } from '../support/time.ts';
+import { nextTurn } from '../support/unhandled.ts';
+
+holdTime();
+
+/** What a promise gives once all timers have run. */
+async function inTheEnd<T>(promise: Promise<T>): Promise<T> {
+  promise.catch(() => {});
+  await vi.runAllTimersAsync();
+  return promise;
+}
+
+/** Types of Node do not know of `duplex`. */
+function streamed(body: ReadableStream): object {
+  return { body, duplex: 'half' };
+}
+
+async function* pieces(): AsyncIterable<Uint8Array> {
+  yield new TextEncoder().encode('text');
+}
+
+/** Twice, with a turn between: what a WeakRef was made of in this turn is kept until it ends. */
+async function collectGarbage(): Promise<void> {
+  setFlagsFromString('--expose-gc');
+  const collect: () => void = runInNewContext('gc');
+  await nextTurn();
+  collect();
+  await nextTurn();
+  collect();
+}
+
+function refuse(): never {
+  throw networkError('ECONNREFUSED');
+}
+
+function reset(): never {
+  throw networkError('ECONNRESET', 'read ECONNRESET');
+}
+
+describe('petstore.fetch', () => {
+  test('sends what it is given, below the address, with the key and the headers of the client', async () => {
+    const { client, seen } = scriptedClient([() => json(201, { id: 1 })], { headers: { 'x-shop': 'a', 'x-both': 'client' } });
+    const response = await client.fetch('/store/orders?dry=1', {
+      method: 'post',
+      body: '{"petId":42}',
+      headers: { 'Content-Type': 'application/json', 'X-Both': 'call' },
+      cache: 'no-store',
+    });
+    expect([response.status, await response.json()]).toEqual([201, { id: 1 }]);
+    expect(seen).toMatchObject([{ url: `${client.baseUrl}/store/orders?dry=1`, method: 'POST', body: '{"petId":42}', redirect: 'manual' }]);
+    expect(seen[0]?.headers).toMatchObject({
+      authorization: `Bearer ${KEY}`,
+      'content-type': 'application/json',
+      'x-shop': 'a',
+      'x-both': 'call',
+      accept: '*/*',
+    });
+  });
+
+  test('passes on what else fetch takes', async () => {
+    const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
+    const { client } = scriptedClient([], { fetch });
+    await client.fetch('/a', { cache: 'no-store', credentials: 'include' });
+    await client.fetch(new Request(`${client.baseUrl}/b`, { cache: 'reload', redirect: 'follow' }));
+    await client.fetch('/c', { priority: 'low' });
+    const inits = fetch.mock.calls.map(([, init]) => init);
+    expect(inits).toMatchObject([
+      { cache: 'no-store', credentials: 'include' },
+      { cache: 'reload', redirect: 'manual' },
+      { method: 'GET' },
+    ]);
+    expect(inits[2]).not.toHaveProperty('priority');
+  });
+
+  test('is bound, and always the same function', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    const { fetch } = client;
+    await fetch('pets/42');
+    expect([fetch === client.fetch, seen[0]?.url]).toEqual([true, `${client.baseUrl}/pets/42`]);
+  });
+
+  test('takes a URL and a Request, whose body can be sent again, and whose parts `init` replaces', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {}), () => failure(500), () => json(200, {})]);
+    await client.fetch(new URL(`${client.baseUrl}/pets`));
+    await inTheEnd(client.fetch(new Request(`${client.baseUrl}/pets/1`, { method: 'PUT', body: 'text', headers: { 'x-a': '1' } })));
+    await client.fetch(new Request(`${client.baseUrl}/pets/2`, { method: 'PUT', body: 'text' }), {
+      method: 'POST',
+      body: 'other',
+      headers: {},
+    });
+    expect(seen.map(({ method, url }) => `${method} ${url.slice(client.baseUrl.length)}`)).toEqual([
+      'GET /pets',
+      'PUT /pets/1',
+      'PUT /pets/1',
+      'POST /pets/2',
+    ]);
+    const bodies = await Promise.all(
+      seen.map(({ body }) => new Response(typeof body === 'string' || body instanceof ArrayBuffer ? body : '').text()),
+    );
+    expect(bodies).toEqual(['', 'text', 'text', 'other']);
+    expect(seen[2]?.headers).toMatchObject({ 'content-type': 'text/plain;charset=UTF-8', 'x-a': '1' });
+  });
+
+  test.each([200, 204, 301, 304, 400, 401, 404, 409, 418, 501])(
+    'gives the Response of a %i as it is, after one request',
+    async (status) => {
+      const body = status === 204 || status === 304 ? null : 'text';
+      const { client, seen } = scriptedClient([() => text(status, body, { 'x-a': '1', location: 'https://elsewhere.test/' })]);
+      const response = await client.fetch('/pets/42');
+      expect([response.status, response.ok, response.headers.get('x-a'), await response.text()]).toEqual([
+        status,
+        status < 300,
+        '1',
+        body ?? '',
+      ]);
+      expect(seen).toHaveLength(1);
+    },
+  );
+
+  test('tells the address of the answer, which a clone tells too', async () => {
+    const answer = Object.defineProperty(json(200, { id: 1 }), 'url', { value: 'https://shop.example/v1/pets' });
+    const { client } = scriptedClient([() => answer]);
+    const response = await client.fetch('/pets');
+    const clone = response.clone();
+    expect([response.url, clone.url, clone.clone().url]).toEqual(Array(3).fill('https://shop.example/v1/pets'));
+    expect([await response.json(), await clone.json()]).toEqual([{ id: 1 }, { id: 1 }]);
+  });
+
+  test.each(['https://elsewhere.test/v1/pets', '//elsewhere.test/pets', '/..%2f..%2fadmin', '/%2e%2e/admin', '..\\admin'])(
+    'refuses %s, and sends nothing',
+    async (input) => {
+      const { client, seen, log } = scriptedClient([() => json(200, {})]);
+      expect(await rejectionOf(client.fetch(input))).toMatchObject({ name: 'InvalidArgumentError', argument: 'input', operation: 'fetch' });
+      expect([seen, log]).toEqual([[], []]);
+    },
+  );
+
+  test('shows neither credentials nor query of an address that it refuses', async () => {
+    const { client } = scriptedClient([() => json(200, {})]);
+    const error = await rejectionOf(client.fetch('https://user:pass@elsewhere.test/v1/pets?key=secret'));
+    expect(String(error)).toContain('elsewhere.test/v1/pets"');
+    expect(String(error)).not.toMatch(/user|pass|secret/);
+  });
+
+  test.each<[what: string, init: object, argument: string]>([
+    ['a key of its own', { headers: { AUTHORIZATION: 'Bearer mine' } }, 'headers'],
+    ['a host of its own', { headers: { host: 'elsewhere.test' } }, 'headers'],
+    ['a header that is none', { headers: { 'x-a': 'a\nb' } }, 'init'],
+    ['a method that fetch refuses', { method: 'CONNECT' }, 'init'],
+    ['a body with GET', { body: 'text' }, 'body'],
+    ['a stream with PUT', { method: 'PUT', body: chunked(['text']) }, 'body'],
+    ['an iterable with DELETE', { method: 'DELETE', body: pieces() }, 'body'],
+  ])('refuses %s, and sends nothing', async (_what, init, argument) => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    expect(await rejectionOf(client.fetch('/pets', init))).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' });
+    expect(seen).toEqual([]);
+  });
+
+  test('refuses a key in a Request, and a Request that was read', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    const read = new Request(`${client.baseUrl}/pets`, { method: 'PUT', body: 'text' });
+    await read.text();
+    const broken = new Request(`${client.baseUrl}/pets`, { method: 'PUT', ...streamed(chunked(['a'], 'break')) });
+    const withKey = new Request(`${client.baseUrl}/pets`, { headers: { authorization: 'Bearer mine' } });
+    expect(await Promise.all([read, broken, withKey].map((request) => rejectionOf(client.fetch(request))))).toMatchObject([
+      { argument: 'input' },
+      { argument: 'input' },
+      { argument: 'headers' },
+    ]);
+    expect(seen).toEqual([]);
+  });
+
+  test('sends a stream once where it cannot have to be sent again: with POST, or without retries', async () => {
+    const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '1' }), () => json(200, {})]);
+    const posted = await inTheEnd(client.fetch('/pets', { method: 'POST', body: chunked(['text']) }));
+    const { client: once, seen: seenOnce } = scriptedClient([() => failure(500)], { maxRetries: 0 });
+    const put = await once.fetch('/pets', { method: 'PUT', body: chunked(['text']) });
+    expect([posted.status, seen.length, put.status, seenOnce.length]).toEqual([429, 1, 500, 1]);
+  });
+
+  test('sends what a body held when it was given', async () => {
+    const { client, seen } = scriptedClient([() => failure(503), () => json(200, {})]);
+    const bytes = new TextEncoder().encode('first');
+    const fetching = client.fetch('/pets/1', { method: 'PUT', body: bytes });
+    bytes.fill(0);
+    await inTheEnd(fetching);
+    expect(seen.map(({ body }) => body)).toEqual(Array(2).fill(new TextEncoder().encode('first')));
+  });
+});
+
+describe('an attempt of petstore.fetch', () => {
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('is made again with %s after failures that may pass', async (method) => {
+    const failures = [() => failure(500), () => failure(502), reset, () => failure(408), () => failure(425)];
+    const { client, seen } = scriptedClient([...failures, () => text(200, null)]);
+    expect((await inTheEnd(client.fetch('/pets', { method }))).status).toBe(200);
+    expect(seen).toHaveLength(6);
+  });
+
+  test.each(['POST', 'PATCH'])('is made again with %s where nothing was done', async (method) => {
+    const answers = [() => failure(429), refuse, () => failure(503, { 'retry-after': '1' }), refuse, () => json(201, {})];
+    const { client, seen } = scriptedClient(answers);
+    expect((await inTheEnd(client.fetch('/pets', { method, body: '{}' }))).status).toBe(201);
+    expect(seen).toHaveLength(5);
+  });
+
+  test.each([
+    ['a 500', () => failure(500), 500],
+    ['a 503 without Retry-After', () => failure(503), 503],
+    ['a 408', () => failure(408), 408],
+    ['a connection that broke', reset, 'ConnectionError'],
+    ['no answer in time', hang, 'TimeoutError'],
+  ])('is the only one with POST after %s', async (_what, answer, result) => {
+    const { client, seen } = scriptedClient([answer, () => json(201, {})]);
+    const fetching = client.fetch('/pets', { method: 'POST', body: '{}' });
+    expect(
+      await inTheEnd(
+        fetching.then(
+          ({ status }) => status,
+          ({ name }) => name,
+        ),
+      ),
+    ).toBe(result);
+    expect(seen).toHaveLength(1);
+  });
+
+  test('closes the gate for all calls of the key with its 429, and waits for it itself', async () => {
+    const { client, seen, log } = scriptedClient([() => failure(429, { 'retry-after': '7' }), () => json(200, [])]);
+    const startedAtMs = Date.now();
+    const fetching = client.fetch('/pets');
+    await vi.advanceTimersByTimeAsync(10);
+    const listing = client.listInventory();
+    await vi.advanceTimersByTimeAsync(6_900);
+    expect(seen).toHaveLength(1);
+    await inTheEnd(Promise.all([fetching.then((response) => response.text()), listing]));
+    expect([seen.length, Date.now() - startedAtMs >= 7_000]).toEqual([3, true]);
+    expect(log.slice(0, 4)).toEqual(['request 1 GET /pets', 'response 429', 'gate closed', expect.stringContaining('retry in')]);
+  });
+
+  test.each([429, 500, 503])(
+    'that is the last one gives its Response of %i with its body, and is settled with its error',
+    async (status) => {
+      const { client, seen } = scriptedClient([() => failure(status, { 'x-a': 'last' })], { maxRetries: 2 });
+      const settled: unknown[] = [];
+      client.on('settled', ({ outcome, error }) => settled.push([outcome, error]));
+      const response = await inTheEnd(client.fetch('/pets'));
+      expect([response.status, response.headers.get('x-a'), await response.json(), seen.length]).toEqual([
+        status,
+        'last',
+        { code: `code_${status}`, message: `message ${status}`, status },
+        3,
+      ]);
+      expect(settled).toEqual([[status === 429 ? 'rejected' : 'unknown', expect.objectContaining({ status, operation: 'fetch' })]]);
+    },
+  );
+
+  test('is not made where the service wants a longer wait than `maxWaitMs`: its 429 is given at once', async () => {
+    const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '600' })]);
+    const response = await inTheEnd(client.fetch('/pets'));
+    expect([response.status, seen.length]).toEqual([429, 1]);
+    expect(await rejectionOf(client.fetch('/pets'))).toMatchObject({ name: 'RateLimitError', status: undefined, outcome: 'not-sent' });
+  });
+
+  test('tells what could not be done in its failures, without the query', async () => {
+    const { client } = scriptedClient([refuse], { maxRetries: 0 });
+    const error = await rejectionOf(client.fetch('/pets/42?token=secret', { method: 'DELETE' }));
+    expect(error).toMatchObject({ name: 'ConnectionError', code: 'ECONNREFUSED', operation: 'fetch', outcome: 'not-sent', attempts: 1 });
+    expect(String(error)).toContain('Cannot fetch DELETE /pets/42: the connection to');
+    expect(String(error)).not.toContain('secret');
+  });
+
+  test('gives an Error body that is too long to be read ahead whole, and at once', async () => {
+    const { client, seen } = scriptedClient([() => text(503, 'x'.repeat(200_000))]);
+    const response = await client.fetch('/pets');
+    expect([response.status, (await response.text()).length, seen.length]).toEqual([503, 200_000, 1]);
+  });
+});
+
+describe('a call of petstore.fetch', () => {
+  test('is told like any other, by its path', async () => {
+    const lines: string[] = [];
+    const write = (line: string) => lines.push(line);
+    const { client } = scriptedClient([() => json(200, {})], { logger: { debug: write, info: write, warn: write, error: write } });
+    await (await client.fetch('/pets/42?full=1')).json();
+    expect(lines.map((line) => line.replace('petstore-inventory: ', ''))).toEqual([
+      'fetch begins (call 1)',
+      'fetch sends attempt 1: GET /pets/42 (call 1)',
+      'fetch is answered 200 after 0 s (call 1)',
+      'fetch ends after 0 s: succeeded (call 1)',
+    ]);
+  });
+
+  test('begins in the turn of its caller, so that calls keep their order', () => {
+    const { client } = scriptedClient([hang]);
+    const begun: string[] = [];
+    client.on('started', ({ operation }) => begun.push(operation));
+    const calls = [client.fetch('/a', { method: 'POST', body: 'text' }), client.listInventory()];
+    expect(begun).toEqual(['fetch', 'listInventory']);
+    for (const call of calls) call.catch(() => {});
+    client.close();
+  });
+
+  test('ends by the signal of its init, or of its Request', async () => {
+    const { client } = scriptedClient([hang]);
+    const [own, ofRequest] = [new AbortController(), new AbortController()];
+    const calls = [
+      rejectionOf(client.fetch('/a', { signal: own.signal })),
+      rejectionOf(client.fetch(new Request(`${client.baseUrl}/b`, { signal: ofRequest.signal }))),
+    ];
+    await vi.advanceTimersByTimeAsync(10);
+    own.abort('own');
+    ofRequest.abort('of the Request');
+    expect(await Promise.all(calls)).toEqual(['own', expect.anything()]);
+  });
+
+  test('ends by the signal of its Request also where nobody else holds that Request', async () => {
+    const { client } = scriptedClient([hang]);
+    const controller = new AbortController();
+    const rejection = rejectionOf(client.fetch(new Request(`${client.baseUrl}/a`, { signal: controller.signal })));
+    await vi.advanceTimersByTimeAsync(10);
+    await collectGarbage();
+    controller.abort();
+    expect(await rejection).toMatchObject({ name: 'AbortError' });
+  });
+
+  test('that was aborted before sends nothing', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    expect(await rejectionOf(client.fetch('/a', { signal: AbortSignal.abort('before') }))).toBe('before');
+    expect(seen).toEqual([]);
+  });
+
+  test('with low priority lets others pass', async () => {
+    const { client, seen } = scriptedClient([() => json(200, [])], { concurrency: 1 });
+    const read = (response: Response) => response.text();
+    const calls = [client.listInventory(), client.fetch('/low', { priority: 'low' }).then(read), client.fetch('/normal').then(read)];
+    await inTheEnd(Promise.all<unknown>(calls));
+    expect(seen.map(({ url }) => url.slice(client.baseUrl.length))).toEqual(['/inventory', '/normal', '/low']);
+  });
+
+  test('ends with the client, also while its body is read', async () => {
+    const { client } = scriptedClient([() => new Response(chunked(['a', 'b'], 'stall'))]);
+    const response = await client.fetch('/a');
+    const reading = rejectionOf(response.text());
+    await vi.advanceTimersByTimeAsync(10);
+    client.close();
+    expect(await reading).toMatchObject({ name: 'AbortError' });
+    expect(await rejectionOf(client.fetch('/a'))).toMatchObject({ name: 'AbortError' });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('fails in the body with a PetStoreError where the connection breaks', async () => {
+    const { client, log } = scriptedClient([() => new Response(chunked(['a'], 'break'))]);
+    const response = await client.fetch('/a');
+    expect(await rejectionOf(response.text())).toMatchObject({ name: 'ConnectionError', code: 'ECONNRESET', operation: 'fetch' });
+    expect(log.at(-1)).toBe('settled unknown 0');
+  });
+
+  test('fails in the body where it stalls for `attemptTimeoutMs`', async () => {
+    const { client } = scriptedClient([() => new Response(chunked(['a'], 'stall'))], { attemptTimeoutMs: 1_000 });
+    const response = await client.fetch('/a');
+    expect(await inTheEnd(rejectionOf(response.text()))).toMatchObject({ name: 'TimeoutError' });
+  });
+});
+
+describe('the slot of petstore.fetch', () => {
+  const body = (request: SeenRequest) => new Response(chunked(['a', 'b']), { headers: { 'x-asked': request.url } });
+
+  test.each([
+    ['was read', (response: Response) => response.text()],
+    ['was cancelled', (response: Response) => response.body?.cancel()],
+  ])('is held until the body %s', async (_how, end) => {
+    const { client, seen } = scriptedClient([body], { concurrency: 1 });
+    const first = await client.fetch('/1');
+    const second = client.fetch('/2');
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([await soFar(second), seen.length]).toEqual(['pending', 1]);
+    await end(first);
+    await vi.advanceTimersByTimeAsync(100);
+    expect([(await second).status, seen.length]).toEqual([200, 2]);
+  });
+
+  test('is held no longer than `attemptTimeoutMs` by a body that stands still, which may be read on', async () => {
+    const { client, seen, log } = scriptedClient([body], { concurrency: 1, attemptTimeoutMs: 10_000 });
+    const first = await client.fetch('/1');
+    const second = client.fetch('/2');
+    await vi.advanceTimersByTimeAsync(9_900);
+    expect(seen).toHaveLength(1);
+    await vi.advanceTimersByTimeAsync(200);
+    expect([(await second).status, await first.text(), log.filter((line) => line.startsWith('settled'))]).toEqual([
+      200,
+      'ab',
+      ['settled succeeded 10000'],
+    ]);
+  });
+
+  test('of a body that stood still is freed, and its signal still ends the reading', async () => {
+    const controller = new AbortController();
+    const { client } = scriptedClient([() => new Response(chunked(['a'], 'stall'))], { attemptTimeoutMs: 10_000 });
+    const response = await client.fetch('/1', { signal: controller.signal });
+    await vi.advanceTimersByTimeAsync(10_100);
+    const reading = rejectionOf(response.text());
+    await vi.advanceTimersByTimeAsync(100);
+    controller.abort('enough');
+    expect(await reading).toBe('enough');
+  });
+
+  test('is free at once where there is no body', async () => {
+    const { client, seen } = scriptedClient([() => text(204, null)], { concurrency: 1 });
+    await Promise.all([client.fetch('/1', { method: 'DELETE' }), client.fetch('/2', { method: 'DELETE' })].map((call) => inTheEnd(call)));
+    expect(seen).toHaveLength(2);
+  });
+});
+
+test('ky can be pointed at petstore.fetch, with a JSON body that is sent again', async () => {
+  const sandbox = createSandbox({
+    faults: [{ at: 1, status: 500 }],
+    routes: async (request) => Response.json({ method: request.method, got: await request.json() }),
+  });
+  const petstore = new PetStoreClient({ apiKey: sandbox.keys.pro, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
+  const api = ky.create({ prefix: petstore.baseUrl, fetch: petstore.fetch, retry: 0, timeout: false });
+  expect(await inTheEnd(api.put('pets/1', { json: { name: 'Rex' } }).json())).toEqual({ method: 'PUT', got: { name: 'Rex' } });
+  expect(sandbox.report().byStatus).toEqual({ 200: 1, 500: 1 });
+});
