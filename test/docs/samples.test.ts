@@ -14,7 +14,7 @@ const commands = samplesOf('README.md', 'sh').filter(({ code }) => code.includes
 let installed: InstalledPackage;
 
 beforeAll(async () => {
-  installed = await installPackage(['@opentelemetry', 'ioredis', 'redis']);
+  installed = await installPackage(['@opentelemetry', 'ioredis', 'ky', 'openapi-fetch', 'redis']);
 });
 afterAll(() => installed[Symbol.asyncDispose]());
 
