@@ -33,7 +33,8 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   api: ['contract', 'options', 'quota', 'reply'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'transport'],
   client: [...SERVICE, 'api', 'inventory-stream', 'log-lines', 'operations', 'options', 'order', 'pipeline', 'quota', 'reply', 'transport'],
-  sync: ['api', 'quota', 'contract', 'errors', 'clock', 'options', 'thrown'],
+  stock: ['contract'],
+  sync: ['api', 'quota', 'contract', 'errors', 'clock', 'options', 'stock', 'thrown'],
   index: ['api', 'client', 'contract', 'errors', 'events', 'inventory-stream', 'options', 'quota', 'quota-store', 'reply', 'sync'],
   // The fake must not share the client's mistakes.
   sandbox: ['contract'],

@@ -1,5 +1,5 @@
 import type { PetId } from '../contract/models.ts';
-import { IdTable } from './id-table.ts';
+import { IdTable } from '../stock/id-table.ts';
 
 /**
  * What one pet's stock shall become: a quantity, or an adjustment of what it is; both safe integers.

@@ -1,0 +1,154 @@
+import type { PetId } from '../contract/models.ts';
+import { IntColumn } from './int-column.ts';
+
+const TWO_TO_32 = 4_294_967_296;
+const FEWEST_SLOTS = 64;
+
+/**
+ * Numbers the ids that it is given 0, 1, 2 and so on, in a fraction of a Map's memory. Ids are held exactly as two halves of 32 bits.
+ * As long as they come in ascending order, as services list them, a row is found by halving; from the first that does not on, by a hash
+ * table with linear probing.
+ */
+export class IdTable {
+  /** The lower 32 bits of each row's id. */
+  #low = new IntColumn();
+  /** The upper 32 bits; undefined while they only repeat the sign. */
+  #high: IntColumn | undefined;
+  /** The row of each slot plus 1; 0 is free. At most two of three are taken. Undefined while the ids ascend. */
+  #slots: Int32Array | undefined;
+  #size = 0;
+
+  get size(): number {
+    return this.#size;
+  }
+
+  /** 5 and 5n are one id. */
+  rowOf(petId: PetId): number | undefined {
+    const row = this.#find(lowOf(petId), highOf(petId));
+    return row < 0 ? undefined : row;
+  }
+
+  /** Whether this id is the one of this row. */
+  isAt(row: number, petId: PetId): boolean {
+    return row < this.#size && this.#is(row, lowOf(petId), highOf(petId));
+  }
+
+  /** Gives the row of an id, a new one if need be. */
+  take(petId: PetId): number {
+    const [low, high] = [lowOf(petId), highOf(petId)];
+    if (this.#isBehindAll(low, high)) return this.#append(low, high);
+    const known = this.#find(low, high);
+    if (known >= 0) return known;
+    const row = this.#append(low, high);
+    this.#index(row);
+    return row;
+  }
+
+  /** The id of a row: a number wherever that is exact. */
+  idOf(row: number): PetId {
+    const low = this.#low.get(row);
+    if (!this.#high) return low;
+    const high = this.#high.get(row);
+    const id = high * TWO_TO_32 + (low >>> 0);
+    return Number.isSafeInteger(id) ? id : BigInt(high) * BigInt(TWO_TO_32) + BigInt(low >>> 0);
+  }
+
+  /** A table of the first rows. */
+  first(rows: number): IdTable {
+    const table = new IdTable();
+    table.#low = this.#low.first(rows);
+    table.#high = this.#high?.first(rows);
+    table.#size = rows;
+    if (this.#slots) table.#indexAll();
+    return table;
+  }
+
+  #highAt(row: number): number {
+    return this.#high ? this.#high.get(row) : this.#low.get(row) >> 31;
+  }
+
+  #is(row: number, low: number, high: number): boolean {
+    return this.#low.get(row) === low && this.#highAt(row) === high;
+  }
+
+  /** Whether the id of a row is smaller than another. */
+  #isBefore(row: number, low: number, high: number): boolean {
+    const ownHigh = this.#highAt(row);
+    return ownHigh === high ? this.#low.get(row) >>> 0 < low >>> 0 : ownHigh < high;
+  }
+
+  #isBehindAll(low: number, high: number): boolean {
+    return this.#slots === undefined && (this.#size === 0 || this.#isBefore(this.#size - 1, low, high));
+  }
+
+  #append(low: number, high: number): number {
+    const row = this.#size;
+    if (!this.#high && high !== low >> 31) this.#high = this.#signs();
+    this.#low.set(row, low);
+    this.#high?.set(row, high);
+    this.#size += 1;
+    return row;
+  }
+
+  #signs(): IntColumn {
+    const signs = new IntColumn();
+    for (let row = 0; row < this.#size; row++) signs.set(row, this.#low.get(row) >> 31);
+    return signs;
+  }
+
+  /** The row of an id; negative where there is none. */
+  #find(low: number, high: number): number {
+    if (this.#slots) return (this.#slots[this.#slotFor(this.#slots, low, high)] ?? 0) - 1;
+    let [from, to] = [0, this.#size];
+    while (from < to) {
+      const middle = (from + to) >>> 1;
+      if (this.#isBefore(middle, low, high)) from = middle + 1;
+      else to = middle;
+    }
+    return from < this.#size && this.#is(from, low, high) ? from : -1;
+  }
+
+  /** The slot that holds an id, or the free one where it belongs. */
+  #slotFor(slots: Int32Array, low: number, high: number): number {
+    const last = slots.length - 1;
+    let slot = hash(low, high) & last;
+    for (let taken = slots[slot]; taken; taken = slots[slot]) {
+      if (this.#is(taken - 1, low, high)) break;
+      slot = (slot + 1) & last;
+    }
+    return slot;
+  }
+
+  #index(row: number): void {
+    if (this.#slots && this.#size * 3 <= this.#slots.length * 2) this.#place(this.#slots, row);
+    else this.#indexAll();
+  }
+
+  #indexAll(): void {
+    let length = FEWEST_SLOTS;
+    while (length * 2 < this.#size * 3) length *= 2;
+    const slots = new Int32Array(length);
+    for (let row = 0; row < this.#size; row++) this.#place(slots, row);
+    this.#slots = slots;
+  }
+
+  #place(slots: Int32Array, row: number): void {
+    slots[this.#slotFor(slots, this.#low.get(row), this.#highAt(row))] = row + 1;
+  }
+}
+
+function lowOf(petId: PetId): number {
+  return typeof petId === 'number' ? petId | 0 : Number(BigInt.asIntN(32, petId));
+}
+
+function highOf(petId: PetId): number {
+  return typeof petId === 'number' ? Math.floor(petId / TWO_TO_32) : Number(BigInt.asIntN(32, petId >> 32n));
+}
+
+/** MurmurHash3's last steps, over both halves of the id: consecutive ids, and multiples of a power of two, spread alike. */
+function hash(low: number, high: number): number {
+  let bits = low ^ Math.imul(high, 0x9e3779b1);
+  bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
+  bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
+  return (bits ^ (bits >>> 16)) >>> 0;
+}

@@ -1,0 +1,73 @@
+const PART_BITS = 16;
+const PART_ROWS = 1 << PART_BITS;
+const INDEX_MASK = PART_ROWS - 1;
+const SMALLEST_PART_ROWS = 16;
+
+type Part = Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
+
+const NO_ROWS = new Uint8Array();
+
+/**
+ * Safe integers by row, each in as few bytes as it takes: 1, 4 or 8. Rows are kept in parts that grow and widen alone, so that a column
+ * of millions is never copied as a whole. A row that was never written is 0.
+ */
+export class IntColumn {
+  #parts: Part[] = [];
+  // Parts of another column; written to only after they are copied.
+  #borrowed: Set<Part> | undefined;
+
+  get(row: number): number {
+    return this.#parts[row >>> PART_BITS]?.[row & INDEX_MASK] ?? 0;
+  }
+
+  /** Rows are first written in their order. */
+  set(row: number, value: number): void {
+    const part = this.#parts[row >>> PART_BITS] ?? NO_ROWS;
+    if (this.#borrowed?.has(part)) return this.#remake(row, value);
+    // A part that lacks the row, or the width for the value, reads as another value.
+    part[row & INDEX_MASK] = value;
+    if (part[row & INDEX_MASK] !== value) this.#remake(row, value);
+  }
+
+  /** A column with the same rows, to be written to in place of this one, which stays as it is. Copies parts only when they are written to. */
+  fork(): IntColumn {
+    const fork = new IntColumn();
+    fork.#parts = [...this.#parts];
+    fork.#borrowed = new Set(this.#parts);
+    return fork;
+  }
+
+  /** A copy of the first rows. */
+  first(rows: number): IntColumn {
+    const copy = new IntColumn();
+    const parts = this.#parts.slice(0, Math.ceil(rows / PART_ROWS));
+    copy.#parts = parts.map((part, at) => part.slice(0, Math.max(SMALLEST_PART_ROWS, rows - at * PART_ROWS)));
+    return copy;
+  }
+
+  #remake(row: number, value: number): void {
+    const at = row >>> PART_BITS;
+    const part = this.#parts[at] ?? NO_ROWS;
+    // What the part before needed, this one needs soon.
+    const bytes = Math.max(bytesFor(value), part.BYTES_PER_ELEMENT, this.#parts[at - 1]?.BYTES_PER_ELEMENT ?? 1);
+    const copy = makePart(bytes, at > 0 ? PART_ROWS : lengthFor(row, part.length));
+    copy.set(part);
+    copy[row & INDEX_MASK] = value;
+    this.#borrowed?.delete(part);
+    this.#parts[at] = copy;
+  }
+}
+
+function lengthFor(row: number, length: number): number {
+  return row < length ? length : Math.min(PART_ROWS, Math.max(SMALLEST_PART_ROWS, row + 1, length * 2));
+}
+
+function bytesFor(value: number): number {
+  if (value >= 0 && value <= 255) return 1;
+  return (value | 0) === value ? 4 : 8;
+}
+
+function makePart(bytes: number, length: number): Part {
+  if (bytes === 1) return new Uint8Array(length);
+  return bytes === 4 ? new Int32Array(length) : new Float64Array(length);
+}
