@@ -3,7 +3,7 @@ import { LightSignal } from './clock/light-signal.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { startTimer } from './clock/timer.ts';
-import type { PetId } from './contract/models.ts';
+import type { Int64, InventoryItem, PetId } from './contract/models.ts';
 import { type FailureDetails, type OperationName, type PetStoreError, TimeoutError, type UpdateOutcome } from './errors.ts';
 import type { CallEvent, ClientEvents, Emitter } from './events.ts';
 import type { CallOptions } from './options/call-options.ts';
@@ -52,6 +52,8 @@ export class Call {
   waitedMs = 0;
   /** Items of a stream that the caller got. */
   delivered = 0;
+  /** What the service said of the pet of an update, once it confirmed it. */
+  confirmed: InventoryItem<Int64> | undefined;
   /** The failure of the latest attempt, while another one is due. */
   lastFailure: PetStoreError | undefined;
   /** The later update of its pet whose request stood for it. */

@@ -26,3 +26,4 @@ export type { Quota, RetryBudgetState, WindowQuota } from './quota/ledger/quota.
 export type { LeaseRequest, LeaseResponse, ObservedWindow, QuotaStore, SharedQuota, StoreKey } from './quota-store.ts';
 export { type Reply, type ReplyPromise, reply } from './reply.ts';
 export * from './sync/index.ts';
+export * from './view/index.ts';

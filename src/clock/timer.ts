@@ -26,3 +26,14 @@ function startLongTimer(endsAtMs: number, onEnd: () => void, options: TimerOptio
   let stop = startTimer(LONGEST_TIMER_MS, onPart, options);
   return () => stop();
 }
+
+/** The same, but the process does not stay for it, where the runtime can tell timers so. */
+export function startIdleTimer(ms: number, onEnd: () => void): () => void {
+  const timer: unknown = setTimeout(onEnd, Math.max(0, Math.min(LONGEST_TIMER_MS, Math.ceil(ms))));
+  if (hasUnref(timer)) timer.unref();
+  return () => clearTimeout(Number(timer));
+}
+
+function hasUnref(timer: unknown): timer is { unref(): void } {
+  return typeof timer === 'object' && timer !== null && 'unref' in timer;
+}

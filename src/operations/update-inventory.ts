@@ -73,5 +73,6 @@ async function readItem<Ids extends Int64>(
     });
   }
   new UnknownStatuses(call, answer).announce([item]);
+  call.confirmed = item;
   return item;
 }

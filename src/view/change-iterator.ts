@@ -1,0 +1,160 @@
+import { type Deferred, defer } from '../clock/deferred.ts';
+import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
+import { type AnyChange, keyOf } from './held-stock.ts';
+import type { AnyItem } from './stock-columns.ts';
+
+/**
+ * What became of a pet between two looks.
+ *
+ * @example
+ * const describe = ({ petId, before, after }: StockChange) => `${petId}: ${before?.quantity ?? 'new'} to ${after?.quantity ?? 'gone'}`;
+ * const view = new StockView(petstore, { maxAgeMs: 1_000 });
+ * await view.refresh();
+ * const changes = view.changes()[Symbol.asyncIterator]();
+ * await petstore.updateInventory(3, { quantity: 2 });
+ * const { value } = await changes.next();
+ * console.log(value && describe(value)); // → 3: 10 to 2
+ * await changes.return?.();
+ */
+export interface StockChange<Ids extends Int64 = 'number'> {
+  /** The pet. */
+  petId: InventoryItem<Ids>['petId'];
+  /** What it was when it was last given out, or when iteration began; missing for a new pet. */
+  before?: InventoryItem<Ids>;
+  /** What it is; missing for a pet that is gone. */
+  after?: InventoryItem<Ids>;
+}
+
+/** Gives an item with its id in the client's form. */
+export type FormItem<Ids extends Int64> = (item: AnyItem) => InventoryItem<Ids>;
+
+interface IteratorParts<Ids extends Int64> {
+  form: FormItem<Ids>;
+  signal: AbortSignal | undefined;
+  maxAgeMs: number | 'quota' | undefined;
+  /** Told when the iteration begins. */
+  onBegin: (iterator: ChangeIterator<Ids>) => void;
+  /** Told when somebody asks for a change that has not come, and when it comes. */
+  onWait: () => void;
+  onEnd: (iterator: ChangeIterator<Ids>) => void;
+}
+
+/** The changes of one consumer, merged by pet while it is busy. */
+export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<StockChange<Ids>, undefined> {
+  readonly #parts: IteratorParts<Ids>;
+  readonly #changes = new Map<PetId, AnyChange>();
+  readonly #takers: Deferred<IteratorResult<StockChange<Ids>, undefined>>[] = [];
+  readonly #onAbort: () => void;
+  #failed: { error: unknown } | undefined;
+  #hasJoined = false;
+  #isOver = false;
+  /** Whether a change was ever asked for. */
+  hasBegun = false;
+
+  constructor(parts: IteratorParts<Ids>) {
+    this.#parts = parts;
+    const { signal } = parts;
+    this.#onAbort = () => this.fail(signal?.reason);
+  }
+
+  get maxAgeMs(): number | 'quota' | undefined {
+    return this.#parts.maxAgeMs;
+  }
+
+  /** Whether somebody waits for its next change. */
+  get isWaiting(): boolean {
+    return this.#takers.length > 0;
+  }
+
+  [Symbol.asyncIterator](): this {
+    this.#join();
+    return this;
+  }
+
+  /** Adds what became of a pet since it was told last. */
+  push({ before, after }: AnyChange): void {
+    const petId = (after ?? before)?.petId;
+    if (petId === undefined) return;
+    const known = this.#changes.get(keyOf(petId));
+    const change = { before: known ? known.before : before, after };
+    if (isNone(change)) this.#changes.delete(keyOf(petId));
+    else this.#changes.set(keyOf(petId), change);
+  }
+
+  /** Gives what came to those who wait. */
+  flush(): void {
+    const count = this.#takers.length;
+    for (const [petId, change] of this.#changes) {
+      const taker = this.#takers.shift();
+      if (!taker) break;
+      this.#changes.delete(petId);
+      taker.resolve({ done: false, value: this.#form(change) });
+    }
+    if (count > this.#takers.length) this.#parts.onWait();
+  }
+
+  async next(): Promise<IteratorResult<StockChange<Ids>, undefined>> {
+    this.#join();
+    if (this.#failed) return this.#rejectOnce(this.#failed);
+    if (this.#isOver) return { done: true, value: undefined };
+    const taker = defer<IteratorResult<StockChange<Ids>, undefined>>(ignore);
+    this.hasBegun = true;
+    this.#takers.push(taker);
+    this.flush();
+    if (this.isWaiting) this.#parts.onWait();
+    return taker.promise;
+  }
+
+  async return(): Promise<IteratorReturnResult<undefined>> {
+    this.#end();
+    for (const taker of this.#takers.splice(0)) taker.resolve({ done: true, value: undefined });
+    return { done: true, value: undefined };
+  }
+
+  /** Ends it: who waits is told why, or who asks next. */
+  fail(error: unknown): void {
+    if (this.#isOver) return;
+    this.#end();
+    const [first, ...others] = this.#takers.splice(0);
+    if (!first) this.#failed = { error };
+    first?.reject(error);
+    for (const taker of others) taker.resolve({ done: true, value: undefined });
+  }
+
+  #join(): void {
+    if (this.#hasJoined || this.#isOver) return;
+    this.#hasJoined = true;
+    const { signal } = this.#parts;
+    if (signal?.aborted) return this.fail(signal.reason);
+    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    this.#parts.onBegin(this);
+  }
+
+  #rejectOnce({ error }: { error: unknown }): Promise<never> {
+    this.#failed = undefined;
+    return Promise.reject(error);
+  }
+
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#changes.clear();
+    this.#parts.signal?.removeEventListener('abort', this.#onAbort);
+    this.#parts.onEnd(this);
+  }
+
+  #form({ before, after }: AnyChange): StockChange<Ids> {
+    const { form } = this.#parts;
+    const [old, now] = [before && form(before), after && form(after)];
+    if (old && now) return { petId: now.petId, before: old, after: now };
+    if (now) return { petId: now.petId, after: now };
+    if (old) return { petId: old.petId, before: old };
+    throw new TypeError('A change has no pet');
+  }
+}
+
+function isNone({ before, after }: AnyChange): boolean {
+  return before?.quantity === after?.quantity && before?.status === after?.status;
+}
+
+function ignore(): void {}

@@ -1,0 +1,111 @@
+import { monotonicMs } from '../clock/monotonic.ts';
+import { startIdleTimer, startTimer } from '../clock/timer.ts';
+import type { Int64 } from '../contract/models.ts';
+import { fieldOf } from '../thrown.ts';
+import { ChangeIterator, type FormItem } from './change-iterator.ts';
+import type { AnyChange } from './held-stock.ts';
+
+/** The failures that no later list mends: a refused key, a client that was closed. */
+const FINAL_KINDS: readonly unknown[] = ['authentication', 'configuration', 'invalid-argument'];
+const FIRST_PAUSE_MS = 1_000;
+const LONGEST_PAUSE_MS = 60_000;
+
+type MaxAgeMs = number | 'quota' | undefined;
+
+interface PollerParts<Ids extends Int64> {
+  form: FormItem<Ids>;
+  /** Milliseconds until what is held is too old; 0 or less where it is. */
+  dueInMs: (maxAgeMs: MaxAgeMs) => number;
+  /** Has a list of low priority read, or joins one. */
+  look: (maxAgeMs: MaxAgeMs, signal: AbortSignal) => Promise<void>;
+  /** Told whether anybody iterates. */
+  onCount: (count: number) => void;
+}
+
+/** Looks at the stock for those who iterate over its changes, as often as the most demanding of them asks. */
+export class ChangePoller<Ids extends Int64> {
+  readonly #parts: PollerParts<Ids>;
+  readonly #iterators = new Set<ChangeIterator<Ids>>();
+  #looking: AbortController | undefined;
+  #stopTimer: (() => void) | undefined;
+  #pauseMs = 0;
+  #pausedUntilMs = 0;
+
+  constructor(parts: PollerParts<Ids>) {
+    this.#parts = parts;
+  }
+
+  iterate({ signal, maxAgeMs }: { signal?: AbortSignal | undefined; maxAgeMs?: MaxAgeMs }): ChangeIterator<Ids> {
+    return new ChangeIterator({
+      form: this.#parts.form,
+      signal,
+      maxAgeMs,
+      onBegin: (iterator) => this.#join(iterator),
+      onWait: () => this.arm(),
+      onEnd: (iterator) => this.#leave(iterator),
+    });
+  }
+
+  /** Passes on what became of pets. */
+  tell(changes: Iterable<AnyChange>): void {
+    for (const change of changes) for (const iterator of this.#iterators) iterator.push(change);
+    for (const iterator of this.#iterators) iterator.flush();
+  }
+
+  /** Sets the time of the next look, which depends on what is held, and on who waits. */
+  arm(): void {
+    this.#stopTimer?.();
+    this.#stopTimer = undefined;
+    const [first, ...others] = [...this.#iterators].filter(({ hasBegun }) => hasBegun);
+    if (!first || this.#looking) return;
+    const { dueInMs } = this.#parts;
+    const keenest = others.reduce((one, other) => (dueInMs(other.maxAgeMs) < dueInMs(one.maxAgeMs) ? other : one), first);
+    const inMs = Math.max(dueInMs(keenest.maxAgeMs), this.#pausedUntilMs - monotonicMs());
+    if (inMs <= 0) return this.#look(keenest.maxAgeMs);
+    const start = [first, ...others].some(({ isWaiting }) => isWaiting) ? startTimer : startIdleTimer;
+    this.#stopTimer = start(inMs, () => this.arm());
+  }
+
+  close(reason: unknown): void {
+    for (const iterator of this.#iterators) iterator.fail(reason);
+  }
+
+  #join(iterator: ChangeIterator<Ids>): void {
+    this.#iterators.add(iterator);
+    this.#parts.onCount(this.#iterators.size);
+  }
+
+  #leave(iterator: ChangeIterator<Ids>): void {
+    this.#iterators.delete(iterator);
+    this.#parts.onCount(this.#iterators.size);
+    if (this.#iterators.size === 0) this.#looking?.abort(new DOMException('Nobody looks any more', 'AbortError'));
+    this.arm();
+  }
+
+  #look(maxAgeMs: MaxAgeMs): void {
+    const looking = new AbortController();
+    this.#looking = looking;
+    const end = () => {
+      if (this.#looking === looking) this.#looking = undefined;
+      this.arm();
+    };
+    this.#parts.look(maxAgeMs, looking.signal).then(
+      () => {
+        this.#pauseMs = 0;
+        end();
+      },
+      (error: unknown) => {
+        if (!looking.signal.aborted) this.#takeFailure(error);
+        end();
+      },
+    );
+  }
+
+  #takeFailure(error: unknown): void {
+    if (FINAL_KINDS.includes(fieldOf(error, 'kind')) || fieldOf(error, 'name') === 'AbortError') return this.close(error);
+    this.#pauseMs = Math.min(LONGEST_PAUSE_MS, Math.max(FIRST_PAUSE_MS, this.#pauseMs * 2));
+    const retryAt = fieldOf(error, 'retryAt');
+    const closedForMs = retryAt instanceof Date ? retryAt.getTime() - Date.now() : 0;
+    this.#pausedUntilMs = monotonicMs() + Math.max(this.#pauseMs, closedForMs);
+  }
+}

@@ -1,0 +1,52 @@
+import type { Int64 } from '../contract/models.ts';
+import type { ViewClient } from './view-client.ts';
+
+const departuresOfClients = new WeakMap<object, Departures>();
+
+/** Tells when the requests of lists leave, by the events of one client; it listens only while a list is under way. */
+export class Departures {
+  readonly #listen: NonNullable<ViewClient['on']>;
+  readonly #onLeave = new Map<number, () => void>();
+  #stop: (() => void) | undefined;
+
+  /** The departures of a client that tells events. */
+  static of(client: ViewClient<Int64> | ViewClient): Departures | undefined {
+    if (!client.on) return undefined;
+    const known = departuresOfClients.get(client);
+    if (known) return known;
+    const departures = new Departures((name, listener) => client.on?.(name, listener) ?? ignore);
+    departuresOfClients.set(client, departures);
+    return departures;
+  }
+
+  constructor(listen: NonNullable<ViewClient['on']>) {
+    this.#listen = listen;
+  }
+
+  /** Calls `begin`, which begins one list in its turn, and `onLeave` whenever a request of that list leaves. Gives what ends this. */
+  watch(begin: () => void, onLeave: () => void): () => void {
+    this.#stop ??= this.#listen('request', ({ callId }) => this.#onLeave.get(callId)?.());
+    let id: number | undefined;
+    const stopStarted = this.#listen('started', ({ callId, operation }) => {
+      if (operation !== 'streamInventory') return;
+      // A listener that was told before may have begun a list of its own: ours is the last.
+      this.#forget(id);
+      id = callId;
+      this.#onLeave.set(callId, onLeave);
+    });
+    begin();
+    stopStarted();
+    return () => {
+      this.#forget(id);
+      if (this.#onLeave.size > 0) return;
+      this.#stop?.();
+      this.#stop = undefined;
+    };
+  }
+
+  #forget(id: number | undefined): void {
+    if (id !== undefined) this.#onLeave.delete(id);
+  }
+}
+
+function ignore(): void {}

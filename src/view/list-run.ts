@@ -1,0 +1,158 @@
+import { type Deferred, defer } from '../clock/deferred.ts';
+import type { Int64, InventoryItem } from '../contract/models.ts';
+import { unharmed } from '../thrown.ts';
+import { Departures } from './departures.ts';
+import type { Departure, HeldStock } from './held-stock.ts';
+import type { ViewClient, ViewStream } from './view-client.ts';
+
+/** What a reader asks of a list: to have left at `sinceMs` or later, and after the moment of a mark. */
+export interface ListNeed {
+  sinceMs: number;
+  afterStamp: number;
+}
+
+/** Who waits for a list, and how. */
+export interface ListReader {
+  signal: AbortSignal | undefined;
+  isLow: boolean;
+}
+
+interface RunParts<Ids extends Int64> {
+  client: ViewClient<Ids>;
+  held: HeldStock;
+  /** Told when a request of it leaves. */
+  onLeave: () => void;
+  /** Told when it is over, before those who wait. */
+  onEnd: (run: ListRun<Ids>, failed: { error: unknown } | undefined) => void;
+}
+
+/** One list for everybody who waits for it. It ends when nobody does. */
+export class ListRun<Ids extends Int64> {
+  readonly #parts: RunParts<Ids>;
+  readonly #waiting = new Set<Deferred<void>>();
+  #controller: AbortController | undefined;
+  #departure: Departure | undefined;
+  #isLow = true;
+  #isOver = false;
+
+  constructor(parts: RunParts<Ids>) {
+    this.#parts = parts;
+  }
+
+  /** Whether its request has left. */
+  get hasLeft(): boolean {
+    return this.#departure !== undefined;
+  }
+
+  /** Whether what it gives is as new as needed; true of one that has not left. */
+  meets({ sinceMs, afterStamp }: ListNeed): boolean {
+    return this.#departure === undefined || (this.#departure.atMs >= sinceMs && this.#departure.stamp > afterStamp);
+  }
+
+  /** Resolves when it is complete; rejects with its error, or the signal's reason. */
+  async join({ signal, isLow }: ListReader): Promise<void> {
+    signal?.throwIfAborted();
+    const turn = defer<void>(ignore);
+    const onAbort = () => turn.reject(signal?.reason);
+    signal?.addEventListener('abort', onAbort, { once: true });
+    this.#waiting.add(turn);
+    if (!isLow) this.#raise();
+    try {
+      await turn.promise;
+    } finally {
+      signal?.removeEventListener('abort', onAbort);
+      this.#waiting.delete(turn);
+      if (this.#waiting.size === 0) this.#end({ error: undefined });
+    }
+  }
+
+  /** Sends the request. */
+  start(): void {
+    const controller = new AbortController();
+    this.#controller = controller;
+    this.#read(controller).then(
+      () => this.#end(undefined, controller),
+      (error: unknown) => this.#end({ error }, controller),
+    );
+  }
+
+  /** Ends it for everybody. */
+  close(reason: unknown): void {
+    this.#end({ error: reason });
+  }
+
+  /** A low list that has not left would let every normal call pass: a normal one begins in its place. */
+  #raise(): void {
+    if (!this.#isLow) return;
+    this.#isLow = false;
+    if (!this.#controller || this.#departure) return;
+    const waiting = this.#controller;
+    this.start();
+    waiting.abort(new DOMException('A list of normal priority begins in place of this one', 'AbortError'));
+  }
+
+  async #read(controller: AbortController): Promise<void> {
+    const { client, held } = this.#parts;
+    const { signal } = controller;
+    const batches = batchesOf(client.streamInventory({ signal, priority: this.#isLow ? 'low' : 'normal' }));
+    const { first, stop } = this.#begin(batches, controller);
+    try {
+      const columns = held.begin();
+      for (let batch = await first; !batch.done; batch = await batches.next()) {
+        // What is not waited for any more must not be written to: its memory may be another list's by now.
+        signal.throwIfAborted();
+        held.areIdsBigint = typeof batch.value[0]?.petId === 'bigint';
+        for (const item of batch.value) columns.add(item);
+      }
+      signal.throwIfAborted();
+      if (this.#departure) held.replace(columns, this.#departure);
+    } catch (error) {
+      unharmed(() => batches.return?.());
+      throw error;
+    } finally {
+      stop();
+    }
+  }
+
+  /** Asks for the first batch, which begins the call, and notes when it leaves. */
+  #begin<Batch>(batches: AsyncIterator<Batch>, controller: AbortController): { first: Promise<IteratorResult<Batch>>; stop: () => void } {
+    const { client } = this.#parts;
+    let first: Promise<IteratorResult<Batch>> | undefined;
+    const begin = () => {
+      first ??= batches.next();
+    };
+    const stop = Departures.of(client)?.watch(begin, () => this.#leave(controller));
+    if (!stop) this.#leave(controller);
+    begin();
+    return { first: first ?? batches.next(), stop: stop ?? ignore };
+  }
+
+  #leave(controller: AbortController): void {
+    if (this.#isOver || this.#controller !== controller) return;
+    this.#departure = this.#parts.held.depart();
+    this.#parts.onLeave();
+  }
+
+  /** `controller` is that of the request that ended, unless all of it shall end. */
+  #end(failed: { error: unknown } | undefined, controller = this.#controller): void {
+    if (this.#isOver || this.#controller !== controller) return;
+    this.#isOver = true;
+    if (failed) this.#parts.held.abandon();
+    if (failed) this.#controller?.abort(new DOMException('This list is not waited for any more', 'AbortError'));
+    this.#parts.onEnd(this, this.#waiting.size > 0 ? failed : undefined);
+    for (const turn of this.#waiting) {
+      if (failed) turn.reject(failed.error);
+      else turn.resolve();
+    }
+  }
+}
+
+function batchesOf<Ids extends Int64>(stream: ViewStream<Ids>): AsyncIterator<InventoryItem<Ids>[]> {
+  return (stream.batches?.() ?? oneByOne(stream))[Symbol.asyncIterator]();
+}
+
+async function* oneByOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
+  for await (const item of items) yield [item];
+}
+
+function ignore(): void {}

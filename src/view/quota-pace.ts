@@ -1,0 +1,86 @@
+import { monotonicMs } from '../clock/monotonic.ts';
+import type { ViewClient, ViewQuotaWindow } from './view-client.ts';
+
+const MINUTE_MS = 60_000;
+const DAY_MS = 86_400_000;
+/** What is left may change at any time, as when a window turns. */
+const LOOK_AGAIN_MS = 1_000;
+
+/** A window of the key's quota, and the requests of lists in it. */
+interface SpentWindow {
+  lengthMs: number;
+  endsAtMs: number;
+  requests: number;
+}
+
+/**
+ * Spaces lists evenly over what is left of the minute and of the day, so that they use at most `share` of what other calls of the key
+ * leave. What lists used themselves counts as theirs, so that a part of it is not left over and shared again.
+ */
+export class QuotaPace {
+  readonly #client: Pick<ViewClient, 'quota'>;
+  readonly #share: number;
+  readonly #minute: SpentWindow = { lengthMs: MINUTE_MS, endsAtMs: 0, requests: 0 };
+  readonly #day: SpentWindow = { lengthMs: DAY_MS, endsAtMs: 0, requests: 0 };
+  #leftAtMs = Number.NEGATIVE_INFINITY;
+  // Surely not before; looked at again then.
+  #dueAtMs = Number.NEGATIVE_INFINITY;
+
+  constructor(client: Pick<ViewClient, 'quota'>, share: number) {
+    this.#client = client;
+    this.#share = share;
+  }
+
+  /** A request of a list leaves. */
+  noteRequest(): void {
+    const quota = this.#client.quota;
+    this.#leftAtMs = monotonicMs();
+    this.#note(this.#minute, quota?.minute);
+    this.#note(this.#day, quota?.day);
+  }
+
+  /** Milliseconds until the next list may be due; 0 or less where it is. */
+  get dueInMs(): number {
+    const nowMs = monotonicMs();
+    if (nowMs >= this.#dueAtMs) this.#dueAtMs = Math.min(this.#nextAtMs(nowMs), nowMs + LOOK_AGAIN_MS);
+    return this.#dueAtMs - nowMs;
+  }
+
+  #nextAtMs(nowMs: number): number {
+    const quota = this.#client.quota;
+    if (!quota) return this.#leftAtMs;
+    const closedForMs = quota.closedUntil ? quota.closedUntil.getTime() - Date.now() : 0;
+    const opensAtMs = closedForMs > 0 ? nowMs + closedForMs : this.#leftAtMs;
+    return Math.max(opensAtMs, this.#nextIn(this.#minute, quota.minute, nowMs), this.#nextIn(this.#day, quota.day, nowMs));
+  }
+
+  /** When one window lets the next list pass. */
+  #nextIn(window: SpentWindow, { remaining, resetAt }: ViewQuotaWindow, nowMs: number): number {
+    if (remaining === undefined || !Number.isFinite(remaining)) return this.#leftAtMs;
+    turn(window, resetAt);
+    const left = this.#share * (remaining + window.requests) - window.requests;
+    const restMs = restOf(window, resetAt);
+    return left < 1 ? nowMs + restMs : this.#leftAtMs + restMs / left;
+  }
+
+  #note(window: SpentWindow, { resetAt }: ViewQuotaWindow = {}): void {
+    turn(window, resetAt);
+    window.requests += 1;
+  }
+}
+
+/** Follows a window that has turned, or of which is known by now when it ends. */
+function turn(window: SpentWindow, resetAt: Date | undefined): void {
+  const nowMs = Date.now();
+  const resetAtMs = resetAt?.getTime() ?? Number.NEGATIVE_INFINITY;
+  if (resetAtMs > nowMs) window.endsAtMs = Math.min(window.endsAtMs, resetAtMs);
+  if (nowMs < window.endsAtMs) return;
+  window.endsAtMs = nowMs + restOf(window, resetAt);
+  window.requests = 0;
+}
+
+/** Milliseconds until a window ends. The instant is by the server's clock, which may be off. */
+function restOf({ lengthMs }: SpentWindow, resetAt: Date | undefined): number {
+  const restMs = resetAt ? resetAt.getTime() - Date.now() : 0;
+  return restMs > 0 ? Math.min(restMs, lengthMs) : lengthMs;
+}

@@ -1,0 +1,68 @@
+import type { Int64 } from '../contract/models.ts';
+import type { HeldStock } from './held-stock.ts';
+import { type ListNeed, type ListReader, ListRun } from './list-run.ts';
+import type { ViewClient } from './view-client.ts';
+
+interface ListsParts<Ids extends Int64> {
+  client: ViewClient<Ids>;
+  held: HeldStock;
+  /** Told when the request of a list leaves. */
+  onLeave: () => void;
+  /** Told when a list is over that somebody waited for, or nobody. */
+  onEnd: (failed: { error: unknown } | undefined) => void;
+}
+
+/** The lists of a view, one at a time, each for all who can use it. */
+export class SharedLists<Ids extends Int64> {
+  readonly #parts: ListsParts<Ids>;
+  #current: ListRun<Ids> | undefined;
+  // For those to whom the current one is too old.
+  #next: ListRun<Ids> | undefined;
+
+  constructor(parts: ListsParts<Ids>) {
+    this.#parts = parts;
+  }
+
+  /** Whether the request of a list is out. */
+  get isReading(): boolean {
+    return this.#current?.hasLeft === true;
+  }
+
+  /** Resolves when a list is held that is as new as needed; rejects with its error, or the signal's reason. */
+  async wait(need: ListNeed, reader: ListReader): Promise<void> {
+    reader.signal?.throwIfAborted();
+    if (this.#current?.meets(need)) return this.#current.join(reader);
+    if (this.#current) {
+      this.#next ??= this.#make();
+      return this.#next.join(reader);
+    }
+    const run = this.#make();
+    this.#current = run;
+    const joined = run.join(reader);
+    run.start();
+    return joined;
+  }
+
+  /** Ends every list for everybody. */
+  close(reason: unknown): void {
+    const [current, next] = [this.#current, this.#next];
+    next?.close(reason);
+    current?.close(reason);
+  }
+
+  #make(): ListRun<Ids> {
+    const { client, held, onLeave } = this.#parts;
+    return new ListRun({ client, held, onLeave, onEnd: (run, failed) => this.#end(run, failed) });
+  }
+
+  #end(run: ListRun<Ids>, failed: { error: unknown } | undefined): void {
+    if (run === this.#next) {
+      this.#next = undefined;
+      return;
+    }
+    this.#current = this.#next;
+    this.#next = undefined;
+    this.#parts.onEnd(failed);
+    this.#current?.start();
+  }
+}

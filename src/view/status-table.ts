@@ -1,0 +1,40 @@
+import { PetStatus } from '../contract/models.ts';
+
+const KNOWN: readonly string[] = PetStatus.options;
+
+/** Numbers statuses, so that a column of them takes a byte a pet. */
+export class StatusTable {
+  // Those that the specification does not name.
+  #others: string[] | undefined;
+  #codes: Map<string, number> | undefined;
+
+  get size(): number {
+    return KNOWN.length + (this.#others?.length ?? 0);
+  }
+
+  codeOf(status: string): number {
+    const known = KNOWN.indexOf(status);
+    return known >= 0 ? known : this.#codeOfOther(status);
+  }
+
+  statusOf(code: number): string {
+    return KNOWN[code] ?? this.#others?.[code - KNOWN.length] ?? '';
+  }
+
+  /** The code of a status if it has one. */
+  find(status: string): number | undefined {
+    const known = KNOWN.indexOf(status);
+    return known >= 0 ? known : this.#codes?.get(status);
+  }
+
+  #codeOfOther(status: string): number {
+    this.#codes ??= new Map();
+    this.#others ??= [];
+    const known = this.#codes.get(status);
+    if (known !== undefined) return known;
+    const code = this.size;
+    this.#codes.set(status, code);
+    this.#others.push(status);
+    return code;
+  }
+}

@@ -1,0 +1,370 @@
+import { monotonicMs } from '../clock/monotonic.ts';
+import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
+import { InvalidArgumentError, NotFoundError } from '../errors.ts';
+import { fieldOf } from '../thrown.ts';
+import { UpdateNews } from '../update-news.ts';
+import type { StockChange } from './change-iterator.ts';
+import { ChangePoller } from './change-poller.ts';
+import { eitherSignal } from './either-signal.ts';
+import { HeldStock, keyOf } from './held-stock.ts';
+import type { ListNeed } from './list-run.ts';
+import { QuotaPace } from './quota-pace.ts';
+import { SharedLists } from './shared-lists.ts';
+import type { AnyItem } from './stock-columns.ts';
+import { Turns } from './turns.ts';
+import type { ViewClient } from './view-client.ts';
+import {
+  type AdjustOptions,
+  checkAdjustOptions,
+  checkClient,
+  checkDelta,
+  checkItemsOptions,
+  checkPetId,
+  checkReadOptions,
+  checkRefreshOptions,
+  type ResolvedViewOptions,
+  resolveViewOptions,
+  type StockViewOptions,
+  type ViewItemsOptions,
+  type ViewReadOptions,
+} from './view-options.ts';
+
+const ALWAYS = Number.NEGATIVE_INFINITY;
+/** However fresh `changes()` shall be, the service is asked no more often. */
+const LEAST_BETWEEN_LOOKS_MS = 100;
+
+/** One read: how old it may be, of which pet, of all where there is none. */
+interface Read {
+  maxAgeMs: number | 'quota';
+  petId: PetId | undefined;
+  signal: AbortSignal | undefined;
+}
+
+interface Adjustment {
+  delta: number;
+  min: number;
+  max: number;
+  signal: AbortSignal;
+}
+
+/**
+ * The whole stock, held in memory and never older than asked, for any number of readers at one list at a time.
+ *
+ * Updates that calls of the same client made are seen as soon as the service has confirmed them. A pet that a list names twice has the
+ * values of the last. A view keeps no process alive unless somebody waits for it.
+ *
+ * @typeParam Ids how ids come out, as the client has it
+ * @example
+ * const stock = new StockView(petstore, { maxAgeMs: 5_000 });
+ * const pets = await Promise.all([1, 2, 3].map((petId) => stock.get(petId)));
+ * console.log(pets[2], sandbox.requests.length); // → { petId: 3, quantity: 10, status: 'sold' } 1
+ */
+export class StockView<Ids extends Int64 = 'number'> implements Disposable {
+  readonly #client: ViewClient<Ids>;
+  readonly #options: ResolvedViewOptions;
+  readonly #held = new HeldStock();
+  readonly #pace: QuotaPace;
+  readonly #lists: SharedLists<Ids>;
+  readonly #stopFollowing: (() => void) | undefined;
+  #onAbort: (() => void) | undefined;
+  #poller: ChangePoller<Ids> | undefined;
+  #turns: Turns | undefined;
+  #ending: AbortController | undefined;
+  #closed: { reason: unknown } | undefined;
+
+  /**
+   * Sends nothing.
+   * @param client a `PetStoreClient`, or what has its `streamInventory` and `updateInventory`
+   * @throws InvalidArgumentError for what is no client; ConfigurationError that names the option
+   */
+  constructor(client: ViewClient<Ids>, options: StockViewOptions = {}) {
+    checkClient(client);
+    this.#client = client;
+    this.#options = resolveViewOptions(options);
+    this.#pace = new QuotaPace(client, this.#options.quotaShare);
+    this.#lists = new SharedLists({
+      client,
+      held: this.#held,
+      onLeave: () => this.#pace.noteRequest(),
+      onEnd: (failed) => this.#takeEnd(failed),
+    });
+    this.#stopFollowing = UpdateNews.of(client)?.follow(this.#held);
+    this.#endWith(this.#options.signal);
+  }
+
+  /**
+   * Gives a pet, at most `maxAgeMs` old; undefined for one that the list does not name.
+   * @throws InvalidArgumentError or ConfigurationError, nothing sent; what the client's list rejects with, where nothing is held that
+   *   `maxStaleMs` allows; the signal's reason; an AbortError once the view was closed
+   * @example
+   * const item = await new StockView(petstore).get(3);
+   * console.log(item?.quantity); // → 10
+   */
+  async get(petId: PetId, options?: ViewReadOptions): Promise<InventoryItem<Ids> | undefined> {
+    const pet = checkPetId(petId);
+    const read = this.#readOf(checkReadOptions(options), pet);
+    if (!this.#isFresh(read)) await this.#renewOrStale(read);
+    return this.#find(pet);
+  }
+
+  /**
+   * Gives what is held at that moment, at most `maxAgeMs` old, in the list's order; it can be iterated again, and later updates and
+   * lists do not change it.
+   * @throws as `get` does
+   * @example
+   * for (const { petId, quantity } of await new StockView(petstore).items({ status: 'sold' })) console.log(petId, quantity); // → 3 10
+   */
+  async items(options?: ViewItemsOptions): Promise<Iterable<InventoryItem<Ids>>> {
+    const { status, ...others } = checkItemsOptions(options);
+    const read = this.#readOf(others, undefined);
+    if (!this.#isFresh(read)) await this.#renewOrStale(read);
+    const columns = this.#held.columns?.lend();
+    const form = (item: AnyItem) => this.#form(item);
+    return {
+      *[Symbol.iterator]() {
+        if (columns) for (const row of columns.rows(status)) yield form(columns.itemAt(row));
+      },
+    };
+  }
+
+  /**
+   * Reads a list that begins after this call, or joins one that has not been sent yet.
+   * @throws what the client's list rejects with, whatever is held; else as `get` does
+   * @example
+   * const stock = new StockView(petstore);
+   * await stock.refresh();
+   * console.log(stock.size); // → 12
+   */
+  async refresh(options?: Pick<ViewReadOptions, 'signal'>): Promise<void> {
+    const signal = checkRefreshOptions(options);
+    this.#throwIfOver(signal);
+    await this.#lists.wait({ sinceMs: ALWAYS, afterStamp: this.#held.mark() }, { signal, isLow: false });
+  }
+
+  /**
+   * Gives the pets that changed against what was held when iteration began, an empty view first loads; then whenever a list or an
+   * update of the same client tells of a change, until `signal` aborts or the view is closed. While the loop is busy, changes of a pet
+   * become one. Its lists have low priority, at most ten a second, and go on after outages.
+   * @throws the signal's reason; an AbortError once the view was closed; what ends it for good, such as an AuthenticationError
+   * @example
+   * const stock = new StockView(petstore, { maxAgeMs: 1_000 });
+   * await stock.refresh();
+   * sandbox.inventory.set(3, { quantity: 1 });
+   * for await (const { petId, before, after } of stock.changes()) {
+   *   console.log(petId, before?.quantity, after?.quantity); // → 3 10 1
+   *   break;
+   * }
+   */
+  changes(options?: ViewReadOptions): AsyncIterableIterator<StockChange<Ids>, undefined> {
+    const iterator = this.#pollerForAll().iterate(checkReadOptions(options));
+    if (this.#closed) iterator.fail(this.#closed.reason);
+    return iterator;
+  }
+
+  /**
+   * Sets a pet's quantity to what is held plus `delta`, one adjustment of a pet after the other; what is held is read anew before if it
+   * is older than `maxAgeMs`, or the last update's outcome is unknown. Right as long as nobody else writes: the service has no
+   * conditional update.
+   * @param delta a safe integer; negative takes away
+   * @throws InvalidArgumentError (`argument` `'delta'`) where the quantity would leave `min` and `max`, NotFoundError for a pet that the
+   *   list does not name, both without an update; what the list or the update rejects with, an `outcome` of `unknown` among it
+   * @example
+   * const sold = await new StockView(petstore).adjust(3, -1, { min: 0 });
+   * console.log(sold.quantity); // → 9
+   */
+  async adjust(petId: PetId, delta: number, options?: AdjustOptions): Promise<InventoryItem<Ids>> {
+    const pet = checkPetId(petId);
+    const change = checkDelta(delta, pet);
+    const { signal: own, ...bounds } = checkAdjustOptions(options);
+    this.#throwIfOver(own);
+    this.#ending ??= new AbortController();
+    this.#turns ??= new Turns();
+    const { signal, stop } = eitherSignal(this.#ending.signal, own);
+    const adjust = () => this.#adjust(pet, { ...bounds, delta: change, signal });
+    return this.#turns.run(keyOf(pet), signal, adjust).finally(stop);
+  }
+
+  /**
+   * Gives a pet as it is held, however old, without asking anybody.
+   * @throws InvalidArgumentError for what is no int64
+   * @example
+   * const stock = new StockView(petstore);
+   * console.log(stock.peek(3)); // → undefined
+   */
+  peek(petId: PetId): InventoryItem<Ids> | undefined {
+    return this.#find(checkPetId(petId));
+  }
+
+  /** How many pets are held. */
+  get size(): number {
+    return this.#held.columns?.size ?? 0;
+  }
+
+  /** When the list that is held was sent, on this machine's clock; undefined before the first. */
+  get asOf(): Date | undefined {
+    return this.#held.departure?.at;
+  }
+
+  /** Whether the last list failed, so that what is held may be older than `maxAgeMs`. */
+  get isStale(): boolean {
+    return this.#held.isStale;
+  }
+
+  /**
+   * Ends the view: who waits, and later calls, reject with an AbortError; nothing is held any more. The client stays open.
+   * @example
+   * const stock = new StockView(petstore);
+   * stock.close();
+   * console.log(await stock.get(1).catch(({ name }) => name)); // → AbortError
+   */
+  close(): void {
+    this.#close(new DOMException('The view was closed', 'AbortError'));
+  }
+
+  /** As `close`, for `using`. */
+  [Symbol.dispose](): void {
+    this.close();
+  }
+
+  #close(reason: unknown): void {
+    if (this.#closed) return;
+    this.#closed = { reason };
+    this.#stopFollowing?.();
+    if (this.#onAbort) this.#options.signal?.removeEventListener('abort', this.#onAbort);
+    this.#lists.close(reason);
+    this.#poller?.close(reason);
+    this.#ending?.abort(reason);
+    this.#held.clear();
+  }
+
+  #endWith(signal: AbortSignal | undefined): void {
+    if (!signal) return;
+    if (signal.aborted) return this.#close(signal.reason);
+    this.#onAbort = () => this.#close(signal.reason);
+    signal.addEventListener('abort', this.#onAbort, { once: true });
+  }
+
+  #throwIfOver(signal: AbortSignal | undefined): void {
+    if (this.#closed) throw this.#closed.reason;
+    signal?.throwIfAborted();
+  }
+
+  #readOf({ signal, maxAgeMs = this.#options.maxAgeMs }: ViewReadOptions, petId: PetId | undefined): Read {
+    this.#throwIfOver(signal);
+    return { maxAgeMs, petId, signal };
+  }
+
+  #isFresh({ maxAgeMs, petId }: Read): boolean {
+    const held = this.#held;
+    if (!held.columns || held.isDoubted(petId)) return false;
+    if (maxAgeMs === 'quota') return !this.#lists.isReading && this.#pace.dueInMs > 0;
+    return maxAgeMs > 0 && held.ageMs <= maxAgeMs;
+  }
+
+  async #renewOrStale(read: Read): Promise<void> {
+    try {
+      await this.#renew(read, false);
+    } catch (error) {
+      if (this.#closed || read.signal?.aborted || !this.#mayStay(error)) throw error;
+    }
+  }
+
+  /** Whether what is held will do where a list failed so. A client that was closed never gives another one. */
+  #mayStay(error: unknown): boolean {
+    const { maxStaleMs } = this.#options;
+    const isYoung = maxStaleMs > 0 && this.#held.ageMs <= maxStaleMs;
+    return isYoung && fieldOf(error, 'name') !== 'AbortError';
+  }
+
+  #renew({ maxAgeMs, petId, signal }: Read, isLow: boolean): Promise<void> {
+    return this.#lists.wait(this.#needOf(maxAgeMs, petId), { signal, isLow });
+  }
+
+  #needOf(maxAgeMs: number | 'quota', petId: PetId | undefined): ListNeed {
+    const afterStamp = maxAgeMs === 0 ? this.#held.mark() : this.#held.doubtedAt(petId);
+    const sinceMs = maxAgeMs === 'quota' || maxAgeMs === 0 ? ALWAYS : monotonicMs() - maxAgeMs;
+    return { sinceMs, afterStamp };
+  }
+
+  #takeEnd(failed: { error: unknown } | undefined): void {
+    if (failed) this.#held.isStale = true;
+    this.#poller?.arm();
+  }
+
+  #pollerForAll(): ChangePoller<Ids> {
+    this.#poller ??= new ChangePoller<Ids>({
+      form: (item) => this.#form(item),
+      dueInMs: (maxAgeMs = this.#options.maxAgeMs) => this.#dueInMs(maxAgeMs),
+      look: (maxAgeMs = this.#options.maxAgeMs, signal) => this.#renew({ maxAgeMs, petId: undefined, signal }, true),
+      onCount: (count) => {
+        this.#held.onChange = count === 0 ? undefined : (changes) => this.#poller?.tell(changes);
+      },
+    });
+    return this.#poller;
+  }
+
+  #dueInMs(maxAgeMs: number | 'quota'): number {
+    if (!this.#held.columns) return 0;
+    if (maxAgeMs !== 'quota') return Math.max(maxAgeMs, LEAST_BETWEEN_LOOKS_MS) - this.#held.ageMs;
+    return Math.max(this.#pace.dueInMs, LEAST_BETWEEN_LOOKS_MS - this.#held.ageMs);
+  }
+
+  async #adjust(petId: PetId, { delta, min, max, signal }: Adjustment): Promise<InventoryItem<Ids>> {
+    const read = { maxAgeMs: this.#options.maxAgeMs, petId, signal };
+    if (!this.#isFresh(read) || this.#held.isStale) await this.#renew(read, false);
+    const { quantity } = this.#find(petId) ?? missing(petId);
+    const wanted = quantity + delta;
+    if (wanted < min || wanted > max || !Number.isSafeInteger(wanted)) throw outOfBounds({ petId, quantity, delta, min, max });
+    return this.#update(petId, wanted, signal);
+  }
+
+  /** A client of ours tells all its views how its updates end; another one is spoken for here. */
+  async #update(petId: PetId, quantity: number, signal: AbortSignal): Promise<InventoryItem<Ids>> {
+    const isSilent = UpdateNews.of(this.#client) === undefined;
+    try {
+      const item = await this.#client.updateInventory(petId, { quantity }, { signal });
+      if (isSilent) this.#held.confirmed(item);
+      return item;
+    } catch (error) {
+      const outcome = fieldOf(error, 'outcome');
+      if (isSilent && outcome !== 'not-sent' && outcome !== 'rejected') this.#held.inDoubt(petId);
+      throw error;
+    }
+  }
+
+  #find(petId: PetId): InventoryItem<Ids> | undefined {
+    const item = this.#held.columns?.find(petId);
+    return item && this.#form(item);
+  }
+
+  #form(item: AnyItem): InventoryItem<Ids> {
+    const { areIdsBigint } = this.#held;
+    const formed = areIdsBigint ? { ...item, petId: BigInt(item.petId) } : item;
+    if (hasForm<Ids>(formed, areIdsBigint)) return formed;
+    throw new TypeError(`The client gives ids of two types: ${item.petId} is no number`);
+  }
+}
+
+/** Whether an id is of the type of those that the client gave. */
+function hasForm<Ids extends Int64>(item: AnyItem, areIdsBigint: boolean): item is InventoryItem<Ids> {
+  return (typeof item.petId === 'bigint') === areIdsBigint;
+}
+
+function missing(petId: PetId): never {
+  const details = { operation: 'updateInventory', petId, outcome: 'not-sent' } as const;
+  throw new NotFoundError(`Cannot adjust pet ${petId}: the list of the stock has no such pet`, details);
+}
+
+interface Bounds {
+  petId: PetId;
+  quantity: number;
+  delta: number;
+  min: number;
+  max: number;
+}
+
+function outOfBounds({ petId, quantity, delta, min, max }: Bounds): InvalidArgumentError {
+  const rule = quantity + delta < min ? `at least ${min}` : `at most ${max}`;
+  const message = `Cannot adjust pet ${petId} by ${delta}: it stands at ${quantity}, and the new quantity must be ${rule}`;
+  return new InvalidArgumentError(message, { argument: 'delta', operation: 'updateInventory', petId, outcome: 'not-sent' });
+}

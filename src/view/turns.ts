@@ -1,0 +1,27 @@
+import { defer } from '../clock/deferred.ts';
+import type { EndSignal } from '../clock/light-signal.ts';
+import { untilAborted } from '../clock/until-aborted.ts';
+import type { PetId } from '../contract/models.ts';
+
+/** Does what is asked of one pet one after the other; what is asked of others passes. */
+export class Turns {
+  /** Settles when everything of a pet that was asked so far has ended. */
+  readonly #ends = new Map<PetId, Promise<void>>();
+
+  /** Rejects with the signal's reason as soon as it aborts while it waits; then it leaves its place, and nobody overtakes. */
+  async run<T>(petId: PetId, signal: EndSignal, work: () => Promise<T>): Promise<T> {
+    const before = this.#ends.get(petId) ?? Promise.resolve();
+    const own = defer<void>(ignore);
+    const end = before.then(() => own.promise);
+    this.#ends.set(petId, end);
+    try {
+      await untilAborted(before, signal);
+      return await work();
+    } finally {
+      own.resolve();
+      if (this.#ends.get(petId) === end) this.#ends.delete(petId);
+    }
+  }
+}
+
+function ignore(): void {}

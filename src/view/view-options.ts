@@ -1,0 +1,186 @@
+import { PetId } from '../contract/models.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import { badOption, hasMethods, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
+
+/**
+ * Options of a view.
+ *
+ * @example
+ * const options: StockViewOptions = { maxAgeMs: 5_000, maxStaleMs: 0 };
+ * const view = new StockView(petstore, options);
+ */
+export interface StockViewOptions {
+  /**
+   * How old what is read may be, in milliseconds since its list was sent; 0: read a list each time. `'quota'`: as fresh as the key's
+   * quota allows if lists get `quotaShare` of it, spread evenly over the minute and the day.
+   * @default 'quota'
+   */
+  maxAgeMs?: number | 'quota' | undefined;
+  /**
+   * With `'quota'`: the part of what is left of minute and day that lists may use, above 0 and at most 1.
+   * @default 0.5
+   */
+  quotaShare?: number | undefined;
+  /**
+   * How old what is held may be to be read where a list fails, in milliseconds since its list was sent; 0: then reads reject.
+   * @default 60000
+   */
+  maxStaleMs?: number | undefined;
+  /**
+   * Ends the view.
+   * @default none
+   */
+  signal?: AbortSignal | undefined;
+}
+
+/**
+ * Options of one read.
+ *
+ * @example
+ * const options: ViewReadOptions = { maxAgeMs: 1_000, signal: AbortSignal.timeout(2_000) };
+ * console.log(await new StockView(petstore).get(3, options)); // → { petId: 3, quantity: 10, status: 'sold' }
+ */
+export interface ViewReadOptions {
+  /**
+   * Ends the wait; the read then rejects with `signal.reason`. The list goes on while somebody else waits for it.
+   * @default none
+   */
+  signal?: AbortSignal | undefined;
+  /**
+   * How old what is read may be, in milliseconds, or `'quota'`.
+   * @default as the view has it
+   */
+  maxAgeMs?: number | 'quota' | undefined;
+}
+
+/**
+ * Options of `items()`.
+ *
+ * @example
+ * const options: ViewItemsOptions = { status: 'sold' };
+ * for (const { petId } of await new StockView(petstore).items(options)) console.log(petId); // → 3
+ */
+export interface ViewItemsOptions extends ViewReadOptions {
+  /**
+   * Only the pets of this status.
+   * @default all
+   */
+  status?: string | undefined;
+}
+
+/**
+ * Options of an adjustment.
+ *
+ * @example
+ * const options: AdjustOptions = { min: 0 };
+ * const item = await new StockView(petstore).adjust(3, -1, options);
+ * console.log(item.quantity); // → 9
+ */
+export interface AdjustOptions {
+  /**
+   * The least that the quantity may become, a safe integer.
+   * @default none
+   */
+  min?: number | undefined;
+  /**
+   * The most that the quantity may become, a safe integer.
+   * @default none
+   */
+  max?: number | undefined;
+  /**
+   * Ends the adjustment; it then rejects with `signal.reason`. What was sent may have been applied.
+   * @default none
+   */
+  signal?: AbortSignal | undefined;
+}
+
+/** The options of a view, complete. */
+export interface ResolvedViewOptions {
+  maxAgeMs: number | 'quota';
+  quotaShare: number;
+  maxStaleMs: number;
+  signal: AbortSignal | undefined;
+}
+
+const NO_READ_OPTIONS: ViewReadOptions = {};
+
+/** @throws ConfigurationError that names the option */
+export function resolveViewOptions(options: StockViewOptions): ResolvedViewOptions {
+  checkObject(options, ['maxAgeMs', 'quotaShare', 'maxStaleMs', 'signal']);
+  return {
+    maxAgeMs: maxAgeOption(options.maxAgeMs, 'quota'),
+    quotaShare: numberOption('quotaShare', options.quotaShare, 0.5, { min: 0, above: true, max: 1 }),
+    maxStaleMs: numberOption('maxStaleMs', options.maxStaleMs, 60_000, { min: 0 }),
+    signal: signalOption(options.signal),
+  };
+}
+
+/** @throws ConfigurationError that names the option */
+export function checkReadOptions(options: ViewReadOptions | undefined, more: readonly string[] = []): ViewReadOptions {
+  if (options === undefined) return NO_READ_OPTIONS;
+  checkObject(options, ['signal', 'maxAgeMs', ...more]);
+  if (options.maxAgeMs !== undefined) maxAgeOption(options.maxAgeMs, 'quota');
+  signalOption(options.signal);
+  return options;
+}
+
+/** @throws ConfigurationError that names the option */
+export function checkItemsOptions(options: ViewItemsOptions | undefined): ViewItemsOptions {
+  if (options === undefined) return NO_READ_OPTIONS;
+  checkReadOptions(options, ['status']);
+  const { status } = options;
+  if (status !== undefined && typeof status !== 'string') throw badOption('status', 'a string', { shown: status });
+  return options;
+}
+
+/** @throws ConfigurationError that names the option */
+export function checkRefreshOptions(options: Pick<ViewReadOptions, 'signal'> | undefined): AbortSignal | undefined {
+  if (options === undefined) return undefined;
+  checkObject(options, ['signal']);
+  return signalOption(options.signal);
+}
+
+/** @throws ConfigurationError that names the option */
+export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; max: number; signal: AbortSignal | undefined } {
+  checkObject(options, ['min', 'max', 'signal']);
+  const rule = { min: Number.MIN_SAFE_INTEGER, integer: true };
+  const min = numberOption('min', options.min, Number.MIN_SAFE_INTEGER, rule);
+  const max = numberOption('max', options.max, Number.MAX_SAFE_INTEGER, rule);
+  if (min > max) throw badOption('min', `at most the \`max\` of ${max}`, { shown: min });
+  return { min, max, signal: signalOption(options.signal) };
+}
+
+/** @throws InvalidArgumentError for what is no int64 */
+export function checkPetId(petId: unknown): PetId {
+  if (typeof petId === 'number' && Number.isSafeInteger(petId)) return petId;
+  const known = PetId.safeParse(petId);
+  if (known.success) return known.data;
+  const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
+  throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId' });
+}
+
+/** @throws InvalidArgumentError for what is no safe integer */
+export function checkDelta(delta: unknown, petId: PetId): number {
+  if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
+  const details = { argument: 'delta', petId, outcome: 'not-sent' } as const;
+  throw new InvalidArgumentError(`Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`, details);
+}
+
+/** @throws InvalidArgumentError for what has no lists and updates */
+export function checkClient(client: unknown): void {
+  if (hasMethods(client, ['streamInventory', 'updateInventory'])) return;
+  const rule = 'it must be a PetStoreClient, or have its streamInventory() and updateInventory()';
+  throw new InvalidArgumentError(`Cannot use ${showValue(client)} as \`client\`: ${rule}`, { argument: 'client' });
+}
+
+function checkObject(options: unknown, known: readonly string[]): void {
+  if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
+    throw badOption('options', 'an object such as { signal }', { shown: options });
+  refuseUnknown(options, known);
+}
+
+function maxAgeOption(value: unknown, fallback: 'quota'): number | 'quota' {
+  if (value === 'quota') return value;
+  if (typeof value === 'string') throw badOption('maxAgeMs', '"quota" or a finite number of at least 0', { shown: value });
+  return numberOption('maxAgeMs', value, fallback, { min: 0 });
+}

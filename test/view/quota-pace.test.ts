@@ -1,0 +1,88 @@
+import { describe, expect, test, vi } from 'vitest';
+import { holdTime, NOW_MS } from '../support/time.ts';
+import { openShop } from './support/shop.ts';
+
+holdTime();
+
+const MINUTE_MS = 60_000;
+
+describe("maxAgeMs: 'quota'", () => {
+  test('a thousand readers at once and 30 a second for ten minutes leave half of a free key to others', async () => {
+    const { view, client, sandbox, log } = openShop({ plan: 'free', view: { maxAgeMs: 'quota' } });
+    const waits: number[] = [];
+    const updates: number[] = [];
+    const note = async (call: Promise<unknown>, times: number[]) => {
+      const begunAtMs = Date.now();
+      await call;
+      times.push(Date.now() - begunAtMs);
+    };
+    const calls = Array.from({ length: 1_000 }, () => note(view.get(1), waits));
+    for (let tick = 0; tick < 600 * 30; tick++) {
+      calls.push(note(view.get(1), waits));
+      // An update every other second: half of what the key may send.
+      if (tick % 60 === 30) calls.push(note(client.updateInventory(3, { quantity: tick }), updates));
+      await vi.advanceTimersByTimeAsync(1_000 / 30);
+    }
+    await vi.advanceTimersByTimeAsync(1_000);
+    await Promise.all(calls);
+    expect(sandbox.report().rateLimited).toBe(0);
+    expect(Math.max(...waits)).toBeLessThanOrEqual(101);
+    expect(Math.max(...updates)).toBeLessThanOrEqual(101);
+    expect([waits.length, updates.length]).toEqual([19_000, 300]);
+    const lists = log().filter((line) => line.startsWith('GET')).length;
+    // 500 of the day's 1,000 over 24 hours are one in 173 seconds, and the updates take 300.
+    expect(lists).toBeGreaterThanOrEqual(3);
+    expect(lists).toBeLessThanOrEqual(4);
+  });
+
+  test('spends its share of the minute evenly, and no more of it when nobody else uses the rest', async () => {
+    const { view, sandbox } = openShop({
+      plan: 'free',
+      sandbox: { plans: { free: { requestsPerMinute: 60, requestsPerDay: 1_000_000 } }, latency: 10 },
+      client: { plan: { requestsPerMinute: 60, requestsPerDay: 1_000_000 } },
+      view: { maxAgeMs: 'quota' },
+    });
+    for (let tick = 0; tick < 6_000; tick++) {
+      view.get(1).catch(() => {});
+      await vi.advanceTimersByTimeAsync(50);
+    }
+    const minutes = Map.groupBy(sandbox.requests, ({ atMs }) => Math.floor((atMs - NOW_MS) / MINUTE_MS));
+    const counts = [...minutes.values()].map((requests) => requests.length);
+    expect(counts.length).toBe(5);
+    expect(Math.max(...counts)).toBeLessThanOrEqual(31);
+    expect(Math.min(...counts)).toBeGreaterThanOrEqual(27);
+    const gaps = sandbox.requests.slice(1).map(({ atMs }, index) => atMs - (sandbox.requests[index]?.atMs ?? 0));
+    expect(Math.min(...gaps)).toBeGreaterThan(1_000);
+  });
+
+  test('quotaShare says how much', async () => {
+    const { view, sandbox } = openShop({
+      plan: 'free',
+      client: { plan: { requestsPerMinute: 60, requestsPerDay: 1_000_000 } },
+      sandbox: { plans: { free: { requestsPerMinute: 60, requestsPerDay: 1_000_000 } } },
+      view: { quotaShare: 0.1 },
+    });
+    for (let tick = 0; tick < 1_190; tick++) {
+      view.get(1, { maxAgeMs: 'quota' }).catch(() => {});
+      await vi.advanceTimersByTimeAsync(50);
+    }
+    expect(sandbox.requests.length).toBeLessThanOrEqual(7);
+    expect(sandbox.requests.length).toBeGreaterThanOrEqual(5);
+  });
+
+  test('reads what is held while the key is closed, and a list at once where a pet is in doubt', async () => {
+    const { view, client, sandbox, log } = openShop({ plan: 'free', view: { maxAgeMs: 'quota' } });
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    sandbox.faults.add({ status: 502, times: 1 });
+    const failed = client.updateInventory(1, { quantity: 6 }).catch((error: unknown) => error);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await failed).toMatchObject({ outcome: 'unknown' });
+    expect(await view.get(3)).toMatchObject({ quantity: 7 });
+    const read = view.get(1);
+    await vi.advanceTimersByTimeAsync(100);
+    expect(await read).toMatchObject({ quantity: 5 });
+    expect(log()).toEqual(['GET 200', 'PATCH 502', 'GET 200']);
+  });
+});

@@ -1,0 +1,438 @@
+import { InvalidArgumentError, PetStoreClient, StockView, type StockViewOptions, type ViewClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { json } from '../support/answers.ts';
+import { freshAddress, KEY } from '../support/client.ts';
+import { deferred } from '../support/deferred.ts';
+import { rejectionOf, soFar, thrownBy } from '../support/outcome.ts';
+import { holdTime, NOW_MS } from '../support/time.ts';
+import { watchUnhandled } from '../support/unhandled.ts';
+import { openShop, openView, PETS } from './support/shop.ts';
+
+holdTime();
+const unhandled = watchUnhandled();
+
+/** Gives what a promise gives after so many milliseconds of virtual time. */
+async function after<T>(ms: number, promise: Promise<T>): Promise<T | 'pending'> {
+  promise.catch(() => {});
+  await vi.advanceTimersByTimeAsync(ms);
+  return Promise.race([promise, Promise.resolve<'pending'>('pending')]);
+}
+
+describe('reading', () => {
+  test('readers at the same time share one list, and later ones what is held until it is older than maxAgeMs', async () => {
+    const { view, log } = openShop();
+    const pets = await after(100, Promise.all([view.get(1), view.get(3), view.get(9), view.items({ status: 'sold' })]));
+    expect(pets).toEqual([
+      { petId: 1, quantity: 5, status: 'available' },
+      { petId: 3, quantity: 7, status: 'pending' },
+      undefined,
+      expect.anything(),
+    ]);
+    await vi.advanceTimersByTimeAsync(4_900);
+    expect(await view.get(2)).toEqual({ petId: 2, quantity: 0, status: 'sold' });
+    expect(log()).toEqual(['GET 200']);
+    await vi.advanceTimersByTimeAsync(1);
+    await after(100, view.get(2));
+    expect(log()).toEqual(['GET 200', 'GET 200']);
+  });
+
+  test('a reader joins a list that is under way if it left late enough, and else waits for the next one', async () => {
+    const { view, log } = openShop();
+    const first = view.get(1, { maxAgeMs: 0 });
+    await vi.advanceTimersByTimeAsync(60);
+    const joining = view.get(1, { maxAgeMs: 60 });
+    const later = Promise.all([view.get(1, { maxAgeMs: 59 }), view.get(1, { maxAgeMs: 0 }), view.refresh()]);
+    expect(await after(40, Promise.all([first, joining]))).toHaveLength(2);
+    expect(await soFar(later)).toBe('pending');
+    expect(await after(100, later)).toHaveLength(3);
+    expect(log()).toHaveLength(2);
+  });
+
+  test('refresh() joins a list that still waits for its slot', async () => {
+    const { view, client, sandbox, log } = openShop({ client: { concurrency: 1 } });
+    const update = client.updateInventory(1, { quantity: 6 });
+    const lists = [view.refresh(), view.refresh(), view.get(1, { maxAgeMs: 0 })];
+    await vi.advanceTimersByTimeAsync(50);
+    lists.push(view.refresh());
+    await after(150, Promise.all([update, ...lists]));
+    expect(log()).toEqual(['PATCH 200', 'GET 200']);
+    expect(sandbox.report().requests).toBe(2);
+  });
+
+  test('items() gives what is held at that moment, again and again, whatever comes later', async () => {
+    const { view, client, sandbox } = openShop();
+    await after(100, view.refresh());
+    const items = await view.items();
+    const [first, ...others] = items;
+    await after(100, client.updateInventory(1, { quantity: 50 }));
+    await after(100, client.updateInventory(3, { quantity: 51 }));
+    sandbox.inventory.set(77, { quantity: 1 });
+    await after(200, Promise.all([view.refresh(), view.refresh()]));
+    expect([first, ...others]).toEqual([...items]);
+    expect([...items].map(({ quantity }) => quantity)).toEqual([5, 0, 7]);
+    expect([...(await view.items())].map(({ quantity }) => quantity)).toEqual([50, 0, 51, 1]);
+    expect([...(await view.items({ status: 'lost' }))]).toEqual([]);
+  });
+
+  test('a pet that a list names twice has the values of the last', async () => {
+    const row = (petId: number, quantity: number) => ({ petId, quantity, status: 'sold' });
+    const fetch = async () => json(200, [row(2, 1), row(1, 2), row(2, 3), row(1, 4)]);
+    const view = new StockView(new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), fetch }));
+    expect([...(await view.items())]).toEqual([row(2, 3), row(1, 4)]);
+    expect(view.size).toBe(2);
+  });
+
+  test('peek(), size, asOf and isStale tell what is held without a request', async () => {
+    const { view, sandbox, log } = openShop();
+    expect([view.peek(1), view.size, view.asOf, view.isStale]).toEqual([undefined, 0, undefined, false]);
+    await after(100, view.refresh());
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    expect([view.peek(1)?.quantity, view.size, view.asOf, view.isStale]).toEqual([5, 3, new Date(NOW_MS), false]);
+    expect(log()).toEqual(['GET 200']);
+    sandbox.faults.add({ status: 501 });
+    await after(100, rejectionOf(view.refresh()));
+    expect([view.size, view.asOf, view.isStale]).toEqual([3, new Date(NOW_MS), true]);
+  });
+
+  test.each([
+    ['number' as const, 7, 2 ** 40],
+    ['bigint' as const, 7n, 2n ** 60n],
+  ])('gives ids as the client does: %s', async (int64, small, large) => {
+    const sandbox = createSandbox({ pets: [small, large].map((petId) => ({ petId, quantity: 1 })) });
+    const view = openView(sandbox, int64);
+    expect(await view.get(7)).toMatchObject({ petId: small });
+    expect(await view.get(large)).toMatchObject({ petId: large });
+    expect(Array.from(await view.items(), ({ petId }) => petId)).toEqual([small, large]);
+  });
+});
+
+describe('failures of lists', () => {
+  test('reject all who waited, where nothing is held', async () => {
+    const { view, sandbox } = openShop();
+    sandbox.faults.add({ status: 501, times: 1 });
+    const errors = await after(100, Promise.all([rejectionOf(view.get(1)), rejectionOf(view.items()), rejectionOf(view.refresh())]));
+    expect(errors).toMatchObject([{ kind: 'server' }, { kind: 'server' }, { kind: 'server' }]);
+    expect(await after(100, view.get(1))).toMatchObject({ quantity: 5 });
+    expect(view.isStale).toBe(false);
+  });
+
+  test('leave what is held to readers for maxStaleMs, but not to refresh() and adjust()', async () => {
+    const { view, sandbox, log } = openShop({ view: { maxStaleMs: 20_000 } });
+    await after(100, view.refresh());
+    sandbox.faults.add({ status: 501 });
+    await vi.advanceTimersByTimeAsync(19_800);
+    const reads = Promise.all([view.get(1), rejectionOf(view.refresh()), rejectionOf(view.adjust(1, 1))]);
+    expect(await after(100, reads)).toMatchObject([{ quantity: 5 }, { kind: 'server' }, { kind: 'server' }]);
+    expect(view.isStale).toBe(true);
+    expect(await after(101, rejectionOf(view.get(1)))).toMatchObject({ kind: 'server' });
+    expect(log().filter((line) => line !== 'GET 501')).toEqual(['GET 200']);
+  });
+
+  test('reject readers with a maxStaleMs of 0, and after the client was closed', async () => {
+    const strict = openShop({ view: { maxStaleMs: 0, maxAgeMs: 0 } });
+    await after(100, strict.view.refresh());
+    strict.sandbox.faults.add({ status: 501 });
+    expect(await after(100, rejectionOf(strict.view.get(1)))).toMatchObject({ kind: 'server' });
+    const { view, client } = openShop({ view: { maxAgeMs: 0 } });
+    await after(100, view.refresh());
+    client.close();
+    expect(await rejectionOf(view.get(1))).toMatchObject({ name: 'AbortError', message: 'The client was closed' });
+  });
+});
+
+describe('signals', () => {
+  test('an abort rejects one reader and ends the list only when nobody else waits for it', async () => {
+    const { view, client } = openShop();
+    const settled: unknown[] = [];
+    client.on('settled', ({ outcome }) => settled.push(outcome));
+    const [one, other] = [new AbortController(), new AbortController()];
+    const reads = [view.get(1, { signal: one.signal }), view.get(2, { signal: other.signal })].map(rejectionOf);
+    await vi.advanceTimersByTimeAsync(50);
+    one.abort(new Error('gone'));
+    expect(await reads[0]).toMatchObject({ message: 'gone' });
+    expect(settled).toEqual([]);
+    other.abort();
+    expect(await reads[1]).toMatchObject({ name: 'AbortError' });
+    await vi.advanceTimersByTimeAsync(0);
+    expect(settled).toEqual(['unknown']);
+    expect(await after(100, view.get(1))).toMatchObject({ quantity: 5 });
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
+  test('a signal that has aborted sends nothing', async () => {
+    const { view, log } = openShop();
+    const signal = AbortSignal.abort(new Error('before'));
+    const changes = view.changes({ signal });
+    const errors = [
+      view.get(1, { signal }),
+      view.items({ signal }),
+      view.refresh({ signal }),
+      view.adjust(1, 1, { signal }),
+      changes.next(),
+    ];
+    expect(await Promise.all(errors.map(rejectionOf))).toMatchObject(errors.map(() => ({ message: 'before' })));
+    expect(log()).toEqual([]);
+  });
+
+  test('close() rejects whoever waits, and all later calls, and leaves no timer', async () => {
+    const { view, client } = openShop();
+    const changes = view.changes();
+    const waiting = [view.get(1), view.items(), view.refresh(), view.refresh(), view.adjust(1, 1), changes.next()].map(rejectionOf);
+    await vi.advanceTimersByTimeAsync(50);
+    view.close();
+    const later = [view.get(1), view.items(), view.refresh(), view.adjust(1, 1), view.changes().next()].map(rejectionOf);
+    const closed = { name: 'AbortError', message: 'The view was closed' };
+    expect(await Promise.all([...waiting, ...later])).toMatchObject(Array.from({ length: 11 }, () => closed));
+    expect([view.peek(1), view.size, view.asOf]).toEqual([undefined, 0, undefined]);
+    expect(vi.getTimerCount()).toBe(0);
+    expect((await after(100, client.listInventory()))?.length).toBe(3);
+  });
+
+  test('the signal of a view, and `using`, end it', async () => {
+    const controller = new AbortController();
+    const { view } = openShop({ view: { signal: controller.signal } });
+    const waiting = rejectionOf(view.get(1));
+    controller.abort();
+    expect(await waiting).toMatchObject({ name: 'AbortError' });
+    const { view: used } = openShop();
+    used[Symbol.dispose]();
+    expect(await rejectionOf(used.get(1))).toMatchObject({ message: 'The view was closed' });
+    const { view: late } = openShop({ view: { signal: controller.signal } });
+    expect(await rejectionOf(late.get(1))).toMatchObject({ name: 'AbortError' });
+  });
+
+  test('a rejection of which nobody is told is not made', async () => {
+    const { view, sandbox } = openShop();
+    sandbox.faults.add({ status: 501 });
+    const controller = new AbortController();
+    const read = rejectionOf(view.get(1, { signal: controller.signal }));
+    controller.abort();
+    await read;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+/** A client whose lists are answered when the test says so, and whose updates succeed at once. */
+function manualClient(): { client: PetStoreClient; answers: ((quantity: number) => void)[] } {
+  const answers: ((quantity: number) => void)[] = [];
+  const fetch = async (input: unknown, init: RequestInit = {}) => {
+    if (init.method === 'PATCH') {
+      const { quantity } = JSON.parse(String(init.body));
+      if (quantity === 666) return json(502, {});
+      return json(200, { petId: Number(String(input).split('/').at(-1)), quantity, status: 'available' });
+    }
+    const { promise, resolve } = deferred<Response>();
+    answers.push((quantity) => resolve(json(200, [{ petId: 1, quantity, status: 'available' }])));
+    return promise;
+  };
+  return { client: new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), fetch, plan: 'unlimited', maxRetries: 0 }), answers };
+}
+
+/** A view that holds pet 1 with a quantity of 10. */
+async function loaded(client: PetStoreClient, answers: ((quantity: number) => void)[], options: StockViewOptions = {}): Promise<StockView> {
+  const view = new StockView(client, { maxAgeMs: 60_000, ...options });
+  const loading = view.refresh();
+  await vi.advanceTimersByTimeAsync(0);
+  answers.shift()?.(10);
+  await loading;
+  return view;
+}
+
+describe('updates of the same client', () => {
+  test('are in every view of it when their promise resolves', async () => {
+    const { client, answers } = manualClient();
+    const views = [await loaded(client, answers), await loaded(client, answers)];
+    await client.updateInventory(1, { quantity: 3 });
+    expect(views.map((view) => view.peek(1)?.quantity)).toEqual([3, 3]);
+    await client.updateInventory(8, { quantity: 4 });
+    expect(views.map((view) => [view.size, view.peek(8)?.quantity])).toEqual([
+      [2, 4],
+      [2, 4],
+    ]);
+  });
+
+  test('are not undone by a list that left before, and are by one that left after', async () => {
+    const { client, answers } = manualClient();
+    const view = await loaded(client, answers);
+    const early = view.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    await client.updateInventory(1, { quantity: 3 });
+    await client.updateInventory(8, { quantity: 4 });
+    answers.shift()?.(10);
+    await early;
+    expect([view.peek(1)?.quantity, view.peek(8)?.quantity]).toEqual([3, 4]);
+    const late = view.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    answers.shift()?.(10);
+    await late;
+    expect([view.peek(1)?.quantity, view.peek(8)]).toEqual([10, undefined]);
+  });
+
+  test('are not undone by the first list of all', async () => {
+    const { client, answers } = manualClient();
+    // A first answer, so that no request waits for another one.
+    await client.updateInventory(1, { quantity: 2 });
+    const view = new StockView(client);
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    await client.updateInventory(1, { quantity: 3 });
+    answers.shift()?.(10);
+    await loading;
+    expect(view.peek(1)?.quantity).toBe(3);
+  });
+
+  test('whose outcome is unknown make their pet read anew, by a list that leaves after them', async () => {
+    const { client, answers } = manualClient();
+    const view = await loaded(client, answers);
+    const early = view.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    await rejectionOf(client.updateInventory(1, { quantity: 666 }));
+    expect((await view.get(8)) ?? 'held').toBe('held');
+    const read = view.get(1);
+    answers.shift()?.(10);
+    await early;
+    await vi.advanceTimersByTimeAsync(1);
+    expect(await soFar(read)).toBe('pending');
+    answers.shift()?.(666);
+    expect(await read).toMatchObject({ quantity: 666 });
+    expect(await view.get(1)).toMatchObject({ quantity: 666 });
+    expect(answers).toEqual([]);
+  });
+
+  test('that are refused, or confirmed after the doubt, ask for no list', async () => {
+    const { client, answers } = manualClient();
+    const view = await loaded(client, answers);
+    await rejectionOf(client.updateInventory(1, { quantity: 666 }));
+    await client.updateInventory(1, { quantity: 5 });
+    expect(await view.get(1)).toMatchObject({ quantity: 5 });
+    await rejectionOf(client.updateInventory(1, { quantity: 6 }, { signal: AbortSignal.abort() }));
+    expect(await view.get(1)).toMatchObject({ quantity: 5 });
+    expect(answers).toEqual([]);
+  });
+});
+
+describe('adjust()', () => {
+  test('adds to what is held, one after the other for each pet', async () => {
+    const { view, sandbox, log } = openShop();
+    const adjusting = Promise.all([view.adjust(1, -1), view.adjust(1, -1), view.adjust(3, 2), view.adjust(1, -1, { min: 2 })]);
+    expect(await after(400, adjusting)).toMatchObject([{ quantity: 4 }, { quantity: 3 }, { quantity: 9 }, { quantity: 2 }]);
+    expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200', 'PATCH 200', 'PATCH 200']);
+    expect(sandbox.inventory.get(1)).toMatchObject({ quantity: 2 });
+  });
+
+  test('refuses what leaves its bounds, and a pet that the list lacks, without an update', async () => {
+    const { view, log } = openShop();
+    const bad = [view.adjust(1, -6, { min: 0 }), view.adjust(1, 6, { max: 10 }), view.adjust(1, Number.MAX_SAFE_INTEGER)].map(rejectionOf);
+    const errors = await after(100, Promise.all(bad));
+    expect(errors).toMatchObject(bad.map(() => ({ kind: 'invalid-argument', argument: 'delta', petId: 1, outcome: 'not-sent' })));
+    expect(await rejectionOf(view.adjust(1, -6, { min: 0 }))).toMatchObject({
+      message: 'Cannot adjust pet 1 by -6: it stands at 5, and the new quantity must be at least 0',
+    });
+    expect(await rejectionOf(view.adjust(9, 1))).toMatchObject({ kind: 'not-found', petId: 9, outcome: 'not-sent', attempts: 0 });
+    expect(log()).toEqual(['GET 200']);
+  });
+
+  test('reads a list again after an update whose outcome is unknown', async () => {
+    const { view, sandbox, log } = openShop();
+    await after(100, view.refresh());
+    sandbox.faults.add({ fail: 'lost', times: 1 });
+    const adjusting = [rejectionOf(view.adjust(1, -1)), view.adjust(1, -1)];
+    expect(await after(400, Promise.all(adjusting))).toMatchObject([{ outcome: 'unknown' }, { quantity: 3 }]);
+    expect(log()).toEqual(['GET 200', expect.stringContaining('PATCH'), 'GET 200', 'PATCH 200']);
+  });
+
+  test('lets an abort of one leave the others of its pet as they are', async () => {
+    const { view, log } = openShop();
+    const controller = new AbortController();
+    const [first, second, third] = [view.adjust(1, -1), view.adjust(1, -1, { signal: controller.signal }), view.adjust(1, -1)];
+    const aborted = rejectionOf(second);
+    controller.abort();
+    expect(await aborted).toMatchObject({ name: 'AbortError' });
+    expect(await after(300, Promise.all([first, third]))).toMatchObject([{ quantity: 4 }, { quantity: 3 }]);
+    expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200']);
+  });
+
+  test('of a fake is in the view, and its failure makes the pet read anew', async () => {
+    const stock = new Map([[1, 5]]);
+    let lists = 0;
+    const fake: ViewClient = {
+      async *streamInventory() {
+        lists += 1;
+        for (const [petId, quantity] of stock) yield { petId, quantity, status: 'available' };
+      },
+      async updateInventory(petId, { quantity }) {
+        stock.set(Number(petId), quantity);
+        if (quantity > 100) throw new Error('no answer');
+        return { petId: Number(petId), quantity, status: 'available' };
+      },
+    };
+    const view = new StockView(fake, { maxAgeMs: 60_000 });
+    expect(await view.adjust(1, 2)).toMatchObject({ quantity: 7 });
+    expect([view.peek(1)?.quantity, lists]).toEqual([7, 1]);
+    await rejectionOf(view.adjust(1, 100));
+    expect(await view.adjust(1, -100)).toMatchObject({ quantity: 7 });
+    expect(lists).toBe(2);
+  });
+});
+
+describe('bad input', () => {
+  test.each([
+    [{ maxAgeMs: -1 }, 'maxAgeMs'],
+    [{ maxAgeMs: 'fresh' }, 'maxAgeMs'],
+    [{ maxAgeMs: Number.NaN }, 'maxAgeMs'],
+    [{ maxStaleMs: -1 }, 'maxStaleMs'],
+    [{ quotaShare: 0 }, 'quotaShare'],
+    [{ quotaShare: 1.5 }, 'quotaShare'],
+    [{ signal: {} }, 'signal'],
+    [{ maxAge: 5 }, 'maxAge'],
+    [null, 'options'],
+  ])('an option out of range throws: %j', (options, option) => {
+    const { client } = openShop();
+    expect(thrownBy(() => Reflect.construct(StockView, [client, options]))).toMatchObject({ kind: 'configuration', option });
+  });
+
+  test('an option of a read out of range rejects it, nothing sent', async () => {
+    const { view, log } = openShop();
+    const call = async (method: string, ...args: unknown[]) => Reflect.apply(Reflect.get(view, method), view, args);
+    const errors = [
+      call('get', 1, { maxAgeMs: -1 }),
+      call('get', 1, { status: 'sold' }),
+      call('items', { status: 5 }),
+      call('refresh', { maxAgeMs: 5 }),
+      call('changes', { maxAgeMs: -1 }),
+      call('adjust', 1, 1, { min: 0.5 }),
+      call('adjust', 1, 1, { min: 2, max: 1 }),
+    ];
+    const options = ['maxAgeMs', 'status', 'status', 'maxAgeMs', 'maxAgeMs', 'min', 'min'];
+    expect(await Promise.all(errors.map(rejectionOf))).toMatchObject(options.map((option) => ({ kind: 'configuration', option })));
+    expect(log()).toEqual([]);
+  });
+
+  test('what is no id, no delta and no client is an InvalidArgumentError', async () => {
+    const { view, log } = openShop();
+    const ids = [2 ** 53, 1.5, 2n ** 63n].map((petId) => rejectionOf(view.get(petId)));
+    expect(await Promise.all(ids)).toMatchObject(ids.map(() => ({ kind: 'invalid-argument', argument: 'petId' })));
+    expect(thrownBy(() => view.peek(0.5))).toBeInstanceOf(InvalidArgumentError);
+    expect(await rejectionOf(view.adjust(1.5, 1))).toMatchObject({ argument: 'petId' });
+    expect(await rejectionOf(view.adjust(1, 0.5))).toMatchObject({ argument: 'delta' });
+    expect(thrownBy(() => Reflect.construct(StockView, [{}]))).toMatchObject({ argument: 'client' });
+    expect(log()).toEqual([]);
+  });
+
+  test('a view of a client that was closed rejects as the client does', async () => {
+    const { client } = openShop();
+    client.close();
+    const view = new StockView(client);
+    expect(await rejectionOf(view.get(1))).toMatchObject({ name: 'AbortError', message: 'The client was closed' });
+    expect(await rejectionOf(view.changes().next())).toMatchObject({ name: 'AbortError', message: 'The client was closed' });
+  });
+});
+
+test('PETS of the tests are as the sandbox lists them', async () => {
+  const { view } = openShop();
+  expect((await after(100, view.items())) === 'pending' ? [] : Array.from(await view.items(), ({ petId }) => petId)).toEqual(
+    PETS.map(({ petId }) => petId),
+  );
+});
