@@ -13,7 +13,7 @@ holdTime();
 const unhandled = watchUnhandled();
 
 /** Gives what a promise gives after so many milliseconds of virtual time. */
-async function after<T>(ms: number, promise: Promise<T>): Promise<T | 'pending'> {
+async function settledIn<T>(ms: number, promise: Promise<T>): Promise<T | 'pending'> {
   promise.catch(() => {});
   await vi.advanceTimersByTimeAsync(ms);
   return Promise.race([promise, Promise.resolve<'pending'>('pending')]);
@@ -22,7 +22,7 @@ async function after<T>(ms: number, promise: Promise<T>): Promise<T | 'pending'>
 describe('reading', () => {
   test('readers at the same time share one list, and later ones what is held until it is older than maxAgeMs', async () => {
     const { view, log } = openShop();
-    const pets = await after(100, Promise.all([view.get(1), view.get(3), view.get(9), view.items({ status: 'sold' })]));
+    const pets = await settledIn(100, Promise.all([view.get(1), view.get(3), view.get(9), view.items({ status: 'sold' })]));
     expect(pets).toEqual([
       { petId: 1, quantity: 5, status: 'available' },
       { petId: 3, quantity: 7, status: 'pending' },
@@ -33,7 +33,7 @@ describe('reading', () => {
     expect(await view.get(2)).toEqual({ petId: 2, quantity: 0, status: 'sold' });
     expect(log()).toEqual(['GET 200']);
     await vi.advanceTimersByTimeAsync(1);
-    await after(100, view.get(2));
+    await settledIn(100, view.get(2));
     expect(log()).toEqual(['GET 200', 'GET 200']);
   });
 
@@ -43,9 +43,9 @@ describe('reading', () => {
     await vi.advanceTimersByTimeAsync(60);
     const joining = view.get(1, { maxAgeMs: 60 });
     const later = Promise.all([view.get(1, { maxAgeMs: 59 }), view.get(1, { maxAgeMs: 0 }), view.refresh()]);
-    expect(await after(40, Promise.all([first, joining]))).toHaveLength(2);
+    expect(await settledIn(40, Promise.all([first, joining]))).toHaveLength(2);
     expect(await soFar(later)).toBe('pending');
-    expect(await after(100, later)).toHaveLength(3);
+    expect(await settledIn(100, later)).toHaveLength(3);
     expect(log()).toHaveLength(2);
   });
 
@@ -55,20 +55,20 @@ describe('reading', () => {
     const lists = [view.refresh(), view.refresh(), view.get(1, { maxAgeMs: 0 })];
     await vi.advanceTimersByTimeAsync(50);
     lists.push(view.refresh());
-    await after(150, Promise.all([update, ...lists]));
+    await settledIn(150, Promise.all([update, ...lists]));
     expect(log()).toEqual(['PATCH 200', 'GET 200']);
     expect(sandbox.report().requests).toBe(2);
   });
 
   test('items() gives what is held at that moment, again and again, whatever comes later', async () => {
     const { view, client, sandbox } = openShop();
-    await after(100, view.refresh());
+    await settledIn(100, view.refresh());
     const items = await view.items();
     const [first, ...others] = items;
-    await after(100, client.updateInventory(1, { quantity: 50 }));
-    await after(100, client.updateInventory(3, { quantity: 51 }));
+    await settledIn(100, client.updateInventory(1, { quantity: 50 }));
+    await settledIn(100, client.updateInventory(3, { quantity: 51 }));
     sandbox.inventory.set(77, { quantity: 1 });
-    await after(200, Promise.all([view.refresh(), view.refresh()]));
+    await settledIn(200, Promise.all([view.refresh(), view.refresh()]));
     expect([first, ...others]).toEqual([...items]);
     expect([...items].map(({ quantity }) => quantity)).toEqual([5, 0, 7]);
     expect([...(await view.items())].map(({ quantity }) => quantity)).toEqual([50, 0, 51, 1]);
@@ -86,12 +86,12 @@ describe('reading', () => {
   test('peek(), size, asOf and isStale tell what is held without a request', async () => {
     const { view, sandbox, log } = openShop();
     expect([view.peek(1), view.size, view.asOf, view.isStale]).toEqual([undefined, 0, undefined, false]);
-    await after(100, view.refresh());
+    await settledIn(100, view.refresh());
     await vi.advanceTimersByTimeAsync(3_600_000);
     expect([view.peek(1)?.quantity, view.size, view.asOf, view.isStale]).toEqual([5, 3, new Date(NOW_MS), false]);
     expect(log()).toEqual(['GET 200']);
     sandbox.faults.add({ status: 501 });
-    await after(100, rejectionOf(view.refresh()));
+    await settledIn(100, rejectionOf(view.refresh()));
     expect([view.size, view.asOf, view.isStale]).toEqual([3, new Date(NOW_MS), true]);
   });
 
@@ -111,31 +111,31 @@ describe('failures of lists', () => {
   test('reject all who waited, where nothing is held', async () => {
     const { view, sandbox } = openShop();
     sandbox.faults.add({ status: 501, times: 1 });
-    const errors = await after(100, Promise.all([rejectionOf(view.get(1)), rejectionOf(view.items()), rejectionOf(view.refresh())]));
+    const errors = await settledIn(100, Promise.all([rejectionOf(view.get(1)), rejectionOf(view.items()), rejectionOf(view.refresh())]));
     expect(errors).toMatchObject([{ kind: 'server' }, { kind: 'server' }, { kind: 'server' }]);
-    expect(await after(100, view.get(1))).toMatchObject({ quantity: 5 });
+    expect(await settledIn(100, view.get(1))).toMatchObject({ quantity: 5 });
     expect(view.isStale).toBe(false);
   });
 
   test('leave what is held to readers for maxStaleMs, but not to refresh() and adjust()', async () => {
     const { view, sandbox, log } = openShop({ view: { maxStaleMs: 20_000 } });
-    await after(100, view.refresh());
+    await settledIn(100, view.refresh());
     sandbox.faults.add({ status: 501 });
     await vi.advanceTimersByTimeAsync(19_800);
     const reads = Promise.all([view.get(1), rejectionOf(view.refresh()), rejectionOf(view.adjust(1, 1))]);
-    expect(await after(100, reads)).toMatchObject([{ quantity: 5 }, { kind: 'server' }, { kind: 'server' }]);
+    expect(await settledIn(100, reads)).toMatchObject([{ quantity: 5 }, { kind: 'server' }, { kind: 'server' }]);
     expect(view.isStale).toBe(true);
-    expect(await after(101, rejectionOf(view.get(1)))).toMatchObject({ kind: 'server' });
+    expect(await settledIn(101, rejectionOf(view.get(1)))).toMatchObject({ kind: 'server' });
     expect(log().filter((line) => line !== 'GET 501')).toEqual(['GET 200']);
   });
 
   test('reject readers with a maxStaleMs of 0, and after the client was closed', async () => {
     const strict = openShop({ view: { maxStaleMs: 0, maxAgeMs: 0 } });
-    await after(100, strict.view.refresh());
+    await settledIn(100, strict.view.refresh());
     strict.sandbox.faults.add({ status: 501 });
-    expect(await after(100, rejectionOf(strict.view.get(1)))).toMatchObject({ kind: 'server' });
+    expect(await settledIn(100, rejectionOf(strict.view.get(1)))).toMatchObject({ kind: 'server' });
     const { view, client } = openShop({ view: { maxAgeMs: 0 } });
-    await after(100, view.refresh());
+    await settledIn(100, view.refresh());
     client.close();
     expect(await rejectionOf(view.get(1))).toMatchObject({ name: 'AbortError', message: 'The client was closed' });
   });
@@ -156,7 +156,7 @@ describe('signals', () => {
     expect(await reads[1]).toMatchObject({ name: 'AbortError' });
     await vi.advanceTimersByTimeAsync(0);
     expect(settled).toEqual(['unknown']);
-    expect(await after(100, view.get(1))).toMatchObject({ quantity: 5 });
+    expect(await settledIn(100, view.get(1))).toMatchObject({ quantity: 5 });
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -186,7 +186,7 @@ describe('signals', () => {
     expect(await Promise.all([...waiting, ...later])).toMatchObject(Array.from({ length: 11 }, () => closed));
     expect([view.peek(1), view.size, view.asOf]).toEqual([undefined, 0, undefined]);
     expect(vi.getTimerCount()).toBe(0);
-    expect((await after(100, client.listInventory()))?.length).toBe(3);
+    expect((await settledIn(100, client.listInventory()))?.length).toBe(3);
   });
 
   test('the signal of a view, and `using`, end it', async () => {
@@ -317,7 +317,7 @@ describe('adjust()', () => {
   test('adds to what is held, one after the other for each pet', async () => {
     const { view, sandbox, log } = openShop();
     const adjusting = Promise.all([view.adjust(1, -1), view.adjust(1, -1), view.adjust(3, 2), view.adjust(1, -1, { min: 2 })]);
-    expect(await after(400, adjusting)).toMatchObject([{ quantity: 4 }, { quantity: 3 }, { quantity: 9 }, { quantity: 2 }]);
+    expect(await settledIn(400, adjusting)).toMatchObject([{ quantity: 4 }, { quantity: 3 }, { quantity: 9 }, { quantity: 2 }]);
     expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200', 'PATCH 200', 'PATCH 200']);
     expect(sandbox.inventory.get(1)).toMatchObject({ quantity: 2 });
   });
@@ -325,7 +325,7 @@ describe('adjust()', () => {
   test('refuses what leaves its bounds, and a pet that the list lacks, without an update', async () => {
     const { view, log } = openShop();
     const bad = [view.adjust(1, -6, { min: 0 }), view.adjust(1, 6, { max: 10 }), view.adjust(1, Number.MAX_SAFE_INTEGER)].map(rejectionOf);
-    const errors = await after(100, Promise.all(bad));
+    const errors = await settledIn(100, Promise.all(bad));
     expect(errors).toMatchObject(bad.map(() => ({ kind: 'invalid-argument', argument: 'delta', petId: 1, outcome: 'not-sent' })));
     expect(await rejectionOf(view.adjust(1, -6, { min: 0 }))).toMatchObject({
       message: 'Cannot adjust pet 1 by -6: it stands at 5, and the new quantity must be at least 0',
@@ -336,10 +336,10 @@ describe('adjust()', () => {
 
   test('reads a list again after an update whose outcome is unknown', async () => {
     const { view, sandbox, log } = openShop();
-    await after(100, view.refresh());
+    await settledIn(100, view.refresh());
     sandbox.faults.add({ fail: 'lost', times: 1 });
     const adjusting = [rejectionOf(view.adjust(1, -1)), view.adjust(1, -1)];
-    expect(await after(400, Promise.all(adjusting))).toMatchObject([{ outcome: 'unknown' }, { quantity: 3 }]);
+    expect(await settledIn(400, Promise.all(adjusting))).toMatchObject([{ outcome: 'unknown' }, { quantity: 3 }]);
     expect(log()).toEqual(['GET 200', expect.stringContaining('PATCH'), 'GET 200', 'PATCH 200']);
   });
 
@@ -350,7 +350,7 @@ describe('adjust()', () => {
     const aborted = rejectionOf(second);
     controller.abort();
     expect(await aborted).toMatchObject({ name: 'AbortError' });
-    expect(await after(300, Promise.all([first, third]))).toMatchObject([{ quantity: 4 }, { quantity: 3 }]);
+    expect(await settledIn(300, Promise.all([first, third]))).toMatchObject([{ quantity: 4 }, { quantity: 3 }]);
     expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200']);
   });
 
@@ -432,7 +432,7 @@ describe('bad input', () => {
 
 test('PETS of the tests are as the sandbox lists them', async () => {
   const { view } = openShop();
-  expect((await after(100, view.items())) === 'pending' ? [] : Array.from(await view.items(), ({ petId }) => petId)).toEqual(
+  expect((await settledIn(100, view.items())) === 'pending' ? [] : Array.from(await view.items(), ({ petId }) => petId)).toEqual(
     PETS.map(({ petId }) => petId),
   );
 });
