@@ -33,6 +33,33 @@ export class IdTable {
     return row < this.#size && this.#is(row, lowOf(petId), highOf(petId));
   }
 
+  /** How many items, from one on, have the ids of the rows from `row` on; one more may have. */
+  countSame(items: readonly { petId: PetId }[], from: number, row: number): number {
+    if (this.#high) return 0;
+    const ids = this.#low.rows32(row);
+    const most = Math.min(items.length - from, ids.length, this.#size - row);
+    let count = 0;
+    while (count < most && items[from + count]?.petId === ids[count]) count += 1;
+    return count;
+  }
+
+  /** Takes the ids of items, from one on, as long as they ascend and have 32 bits; gives how many. More may. */
+  takeAscending(items: readonly { petId: PetId }[], from: number): number {
+    if (this.#high || this.#slots || this.#size === 0) return 0;
+    const ids = this.#low.rows32(this.#size);
+    const most = Math.min(items.length - from, ids.length);
+    let last: PetId = this.#low.get(this.#size - 1);
+    let count = 0;
+    for (; count < most; count++) {
+      const petId: PetId = items[from + count]?.petId ?? last;
+      if (typeof petId !== 'number' || (petId | 0) !== petId || petId <= last) break;
+      ids[count] = petId;
+      last = petId;
+    }
+    this.#size += count;
+    return count;
+  }
+
   /** Gives the row of an id, a new one if need be. */
   take(petId: PetId): number {
     const [low, high] = [lowOf(petId), highOf(petId)];
@@ -100,12 +127,19 @@ export class IdTable {
   #find(low: number, high: number): number {
     if (this.#slots) return (this.#slots[this.#slotFor(this.#slots, low, high)] ?? 0) - 1;
     let [from, to] = [0, this.#size];
-    while (from < to) {
-      const middle = (from + to) >>> 1;
+    // Ids are often dense: where they are, the first look finds it.
+    let middle = this.#guess(low);
+    for (; from < to; middle = (from + to) >>> 1) {
+      if (this.#is(middle, low, high)) return middle;
       if (this.#isBefore(middle, low, high)) from = middle + 1;
       else to = middle;
     }
-    return from < this.#size && this.#is(from, low, high) ? from : -1;
+    return -1;
+  }
+
+  /** The row of an id if there are no gaps. */
+  #guess(low: number): number {
+    return Math.min(Math.max(0, low - this.#low.get(0)), Math.max(0, this.#size - 1));
   }
 
   /** The slot that holds an id, or the free one where it belongs. */

@@ -6,15 +6,21 @@ const SMALLEST_PART_ROWS = 16;
 type Part = Uint8Array<ArrayBuffer> | Int32Array<ArrayBuffer> | Float64Array<ArrayBuffer>;
 
 const NO_ROWS = new Uint8Array();
+const NO_ROWS_32 = new Int32Array();
 
 /**
- * Safe integers by row, each in as few bytes as it takes: 1, 4 or 8. Rows are kept in parts that grow and widen alone, so that a column
+ * Safe integers by row, each in as few bytes as it takes: 4 or 8, or 1 in a column of small ones. Rows are kept in parts that grow and widen alone, so that a column
  * of millions is never copied as a whole. A row that was never written is 0.
  */
 export class IntColumn {
   #parts: Part[] = [];
+  readonly #leastBytes: 1 | 4;
   // Parts of another column; written to only after they are copied.
   #borrowed: Set<Part> | undefined;
+
+  constructor(leastBytes: 1 | 4 = 4) {
+    this.#leastBytes = leastBytes;
+  }
 
   get(row: number): number {
     return this.#parts[row >>> PART_BITS]?.[row & INDEX_MASK] ?? 0;
@@ -22,16 +28,15 @@ export class IntColumn {
 
   /** Rows are first written in their order. */
   set(row: number, value: number): void {
-    const part = this.#parts[row >>> PART_BITS] ?? NO_ROWS;
-    if (this.#borrowed?.has(part)) return this.#remake(row, value);
-    // A part that lacks the row, or the width for the value, reads as another value.
-    part[row & INDEX_MASK] = value;
-    if (part[row & INDEX_MASK] !== value) this.#remake(row, value);
+    const part = this.#parts[row >>> PART_BITS];
+    const index = row & INDEX_MASK;
+    if (part && index < part.length && isWideEnough(part, value) && !this.#borrowed?.has(part)) part[index] = value;
+    else this.#remake(row, value);
   }
 
   /** A column with the same rows, to be written to in place of this one, which stays as it is. Copies parts only when they are written to. */
   fork(): IntColumn {
-    const fork = new IntColumn();
+    const fork = new IntColumn(this.#leastBytes);
     fork.#parts = [...this.#parts];
     fork.#borrowed = new Set(this.#parts);
     return fork;
@@ -39,17 +44,29 @@ export class IntColumn {
 
   /** A copy of the first rows. */
   first(rows: number): IntColumn {
-    const copy = new IntColumn();
+    const copy = new IntColumn(this.#leastBytes);
     const parts = this.#parts.slice(0, Math.ceil(rows / PART_ROWS));
     copy.#parts = parts.map((part, at) => part.slice(0, Math.max(SMALLEST_PART_ROWS, rows - at * PART_ROWS)));
     return copy;
+  }
+
+  /** The rows from this one on, as far as they may be written to at once: 32 bits each. Looping over them costs a fraction of `set`. */
+  rows32(row: number): Int32Array<ArrayBuffer> {
+    const part = this.#parts[row >>> PART_BITS];
+    return part instanceof Int32Array && !this.#borrowed?.has(part) ? part.subarray(row & INDEX_MASK) : NO_ROWS_32;
+  }
+
+  /** The same for values from 0 to 255. */
+  rows8(row: number): Uint8Array<ArrayBuffer> {
+    const part = this.#parts[row >>> PART_BITS];
+    return part instanceof Uint8Array && !this.#borrowed?.has(part) ? part.subarray(row & INDEX_MASK) : NO_ROWS;
   }
 
   #remake(row: number, value: number): void {
     const at = row >>> PART_BITS;
     const part = this.#parts[at] ?? NO_ROWS;
     // What the part before needed, this one needs soon.
-    const bytes = Math.max(bytesFor(value), part.BYTES_PER_ELEMENT, this.#parts[at - 1]?.BYTES_PER_ELEMENT ?? 1);
+    const bytes = Math.max(this.#leastBytes, bytesFor(value), part.BYTES_PER_ELEMENT, this.#parts[at - 1]?.BYTES_PER_ELEMENT ?? 1);
     const copy = makePart(bytes, at > 0 ? PART_ROWS : lengthFor(row, part.length));
     copy.set(part);
     copy[row & INDEX_MASK] = value;
@@ -60,6 +77,11 @@ export class IntColumn {
 
 function lengthFor(row: number, length: number): number {
   return row < length ? length : Math.min(PART_ROWS, Math.max(SMALLEST_PART_ROWS, row + 1, length * 2));
+}
+
+function isWideEnough({ BYTES_PER_ELEMENT: bytes }: Part, value: number): boolean {
+  if (bytes === 1) return value >= 0 && value <= 255;
+  return bytes === 8 || (value | 0) === value;
 }
 
 function bytesFor(value: number): number {

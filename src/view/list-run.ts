@@ -102,7 +102,7 @@ export class ListRun<Ids extends Int64> {
         // What is not waited for any more must not be written to: its memory may be another list's by now.
         signal.throwIfAborted();
         held.areIdsBigint = typeof batch.value[0]?.petId === 'bigint';
-        for (const item of batch.value) columns.add(item);
+        columns.add(batch.value);
       }
       signal.throwIfAborted();
       if (this.#departure) held.replace(columns, this.#departure);

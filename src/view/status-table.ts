@@ -13,8 +13,8 @@ export class StatusTable {
   }
 
   codeOf(status: string): number {
-    const known = KNOWN.indexOf(status);
-    return known >= 0 ? known : this.#codeOfOther(status);
+    for (let code = 0; code < KNOWN.length; code++) if (KNOWN[code] === status) return code;
+    return this.#codeOfOther(status);
   }
 
   statusOf(code: number): string {

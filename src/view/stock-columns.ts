@@ -8,6 +8,7 @@ export type AnyItem = InventoryItem<Int64>;
 
 /** Beyond so many statuses that no list of late may have, they are numbered anew. */
 const MOST_STATUSES_KEPT = 64;
+const LARGEST_BYTE = 255;
 
 interface Parts {
   ids: IdTable;
@@ -33,7 +34,7 @@ export class StockColumns {
   #isLent = false;
   #isFork = false;
 
-  constructor(parts: Parts = { ids: new IdTable(), quantities: new IntColumn(), statuses: new IntColumn(), table: new StatusTable() }) {
+  constructor(parts: Parts = { ids: new IdTable(), quantities: new IntColumn(), statuses: new IntColumn(1), table: new StatusTable() }) {
     this.#ids = parts.ids;
     this.#quantities = parts.quantities;
     this.#statuses = parts.statuses;
@@ -50,15 +51,19 @@ export class StockColumns {
     const table = this.#table.size > MOST_STATUSES_KEPT ? new StatusTable() : this.#table;
     const isFree = spare !== undefined && !spare.#isLent && !spare.#isFork;
     const quantities = isFree ? spare.#quantities : new IntColumn();
-    const statuses = isFree ? spare.#statuses : new IntColumn();
+    const statuses = isFree ? spare.#statuses : new IntColumn(1);
     return new StockColumns({ ids: this.#ids, quantities, statuses, table });
   }
 
-  /** Takes the next item of a list. */
-  add({ petId, quantity, status }: AnyItem): void {
-    const row = this.#rowFor(petId);
-    this.#quantities.set(row, quantity);
-    this.#statuses.set(row, this.#table.codeOf(status));
+  /** Takes the next items of a list. */
+  add(items: readonly AnyItem[]): void {
+    let at = 0;
+    while (at < items.length) {
+      const end = at + this.#takeRun(items, at);
+      while (at < end) at += this.#writeRun(items, at, end) || this.#writeOne(this.#size++, items[at]);
+      const next = items[at];
+      if (next) at += this.#writeOne(this.#rowFor(next.petId), next);
+    }
   }
 
   /** The list is complete. */
@@ -130,6 +135,37 @@ export class StockColumns {
     return this.#table === others.#table ? code === otherCode : this.#table.statusOf(code) === others.#table.statusOf(otherCode);
   }
 
+  /** Finds rows for items, from one on, in the ways that cost least; gives for how many. */
+  #takeRun(items: readonly AnyItem[], at: number): number {
+    if (this.#isFollowing) return this.#ids.countSame(items, at, this.#size);
+    return this.#ids.size === this.#size ? this.#ids.takeAscending(items, at) : 0;
+  }
+
+  /** Writes items to the next rows, as long as they fit into the parts that are there; gives how many. */
+  #writeRun(items: readonly AnyItem[], from: number, to: number): number {
+    const quantities = this.#quantities.rows32(this.#size);
+    const statuses = this.#statuses.rows8(this.#size);
+    const most = Math.min(to - from, quantities.length, statuses.length);
+    let count = 0;
+    for (; count < most; count++) {
+      const item = items[from + count];
+      const code = item ? this.#table.codeOf(item.status) : 0;
+      if (!item || (item.quantity | 0) !== item.quantity || code > LARGEST_BYTE) break;
+      quantities[count] = item.quantity;
+      statuses[count] = code;
+    }
+    this.#size += count;
+    return count;
+  }
+
+  #writeOne(row: number, item: AnyItem | undefined): 1 {
+    if (item) {
+      this.#quantities.set(row, item.quantity);
+      this.#statuses.set(row, this.#table.codeOf(item.status));
+    }
+    return 1;
+  }
+
   #rowFor(petId: PetId): number {
     if (this.#isFollowing) {
       if (this.#ids.isAt(this.#size, petId)) return this.#size++;
@@ -141,10 +177,8 @@ export class StockColumns {
     return row;
   }
 
-  #set({ petId, quantity, status }: AnyItem): void {
-    const row = this.rowOf(petId) ?? this.#newRow(petId);
-    this.#quantities.set(row, quantity);
-    this.#statuses.set(row, this.#table.codeOf(status));
+  #set(item: AnyItem): void {
+    this.#writeOne(this.rowOf(item.petId) ?? this.#newRow(item.petId), item);
   }
 
   #newRow(petId: PetId): number {
