@@ -1,0 +1,62 @@
+import * as fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { ChangeIterator } from '../../src/view/change-iterator.ts';
+import { FUZZ } from '../support/fuzz.ts';
+
+const quantity = fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined });
+/** A pet gets a quantity, or goes; or the consumer takes a change. */
+const step = fc.oneof(fc.record({ petId: fc.nat(3), quantity }), fc.constant('take' as const));
+
+function itemOf(petId: number, held: number | undefined): { petId: number; quantity: number; status: string } | undefined {
+  return held === undefined ? undefined : { petId, quantity: held, status: 'sold' };
+}
+
+function openIterator(): ChangeIterator<'number'> {
+  return new ChangeIterator<'number'>({
+    form: (item) => ({ ...item, petId: Number(item.petId) }),
+    signal: undefined,
+    maxAgeMs: undefined,
+    onBegin: () => {},
+    onWait: () => {},
+    onEnd: () => {},
+  });
+}
+
+test('whoever applies the changes that it takes has what is held, and `before` is what it had', async () => {
+  await fc.assert(
+    fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
+      const iterator = openIterator();
+      const [held, taken] = [new Map<number, number | undefined>(), new Map<number, number | undefined>()];
+      const take = async () => {
+        const { value } = await iterator.next();
+        if (!value) throw new Error('it has ended');
+        expect(value.before?.quantity).toBe(taken.get(value.petId));
+        expect(value.after?.quantity).not.toBe(value.before?.quantity);
+        taken.set(value.petId, value.after?.quantity);
+      };
+      const differing = () => [...held.keys()].filter((petId) => held.get(petId) !== taken.get(petId));
+      for (const each of steps) {
+        if (each === 'take') {
+          if (differing().length > 0) await take();
+          continue;
+        }
+        iterator.push({ before: itemOf(each.petId, held.get(each.petId)), after: itemOf(each.petId, each.quantity) });
+        held.set(each.petId, each.quantity);
+      }
+      for (let left = differing().length; left > 0; left--) await take();
+      expect(differing()).toEqual([]);
+      await iterator.return();
+    }),
+    FUZZ,
+  );
+});
+
+test('who waits gets changes in the order of asking, and the end where there are none', async () => {
+  const iterator = openIterator();
+  const asked = [iterator.next(), iterator.next(), iterator.next()];
+  iterator.push({ before: undefined, after: itemOf(1, 5) });
+  iterator.push({ before: undefined, after: itemOf(2, 6) });
+  iterator.flush();
+  await iterator.return();
+  expect(await Promise.all(asked)).toMatchObject([{ value: { petId: 1 } }, { value: { petId: 2 } }, { done: true }]);
+});
