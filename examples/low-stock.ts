@@ -1,15 +1,19 @@
-// A service that reports which pets are running low, for a dashboard or a shop's back office. It reads the client's variables:
+// A service that reports which pets are running low, for a dashboard or a shop's back office, to any number of readers within the
+// quota of one key. It reads the client's variables:
 //
 //     npm install petstore-inventory hono @hono/node-server
 //     PETSTORE_BASE_URL=https://shop.example/v1 PETSTORE_API_KEY=your-key PORT=3000 node low-stock.ts
 //     curl 'http://127.0.0.1:3000/low-stock?below=10'
 import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
-import { isPetStoreError, PetStoreClient, type PetStoreFailure } from 'petstore-inventory';
+import { isPetStoreError, PetStoreClient, type PetStoreFailure, StockView } from 'petstore-inventory';
 
-// One client for all requests, so that they keep to the limits together. Somebody waits for each of them, so none may take long.
+// One client for all requests, so that they keep to the limits together. Somebody waits for each of its lists, so none may take long.
 const petstore = new PetStoreClient({ maxWaitMs: 5_000, totalTimeoutMs: 15_000 });
 petstore.on('settled', ({ operation, ms, error }) => console.log(`${operation}, ${Math.round(ms)} ms: ${error ?? 'succeeded'}`));
+
+// One view for all requests: lists get half of the key's quota, and a short outage goes unnoticed.
+const stock = new StockView(petstore);
 
 const app = new Hono();
 
@@ -22,9 +26,11 @@ app.use(async (c, next) => {
 app.get('/low-stock', async (c) => {
   const below = Number(c.req.query('below') ?? 10);
   if (!Number.isSafeInteger(below)) return c.json({ error: '`below` must be an integer' }, 400);
-  // The signal fires when the client of this service disconnects: then the call ends, and waiting for quota it costs none.
-  const items = await petstore.listInventory({ signal: c.req.raw.signal });
-  const low = items.filter(({ quantity }) => quantity < below).sort((one, other) => one.quantity - other.quantity);
+  // The signal fires when the client of this service disconnects: if nobody else waits for the list it ends, and unsent it costs none.
+  const items = await stock.items({ signal: c.req.raw.signal });
+  const low = Array.from(items).filter(({ quantity }) => quantity < below);
+  low.sort((one, other) => one.quantity - other.quantity);
+  if (stock.asOf) c.header('Age', String(Math.round((Date.now() - stock.asOf.getTime()) / 1000)));
   return c.json({ below, pets: low });
 });
 
@@ -75,5 +81,8 @@ process.once('SIGINT', stop);
 
 function stop(): void {
   console.log('stopping');
-  server.close(() => petstore.close());
+  server.close(() => {
+    stock.close();
+    petstore.close();
+  });
 }

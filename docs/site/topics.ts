@@ -7,6 +7,7 @@ const TOPICS: readonly (readonly [place: RegExp, topic: string])[] = [
   [/src\/events\.ts$/, 'Events'],
   [/src\/quota/, 'Quota'],
   [/src\/sync\//, 'Synchronisation'],
+  [/src\/view\//, 'View'],
 ];
 
 /** Groups the many symbols of the main door by what they are about, as the folders do; other doors are about one thing each. */

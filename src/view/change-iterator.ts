@@ -13,7 +13,7 @@ import type { AnyItem } from './stock-columns.ts';
  * const changes = view.changes()[Symbol.asyncIterator]();
  * await petstore.updateInventory(3, { quantity: 2 });
  * const { value } = await changes.next();
- * console.log(value && describe(value)); // → 3: 10 to 2
+ * console.log(value && describe(value)); // → 3: 28 to 2
  * await changes.return?.();
  */
 export interface StockChange<Ids extends Int64 = 'number'> {

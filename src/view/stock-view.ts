@@ -57,7 +57,7 @@ interface Adjustment {
  * @example
  * const stock = new StockView(petstore, { maxAgeMs: 5_000 });
  * const pets = await Promise.all([1, 2, 3].map((petId) => stock.get(petId)));
- * console.log(pets[2], sandbox.requests.length); // → { petId: 3, quantity: 10, status: 'sold' } 1
+ * console.log(pets[2], sandbox.requests.length); // → { petId: 3, quantity: 28, status: 'sold' } 1
  */
 export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   readonly #client: ViewClient<Ids>;
@@ -98,7 +98,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    *   `maxStaleMs` allows; the signal's reason; an AbortError once the view was closed
    * @example
    * const item = await new StockView(petstore).get(3);
-   * console.log(item?.quantity); // → 10
+   * console.log(item?.quantity); // → 28
    */
   async get(petId: PetId, options?: ViewReadOptions): Promise<InventoryItem<Ids> | undefined> {
     const pet = checkPetId(petId);
@@ -112,7 +112,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * lists do not change it.
    * @throws as `get` does
    * @example
-   * for (const { petId, quantity } of await new StockView(petstore).items({ status: 'sold' })) console.log(petId, quantity); // → 3 10
+   * for (const { petId, quantity } of await new StockView(petstore).items({ status: 'sold' })) console.log(petId, quantity); // → 3 28
    */
   async items(options?: ViewItemsOptions): Promise<Iterable<InventoryItem<Ids>>> {
     const { status, ...others } = checkItemsOptions(options);
@@ -151,7 +151,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * await stock.refresh();
    * sandbox.inventory.set(3, { quantity: 1 });
    * for await (const { petId, before, after } of stock.changes()) {
-   *   console.log(petId, before?.quantity, after?.quantity); // → 3 10 1
+   *   console.log(petId, before?.quantity, after?.quantity); // → 3 28 1
    *   break;
    * }
    */
@@ -170,7 +170,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    *   list does not name, both without an update; what the list or the update rejects with, an `outcome` of `unknown` among it
    * @example
    * const sold = await new StockView(petstore).adjust(3, -1, { min: 0 });
-   * console.log(sold.quantity); // → 9
+   * console.log(sold.quantity); // → 27
    */
   async adjust(petId: PetId, delta: number, options?: AdjustOptions): Promise<InventoryItem<Ids>> {
     const pet = checkPetId(petId);

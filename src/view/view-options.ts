@@ -38,7 +38,7 @@ export interface StockViewOptions {
  *
  * @example
  * const options: ViewReadOptions = { maxAgeMs: 1_000, signal: AbortSignal.timeout(2_000) };
- * console.log(await new StockView(petstore).get(3, options)); // → { petId: 3, quantity: 10, status: 'sold' }
+ * console.log(await new StockView(petstore).get(3, options)); // → { petId: 3, quantity: 28, status: 'sold' }
  */
 export interface ViewReadOptions {
   /**
@@ -74,7 +74,7 @@ export interface ViewItemsOptions extends ViewReadOptions {
  * @example
  * const options: AdjustOptions = { min: 0 };
  * const item = await new StockView(petstore).adjust(3, -1, options);
- * console.log(item.quantity); // → 9
+ * console.log(item.quantity); // → 27
  */
 export interface AdjustOptions {
   /**

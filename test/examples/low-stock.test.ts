@@ -33,17 +33,24 @@ test('low-stock.ts reports the pets below a quantity, the fewest first, and refu
       { petId: 3, quantity: 9, status: 'available' },
     ],
   });
+  expect(answer.headers.get('age')).toMatch(/^\d+$/);
   expect((await fetch(`${url}/low-stock?below=few`)).status).toBe(400);
 });
 
-test('low-stock.ts ends its call when its client disconnects', async () => {
+test('low-stock.ts answers many from one list', async () => {
+  const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/low-stock`)));
+  expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
+  expect(served.sandbox.requests).toHaveLength(1);
+});
+
+test('low-stock.ts ends its list when its only client disconnects', async () => {
   served.sandbox.faults.add({ fail: 'stall' });
   const controller = new AbortController();
   const answer = fetch(`${url}/low-stock`, { signal: controller.signal }).catch((error: unknown) => error);
   await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
   controller.abort();
   await answer;
-  await service.tells(/listInventory, \d+ ms: .*(?:closed|abort)/i);
+  await service.tells(/streamInventory, \d+ ms: .*(?:closed|abort)/i);
 });
 
 test('low-stock.ts answers failures of the service with what they mean to its own clients', async () => {
