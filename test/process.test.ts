@@ -34,3 +34,21 @@ test('a process with a call waiting stays, and exits when it has nothing left to
 test('a process whose client never made a call exits', async () => {
   expect(await run("console.log('made')")).toBe('made\n');
 });
+
+test('a process whose view was read, and whose consumer of changes is gone or busy with nothing, exits', async () => {
+  const program = `import { StockView } from './index.mjs';
+    answers.shift();
+    answers.push(...Array.from({ length: 9 }, () => new Response('[]')));
+    const view = new StockView(petstore, { maxAgeMs: 100 });
+    await view.refresh();
+    const changes = view.changes();
+    const next = changes.next();
+    await petstore.updateInventory(1, { quantity: 2 }).catch(() => {});
+    answers.push(new Response('{"petId":1,"quantity":2,"status":"sold"}'));
+    await view.adjust(1, 1).catch(({ name }) => console.log(name));
+    setTimeout(() => changes.return(), 300);
+    console.log((await next).done);
+    const idle = view.changes()[Symbol.asyncIterator]();
+    console.log(view.size);`;
+  expect(await run(program)).toBe('NotFoundError\ntrue\n0\n');
+});

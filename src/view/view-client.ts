@@ -37,12 +37,6 @@ export interface ViewQuotaWindow {
   readonly resetAt?: Date | undefined;
 }
 
-/** What is told of a call; a `CallEvent` is one. */
-interface CallNews {
-  readonly callId: number;
-  readonly operation: string;
-}
-
 /**
  * The part of a `PetStoreClient` that a view needs, so that a fake or a client of yours will do. A view of a fake knows of the updates
  * that it made itself, by `adjust()`.
@@ -74,5 +68,5 @@ export interface ViewClient<Ids extends Int64 = 'number'> {
     readonly closedUntil?: Date | undefined;
   };
   /** As the client's. Without it, a list counts as sent when it is asked for. */
-  on?(name: 'started' | 'request', listener: (event: CallNews) => void): () => void;
+  on?(name: 'started' | 'request', listener: (event: { callId: number; operation: string }) => void): () => void;
 }
