@@ -1,10 +1,12 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
+import { get } from './commands/get.ts';
 import { type ListOptions, list } from './commands/list.ts';
 import { quota } from './commands/quota.ts';
 import { type SandboxCommandOptions, sandbox } from './commands/sandbox.ts';
 import { set } from './commands/set.ts';
 import { type SyncCommandOptions, sync } from './commands/sync.ts';
+import { type WatchOptions, watch } from './commands/watch.ts';
 import type { CommonOptions } from './connect.ts';
 import type { ExitCode } from './exit-code.ts';
 import type { Terminal } from './terminal.ts';
@@ -26,6 +28,8 @@ export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void
     })
     .addHelpText('after', ENVIRONMENT_HELP);
   addListCommands(program, terminal, exit);
+  addPetCommands(program, terminal, exit);
+  addWatchCommand(program, terminal, exit);
   addSyncCommand(program, terminal, exit);
   addSandboxCommand(program, terminal, exit);
   return program;
@@ -36,12 +40,27 @@ function addListCommands(program: Command, terminal: Terminal, exit: (code: Exit
     .option('--csv', 'write CSV: petId,quantity,status')
     .option('--status <status>', 'only pets of this status, such as available, pending or sold')
     .action(async (options: ListOptions) => exit(await list(options, terminal)));
-  withCommonOptions(program.command('set <petId> <quantity>').description('set the stock of one pet')).action(
-    async (petId: string, quantity: string, options: CommonOptions) => exit(await set({ petId, quantity }, options, terminal)),
-  );
   withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)")).action(
     async (options: CommonOptions) => exit(await quota(options, terminal)),
   );
+}
+
+function addPetCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  withCommonOptions(program.command('get <petId>').description('show the stock of one pet (costs one list)')).action(
+    async (petId: string, options: CommonOptions) => exit(await get(petId, options, terminal)),
+  );
+  withCommonOptions(program.command('set <petId> <quantity>').description('set the stock of one pet')).action(
+    async (petId: string, quantity: string, options: CommonOptions) => exit(await set({ petId, quantity }, options, terminal)),
+  );
+}
+
+function addWatchCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  withCommonOptions(
+    program.command('watch').description("write a line for each change, with half of the key's quota at most, until Ctrl-C"),
+  )
+    .option('--status <status>', 'only pets that have this status now')
+    .option('--below <quantity>', 'only pets of which fewer are left now')
+    .action(async (options: WatchOptions) => exit(await watch(options, terminal)));
 }
 
 function addSyncCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {

@@ -38,6 +38,56 @@ async function run(words: string[], terminal = new FakeTerminal()): Promise<{ co
   return { code, out: terminal.out, err: terminal.err };
 }
 
+describe('petstore get', () => {
+  test('writes one pet, its id exact', async () => {
+    expect(await run(['get', '2'])).toEqual({ code: 0, out: 'pet 2: 7 (sold)\n', err: '' });
+    const { out } = await run(['get', '1152921504606846977', '--json']);
+    expect(out).toBe('{"petId":1152921504606846977,"quantity":0,"status":"pending"}\n');
+  });
+
+  test.each([
+    ['99', 1, /Cannot get pet 99: the list of the stock has no such pet/],
+    ['one', 2, /Cannot use "one" as petId: it must be an integer/],
+    ['9223372036854775808', 2, /Cannot use 9223372036854775808n as `petId`/],
+  ])('says why it has no pet %s', async (petId, code, err) => {
+    expect(await run(['get', petId])).toEqual({ code, out: '', err: expect.stringMatching(err) });
+  });
+});
+
+describe('petstore watch', () => {
+  const FAST = { requestsPerMinute: 100_000, requestsPerDay: 100_000_000 };
+
+  /** Starts a watch, changes pet 1 while it runs, and interrupts it when it has written so much. */
+  async function watching(words: string[], until: RegExp): Promise<{ code: number; out: string; err: string }> {
+    // Its own, since half of its quota is spent.
+    const { url, keys, sandbox, close } = await serveSandbox({ pets: [{ petId: 1, quantity: 5 }], plans: { business: FAST } });
+    vi.stubEnv('PETSTORE_BASE_URL', url);
+    vi.stubEnv('PETSTORE_API_KEY', keys.business);
+    const terminal = new FakeTerminal();
+    const running = run(['watch', '--plan', 'unlimited', '--no-state', ...words], terminal);
+    await expect.poll(() => sandbox.report().requests).toBeGreaterThan(1);
+    sandbox.inventory.set(1, { quantity: 20 });
+    const lists = sandbox.report().requests;
+    await expect.poll(() => sandbox.report().requests).toBeGreaterThan(lists + 1);
+    sandbox.inventory.set(1, { quantity: 5 });
+    await expect.poll(() => terminal.out).toMatch(until);
+    terminal.interrupt();
+    return running.finally(close);
+  }
+
+  test('writes each change until it is interrupted', async () => {
+    const { code, out, err } = await watching([], /-> 5/);
+    expect(out).toBe('pet 1: 5 (available) -> 20 (available)\npet 1: 20 (available) -> 5 (available)\n');
+    expect({ code, err }).toEqual({ code: 130, err: 'petstore: interrupted\n' });
+  });
+
+  test('writes what is below a quantity now, as JSON', async () => {
+    const { out } = await watching(['--below', '10', '--status', 'available', '--json'], /\n/);
+    const [before, after] = [20, 5].map((quantity) => `{"petId":1,"quantity":${quantity},"status":"available"}`);
+    expect(out).toBe(`{"petId":1,"before":${before},"after":${after}}\n`);
+  });
+});
+
 describe('petstore list', () => {
   test('writes a table whose ids are exact', async () => {
     const { code, out, err } = await run(['list']);

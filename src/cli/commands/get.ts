@@ -1,0 +1,24 @@
+import { NotFoundError } from '../../errors.ts';
+import { StockView } from '../../view/index.ts';
+import { type CommonOptions, connect } from '../connect.ts';
+import { digits } from '../digits.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { interruptSignal } from '../interrupt.ts';
+import { jsonText } from '../json-text.ts';
+import { type Terminal, writeResult } from '../terminal.ts';
+
+/** Writes the stock of one pet; the service has no request for one, so this is a list. */
+export async function get(wanted: string, options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
+  const petId = BigInt(digits('petId', wanted));
+  const { client, close } = await connect(options, terminal);
+  const { signal, stopListening } = interruptSignal(terminal);
+  try {
+    const item = await new StockView(client).get(petId, { signal });
+    if (!item) throw new NotFoundError(`Cannot get pet ${petId}: the list of the stock has no such pet`, { petId });
+    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${item.quantity} (${item.status})\n`);
+  } finally {
+    stopListening();
+    close();
+  }
+  return EXIT.done;
+}

@@ -1,0 +1,48 @@
+import type { InventoryItem } from '../../contract/models.ts';
+import { type StockChange, StockView } from '../../view/index.ts';
+import { type CommonOptions, connect } from '../connect.ts';
+import { quantityOf } from '../digits.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { interruptSignal } from '../interrupt.ts';
+import { jsonText } from '../json-text.ts';
+import { type Terminal, writeText } from '../terminal.ts';
+
+export interface WatchOptions extends CommonOptions {
+  status?: string;
+  below?: string;
+}
+
+type Item = InventoryItem<'bigint'>;
+
+/** Writes a line for each pet that changes, as fresh as half of the key's quota allows, until it is interrupted. */
+export async function watch(options: WatchOptions, terminal: Terminal): Promise<ExitCode> {
+  const isWanted = filterOf(options);
+  const { client, close } = await connect(options, terminal);
+  const { signal, stopListening } = interruptSignal(terminal);
+  try {
+    for await (const change of new StockView(client).changes({ signal })) {
+      if (isWanted(change.after ?? change.before)) await writeText(terminal.stdout, lineOf(change, options));
+    }
+  } finally {
+    stopListening();
+    close();
+  }
+  return EXIT.done;
+}
+
+/** Judges what a pet is now, or was before it went. */
+function filterOf({ status, below }: WatchOptions): (item: Item | undefined) => boolean {
+  const limit = below === undefined ? Number.POSITIVE_INFINITY : quantityOf('--below', below);
+  return (item) => item !== undefined && item.quantity < limit && (status === undefined || item.status === status);
+}
+
+function lineOf(change: StockChange<'bigint'>, { json }: WatchOptions): string {
+  if (json) return `${jsonText(change)}\n`;
+  const { petId, before, after } = change;
+  return `pet ${petId}: ${before ? shown(before) : 'new'} -> ${after ? shown(after) : 'gone'}\n`;
+}
+
+function shown({ quantity, status }: Item): string {
+  // A status is the service's text: a control character in it could do things to the terminal.
+  return `${quantity} (${status.replace(/\p{Cc}/gu, '�')})`;
+}
