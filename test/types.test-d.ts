@@ -15,6 +15,8 @@ import {
   type Reply,
   type RequestOptions,
   type RetryBudgetState,
+  type StockChange,
+  StockView,
   type SyncItemError,
   type SyncReport,
   type syncInventory,
@@ -52,6 +54,19 @@ describe('ids', () => {
     expectTypeOf(exact.updateInventory(42, { quantity: 1 })).resolves.toEqualTypeOf<InventoryItem<'bigint'>>();
     expectTypeOf(exact.streamInventory()).toExtend<AsyncIterable<InventoryItem<'bigint'>>>();
     expectTypeOf(new PetStoreClient({ apiKey: 'x', int64: 'bigint' })).toEqualTypeOf<PetStoreClient<'bigint'>>();
+  });
+
+  test('of a view are those of its client', () => {
+    const [view, exactView] = [new StockView(petstore), new StockView(exact)];
+    expectTypeOf(view).toEqualTypeOf<StockView>();
+    expectTypeOf(view.get(42)).resolves.toEqualTypeOf<InventoryItem | undefined>();
+    expectTypeOf(exactView).toEqualTypeOf<StockView<'bigint'>>();
+    expectTypeOf(exactView.get(42)).resolves.toEqualTypeOf<InventoryItem<'bigint'> | undefined>();
+    expectTypeOf(exactView.items()).resolves.toEqualTypeOf<Iterable<InventoryItem<'bigint'>>>();
+    expectTypeOf(exactView.changes()).toExtend<AsyncIterable<StockChange<'bigint'>>>();
+    expectTypeOf(exactView.adjust(42n, -1)).resolves.toEqualTypeOf<InventoryItem<'bigint'>>();
+    // @ts-expect-error the client gives numbers
+    new StockView<'bigint'>(petstore);
   });
 
   test('are what the type says only where the option says it too', () => {

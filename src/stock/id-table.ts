@@ -35,12 +35,15 @@ export class IdTable {
 
   /** How many items, from one on, have the ids of the rows from `row` on; one more may have. */
   countSame(items: readonly { petId: PetId }[], from: number, row: number): number {
-    if (this.#high) return 0;
-    const ids = this.#low.rows32(row);
-    const most = Math.min(items.length - from, ids.length, this.#size - row);
-    let count = 0;
-    while (count < most && items[from + count]?.petId === ids[count]) count += 1;
-    return count;
+    const lows = this.#low.rows32(row);
+    const highs = this.#high?.rows32(row);
+    const most = Math.min(items.length - from, lows.length, highs?.length ?? lows.length, this.#size - row);
+    for (let count = 0; count < most; count++) {
+      const petId = items[from + count]?.petId ?? 0;
+      const isSame = highs ? highs[count] === highOf(petId) && lows[count] === lowOf(petId) : lows[count] === Number(petId);
+      if (!isSame) return count;
+    }
+    return most;
   }
 
   /** Takes the ids of items, from one on, as long as they ascend and have 32 bits; gives how many. More may. */
@@ -48,11 +51,12 @@ export class IdTable {
     if (this.#high || this.#slots || this.#size === 0) return 0;
     const ids = this.#low.rows32(this.#size);
     const most = Math.min(items.length - from, ids.length);
-    let last: PetId = this.#low.get(this.#size - 1);
+    let last = this.#low.get(this.#size - 1);
     let count = 0;
     for (; count < most; count++) {
-      const petId: PetId = items[from + count]?.petId ?? last;
-      if (typeof petId !== 'number' || (petId | 0) !== petId || petId <= last) break;
+      // One that is rounded here has more than 32 bits.
+      const petId = Number(items[from + count]?.petId ?? last);
+      if ((petId | 0) !== petId || petId <= last) break;
       ids[count] = petId;
       last = petId;
     }
