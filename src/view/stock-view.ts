@@ -257,7 +257,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   #isFresh({ maxAgeMs, petId }: Read): boolean {
     const held = this.#held;
     if (!held.columns || held.isDoubted(petId)) return false;
-    if (maxAgeMs === 'quota') return !this.#lists.isReading && this.#pace.dueInMs > 0;
+    if (maxAgeMs === 'quota') return !this.#lists.isReading && this.#pace.dueInMs > 0 && (!held.isStale || this.#isYoung);
     return maxAgeMs > 0 && held.ageMs <= maxAgeMs;
   }
 
@@ -269,11 +269,15 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     }
   }
 
+  /** Whether what is held may be read although the last list failed. */
+  get #isYoung(): boolean {
+    const { maxStaleMs } = this.#options;
+    return maxStaleMs > 0 && this.#held.ageMs <= maxStaleMs;
+  }
+
   /** Whether what is held will do where a list failed so. A client that was closed never gives another one. */
   #mayStay(error: unknown): boolean {
-    const { maxStaleMs } = this.#options;
-    const isYoung = maxStaleMs > 0 && this.#held.ageMs <= maxStaleMs;
-    return isYoung && fieldOf(error, 'name') !== 'AbortError';
+    return this.#isYoung && fieldOf(error, 'name') !== 'AbortError';
   }
 
   #renew({ maxAgeMs, petId, signal }: Read, isLow: boolean): Promise<void> {

@@ -70,6 +70,27 @@ describe("maxAgeMs: 'quota'", () => {
     expect(sandbox.requests.length).toBeGreaterThanOrEqual(5);
   });
 
+  test('gives nothing older than maxStaleMs once a list has failed, and asks again for whoever reads', async () => {
+    const { view, sandbox, log } = openShop({ plan: 'free', view: { maxAgeMs: 'quota', maxStaleMs: 60_000 } });
+    const read = async () => {
+      const reading = view.get(1).catch(({ kind }: { kind: string }) => kind);
+      await vi.advanceTimersByTimeAsync(100);
+      return reading;
+    };
+    await read();
+    await vi.advanceTimersByTimeAsync(200_000);
+    const mend = sandbox.faults.add({ status: 501 });
+    expect([await read(), await read()]).toEqual(['server', 'server']);
+    mend();
+    expect(await read()).toMatchObject({ quantity: 5 });
+    expect(log()).toEqual(['GET 200', 'GET 501', 'GET 501', 'GET 200']);
+    const refreshing = view.refresh().catch(() => {});
+    sandbox.faults.add({ status: 501 });
+    await vi.advanceTimersByTimeAsync(100);
+    await refreshing;
+    expect([await read(), view.isStale, log().length]).toMatchObject([{ quantity: 5 }, true, 5]);
+  });
+
   test('reads what is held while the key is closed, and a list at once where a pet is in doubt', async () => {
     const { view, client, sandbox, log } = openShop({ plan: 'free', view: { maxAgeMs: 'quota' } });
     const loading = view.refresh();
