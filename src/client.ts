@@ -22,7 +22,6 @@ import { type Reply, type ReplyPromise, replyPromise } from './reply.ts';
 import { createCredentials } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
-import { UpdateNews } from './update-news.ts';
 
 // What Node, Bun, Deno and workerd call to print an object.
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
@@ -84,9 +83,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
     const transport = new Transport({ http, fetch, baseUrl, credentials, redactor });
-    const updates = new UpdateNews(this);
     const limits = new ClientLimits({ concurrency, share });
-    this.#pipeline = new Pipeline({ gate: this.#gate, limits, transport, emitter: this.#emitter, updates });
+    this.#pipeline = new Pipeline({ client: this, gate: this.#gate, limits, transport, emitter: this.#emitter });
     Object.defineProperty(this, INSPECT, PRINTED);
   }
 

@@ -12,14 +12,15 @@ import type { Reply } from './reply.ts';
 import { retry } from './retry/retry.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
-import type { UpdateNews } from './update-news.ts';
+import { UpdateNews } from './update-news.ts';
 
 interface Steps {
+  /** Whose calls these are, for those who follow its updates. */
+  client: object;
   gate: Gate;
   limits: ClientLimits;
   transport: Transport;
   emitter: Emitter;
-  updates: UpdateNews;
 }
 
 const SWEEP_EVERY_MS = 1000;
@@ -223,7 +224,7 @@ export class Pipeline<Item extends object> {
     if (this.#calls.size === 0) this.#calls = undefined;
     call.end();
     this.#steps.gate.retries.settle(call);
-    this.#steps.updates.tell(call);
+    UpdateNews.of(this.#steps.client)?.tell(call);
     const ms = Math.round(monotonicMs() - call.startedAtMs);
     call.emit('settled', (event) => ({ ...event, ...outcomeOf(call, failed), ms, ...failed }));
   }

@@ -9,8 +9,9 @@ export interface UpdateFollower {
   inDoubt(petId: PetId): void;
 }
 
-/** An update that ended. */
-interface EndedUpdate {
+/** A call that ended. */
+interface EndedCall {
+  /** Of an update. */
   readonly petId: PetId | undefined;
   readonly confirmed: InventoryItem<Int64> | undefined;
   readonly outcome: UpdateOutcome;
@@ -19,33 +20,45 @@ interface EndedUpdate {
 const newsOfClients = new WeakMap<object, UpdateNews>();
 const FEWEST_TO_SWEEP = 64;
 
-/** Tells followers how the updates of one client end. It keeps none of them alive, and costs nothing while there are none. */
+/** Tells followers how the updates of one client end. It keeps none of them alive. */
 export class UpdateNews {
-  #followers: Set<WeakRef<UpdateFollower>> | undefined;
+  readonly #followers = new Set<WeakRef<UpdateFollower>>();
   #sweepAt = FEWEST_TO_SWEEP;
+  #isTold = false;
 
-  /** The news of a client; undefined for what is no client of ours, such as a fake. */
+  /** The news of a client; undefined until something follows it, so that a client without views keeps nothing. */
   static of(client: object): UpdateNews | undefined {
     return newsOfClients.get(client);
   }
 
-  constructor(client: object) {
-    newsOfClients.set(client, this);
+  /** The same, made where there is none. */
+  static from(client: object): UpdateNews {
+    const known = newsOfClients.get(client);
+    if (known) return known;
+    const news = new UpdateNews();
+    newsOfClients.set(client, news);
+    return news;
+  }
+
+  /** Whether the client tells of its calls: ours tells of each before its promise settles, a fake of none. */
+  get isTold(): boolean {
+    return this.#isTold;
   }
 
   /** Gives a function that ends this. */
   follow(follower: UpdateFollower): () => void {
-    this.#followers ??= new Set();
     if (this.#followers.size >= this.#sweepAt) this.#sweep();
     const reference = new WeakRef(follower);
     this.#followers.add(reference);
     return () => {
-      this.#followers?.delete(reference);
+      this.#followers.delete(reference);
     };
   }
 
-  tell({ petId, confirmed, outcome }: EndedUpdate): void {
-    if (!this.#followers || petId === undefined) return;
+  /** A superseded update was not sent and has nothing of its own to tell: the later one tells for both. */
+  tell({ petId, confirmed, outcome }: EndedCall): void {
+    this.#isTold = true;
+    if (petId === undefined) return;
     for (const reference of this.#followers) {
       const follower = reference.deref();
       if (!follower) this.#followers.delete(reference);
@@ -55,7 +68,7 @@ export class UpdateNews {
   }
 
   #sweep(): void {
-    for (const reference of this.#followers ?? []) if (!reference.deref()) this.#followers?.delete(reference);
-    this.#sweepAt = Math.max(FEWEST_TO_SWEEP, 2 * (this.#followers?.size ?? 0));
+    for (const reference of this.#followers) if (!reference.deref()) this.#followers.delete(reference);
+    this.#sweepAt = Math.max(FEWEST_TO_SWEEP, 2 * this.#followers.size);
   }
 }

@@ -25,7 +25,7 @@ describe('UpdateNews', () => {
   test('is told of every update of a client before its promise settles, confirmed or in doubt', async () => {
     const { client } = scriptedClient([() => item(7, 3), () => failure(502), () => failure(404), () => item(7, 4)], { maxRetries: 0 });
     const following = follower();
-    const stop = UpdateNews.of(client)?.follow(following);
+    const stop = UpdateNews.from(client).follow(following);
     await client.updateInventory(7, { quantity: 3 });
     expect(following.told).toEqual(['7: 3']);
     await rejectionOf(client.updateInventory(7, { quantity: 9 }));
@@ -33,13 +33,42 @@ describe('UpdateNews', () => {
     await vi.advanceTimersByTimeAsync(10_000);
     await rejectionOf(client.updateInventory(7, { quantity: 9 }));
     await rejectionOf(client.updateInventory(7, { quantity: 9 }, { signal: AbortSignal.abort() }));
-    stop?.();
+    stop();
     await client.updateInventory(7, { quantity: 4 });
     expect(following.told).toHaveLength(2);
   });
 
-  test('tells all followers, and has none of what is no client', () => {
-    const news = new UpdateNews({});
+  test('tells once of an update and those that it superseded, and nothing of one that was not sent', async () => {
+    const { client, seen } = scriptedClient([() => item(7, 3), () => failure(502)], { maxRetries: 0, latestOnly: true });
+    const following = follower();
+    UpdateNews.from(client).follow(following);
+    await Promise.all([1, 2, 3].map((quantity) => client.updateInventory(7, { quantity })));
+    expect(following.told).toEqual(['7: 3']);
+    const toldWhenRejected = async (quantity: number) => {
+      await rejectionOf(client.updateInventory(7, { quantity }));
+      return following.told.slice(1);
+    };
+    expect(await Promise.all([4, 5].map(toldWhenRejected))).toEqual([['7 in doubt'], ['7 in doubt']]);
+    await rejectionOf(client.updateInventory(7, { quantity: 6 }, { signal: AbortSignal.abort() }));
+    expect(following.told).toEqual(['7: 3', '7 in doubt']);
+    expect(seen).toHaveLength(2);
+  });
+
+  test('is kept of no client before something follows it', async () => {
+    const { client } = scriptedClient([() => item(7, 3)]);
+    await client.updateInventory(7, { quantity: 3 });
+    expect(UpdateNews.of(client)).toBeUndefined();
+  });
+
+  test('knows a client that tells of its calls from a fake', async () => {
+    const { client } = scriptedClient([() => item(7, 3)]);
+    const [ours, ofFake] = [UpdateNews.from(client), UpdateNews.from({})];
+    await client.updateInventory(7, { quantity: 3 });
+    expect([ours.isTold, ofFake.isTold]).toEqual([true, false]);
+  });
+
+  test('tells all followers', () => {
+    const news = UpdateNews.from({});
     const all = Array.from({ length: 200 }, follower);
     for (const each of all) news.follow(each);
     news.tell({ petId: 1, confirmed: { petId: 1, quantity: 2, status: 'sold' }, outcome: 'unknown' });
@@ -47,6 +76,5 @@ describe('UpdateNews', () => {
     news.tell({ petId: 1, confirmed: undefined, outcome: 'rejected' });
     news.tell({ petId: undefined, confirmed: undefined, outcome: 'unknown' });
     expect(all.map(({ told }) => told)).toEqual(all.map(() => ['1: 2', '1 in doubt']));
-    expect(UpdateNews.of({})).toBeUndefined();
   });
 });

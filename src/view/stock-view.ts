@@ -65,7 +65,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   readonly #held = new HeldStock();
   readonly #pace: QuotaPace;
   readonly #lists: SharedLists<Ids>;
-  readonly #stopFollowing: (() => void) | undefined;
+  readonly #news: UpdateNews;
+  readonly #stopFollowing: () => void;
   #onAbort: (() => void) | undefined;
   #poller: ChangePoller<Ids> | undefined;
   #turns: Turns | undefined;
@@ -88,7 +89,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
       onLeave: () => this.#pace.noteRequest(),
       onEnd: (failed) => this.#takeEnd(failed),
     });
-    this.#stopFollowing = UpdateNews.of(client)?.follow(this.#held);
+    this.#news = UpdateNews.from(client);
+    this.#stopFollowing = this.#news.follow(this.#held);
     this.#endWith(this.#options.signal);
   }
 
@@ -229,7 +231,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   #close(reason: unknown): void {
     if (this.#closed) return;
     this.#closed = { reason };
-    this.#stopFollowing?.();
+    this.#stopFollowing();
     if (this.#onAbort) this.#options.signal?.removeEventListener('abort', this.#onAbort);
     this.#lists.close(reason);
     this.#poller?.close(reason);
@@ -324,14 +326,13 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
 
   /** A client of ours tells all its views how its updates end; another one is spoken for here. */
   async #update(petId: PetId, quantity: number, signal: AbortSignal): Promise<InventoryItem<Ids>> {
-    const isSilent = UpdateNews.of(this.#client) === undefined;
     try {
       const item = await this.#client.updateInventory(petId, { quantity }, { signal });
-      if (isSilent) this.#held.confirmed(item);
+      if (!this.#news.isTold) this.#held.confirmed(item);
       return item;
     } catch (error) {
       const outcome = fieldOf(error, 'outcome');
-      if (isSilent && outcome !== 'not-sent' && outcome !== 'rejected') this.#held.inDoubt(petId);
+      if (!this.#news.isTold && outcome !== 'not-sent' && outcome !== 'rejected') this.#held.inDoubt(petId);
       throw error;
     }
   }

@@ -58,7 +58,7 @@ class Model {
 
 /** A client whose lists are answered as the test says, with what the service had when they left. */
 class FakeClient implements ViewClient<'number' | 'bigint'> {
-  readonly news = new UpdateNews(this);
+  readonly news = UpdateNews.from(this);
   items: readonly Item[] = [];
   answer: ((failed: boolean) => void) | undefined;
 

@@ -311,6 +311,43 @@ describe('updates of the same client', () => {
     expect(await view.get(1)).toMatchObject({ quantity: 5 });
     expect(answers).toEqual([]);
   });
+
+  test('that a later one superseded have its quantity in the view when their promises resolve, as one change', async () => {
+    const { view, client, log } = openShop({ client: { latestOnly: true } });
+    await settledIn(100, view.refresh());
+    const changes: unknown[] = [];
+    const watching = (async () => {
+      for await (const { before, after } of view.changes({ maxAgeMs: 60_000 })) changes.push([before?.quantity, after?.quantity]);
+    })();
+    const updates = [7, 8, 9].map((quantity) =>
+      client.updateInventory(1, { quantity }).then((item) => [item.quantity, view.peek(1)?.quantity]),
+    );
+    expect(await settledIn(100, Promise.all(updates))).toEqual([
+      [9, 9],
+      [9, 9],
+      [9, 9],
+    ]);
+    expect(log()).toEqual(['GET 200', 'PATCH 200']);
+    expect(changes).toEqual([[5, 9]]);
+    view.close();
+    await rejectionOf(watching);
+  });
+
+  test('that were not sent leave the view as it is, and one that goes after all is seen', async () => {
+    const { view, client, log } = openShop({ client: { latestOnly: true, concurrency: 1 } });
+    await settledIn(100, view.refresh());
+    const list = client.listInventory();
+    const earlier = client.updateInventory(1, { quantity: 8 });
+    const controller = new AbortController();
+    const later = rejectionOf(client.updateInventory(1, { quantity: 9 }, { signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(10);
+    controller.abort();
+    await later;
+    expect(await view.get(1)).toMatchObject({ quantity: 5 });
+    await settledIn(200, Promise.all([list, earlier]));
+    expect(await view.get(1)).toMatchObject({ quantity: 8 });
+    expect(log()).toEqual(['GET 200', 'GET 200', 'PATCH 200']);
+  });
 });
 
 describe('adjust()', () => {
@@ -352,6 +389,20 @@ describe('adjust()', () => {
     expect(await aborted).toMatchObject({ name: 'AbortError' });
     expect(await settledIn(300, Promise.all([first, third]))).toMatchObject([{ quantity: 4 }, { quantity: 3 }]);
     expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200']);
+  });
+
+  test('that was not sent leaves the view as it is, and asks for no list', async () => {
+    const { view, client, log } = openShop({ client: { concurrency: 1 } });
+    await settledIn(100, view.refresh());
+    const list = client.listInventory();
+    const controller = new AbortController();
+    const adjusting = rejectionOf(view.adjust(1, -1, { signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(10);
+    controller.abort();
+    await adjusting;
+    expect(await view.get(1)).toMatchObject({ quantity: 5 });
+    await settledIn(100, list);
+    expect(log()).toEqual(['GET 200', 'GET 200']);
   });
 
   test('of a fake is in the view, and its failure makes the pet read anew', async () => {
