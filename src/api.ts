@@ -1,10 +1,11 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
+import type { CallEvent } from './events.ts';
 import type { RequestOptions } from './options/call-options.ts';
 import type { Quota } from './quota/ledger/quota.ts';
 import type { ReplyPromise } from './reply.ts';
 
 /**
- * What a client does. Code that takes this, as `syncInventory` does, runs with a `PetStoreClient`, with a wrapper of yours around one,
+ * What a client does. Code that takes this, as `syncInventory` and `StockView` do, runs with a `PetStoreClient`, with a wrapper of yours around one,
  * and in tests with a fake.
  *
  * @typeParam Ids how ids come out
@@ -26,10 +27,15 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
   streamInventory(options?: RequestOptions): InventoryItems<Ids>;
   /** As {@link PetStoreClient.updateInventory}; `reply(item)` makes what it returns. */
   updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<Ids>>;
-  /** As {@link PetStoreClient.quota}. Without it, estimates assume the limits of the free plan. */
+  /**
+   * As {@link PetStoreClient.quota}. Without it, estimates assume the limits of the free plan, and a view with
+   * `maxAgeMs: 'quota'` asks for a list whenever it is read and none is under way.
+   */
   readonly quota?: Quota;
   /** Tells this store from others, so that a journal is not used for another one: its address, without secrets. */
   readonly baseUrl?: string;
+  /** As {@link PetStoreClient.on}, of which a view needs these two events. Without it, a list counts as sent when it is asked for. */
+  on?(name: 'started' | 'request', listener: (event: CallEvent) => void): () => void;
 }
 
 /**

@@ -1,16 +1,16 @@
+import type { PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
-import type { ViewClient } from './view-client.ts';
 
 const departuresOfClients = new WeakMap<object, Departures>();
 
 /** Tells when the requests of lists leave, by the events of one client; it listens only while a list is under way. */
 export class Departures {
-  readonly #listen: NonNullable<ViewClient['on']>;
+  readonly #listen: NonNullable<PetStoreApi['on']>;
   readonly #onLeave = new Map<number, () => void>();
   #stop: (() => void) | undefined;
 
   /** The departures of a client that tells events. */
-  static of(client: ViewClient<Int64> | ViewClient): Departures | undefined {
+  static of(client: PetStoreApi<Int64> | PetStoreApi): Departures | undefined {
     if (!client.on) return undefined;
     const known = departuresOfClients.get(client);
     if (known) return known;
@@ -19,7 +19,7 @@ export class Departures {
     return departures;
   }
 
-  constructor(listen: NonNullable<ViewClient['on']>) {
+  constructor(listen: NonNullable<PetStoreApi['on']>) {
     this.#listen = listen;
   }
 

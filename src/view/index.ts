@@ -1,4 +1,3 @@
 export type { StockChange } from './change-iterator.ts';
 export { StockView } from './stock-view.ts';
-export type { ViewCallOptions, ViewClient, ViewQuotaWindow, ViewStream } from './view-client.ts';
 export type { AdjustOptions, StockViewOptions, ViewItemsOptions, ViewReadOptions } from './view-options.ts';

@@ -1,9 +1,9 @@
+import type { InventoryItems, PetStoreApi } from '../api.ts';
 import { type Deferred, defer } from '../clock/deferred.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { unharmed } from '../thrown.ts';
 import { Departures } from './departures.ts';
 import type { Departure, HeldStock } from './held-stock.ts';
-import type { ViewClient, ViewStream } from './view-client.ts';
 
 /** What a reader asks of a list: to have left at `sinceMs` or later, and after the moment of a mark. */
 export interface ListNeed {
@@ -18,7 +18,7 @@ export interface ListReader {
 }
 
 interface RunParts<Ids extends Int64> {
-  client: ViewClient<Ids>;
+  client: PetStoreApi<Ids>;
   held: HeldStock;
   /** Told when a request of it leaves. */
   onLeave: () => void;
@@ -147,7 +147,7 @@ export class ListRun<Ids extends Int64> {
   }
 }
 
-function batchesOf<Ids extends Int64>(stream: ViewStream<Ids>): AsyncIterator<InventoryItem<Ids>[]> {
+function batchesOf<Ids extends Int64>(stream: InventoryItems<Ids>): AsyncIterator<InventoryItem<Ids>[]> {
   return (stream.batches?.() ?? oneByOne(stream))[Symbol.asyncIterator]();
 }
 

@@ -1,5 +1,6 @@
+import type { PetStoreApi } from '../api.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
-import type { ViewClient, ViewQuotaWindow } from './view-client.ts';
+import type { WindowQuota } from '../quota/ledger/quota.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -18,7 +19,7 @@ interface SpentWindow {
  * leave. What lists used themselves counts as theirs, so that a part of it is not left over and shared again.
  */
 export class QuotaPace {
-  readonly #client: Pick<ViewClient, 'quota'>;
+  readonly #client: Pick<PetStoreApi, 'quota'>;
   readonly #share: number;
   readonly #minute: SpentWindow = { lengthMs: MINUTE_MS, endsAtMs: 0, requests: 0 };
   readonly #day: SpentWindow = { lengthMs: DAY_MS, endsAtMs: 0, requests: 0 };
@@ -26,7 +27,7 @@ export class QuotaPace {
   // Surely not before; looked at again then.
   #dueAtMs = Number.NEGATIVE_INFINITY;
 
-  constructor(client: Pick<ViewClient, 'quota'>, share: number) {
+  constructor(client: Pick<PetStoreApi, 'quota'>, share: number) {
     this.#client = client;
     this.#share = share;
   }
@@ -55,7 +56,7 @@ export class QuotaPace {
   }
 
   /** When one window lets the next list pass. */
-  #nextIn(window: SpentWindow, { remaining, resetAt }: ViewQuotaWindow, nowMs: number): number {
+  #nextIn(window: SpentWindow, { remaining, resetAt }: WindowQuota, nowMs: number): number {
     if (remaining === undefined || !Number.isFinite(remaining)) return this.#leftAtMs;
     turn(window, resetAt);
     const left = this.#share * (remaining + window.requests) - window.requests;
@@ -63,7 +64,7 @@ export class QuotaPace {
     return left < 1 ? nowMs + restMs : this.#leftAtMs + restMs / left;
   }
 
-  #note(window: SpentWindow, { resetAt }: ViewQuotaWindow = {}): void {
+  #note(window: SpentWindow, { resetAt }: WindowQuota = {}): void {
     turn(window, resetAt);
     window.requests += 1;
   }

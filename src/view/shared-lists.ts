@@ -1,10 +1,10 @@
+import type { PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
 import type { HeldStock } from './held-stock.ts';
 import { type ListNeed, type ListReader, ListRun } from './list-run.ts';
-import type { ViewClient } from './view-client.ts';
 
 interface ListsParts<Ids extends Int64> {
-  client: ViewClient<Ids>;
+  client: PetStoreApi<Ids>;
   held: HeldStock;
   /** Told when the request of a list leaves. */
   onLeave: () => void;

@@ -1,3 +1,4 @@
+import type { PetStoreApi } from '../api.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError, NotFoundError } from '../errors.ts';
@@ -12,7 +13,6 @@ import { QuotaPace } from './quota-pace.ts';
 import { SharedLists } from './shared-lists.ts';
 import type { AnyItem } from './stock-columns.ts';
 import { Turns } from './turns.ts';
-import type { ViewClient } from './view-client.ts';
 import {
   type AdjustOptions,
   checkAdjustOptions,
@@ -60,7 +60,7 @@ interface Adjustment {
  * console.log(pets[2], sandbox.requests.length); // → { petId: 3, quantity: 28, status: 'sold' } 1
  */
 export class StockView<Ids extends Int64 = 'number'> implements Disposable {
-  readonly #client: ViewClient<Ids>;
+  readonly #client: PetStoreApi<Ids>;
   readonly #options: ResolvedViewOptions;
   readonly #held = new HeldStock();
   readonly #pace: QuotaPace;
@@ -75,10 +75,10 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
 
   /**
    * Sends nothing.
-   * @param client a `PetStoreClient`, or what has its `streamInventory` and `updateInventory`
+   * @param client a `PetStoreClient`, or a fake; of a fake the view knows the updates that it made itself, by `adjust()`
    * @throws InvalidArgumentError for what is no client; ConfigurationError that names the option
    */
-  constructor(client: ViewClient<Ids>, options: StockViewOptions = {}) {
+  constructor(client: PetStoreApi<Ids>, options: StockViewOptions = {}) {
     checkClient(client);
     this.#client = client;
     this.#options = resolveViewOptions(options);

@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { type InventoryItem, type PetId, StockView, type ViewClient } from 'petstore-inventory';
+import { type InventoryItem, type PetId, type PetStoreApi, type ReplyPromise, reply, StockView } from 'petstore-inventory';
 import { expect, test } from 'vitest';
 import { UpdateNews } from '../../src/update-news.ts';
 import { FUZZ } from '../support/fuzz.ts';
@@ -57,7 +57,7 @@ class Model {
 }
 
 /** A client whose lists are answered as the test says, with what the service had when they left. */
-class FakeClient implements ViewClient<'number' | 'bigint'> {
+class FakeClient implements PetStoreApi<'number' | 'bigint'> {
   readonly news = UpdateNews.from(this);
   items: readonly Item[] = [];
   answer: ((failed: boolean) => void) | undefined;
@@ -73,8 +73,12 @@ class FakeClient implements ViewClient<'number' | 'bigint'> {
     yield* others;
   }
 
-  async updateInventory(): Promise<Item> {
-    throw new Error('no update is sent');
+  listInventory(): ReplyPromise<Item[]> {
+    return reply(this.items.slice());
+  }
+
+  updateInventory(): ReplyPromise<Item> {
+    return reply(Promise.reject(new Error('no update is sent')));
   }
 }
 
