@@ -327,7 +327,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   /** A client of ours tells all its views how its updates end; another one is spoken for here. */
   async #update(petId: PetId, quantity: number, signal: AbortSignal): Promise<InventoryItem<Ids>> {
     try {
-      const item = await this.#client.updateInventory(petId, { quantity }, { signal });
+      const item = await this.#client.updateInventory(petId, { quantity }, { signal, latestOnly: false });
       if (!this.#news.isTold) this.#held.confirmed(item);
       return item;
     } catch (error) {

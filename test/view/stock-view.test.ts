@@ -400,6 +400,18 @@ describe('adjust()', () => {
     expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200']);
   });
 
+  test('is sent also where a later update comes and the client has latestOnly', async () => {
+    const { view, client, sandbox } = openShop({ client: { latestOnly: true, concurrency: 1 } });
+    await settledIn(100, view.refresh());
+    const list = client.listInventory();
+    const adjusting = view.adjust(1, -1);
+    await vi.advanceTimersByTimeAsync(10);
+    const setting = client.updateInventory(1, { quantity: 50 });
+    expect(await settledIn(300, Promise.all([list, adjusting, setting]))).toMatchObject([{}, { quantity: 4 }, { quantity: 50 }]);
+    expect(sandbox.requests.map(({ quantity }) => quantity)).toEqual([undefined, undefined, 4, 50]);
+    expect(view.peek(1)?.quantity).toBe(50);
+  });
+
   test('that was not sent leaves the view as it is, and asks for no list', async () => {
     const { view, client, log } = openShop({ client: { concurrency: 1 } });
     await settledIn(100, view.refresh());
