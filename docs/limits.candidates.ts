@@ -75,8 +75,8 @@ function send(ledger: QuotaWindow, service: ReturnType<typeof createWindow>, sen
   const reset = { atMs: resetMs, endsAtMs: resetMs, slackMs: 0 };
   const status = isRefused ? 429 : 200;
   ledger.answer(sentAtMs, nowMs);
-  ledger.hearLimit(LIMIT);
-  ledger.hear({ status, remaining, reset, serverMs: arrivedAtMs, retryAfterMs, sentAtMs, unanswered: 0, unheard: 0, nowMs });
+  ledger.observeLimit(LIMIT);
+  ledger.observe({ status, remaining, reset, serverMs: arrivedAtMs, retryAfterMs, sentAtMs, unanswered: 0, concurrent: 0, nowMs });
   if (retryAfterMs !== undefined) ledger.askAt(nowMs + retryAfterMs, true);
   const doubts = { window: HOPELESS, log: HOPELESS, counter: HOPELESS, bucket: HOPELESS };
   for (const candidate of ledger.candidates) doubts[wayOf(candidate) ?? 'window'] = candidate.doubt;

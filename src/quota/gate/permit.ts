@@ -180,7 +180,7 @@ export class Permits {
     const nowMs = this.#clock.now();
     const { call, sending } = permit;
     this.#endWait(permit);
-    this.#ledger.hear(sending, answer, nowMs);
+    this.#ledger.observe(sending, answer, nowMs);
     permit.share?.answer(sending.atMs, nowMs);
     if (answer.status >= 500) this.#lastFailure = answer;
     const closedUntilMs = this.#ledger.closedUntilMs(nowMs);

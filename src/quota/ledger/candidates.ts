@@ -31,9 +31,9 @@ const HALF_A_REQUEST = 0.5;
  * would. What answers say of others is kept beside it, as `offset`; how badly they contradict it, as `doubt`. Pure: the time is a parameter.
  */
 export abstract class Candidate {
-  /** Requests that the service counts and this client did not send; undefined until a Remaining was heard. */
+  /** Requests that the service counts and this client did not send; undefined until a Remaining was observed. */
   offset: number | undefined;
-  /** What that was in the window before, as far as anything was heard of it. */
+  /** What that was in the window before, as far as anything was observed of it. */
   expected: number | undefined;
   /** Others have surely sent as many since the window began. */
   least = 0;
@@ -41,7 +41,7 @@ export abstract class Candidate {
   withheld: number | undefined;
   /** 0: every answer fits. 4: hopeless. */
   doubt = 0;
-  /** How unlikely it is before anything was heard. */
+  /** How unlikely it is before anything was observed. */
   abstract get prior(): number;
   protected limit: number;
   protected readonly lengthMs: number;
@@ -65,7 +65,7 @@ export abstract class Candidate {
     return 0;
   }
 
-  /** By how much the room may be larger than told. */
+  /** By how much the room may be larger than reported. */
   surplus(_nowMs: number): number {
     return 0;
   }
@@ -108,7 +108,7 @@ export abstract class Candidate {
     this.least = Math.max(this.least, seen.lowest);
   }
 
-  /** What was heard says nothing any more. */
+  /** What was observed says nothing any more. */
   forget(): void {
     this.expected = this.offset ?? this.expected;
     this.offset = undefined;

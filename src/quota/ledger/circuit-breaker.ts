@@ -61,9 +61,9 @@ export class CircuitBreaker {
     if (this.#sinceMs !== undefined && sentAtMs >= this.#sinceMs) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
   }
 
-  /** The service answered in full a request whose headers came at `heardAtMs`. What was answered before the outage says nothing new. */
-  succeed(heardAtMs: number): void {
-    if (this.#sinceMs !== undefined && heardAtMs < this.#sinceMs) return;
+  /** The service answered in full a request whose headers came at `answeredAtMs`. What was answered before the outage says nothing new. */
+  succeed(answeredAtMs: number): void {
+    if (this.#sinceMs !== undefined && answeredAtMs < this.#sinceMs) return;
     this.#failures = 0;
     this.#sinceMs = undefined;
     this.#probeAtMs = Number.NEGATIVE_INFINITY;

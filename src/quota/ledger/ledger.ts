@@ -28,7 +28,7 @@ export function waitMs({ at }: Outlook, nowMs: number): number {
   return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
 }
 
-/** What is known of a key's quota, in the form in which other processes can be told. */
+/** What is known of a key's quota, in the form in which it is reported to other processes. */
 export interface Observed {
   plan: Partial<PlanLimits>;
   minute: ObservedWindow | undefined;
@@ -63,19 +63,19 @@ const LONGEST_MINUTE_MS = 120_000;
 /** A Reset this close is the minute's where no plan is given. */
 const TEACHING_MINUTE_MS = 62_000;
 /** Without a Reset a larger Limit is not believed to be the minute's. */
-const LARGEST_UNTOLD_LIMIT = 10_000;
+const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
 /** No window resets later than this. */
 const LONGEST_DAY_MS = 25 * 3_600_000;
 /** With little quota left few requests may be out: each could meet a surprise. */
 const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
-/** While the day is unheard its end may come unseen; plans up to this limit lose no time by fewer requests in flight. */
-const DAY_UNHEARD = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
-/** A service that told what is left tells it no more after so many good answers without it. */
-const UNTOLD_ANSWERS = 5;
+/** While the day is concurrent its end may come unseen; plans up to this limit lose no time by fewer requests in flight. */
+const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
+/** A service that reported what is left reports it no more after so many good answers without it. */
+const ANSWERS_WITHOUT_REMAINING = 5;
 /** So many good answers let one more be in flight, after a surprise while nothing is known. */
 const ANSWERS_PER_SLOT = 4;
-/** Where others send too, what was heard is worth nothing after this time without an answer. */
+/** Where others send too, what was observed is worth nothing after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
 /**
@@ -107,10 +107,10 @@ export class Ledger {
   #isReopening = false;
   // The latest request that asks how things stand, while it has no answer.
   #probe: Sending | undefined;
-  // Whether headers ever told what is left, and how many good answers in a row have not.
+  // Whether headers ever reported what is left, and how many good answers in a row have not.
   #hasRemaining = false;
-  #untold = 0;
-  // How many may be in flight while nothing tells what is left, and the good answers since.
+  #unreported = 0;
+  // How many may be in flight while nothing reports what is left, and the good answers since.
   #cautious = FEWEST_IN_FLIGHT;
   #goodAnswers = 0;
 
@@ -177,7 +177,7 @@ export class Ledger {
     );
   }
 
-  /** What other processes on the key are told. */
+  /** What is reported to other processes on the key. */
   observed(nowMs: number): Observed {
     const minute = this.#minute.observed(nowMs);
     return { plan: this.#plan(minute), minute, day: this.#day.observed(nowMs) };
@@ -262,7 +262,7 @@ export class Ledger {
     return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isAsking), this.#day.freeAt(1, nowMs, this.#isAsking));
   }
 
-  /** The service told when to come back, and has not refused what came back then. */
+  /** The service said when to come back, and has not refused what came back then. */
   get #isAsking(): boolean {
     return this.#isReopening && this.#cooldown.isFirst;
   }
@@ -281,13 +281,13 @@ export class Ledger {
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
-    return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnheard(this.#minute.limit)) : most;
+    return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnknown(this.#minute.limit)) : most;
   }
 
   /** Not where the day allows whatever its minutes do. */
   get #mayDayEndUnseen(): boolean {
     const perMinute = this.#minute.limit;
-    if (this.#day.isKnown || perMinute > DAY_UNHEARD.limitPerMinute) return false;
+    if (this.#day.isKnown || perMinute > DAY_UNKNOWN.limitPerMinute) return false;
     return Number.isFinite(this.#day.limit) ? this.#day.limit < perMinute * MINUTES_PER_DAY : !this.#isPlanGiven;
   }
 
@@ -365,9 +365,9 @@ export class Ledger {
   }
 
   /** The service did what it promised with the headers of an answer. Tells whether anybody doubted it. */
-  prove({ heardAtMs }: Sending): boolean {
+  prove({ answeredAtMs }: Sending): boolean {
     const { probeAtMs } = this.#outage;
-    if (heardAtMs !== undefined) this.#outage.succeed(heardAtMs);
+    if (answeredAtMs !== undefined) this.#outage.succeed(answeredAtMs);
     return this.#outage.probeAtMs !== probeAtMs;
   }
 
@@ -376,35 +376,35 @@ export class Ledger {
   }
 
   /** Learns from the headers of an answer. */
-  hear(sending: Sending, answer: Answer, nowMs: number): void {
-    sending.heardAtMs = nowMs;
-    const unheard = this.#outstanding.unheardBy(sending);
-    this.#outstanding.hear(sending.atMs, nowMs);
+  observe(sending: Sending, answer: Answer, nowMs: number): void {
+    sending.answeredAtMs = nowMs;
+    const concurrent = this.#outstanding.concurrentWith(sending);
+    this.#outstanding.observe(sending.atMs, nowMs);
     this.#minute.answer(sending.atMs, nowMs);
     this.#day.answer(sending.atMs, nowMs);
     this.#settleProbe(sending);
-    this.#hearHealth(sending, answer, nowMs);
+    this.#observeHealth(sending, answer, nowMs);
     if (answer.status >= 400) this.#countUncounted();
-    const spoken = this.#hearWindow(sending, answer, unheard, nowMs);
-    if (answer.status === 429) this.#hearRefusal(sending, answer, spoken, nowMs);
+    const subject = this.#observeWindow(sending, answer, concurrent, nowMs);
+    if (answer.status === 429) this.#observeRefusal(sending, answer, subject, nowMs);
     else if (answer.status === 503 && answer.retryAfterMs !== undefined) this.#close(answer, nowMs);
-    else if (answer.status < 500) this.#hearGood(sending, answer, spoken);
+    else if (answer.status < 500) this.#observeGood(sending, answer, subject);
   }
 
-  #hearWindow(sending: Sending, answer: Answer, unheard: number, nowMs: number): QuotaWindow | undefined {
+  #observeWindow(sending: Sending, answer: Answer, concurrent: number, nowMs: number): QuotaWindow | undefined {
     const exchange = { sentAtMs: sending.atMs, nowMs };
     if (answer.dateMs !== undefined && this.#serverClock.observeDate(answer.dateMs, exchange)) this.#forget(nowMs);
-    const spoken = this.#windowOf(answer, nowMs);
-    if (!spoken) return undefined;
+    const subject = this.#windowOf(answer, nowMs);
+    if (!subject) return undefined;
     const { status, remaining, dateMs, retryAfterMs } = answer;
     if (dateMs === undefined && answer.resetAtMs !== undefined) {
       this.#mayPresume &&= status !== 429;
       this.#serverClock.presume(this.#mayPresume ? answer.receivedAtMs : undefined, nowMs);
-      if (this.#serverClock.observeReset(answer.resetAtMs, spoken.lengthMs, exchange)) this.#forget(nowMs);
+      if (this.#serverClock.observeReset(answer.resetAtMs, subject.lengthMs, exchange)) this.#forget(nowMs);
     }
     const reset = this.#resetOf(answer, sending, nowMs);
-    const limit = answer.limit ?? this.#leastLimit(answer, spoken);
-    if (limit !== undefined) this.#hearLimit(spoken, limit, reset);
+    const limit = answer.limit ?? this.#leastLimit(answer, subject);
+    if (limit !== undefined) this.#observeLimit(subject, limit, reset);
     const reading: Reading = {
       status,
       remaining,
@@ -413,11 +413,11 @@ export class Ledger {
       reset,
       sentAtMs: sending.atMs,
       unanswered: this.#outstanding.unanswered,
-      unheard,
+      concurrent,
       nowMs,
     };
-    spoken.hear(reading);
-    return spoken;
+    subject.observe(reading);
+    return subject;
   }
 
   #resetOf({ resetAtMs, resetInMs, dateMs }: Answer, { atMs: sentAtMs }: Sending, nowMs: number): Reset | undefined {
@@ -451,11 +451,11 @@ export class Ledger {
     return limit !== undefined && limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
   }
 
-  #hearLimit(spoken: QuotaWindow, limit: number, reset: Reset | undefined): void {
-    if (!spoken.hearLimit(limit) || this.#isPlanGiven) return;
-    if (!reset && spoken === this.#minute && limit > LARGEST_UNTOLD_LIMIT) return;
-    spoken.resize(shareOf(limit, this.#share));
-    if (spoken === this.#day) {
+  #observeLimit(subject: QuotaWindow, limit: number, reset: Reset | undefined): void {
+    if (!subject.observeLimit(limit) || this.#isPlanGiven) return;
+    if (!reset && subject === this.#minute && limit > LARGEST_LIMIT_WITHOUT_RESET) return;
+    subject.resize(shareOf(limit, this.#share));
+    if (subject === this.#day) {
       this.#limits = { ...this.#limits, requestsPerDay: limit };
       return;
     }
@@ -466,20 +466,20 @@ export class Ledger {
   }
 
   /** Where no Limit tells it and no plan does: what the service allows is more than it says is left. */
-  #leastLimit({ remaining }: Answer, spoken: QuotaWindow): number | undefined {
-    const isPlanned = this.#isPlanGiven && Number.isFinite(spoken.limit);
-    if (remaining === undefined || remaining > LARGEST_UNTOLD_LIMIT || isPlanned) return undefined;
-    return Number.isFinite(spoken.limit) && remaining < spoken.limit ? undefined : remaining + 1;
+  #leastLimit({ remaining }: Answer, subject: QuotaWindow): number | undefined {
+    const isPlanned = this.#isPlanGiven && Number.isFinite(subject.limit);
+    if (remaining === undefined || remaining > LARGEST_LIMIT_WITHOUT_RESET || isPlanned) return undefined;
+    return Number.isFinite(subject.limit) && remaining < subject.limit ? undefined : remaining + 1;
   }
 
   /** A good status is only half of an answer: whether its body comes too is told later. */
-  #hearHealth(sending: Sending, answer: Answer, nowMs: number): void {
+  #observeHealth(sending: Sending, answer: Answer, nowMs: number): void {
     if (isServiceFailure(answer)) this.#fail(sending, nowMs);
     else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
     else this.#outage.succeed(nowMs);
   }
 
-  #hearRefusal(sending: Sending, answer: Answer, spoken: QuotaWindow | undefined, nowMs: number): void {
+  #observeRefusal(sending: Sending, answer: Answer, subject: QuotaWindow | undefined, nowMs: number): void {
     if (sending.wasPlanned) {
       this.#headRoom.widen(this.#minute.limit);
       this.#cautious = 1;
@@ -487,11 +487,11 @@ export class Ledger {
     }
     this.#cooldown.strike(sending.atMs);
     this.#close(answer, nowMs);
-    const isTold = spoken !== undefined && answer.remaining === 0;
+    const isReported = subject !== undefined && answer.remaining === 0;
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
-    const refused = isTold ? spoken : isDay ? this.#day : this.#minute;
+    const refused = isReported ? subject : isDay ? this.#day : this.#minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
-    if (!isTold && (spoken !== refused || answer.remaining === undefined)) refused.hearBareRefusal(sending.atMs, nowMs);
+    if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.observeBareRefusal(sending.atMs, nowMs);
   }
 
   #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {
@@ -512,17 +512,17 @@ export class Ledger {
     this.#isReopening = true;
   }
 
-  /** A good answer to a request sent since the budget was unknown makes it known; where headers told what is left before, only one that tells it. */
-  #hearGood(sending: Sending, { remaining }: Answer, spoken: QuotaWindow | undefined): void {
+  /** A good answer to a request sent since the budget was unknown makes it known; where headers reported what is left before, only one that reports it. */
+  #observeGood(sending: Sending, { remaining }: Answer, subject: QuotaWindow | undefined): void {
     this.#headRoom.narrow(this.#minute.isBucket);
     if (++this.#goodAnswers % ANSWERS_PER_SLOT === 0) this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + 1);
     this.#cooldown.forgive(sending.atMs);
-    const isTold = remaining !== undefined && spoken === this.#minute;
-    if (isTold) this.#hasRemaining = true;
-    this.#untold = isTold ? 0 : this.#untold + 1;
+    const isReported = remaining !== undefined && subject === this.#minute;
+    if (isReported) this.#hasRemaining = true;
+    this.#unreported = isReported ? 0 : this.#unreported + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;
     this.#isReopening = false;
-    if (isTold || !this.#hasRemaining || this.#untold >= UNTOLD_ANSWERS) this.#unknownSinceMs = undefined;
+    if (isReported || !this.#hasRemaining || this.#unreported >= ANSWERS_WITHOUT_REMAINING) this.#unknownSinceMs = undefined;
   }
 
   #turnWindows(nowMs: number): void {
@@ -532,7 +532,7 @@ export class Ledger {
     if (minuteAsks || dayAsks || this.#isStale(nowMs)) this.#unknownSinceMs ??= nowMs;
   }
 
-  /** Others may have sent since an answer told how many are left. */
+  /** Others may have sent since an answer reported how many are left. */
   #isStale(nowMs: number): boolean {
     const { observedAtMs } = this.#minute;
     if (observedAtMs === undefined || nowMs - observedAtMs < STALE_AFTER_MS || this.#outstanding.unanswered > 0) return false;
@@ -541,8 +541,8 @@ export class Ledger {
 }
 
 /** A small limit is used up as fast by fewer. */
-function mostWhileDayUnheard(limit: number): number {
-  const { leastInFlight, mostInFlight, partOfLimit } = DAY_UNHEARD;
+function mostWhileDayUnknown(limit: number): number {
+  const { leastInFlight, mostInFlight, partOfLimit } = DAY_UNKNOWN;
   return Math.min(mostInFlight, Math.max(leastInFlight, Math.ceil(limit / partOfLimit)));
 }
 

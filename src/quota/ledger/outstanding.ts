@@ -1,4 +1,4 @@
-/** One request that was sent, until it is heard or lost. */
+/** One request that was sent, until it is answered or lost. */
 export interface Sending {
   readonly atMs: number;
   /** Whether the budget was known when it was sent: a 429 is then a surprise. */
@@ -8,7 +8,7 @@ export interface Sending {
   /** How many requests were settled by then: their answers tell nothing of this one. */
   readonly settledBefore: number;
   /** When the headers of its answer came. */
-  heardAtMs?: number;
+  answeredAtMs?: number;
 }
 
 /** A probe without an answer lets the next one go after this time, so that a stalled request holds nobody up; */
@@ -35,12 +35,12 @@ export class Outstanding {
     return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs);
   }
 
-  /** Requests that were neither heard nor lost. */
+  /** Requests that were neither answered nor lost. */
   get unanswered(): number {
     return this.#sent - this.#settled;
   }
 
-  /** Requests heard or lost so far. */
+  /** Requests answered or lost so far. */
   get settled(): number {
     return this.#settled;
   }
@@ -55,7 +55,7 @@ export class Outstanding {
   }
 
   /** Requests that the answer to this one may contain or not: those that were out together with it, and those sent since. */
-  unheardBy({ settledBefore }: Sending): number {
+  concurrentWith({ settledBefore }: Sending): number {
     return this.#sent - settledBefore - 1;
   }
 
@@ -70,7 +70,7 @@ export class Outstanding {
     if (this.#lastSentAtMs === atMs) this.#lastSentAtMs = previousAtMs;
   }
 
-  hear(sentAtMs: number, nowMs: number): void {
+  observe(sentAtMs: number, nowMs: number): void {
     this.#settled++;
     this.#usualMs += WEIGHT * (nowMs - sentAtMs - this.#usualMs);
   }

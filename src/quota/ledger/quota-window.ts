@@ -44,7 +44,7 @@ export interface Reading {
   /** Requests that are still out. */
   unanswered: number;
   /** Requests that this answer may contain or not. */
-  unheard: number;
+  concurrent: number;
   nowMs: number;
 }
 
@@ -56,15 +56,15 @@ interface View {
   /** and at most so many. */
   highest: number;
   tolerance: number;
-  /** It tells so many more than the candidate could let pass. */
+  /** It reports so many more than the candidate could let pass. */
   cannot: number;
 }
 
 /** The last word of the headers on one window. */
-interface Told extends Pick<Reset, 'atMs' | 'endsAtMs'> {
+interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
   limit: number;
   remaining: number;
-  toldAtMs: number;
+  reportedAtMs: number;
 }
 
 /**
@@ -84,22 +84,22 @@ export class QuotaWindow {
   #counter: SlidingCounter | undefined;
   #candidates: readonly Candidate[];
   #planned: number;
-  // The Limit of the headers; undefined until heard.
+  // The Limit of the headers; undefined until observed.
   #allowed: number | undefined;
   // A larger one that only the latest answer said.
   #claimed: number | undefined;
-  // The Reset that is in force; undefined until one was heard, and after it passed.
+  // The Reset that is in force; undefined until one was observed, and after it passed.
   #reset: Reset | undefined;
   #passed: Reset | undefined;
   // Where none is known, when the window ends if it began as the last one ended.
   #endsAtMs = Number.POSITIVE_INFINITY;
   #observedAtMs: number | undefined;
-  #told: Told | undefined;
+  #reported: Reported | undefined;
   // Added to what the clocks show: a window was taken for ended, and was not.
   #marginMs = LEAST_MARGIN_MS;
   #uncounted = 0;
   #leastOfBatch: number | undefined;
-  // The latest answer told more than anything explains.
+  // The latest answer reported more than anything explains.
   #isClaiming = false;
   #othersPerMs = 0;
   // When a Retry-After passes.
@@ -125,17 +125,17 @@ export class QuotaWindow {
     return Math.min(this.#planned, this.#allowed ?? this.#planned);
   }
 
-  /** The Limit of the headers; undefined until heard, or where it may be the size of a bucket, which tells of no window. */
+  /** The Limit of the headers; undefined until observed, or where it may be the size of a bucket, which tells of no window. */
   get observedLimit(): number | undefined {
     return this.isBucket ? undefined : this.#allowed;
   }
 
-  /** Whether a Remaining was heard that still counts. */
+  /** Whether a Remaining was observed that still counts. */
   get isKnown(): boolean {
     return this.#observedAtMs !== undefined;
   }
 
-  /** When Remaining was heard last. */
+  /** When Remaining was observed last. */
   get observedAtMs(): number | undefined {
     return this.#observedAtMs;
   }
@@ -173,7 +173,7 @@ export class QuotaWindow {
     return this.lead === this.#window ? this.#endsAtMs - this.lengthMs : undefined;
   }
 
-  /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told. */
+  /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told apart. */
   get lead(): Candidate {
     return this.#candidates.reduce((best, next) => (next.doubt + next.prior < best.doubt + best.prior ? next : best));
   }
@@ -297,23 +297,23 @@ export class QuotaWindow {
     return asks || (needsTelling && wasKnown);
   }
 
-  /** What was heard of others is worth nothing any more. */
+  /** What was observed of others is worth nothing any more. */
   forget(): void {
     this.#observedAtMs = undefined;
     for (const candidate of this.#candidates) candidate.forget();
   }
 
-  /** What was told is void: the server's clock was set back. */
+  /** What was reported is void: the server's clock was set back. */
   forgetReset(nowMs: number): void {
     this.forget();
     this.#reset = undefined;
     this.#passed = undefined;
-    this.#told = undefined;
+    this.#reported = undefined;
     this.#endsAtMs = nowMs + this.lengthMs;
   }
 
   /** The Limit of an answer: the plan stays the ceiling. One that rises counts when a second answer says it too. Tells whether it counts. */
-  hearLimit(limit: number): boolean {
+  observeLimit(limit: number): boolean {
     if (limit === 0) return false;
     const isClaim = limit > (this.#allowed ?? limit) && limit !== this.#claimed;
     this.#claimed = isClaim ? limit : undefined;
@@ -330,37 +330,37 @@ export class QuotaWindow {
   }
 
   /** Learns from an answer that speaks of this window. */
-  hear(reading: Reading): void {
+  observe(reading: Reading): void {
     const { reset } = reading;
     if (reset && this.#isOvertaken(reset, reading.sentAtMs)) return;
     const aheadMs = reset && reset.endsAtMs - reading.nowMs;
-    if (reset) this.#hearReset(reset, reading);
+    if (reset) this.#observeReset(reset, reading);
     if (reset && aheadMs !== undefined && reading.remaining !== undefined) this.#weighBucket(reading.remaining, aheadMs);
-    if (reading.status === 429) this.#hearRefusal(reading);
+    if (reading.status === 429) this.#observeRefusal(reading);
     if (reading.remaining === undefined) return;
     const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
-    this.#noteOthers(this.#hearRemaining(remaining, reading), reading.nowMs);
+    this.#noteOthers(this.#observeRemaining(remaining, reading), reading.nowMs);
     if (this.#isClaiming) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
     this.#observedAtMs = reading.nowMs;
     this.#learned = undefined;
-    if (reset) this.#noteTold(reset, remaining, reading.nowMs);
+    if (reset) this.#noteReported(reset, remaining, reading.nowMs);
   }
 
   /** Answers overtake each other: under the same Reset the smallest Remaining counts. */
-  #noteTold({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
-    const known = this.#told?.atMs === atMs ? this.#told.remaining : remaining;
-    this.#told = { atMs, endsAtMs, limit: this.#allowed ?? this.#planned, remaining: Math.min(known, remaining), toldAtMs: nowMs };
+  #noteReported({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
+    const known = this.#reported?.atMs === atMs ? this.#reported.remaining : remaining;
+    this.#reported = { atMs, endsAtMs, limit: this.#allowed ?? this.#planned, remaining: Math.min(known, remaining), reportedAtMs: nowMs };
   }
 
   /** What the headers said last; `endsInMs` is not positive where the window is over. */
   observed(nowMs: number): ObservedWindow | undefined {
-    if (!this.#told) return undefined;
-    const { limit, remaining, atMs, endsAtMs, toldAtMs } = this.#told;
-    return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - toldAtMs) };
+    if (!this.#reported) return undefined;
+    const { limit, remaining, atMs, endsAtMs, reportedAtMs } = this.#reported;
+    return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - reportedAtMs) };
   }
 
-  /** It tells an older Reset than is known, or that of a window that has ended since the request left. */
+  /** It reports an older Reset than is known, or that of a window that has ended since the request left. */
   #isOvertaken({ atMs, slackMs }: Reset, sentAtMs: number): boolean {
     const newest = this.#reset ?? this.#passed;
     if (newest === undefined || this.lead === this.#bucket) return false;
@@ -369,7 +369,7 @@ export class QuotaWindow {
     return laterMs < -precisionMs || (this.#reset === undefined && laterMs <= precisionMs && sentAtMs < newest.endsAtMs);
   }
 
-  #hearReset(reset: Reset, reading: Reading): void {
+  #observeReset(reset: Reset, reading: Reading): void {
     const window = this.#windowFrom(reading.nowMs);
     const known = this.#reset ?? this.#passed;
     const laterMs = known === undefined ? undefined : reset.atMs - known.atMs;
@@ -383,7 +383,7 @@ export class QuotaWindow {
       for (const candidate of this.#candidates) candidate.turn(reading.nowMs, reading.unanswered + 1);
     }
     const endsAtMs = reset.endsAtMs + this.#marginMs;
-    // What was sent before the first window that is told is not in it.
+    // What was sent before the first window that is reported is not in it.
     if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs));
     this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
@@ -443,7 +443,7 @@ export class QuotaWindow {
     if (!isFull) this.#doubt(this.#bucket, isNext || isWindow ? 0.1 : 0.5);
   }
 
-  #hearRemaining(remaining: number, reading: Reading): number {
+  #observeRemaining(remaining: number, reading: Reading): number {
     this.#ownSent ??= this.#log.copy();
     const views = this.#candidates.map((candidate) => this.#viewOf(candidate, remaining, reading));
     if (this.#isSenseless(views)) return 0;
@@ -472,11 +472,11 @@ export class QuotaWindow {
     return others;
   }
 
-  /** How many requests are others' by a candidate, and by how many the answer tells more than it could let pass. */
-  #viewOf(candidate: Candidate, remaining: number, { unheard, unanswered, sentAtMs, nowMs }: Reading): View {
+  /** How many requests are others' by a candidate, and by how many the answer reports more than it could let pass. */
+  #viewOf(candidate: Candidate, remaining: number, { concurrent, unanswered, sentAtMs, nowMs }: Reading): View {
     const room = candidate.room(nowMs);
     // When nothing is out any more, the smallest Remaining of those that were out together contains them all.
-    const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + unheard;
+    const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + concurrent;
     const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
     const tolerance = 1.5 + Math.max((this.limit * PRECISION_MS) / this.lengthMs, candidate.margin(nowMs));
     return {
@@ -500,7 +500,7 @@ export class QuotaWindow {
     this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
   }
 
-  #hearRefusal({ nowMs, retryAfterMs, sentAtMs }: Reading): void {
+  #observeRefusal({ nowMs, retryAfterMs, sentAtMs }: Reading): void {
     const levels = this.#candidates.map((candidate) => {
       const taken = candidate.offset ?? candidate.expected;
       if (taken === undefined) return 0;
@@ -522,8 +522,8 @@ export class QuotaWindow {
     this.#weigh(misfits);
   }
 
-  /** A request was refused, and nothing told how many are left. */
-  hearBareRefusal(sentAtMs: number, nowMs: number): void {
+  /** A request was refused, and nothing reported how many are left. */
+  observeBareRefusal(sentAtMs: number, nowMs: number): void {
     if (this.isKnown) return;
     this.#learned ??= new LearnedLimit(this.lengthMs);
     this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });

@@ -19,7 +19,7 @@ class Story {
     this.ledger.look(this.nowMs, 0);
     const sending = this.ledger.send(this.nowMs);
     this.nowMs += 100;
-    this.ledger.hear(sending, { status: 200, receivedAtMs: this.nowMs, dateMs: this.nowMs, ...answer }, this.nowMs);
+    this.ledger.observe(sending, { status: 200, receivedAtMs: this.nowMs, dateMs: this.nowMs, ...answer }, this.nowMs);
     return this;
   }
 

@@ -15,7 +15,7 @@ function spend(ledger: Ledger, { nowMs, left }: { nowMs: number; left: number })
   const sendings = Array.from({ length: 13 }, () => ledger.send(nowMs));
   sendings.forEach((sending, n) => {
     const remaining = left + 12 - n;
-    ledger.hear(
+    ledger.observe(
       sending,
       { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining, resetAtMs: nowMs + (60 - remaining) * 1_000 },
       nowMs,
@@ -41,8 +41,8 @@ describe('Ledger, after surprises,', () => {
       nowMs += 61_000;
       ledger.look(nowMs, 0);
       const probe = ledger.send(nowMs);
-      ledger.hear(probe, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining, resetAtMs: nowMs + 60_000 }, nowMs);
-      ledger.hear(ledger.send(nowMs), { status, receivedAtMs: nowMs, dateMs: nowMs, retryAfterMs: 1_000 }, nowMs);
+      ledger.observe(probe, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining, resetAtMs: nowMs + 60_000 }, nowMs);
+      ledger.observe(ledger.send(nowMs), { status, receivedAtMs: nowMs, dateMs: nowMs, retryAfterMs: 1_000 }, nowMs);
     };
     for (let surprise = 0; surprise < 300; surprise++) answer(429, 59);
     for (let good = 0; good < 30 * 10; good++) answer(200, 10);

@@ -85,7 +85,7 @@ export function play(world: World): Story {
     inFlight--;
     const answer = (world.disturb ?? same)({ ...honest, receivedAtMs: nowMs }, n);
     if (world.isLost?.(n)) ledger.lose(sending, false, nowMs);
-    else ledger.hear(sending, answer, nowMs);
+    else ledger.observe(sending, answer, nowMs);
     if (answer.status === 429) toldMs = Math.max(toldMs, nowMs + (answer.retryAfterMs ?? 0));
     if (world.isLost?.(n) || answer.status === 429) waiting++;
     else story.unfinished--;
