@@ -384,7 +384,7 @@ export class QuotaWindow {
     }
     const endsAtMs = reset.endsAtMs + this.#marginMs;
     // What was sent before the first window that is reported is not in it.
-    if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs));
+    if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs - PRECISION_MS));
     this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
     for (const candidate of this.#candidates) candidate.align(this.#endsAtMs);

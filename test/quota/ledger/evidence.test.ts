@@ -103,3 +103,10 @@ describe('Ledger, on a bucket that is smaller than the plan says,', () => {
     expect(story.ledger.look(emptyAtMs, 0).at - emptyAtMs).toBeGreaterThan(900);
   });
 });
+
+describe('Ledger, for a client with half of the quota,', () => {
+  test('counts the request that asked first, though the Reset is cut to a second after it', () => {
+    const story = new Story({ share: 0.5 }).answer({ limit: 60, remaining: 59, resetAtMs: NOON_MS + 61_000 });
+    expect(story.left).toBe(29);
+  });
+});
