@@ -1,3 +1,7 @@
+/** The windows of a plan's limits (specification, Limits). */
+export const MINUTE_MS = 60_000;
+export const DAY_MS = 86_400_000;
+
 /**
  * What a key may send; windows of the service's own clock (specification, Limits).
  *

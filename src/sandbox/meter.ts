@@ -1,10 +1,8 @@
-import type { PlanLimits } from '../contract/plans.ts';
+import { DAY_MS, type PlanLimits } from '../contract/plans.ts';
 import { Count, type ToldLimit } from './count.ts';
 import type { LimitHeaders } from './limit-headers.ts';
 import { type RetryAfterForm, waitsUntilMs } from './retry-after.ts';
 import type { Policy } from './windows.ts';
-
-const DAY_MS = 86_400_000;
 
 /**
  * When a key that keeps knocking after a 429 is banned, and for how long: our reading of the specification (Authentication, 4).

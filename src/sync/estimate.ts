@@ -1,8 +1,5 @@
-import { PLANS } from '../contract/plans.ts';
+import { DAY_MS, MINUTE_MS, PLANS } from '../contract/plans.ts';
 import type { Quota, WindowQuota } from '../quota/ledger/quota.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 
 const FREE_QUOTA: Quota = {
   minute: { limit: PLANS.free.requestsPerMinute },

@@ -1,9 +1,8 @@
 import type { PetStoreApi } from '../api.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
+import { DAY_MS, MINUTE_MS } from '../contract/plans.ts';
 import type { WindowQuota } from '../quota/ledger/quota.ts';
 
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 /** What is left may change at any time, as when a window turns. */
 const LOOK_AGAIN_MS = 1_000;
 

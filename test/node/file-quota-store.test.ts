@@ -10,6 +10,7 @@ import { ConfigurationError } from '../../src/errors.ts';
 import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
 import type { LeaseRequest } from '../../src/quota-store.ts';
 import { startWorker, type WorkerOrder, type WorkerReport } from '../fleet/workers.ts';
+import { leaseRequestOf } from '../support/lease-request.ts';
 import { importAnew } from '../support/other-process.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
@@ -27,19 +28,7 @@ beforeEach(() => {
 
 afterEach(() => rmSync(folder, { recursive: true }));
 
-const REQUEST: LeaseRequest = {
-  member: 'a',
-  wanted: 1,
-  returned: 0,
-  returnedResetAtMs: 0,
-  unanswered: 0,
-  lateAnswers: [],
-  plan: {},
-  minute: undefined,
-  day: undefined,
-  isProbeAnswered: false,
-  closedForMs: 0,
-};
+const REQUEST = leaseRequestOf({ wanted: 1 });
 
 describe('fileQuotaStore', () => {
   test('shares what one process was told with whoever opens the file next', () => {

@@ -12,17 +12,13 @@ import type { LeaseRequest, SharedQuota } from '../../src/quota-store.ts';
 import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import { FUZZ } from '../support/fuzz.ts';
+import { leaseRequestOf } from '../support/lease-request.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
 if (!HAS_REDIS && !process.env.CI) console.warn('redis-server is not on the PATH: the tests of the Redis store are skipped');
 
-function requestOf(request: Partial<LeaseRequest>): LeaseRequest {
-  const nothing = { member: 'a', wanted: 0, returned: 0, returnedResetAtMs: 0, unanswered: 0, lateAnswers: [], closedForMs: 0 };
-  return { ...nothing, plan: {}, minute: undefined, day: undefined, isProbeAnswered: false, ...request };
-}
-
 const minute = { limit: 100, remaining: 99, resetAtMs: 1_800_000_000_000, endsInMs: 60_000, ageMs: 0 };
-const take = (shared: SharedQuota, request: Partial<LeaseRequest> = {}) => shared.exchange(requestOf({ wanted: 1, ...request }));
+const take = (shared: SharedQuota, request: Partial<LeaseRequest> = {}) => shared.exchange(leaseRequestOf({ wanted: 1, ...request }));
 
 /** Steps of time that cross the borders of probes, members, slots, windows and days, by a millisecond too; and backwards. */
 const PAUSES_MS = [0, 0, 0, 0, 1, 25, 149, 999, 1000, 1001, 4999, 5000, 20_000, 54_000, 60_000, 65_000, 3_600_000, 86_400_000, -1, -60_001];
@@ -124,7 +120,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     };
     await client.set(name, JSON.stringify(old));
     const lateAnswers = [{ resetAtMs: MIDDAY_MS + 60_000, remaining: 10 }];
-    const request = requestOf({ member: 'b', wanted: 1, lateAnswers });
+    const request = leaseRequestOf({ member: 'b', wanted: 1, lateAnswers });
     const answer = await client.eval(LEASE_SCRIPT, 1, name, JSON.stringify({ ...request, channel: name }), String(MIDDAY_MS));
     expect(JSON.parse(String(answer))).toMatchObject({ granted: 1, expiresInMs: 60_000, members: 2 });
   });

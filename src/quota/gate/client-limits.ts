@@ -1,5 +1,5 @@
 import type { Call } from '../../call.ts';
-import type { Ledger, Outlook } from '../ledger/ledger.ts';
+import { FULL, type Ledger, type Outlook } from '../ledger/ledger.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { Share } from '../ledger/share.ts';
 
@@ -8,8 +8,6 @@ export interface ShareBasis {
   ledger: Pick<Ledger, 'windowsToShare'>;
   nowMs: number;
 }
-
-const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 
 /** What one client may use of its gate, whatever others do: so many requests in flight, and a share of the quota. */
 export class ClientLimits {

@@ -1,7 +1,6 @@
-import { PLANS, type PlanLimits } from '../../contract/plans.ts';
+import { MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 
-const MINUTE_MS = 60_000;
 /** Presumed where neither option nor store says how many processes there are. */
 const PRESUMED_PROCESSES = 10;
 /** A lease that was used up as fast as this is followed by one of twice its size. */

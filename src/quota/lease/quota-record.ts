@@ -1,7 +1,7 @@
+import { MINUTE_MS } from '../../contract/plans.ts';
 import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 import { UNLIMITED } from '../ledger/settings.ts';
 
-const MINUTE_MS = 60_000;
 const HOUR_MS = 3_600_000;
 /** The rolling counts of plan and day are cut into so many slots. */
 const MINUTE_SLOTS = 12;

@@ -2,10 +2,10 @@
 const SLOTS = 60;
 /** So many slots that left are remembered. */
 const MOST_LEFT = 20;
-/** A request may arrive sooner than the one whose place it takes, */
+/** A request may arrive sooner than the one whose place it takes, by up to this time. */
 const JITTER_MS = 100;
-/** What is read from headers that are cut to whole seconds is this far off at most. */
-const PRECISION_MS = 1500;
+/** `Date` and Reset are cut to whole seconds, each: an instant that is read from them is this far off at most. */
+export const PRECISION_MS = 1500;
 
 /** What an answer left, as a candidate sees it. */
 export interface Seen {
@@ -18,7 +18,7 @@ export interface Seen {
   unanswered: number;
   /** Requests that the service may not have counted: they failed. */
   uncounted: number;
-  /** Whether others send too, these days. */
+  /** Whether others have sent requests in the last seconds. */
   isShared: boolean;
   nowMs: number;
 }
@@ -96,7 +96,7 @@ export abstract class Candidate {
     return this.roomAt(count + this.taken, nowMs);
   }
 
-  get taken(): number {
+  protected get taken(): number {
     return Math.max(this.offset ?? 0, this.withheld ?? Number.NEGATIVE_INFINITY);
   }
 
@@ -163,7 +163,7 @@ export class FixedWindow extends Candidate {
 interface Slot {
   /** When the first one left, */
   firstMs: number;
-  /** and when the last one had arrived: when it left, and once it is answered, no later than its answer. */
+  /** and by when the last one had arrived: at its answer, or as it left while there is none. */
   arrivedMs: number;
   sent: number;
 }

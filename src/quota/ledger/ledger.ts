@@ -1,5 +1,5 @@
 import type { Answer } from '../../contract/limits.ts';
-import { PLANS, type PlanLimits } from '../../contract/plans.ts';
+import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { CircuitBreaker, isPromising, isServiceFailure } from './circuit-breaker.ts';
@@ -49,14 +49,12 @@ interface Limits {
 }
 
 /** All requests that may be in flight are. */
-const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
+export const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 
 /** No request has failed: then good answers change nothing either, so that all keys may share it. */
 const NO_OUTAGE = new CircuitBreaker();
 
 const SECOND_MS = 1_000;
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
 const MINUTES_PER_DAY = 1_440;
 /** A Reset further away than this cannot be the minute's. */
 const LONGEST_MINUTE_MS = 120_000;

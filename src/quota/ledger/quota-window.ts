@@ -1,9 +1,7 @@
 import type { ObservedWindow } from '../../quota-store.ts';
-import { type Candidate, FixedWindow, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
+import { type Candidate, FixedWindow, PRECISION_MS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
 
-/** `Date` and Reset are cut to whole seconds, each. */
-const PRECISION_MS = 1500;
 const LEAST_MARGIN_MS = 10;
 const MOST_MARGIN_MS = 5000;
 /** A new Reset that is later by more than this part of a window is that of the next window. */
@@ -18,9 +16,11 @@ const LONGEST_SILENCE_MS = 5_000;
 /** Requests of others in a millisecond that show that they are at work now. */
 const BUSY_PER_MS = 5e-5;
 /** Without a Reset others are asked for again after this time. */
-const UNTOLD_MS = 250;
-/** What is doubted more than this does not count as possible. */
+const ASK_WITHOUT_RESET_MS = 250;
+/** A candidate that is doubted so much does not count as possible. */
 const RULED_OUT = 2;
+/** A request that lacks no more than this is whole: levels are sums of fractions. */
+const ROUNDING = 1e-6;
 
 /** When a window ends. */
 export interface Reset {
@@ -48,16 +48,16 @@ export interface Reading {
   nowMs: number;
 }
 
-/** What an answer says where one candidate is right. */
-interface View {
+/** What an answer means if one candidate is the service's way of counting. */
+interface Fit {
   candidate: Candidate;
   /** At least so many requests are others', */
   lowest: number;
   /** and at most so many. */
   highest: number;
   tolerance: number;
-  /** It reports so many more than the candidate could let pass. */
-  cannot: number;
+  /** Requests by which its Remaining is larger than the candidate explains. */
+  excess: number;
 }
 
 /** The last word of the headers on one window. */
@@ -86,7 +86,7 @@ export class QuotaWindow {
   #planned: number;
   // The Limit of the headers; undefined until observed.
   #allowed: number | undefined;
-  // A larger one that only the latest answer said.
+  // A larger Limit that only the latest answer reported.
   #claimed: number | undefined;
   // The Reset that is in force; undefined until one was observed, and after it passed.
   #reset: Reset | undefined;
@@ -99,11 +99,12 @@ export class QuotaWindow {
   #marginMs = LEAST_MARGIN_MS;
   #uncounted = 0;
   #leastOfBatch: number | undefined;
-  // The latest answer reported more than anything explains.
+  // The latest Remaining was larger than any candidate explains.
   #isClaiming = false;
   #othersPerMs = 0;
-  // When a Retry-After passes.
+  // When a Retry-After passes, and whether one request may then ask whatever the candidates say.
   #ask: { atMs: number; isInvited: boolean } | undefined;
+  // It has passed, and that request has not been sent.
   #mayAsk = false;
   // A turned window is not asked before the counter would let one pass too.
   #opensAtMs: number | undefined;
@@ -203,13 +204,13 @@ export class QuotaWindow {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
     const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
     if (this.limit === Number.POSITIVE_INFINITY) return learned;
-    return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, Math.floor(this.lead.free(nowMs) + 1e-6)));
+    return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, wholeRequests(this.lead.free(nowMs))));
   }
 
   /** How many may be sent by every way of counting that is possible. */
   sure(nowMs: number): number {
     if (this.limit === Number.POSITIVE_INFINITY) return this.limit;
-    return Math.min(...this.#possible.map((candidate) => Math.floor(candidate.free(nowMs) + 1e-6)));
+    return Math.min(...this.#possible.map((candidate) => wholeRequests(candidate.free(nowMs))));
   }
 
   #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
@@ -241,7 +242,7 @@ export class QuotaWindow {
   /** When a Remaining is worth nothing any more: others may be gone with the window, or soon where no Reset tells when. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
-    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : UNTOLD_MS);
+    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : ASK_WITHOUT_RESET_MS);
   }
 
   add(nowMs: number): void {
@@ -258,7 +259,7 @@ export class QuotaWindow {
   /** The answer to a request came. */
   answer(sentAtMs: number, nowMs: number): void {
     this.#log.answer(sentAtMs, nowMs);
-    this.#sent.answer(sentAtMs, nowMs);
+    this.#ownSent?.answer(sentAtMs, nowMs);
   }
 
   /** An attempt failed, so that the service may not have counted it. */
@@ -268,33 +269,39 @@ export class QuotaWindow {
 
   /** Tells whether what was known has ended, so that one request has to ask what is left. */
   turn(nowMs: number, unanswered: number): boolean {
-    let asks = false;
-    if (this.#ask && nowMs >= this.#ask.atMs) {
-      this.#mayAsk = this.#ask.isInvited;
-      this.#ask = undefined;
-      if (this.lead.free(nowMs) < 1) {
-        for (const candidate of this.#candidates) candidate.forget();
-        asks = true;
-      }
-    }
+    let asks = this.#endWait(nowMs);
     if (nowMs >= this.#expiresAtMs) {
       asks ||= this.hasOthers;
       this.forget();
     }
-    if (nowMs < this.#endsAtMs) return asks;
+    return nowMs < this.#endsAtMs ? asks : this.#begin(nowMs, unanswered) || asks;
+  }
+
+  /** Tells whether a Retry-After has passed after which no candidate that leads lets a request go. */
+  #endWait(nowMs: number): boolean {
+    if (!this.#ask || nowMs < this.#ask.atMs) return false;
+    this.#mayAsk = this.#ask.isInvited;
+    this.#ask = undefined;
+    if (this.lead.free(nowMs) >= 1) return false;
+    for (const candidate of this.#candidates) candidate.forget();
+    return true;
+  }
+
+  /** The window ended and the next one begins. Tells whether only an answer can say what it holds. */
+  #begin(nowMs: number, unanswered: number): boolean {
     const { lead } = this;
     const wasKnown = this.#reset !== undefined || this.#observedAtMs !== undefined;
     this.#passed = this.#reset ?? this.#passed;
     this.#reset = undefined;
     this.#uncounted = 0;
-    const needsTelling = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
+    const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
     for (const candidate of this.#candidates) candidate.turn(this.#endsAtMs, unanswered);
-    if (needsTelling) this.#log.forget();
+    if (needsAnswer) this.#log.forget();
     if (lead === this.#window && this.#counter && this.#counter.doubt < RULED_OUT) {
       this.#opensAtMs = Math.min(this.#counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
     }
     this.#endsAtMs = nowMs + this.lengthMs;
-    return asks || (needsTelling && wasKnown);
+    return needsAnswer && wasKnown;
   }
 
   /** What was observed of others is worth nothing any more. */
@@ -445,12 +452,12 @@ export class QuotaWindow {
 
   #observeRemaining(remaining: number, reading: Reading): number {
     this.#ownSent ??= this.#log.copy();
-    const views = this.#candidates.map((candidate) => this.#viewOf(candidate, remaining, reading));
-    if (this.#isSenseless(views)) return 0;
+    const fits = this.#candidates.map((candidate) => this.#fitOf(candidate, remaining, reading));
+    if (this.#isSenseless(fits)) return 0;
     const { unanswered, nowMs, status } = reading;
     const { lead } = this;
     let others = 0;
-    const misfits = views.map(({ candidate, lowest, highest, tolerance, cannot }) => {
+    const misfits = fits.map(({ candidate, lowest, highest, tolerance, excess }) => {
       const { offset } = candidate;
       const rose = candidate === this.#window ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
       const usual = offset ?? candidate.expected;
@@ -466,14 +473,14 @@ export class QuotaWindow {
         isShared: this.#othersPerMs >= BUSY_PER_MS,
         nowMs,
       });
-      return Math.max(rose, fell, cannot) / 2;
+      return Math.max(rose, fell, excess) / 2;
     });
     if (status !== 429) this.#weigh(misfits);
     return others;
   }
 
-  /** How many requests are others' by a candidate, and by how many the answer reports more than it could let pass. */
-  #viewOf(candidate: Candidate, remaining: number, { concurrent, unanswered, sentAtMs, nowMs }: Reading): View {
+  /** How many requests are others' if a candidate is right, and how much of Remaining it leaves unexplained. */
+  #fitOf(candidate: Candidate, remaining: number, { concurrent, unanswered, sentAtMs, nowMs }: Reading): Fit {
     const room = candidate.room(nowMs);
     // When nothing is out any more, the smallest Remaining of those that were out together contains them all.
     const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + concurrent;
@@ -484,13 +491,13 @@ export class QuotaWindow {
       lowest,
       highest,
       tolerance,
-      cannot: Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance),
+      excess: Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance),
     };
   }
 
-  /** No way of counting that is possible explains so large a Remaining: it counts when a second answer in a row is no smaller. */
-  #isSenseless(views: View[]): boolean {
-    const isSenseless = views.every(({ candidate, cannot }) => cannot > 0 || candidate.doubt >= RULED_OUT);
+  /** No possible candidate explains so large a Remaining. It counts when the next answer has one like it. */
+  #isSenseless(fits: Fit[]): boolean {
+    const isSenseless = fits.every(({ candidate, excess }) => excess > 0 || candidate.doubt >= RULED_OUT);
     this.#isClaiming = isSenseless && !this.#isClaiming;
     return this.#isClaiming;
   }
@@ -529,7 +536,7 @@ export class QuotaWindow {
     this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
   }
 
-  /** A Retry-After passes then: one request asks, if the service keeps its word also where every candidate would still wait. */
+  /** A Retry-After passes then, and one request asks what is left; with `isInvited` also where every candidate would still wait. */
   askAt(instantMs: number, isInvited: boolean): void {
     this.#ask = { atMs: instantMs, isInvited };
   }
@@ -550,4 +557,8 @@ export class QuotaWindow {
     const least = Math.min(...this.#candidates.map(({ doubt }) => doubt));
     for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
   }
+}
+
+function wholeRequests(level: number): number {
+  return Math.floor(level + ROUNDING);
 }

@@ -1,11 +1,7 @@
-import { SlidingLog } from './candidates.ts';
+import { DAY_MS, MINUTE_MS } from '../../contract/plans.ts';
+import { PRECISION_MS, SlidingLog } from './candidates.ts';
 import type { QuotaWindow } from './quota-window.ts';
 import { shareOf } from './settings.ts';
-
-const MINUTE_MS = 60_000;
-const DAY_MS = 86_400_000;
-/** When a window turned is known to so much; what was sent just before may be counted in the next one. */
-const PRECISION_MS = 1500;
 
 /** What a share is a part of. */
 type SharedWindow = Pick<QuotaWindow, 'limit' | 'lengthMs' | 'turnedAtMs'>;
@@ -54,7 +50,7 @@ export class Share {
     return Math.max(this.#freeAtIn(minute, this.#minute, nowMs), this.#freeAtIn(day, this.#day, nowMs));
   }
 
-  /** A window that turns voids what was sent before; by any other way of counting each request counts for the window's length. */
+  /** A window that turns voids what was sent before it; a request just before the turn may count in the next one. Elsewhere each counts for the window's length. */
   #freeIn({ limit, turnedAtMs }: SharedWindow, log: SlidingLog, nowMs: number): number {
     const sent = log.sent(nowMs);
     const counted = turnedAtMs === undefined ? sent : Math.min(sent, log.sentSince(turnedAtMs - PRECISION_MS));

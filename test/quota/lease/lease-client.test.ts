@@ -3,6 +3,7 @@ import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, QuotaStore } from '../../../src/quota-store.ts';
+import { leaseRequestOf } from '../../support/lease-request.ts';
 import { soFar } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
 
@@ -10,19 +11,7 @@ holdTime();
 
 const PLAN = { requestsPerMinute: 60, requestsPerDay: 1_000 };
 
-const REQUEST_OF_OTHER: LeaseRequest = {
-  member: 'other',
-  wanted: 0,
-  returned: 0,
-  returnedResetAtMs: 0,
-  unanswered: 0,
-  lateAnswers: [],
-  plan: PLAN,
-  minute: undefined,
-  day: undefined,
-  isProbeAnswered: false,
-  closedForMs: 0,
-};
+const REQUEST_OF_OTHER = leaseRequestOf({ member: 'other', plan: PLAN });
 
 /** A store in this process, which can be made to fail; `leaseRequests` is what it was sent. */
 function recordStore(record: QuotaRecord = emptyRecord()): {

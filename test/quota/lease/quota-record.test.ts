@@ -1,26 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../../src/quota-store.ts';
+import { leaseRequestOf } from '../../support/lease-request.ts';
 
 const NOON = 1_800_000_000_000;
 const RESET = NOON + 30_000;
-
-function requestOf(request: Partial<LeaseRequest>): LeaseRequest {
-  return {
-    member: 'a',
-    wanted: 0,
-    returned: 0,
-    returnedResetAtMs: 0,
-    unanswered: 0,
-    lateAnswers: [],
-    plan: {},
-    minute: undefined,
-    day: undefined,
-    isProbeAnswered: false,
-    closedForMs: 0,
-    ...request,
-  };
-}
 
 function observed(window: Partial<ObservedWindow>): ObservedWindow {
   return { limit: 100, remaining: 99, resetAtMs: RESET, endsInMs: 30_000, ageMs: 0, ...window };
@@ -29,13 +13,13 @@ function observed(window: Partial<ObservedWindow>): ObservedWindow {
 /** A record whose window was observed by the probe of process `a`. */
 function knownRecord(window: Partial<ObservedWindow> = {}, plan: LeaseRequest['plan'] = {}): QuotaRecord {
   const record = emptyRecord();
-  exchangeLease(record, requestOf({ wanted: 1, plan }), NOON);
-  exchangeLease(record, requestOf({ minute: observed(window), isProbeAnswered: true, plan }), NOON);
+  exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON);
+  exchangeLease(record, leaseRequestOf({ minute: observed(window), isProbeAnswered: true, plan }), NOON);
   return record;
 }
 
 function take(record: QuotaRecord, member: string, wanted: number, nowMs = NOON): LeaseResponse {
-  return exchangeLease(record, requestOf({ member, wanted }), nowMs);
+  return exchangeLease(record, leaseRequestOf({ member, wanted }), nowMs);
 }
 
 describe('exchangeLease', () => {
@@ -65,7 +49,7 @@ describe('exchangeLease', () => {
   test('lets a process that comes later wait for the Reset that others observed, not for a rolling minute of the plan', () => {
     const plan = { requestsPerMinute: 5 };
     const record = knownRecord({ limit: 5, remaining: 4 }, plan);
-    const takeAt = (nowMs: number, member: string) => exchangeLease(record, requestOf({ member, wanted: 1, plan }), nowMs);
+    const takeAt = (nowMs: number, member: string) => exchangeLease(record, leaseRequestOf({ member, wanted: 1, plan }), nowMs);
     const granted = [1, 2, 3, 4, 5].map((ms) => takeAt(NOON + ms, 'a').granted);
     expect(granted).toEqual([1, 1, 1, 1, 0]);
     expect(takeAt(NOON + 6_000, 'later')).toMatchObject({ granted: 0, waitMs: 24_000, reason: 'quota' });
@@ -76,7 +60,7 @@ describe('exchangeLease', () => {
     const plan = { requestsPerMinute: 2 };
     const record = knownRecord({ limit: 5, remaining: 4, endsInMs: 60_000 }, plan);
     const takeAt = (nowMs: number, more: Partial<LeaseRequest> = {}) =>
-      exchangeLease(record, requestOf({ wanted: 1, plan, ...more }), nowMs);
+      exchangeLease(record, leaseRequestOf({ wanted: 1, plan, ...more }), nowMs);
     takeAt(NOON + 60_000);
     const next = observed({ limit: 5, resetAtMs: RESET + 20_000, endsInMs: 20_000 });
     expect(takeAt(NOON + 60_001, { minute: next, isProbeAnswered: true })).toMatchObject({ granted: 1 });
@@ -85,18 +69,18 @@ describe('exchangeLease', () => {
 
   test('takes what others heard only where it is less', () => {
     const record = knownRecord({ remaining: 50 });
-    exchangeLease(record, requestOf({ member: 'b', minute: observed({ remaining: 80 }) }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ remaining: 80 }) }), NOON);
     expect(record.minute?.left).toBe(50);
-    exchangeLease(record, requestOf({ member: 'b', minute: observed({ remaining: 20 }) }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ remaining: 20 }) }), NOON);
     expect(record.minute?.left).toBe(20);
   });
 
   test('takes slots back into their own window only', () => {
     const record = knownRecord({ remaining: 50 });
     const { granted } = take(record, 'b', 5);
-    exchangeLease(record, requestOf({ member: 'b', returned: granted, returnedResetAtMs: RESET - 60_000 }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', returned: granted, returnedResetAtMs: RESET - 60_000 }), NOON);
     expect(record.minute?.left).toBe(50 - granted);
-    exchangeLease(record, requestOf({ member: 'b', returned: granted, returnedResetAtMs: RESET }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', returned: granted, returnedResetAtMs: RESET }), NOON);
     expect(record.minute?.left).toBe(50);
   });
 
@@ -107,7 +91,7 @@ describe('exchangeLease', () => {
       { resetAtMs: RESET, remaining: 51 },
       { resetAtMs: RESET - 60_000, remaining: 0 },
     ];
-    exchangeLease(record, requestOf({ member: 'b', wanted: 1, unanswered: 2, lateAnswers }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', wanted: 1, unanswered: 2, lateAnswers }), NOON);
     expect(record.minute?.left).toBe(50 - 2 - 1 - 1);
   });
 
@@ -127,22 +111,22 @@ describe('exchangeLease', () => {
 
   test('holds everybody while the key is closed, and then lets one ask', () => {
     const record = knownRecord();
-    exchangeLease(record, requestOf({ closedForMs: 7000 }), NOON);
+    exchangeLease(record, leaseRequestOf({ closedForMs: 7000 }), NOON);
     expect(take(record, 'b', 1, NOON + 1000)).toMatchObject({ granted: 0, waitMs: 6000, reason: 'closed' });
     expect(take(record, 'b', 1, NOON + 7000)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
   test('does not believe after a closing what was heard before it', () => {
     const record = knownRecord();
-    exchangeLease(record, requestOf({ closedForMs: 1000 }), NOON);
-    exchangeLease(record, requestOf({ member: 'b', minute: observed({ ageMs: 1500 }) }), NOON + 1000);
+    exchangeLease(record, leaseRequestOf({ closedForMs: 1000 }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ ageMs: 1500 }) }), NOON + 1000);
     expect(take(record, 'b', 1, NOON + 1000)).toMatchObject({ reason: 'probe' });
   });
 
   test('never grants more than the day allows, over windows', () => {
     const plan = { requestsPerMinute: 100, requestsPerDay: 4 };
     const record = knownRecord({}, plan);
-    const granted = Array.from({ length: 6 }, () => exchangeLease(record, requestOf({ wanted: 1, plan }), NOON).granted);
+    const granted = Array.from({ length: 6 }, () => exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON).granted);
     expect(granted).toEqual([1, 1, 1, 0, 0, 0]);
     expect(take(record, 'b', 1, NOON + 23 * 3_600_000).granted).toBe(0);
     expect(take(record, 'b', 1, NOON + 26 * 3_600_000).granted).toBe(1);
@@ -152,9 +136,9 @@ describe('exchangeLease', () => {
     const plan = { requestsPerMinute: 100, requestsPerDay: 1 };
     const granted = (more: Partial<LeaseRequest>) => {
       const record = emptyRecord();
-      exchangeLease(record, requestOf({ wanted: 1, plan }), NOON);
-      exchangeLease(record, requestOf(more), NOON + 60_000);
-      return exchangeLease(record, requestOf({ ...more, wanted: 1, minute: undefined }), NOON + 120_000).granted;
+      exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON);
+      exchangeLease(record, leaseRequestOf(more), NOON + 60_000);
+      return exchangeLease(record, leaseRequestOf({ ...more, wanted: 1, minute: undefined }), NOON + 120_000).granted;
     };
     expect(granted({})).toBe(0);
     expect(granted({ plan: { requestsPerMinute: 100, requestsPerDay: 1e12 } })).toBe(1);
@@ -165,30 +149,30 @@ describe('exchangeLease', () => {
     const record = knownRecord({ resetAtMs: RESET + 3_600_000 });
     take(record, 'b', 1, NOON + 30_000);
     const minute = observed({ resetAtMs: RESET + 60_000, remaining: 7, endsInMs: 60_000 });
-    exchangeLease(record, requestOf({ member: 'b', minute, isProbeAnswered: true }), NOON + 30_000);
+    exchangeLease(record, leaseRequestOf({ member: 'b', minute, isProbeAnswered: true }), NOON + 30_000);
     expect(record.minute).toMatchObject({ left: 7, resetAtMs: RESET + 60_000 });
   });
 
   test('keeps to the plan of a minute where the headers tell nothing', () => {
     const plan = { requestsPerMinute: 3 };
     const record = emptyRecord();
-    exchangeLease(record, requestOf({ wanted: 1, plan }), NOON);
-    exchangeLease(record, requestOf({ isProbeAnswered: true, plan }), NOON);
-    const granted = Array.from({ length: 4 }, () => exchangeLease(record, requestOf({ wanted: 5, plan }), NOON).granted);
+    exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON);
+    exchangeLease(record, leaseRequestOf({ isProbeAnswered: true, plan }), NOON);
+    const granted = Array.from({ length: 4 }, () => exchangeLease(record, leaseRequestOf({ wanted: 5, plan }), NOON).granted);
     expect(granted).toEqual([1, 1, 0, 0]);
   });
 
   test('forgets what was written by a clock that was set back by more than a minute', () => {
     const record = knownRecord({ remaining: 0 }, { requestsPerMinute: 1, requestsPerDay: 1 });
-    exchangeLease(record, requestOf({ closedForMs: 7_000_000 }), NOON + 60_000);
+    exchangeLease(record, leaseRequestOf({ closedForMs: 7_000_000 }), NOON + 60_000);
     expect(take(record, 'b', 1, NOON)).toMatchObject({ granted: 0, reason: 'closed' });
-    exchangeLease(record, requestOf({ closedForMs: 7_000_000 }), NOON + 60_000);
+    exchangeLease(record, leaseRequestOf({ closedForMs: 7_000_000 }), NOON + 60_000);
     expect(take(record, 'b', 1, NOON - 1)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
   test('leaves the window to the processes where it came back empty', () => {
     const record = emptyRecord();
-    expect(exchangeLease(record, requestOf({ wanted: 5, minute: observed({}) }), NOON)).toMatchObject({
+    expect(exchangeLease(record, leaseRequestOf({ wanted: 5, minute: observed({}) }), NOON)).toMatchObject({
       granted: 0,
       reason: 'lost',
       waitMs: 30_000,
