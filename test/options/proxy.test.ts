@@ -1,0 +1,50 @@
+import { describe, expect, test } from 'vitest';
+import { proxyFor } from '../../src/options/proxy.ts';
+
+const SHOP = 'https://stock.shop.example/v1';
+
+/** The variable that names the proxy of an address. */
+function variableFor(variables: Record<string, string>, address = SHOP): string | undefined {
+  return proxyFor(address, (name) => variables[name])?.variable;
+}
+
+describe('proxyFor', () => {
+  test('gives the variable and the address, and shows no credentials', () => {
+    const variables: Record<string, string> = { HTTPS_PROXY: 'http://user:secret@proxy.example:3128' };
+    expect(proxyFor(SHOP, (name) => variables[name])).toEqual({
+      variable: 'HTTPS_PROXY',
+      url: 'http://user:secret@proxy.example:3128',
+      shown: 'http://proxy.example:3128',
+    });
+  });
+
+  test.each([
+    [{}, undefined],
+    [{ HTTPS_PROXY: 'http://a', https_proxy: 'http://b' }, 'https_proxy'],
+    [{ HTTP_PROXY: 'http://a' }, 'HTTP_PROXY'],
+    [{ HTTP_PROXY: 'http://a', HTTPS_PROXY: 'http://b' }, 'HTTPS_PROXY'],
+    [{ ALL_PROXY: 'http://a' }, undefined],
+  ])('finds in %j the proxy of an https address: %s', (variables, variable) => {
+    expect(variableFor(variables)).toBe(variable);
+  });
+
+  test('takes no proxy of https for an http address', () => {
+    expect(variableFor({ HTTPS_PROXY: 'http://a' }, 'http://localhost:8080/v1')).toBeUndefined();
+  });
+
+  test.each([
+    ['*', true],
+    ['stock.shop.example', true],
+    ['STOCK.SHOP.EXAMPLE', true],
+    ['other.example stock.shop.example', true],
+    ['other.example,.shop.example', true],
+    ['*.shop.example', true],
+    ['stock.shop.example:443', true],
+    ['stock.shop.example:8443', false],
+    ['shop.example', false],
+    ['k.shop.example', false],
+    ['', false],
+  ])('NO_PROXY=%s exempts the host: %s', (noProxy, isExempt) => {
+    expect(variableFor({ HTTPS_PROXY: 'http://a', NO_PROXY: noProxy }) === undefined).toBe(isExempt);
+  });
+});
