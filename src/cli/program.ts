@@ -12,7 +12,7 @@ import type { ExitCode } from './exit-code.ts';
 import type { Terminal } from './terminal.ts';
 
 const ENVIRONMENT_HELP = `
-Environment: PETSTORE_API_KEY, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
+Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
 Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted`;
 
 /** The commands, their arguments and options; `exit` gets the code of the command that was run. */

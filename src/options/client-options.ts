@@ -6,6 +6,7 @@ import type { QuotaStore } from '../quota-store.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
+import { keyFileSource } from './key-file.ts';
 import { badOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /**
@@ -26,7 +27,10 @@ export type ApiKeySource = () => string | Promise<string>;
  * const client = new PetStoreClient(options);
  */
 export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
-  /** The bearer key, or a function that gives it. Required here or as `PETSTORE_API_KEY`. */
+  /**
+   * The bearer key, or a function that gives it. Required here, as `PETSTORE_API_KEY`, or as `PETSTORE_API_KEY_FILE`: a file that holds it and
+   * is read again when it is replaced.
+   */
   apiKey?: string | ApiKeySource | undefined;
   /**
    * Which environment to reach; also `PETSTORE_ENVIRONMENT`. Staging takes the staging address and nothing else.
@@ -153,7 +157,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
   const environment = options.environment ?? readVariable('PETSTORE_ENVIRONMENT');
   return {
-    apiKey: resolveApiKey(options.apiKey ?? readVariable('PETSTORE_API_KEY')),
+    apiKey: resolveApiKey(options.apiKey ?? keyFromVariables()),
     baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging'])),
     plan: resolvePlan(options.plan ?? readVariable('PETSTORE_PLAN')),
     int64: resolveInt64(options.int64),
@@ -185,7 +189,20 @@ const KEY_RULE = 'visible ASCII characters only, without white space and without
 function resolveApiKey(apiKey: unknown): string | ApiKeySource {
   if (isSource(apiKey)) return apiKey;
   if (apiKey !== undefined) return checkApiKey(apiKey);
-  throw new ConfigurationError('Cannot make a client without a key: give `apiKey` or set PETSTORE_API_KEY', { option: 'apiKey' });
+  throw new ConfigurationError('Cannot make a client without a key: give `apiKey` or set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE', {
+    option: 'apiKey',
+  });
+}
+
+/** The key, or what reads it from a file; a file is checked at once. */
+function keyFromVariables(): string | ApiKeySource | undefined {
+  const [key, file] = [readVariable('PETSTORE_API_KEY'), readVariable('PETSTORE_API_KEY_FILE')];
+  if (file === undefined) return key;
+  if (key !== undefined)
+    throw new ConfigurationError('Cannot choose between PETSTORE_API_KEY and PETSTORE_API_KEY_FILE: unset one', { option: 'apiKey' });
+  const source = keyFileSource(file);
+  checkApiKey(source());
+  return source;
 }
 
 function isSource(apiKey: unknown): apiKey is ApiKeySource {

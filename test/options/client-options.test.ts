@@ -8,6 +8,7 @@ import { thrownBy } from '../support/outcome.ts';
 
 const VARIABLES = [
   'PETSTORE_API_KEY',
+  'PETSTORE_API_KEY_FILE',
   'PETSTORE_ENVIRONMENT',
   'PETSTORE_BASE_URL',
   'PETSTORE_STAGING_BASE_URL',
@@ -168,7 +169,7 @@ describe('PetStoreClient refuses in its constructor', () => {
     expect(thrownBy(() => make({ baseUrl }))).toMatchObject({
       name: 'ConfigurationError',
       option: 'apiKey',
-      message: 'Cannot make a client without a key: give `apiKey` or set PETSTORE_API_KEY',
+      message: 'Cannot make a client without a key: give `apiKey` or set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE',
     });
     expect(thrownBy(() => make({ apiKey }))).toMatchObject({ option: 'baseUrl', message: expect.stringContaining('PETSTORE_BASE_URL') });
     expect(thrownBy(() => new PetStoreClient())).toMatchObject({ kind: 'configuration' });

@@ -1,0 +1,95 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rename, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { rejectionOf, thrownBy } from '../support/outcome.ts';
+
+const { keys, baseUrl, fetch, revokeKey } = createSandbox();
+let folder: string;
+let path: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-key-'));
+  path = join(folder, 'api-key');
+  vi.stubEnv('PETSTORE_API_KEY', undefined);
+  vi.stubEnv('PETSTORE_API_KEY_FILE', path);
+});
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await rm(folder, { recursive: true });
+});
+
+describe('PETSTORE_API_KEY_FILE', () => {
+  test('gives the key of the file, without the newline at its end', async () => {
+    await writeFile(path, `${keys.pro}\n`);
+    expect(await new PetStoreClient({ baseUrl, fetch }).listInventory()).toHaveLength(12);
+  });
+
+  test('is read again once the file was replaced', async () => {
+    await writeFile(path, keys.free);
+    const petstore = new PetStoreClient({ baseUrl, fetch });
+    await petstore.listInventory();
+    revokeKey(keys.free);
+    await writeFile(`${path}.new`, keys.pro);
+    await rename(`${path}.new`, path);
+    expect(await petstore.listInventory()).toHaveLength(12);
+  });
+
+  test('that is gone leaves the key that was read', async () => {
+    await writeFile(path, keys.pro);
+    const petstore = new PetStoreClient({ baseUrl, fetch });
+    await rm(path);
+    expect(await petstore.listInventory()).toHaveLength(12);
+  });
+
+  test('that becomes empty rejects as ConfigurationError, which names it', async () => {
+    await writeFile(path, keys.pro);
+    const petstore = new PetStoreClient({ baseUrl, fetch });
+    await writeFile(`${path}.new`, '');
+    await rename(`${path}.new`, path);
+    expect(await rejectionOf(petstore.listInventory())).toMatchObject({
+      name: 'ConfigurationError',
+      cause: { message: `Cannot read the key from ${path}, which PETSTORE_API_KEY_FILE names: it is empty` },
+    });
+  });
+
+  test('of two clients is one source, so that they share a gate', async () => {
+    await writeFile(path, keys.business);
+    const [first, second] = [new PetStoreClient({ baseUrl, fetch }), new PetStoreClient({ baseUrl, fetch })];
+    await first.listInventory();
+    expect(second.quota).toEqual(first.quota);
+  });
+
+  test.each([
+    ['is missing', async () => {}, /: ENOENT$/],
+    ['is empty', () => writeFile(path, '\n'), /: it is empty$/],
+    ['holds more than a key', () => writeFile(path, 'PETSTORE_API_KEY=psk 1'), /must be visible ASCII/],
+  ])('that %s is refused by the constructor', async (_what, make, why) => {
+    await make();
+    expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ option: 'apiKey', message: expect.stringMatching(why) });
+  });
+
+  test('beside PETSTORE_API_KEY is refused, and loses to the option', async () => {
+    vi.stubEnv('PETSTORE_API_KEY', keys.pro);
+    expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ message: expect.stringContaining('unset one') });
+    expect(await new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch }).listInventory()).toHaveLength(12);
+  });
+
+  test('may be a pipe, which can be read only once', async () => {
+    const program = `
+      import { PetStoreClient } from 'petstore-inventory';
+      const seen = [];
+      const fetch = async (_url, { headers }) => (seen.push(headers.authorization), Response.json([]));
+      const petstore = new PetStoreClient({ baseUrl: 'https://pets.test/v1', fetch });
+      await petstore.listInventory();
+      await petstore.listInventory();
+      console.log(seen.join());`;
+    const shell = 'PETSTORE_API_KEY_FILE=<(echo psk_piped) exec "$0" --input-type=module --eval "$1"';
+    const { stdout } = await promisify(execFile)('bash', ['-c', shell, process.execPath, program]);
+    expect(stdout.trim()).toBe('Bearer psk_piped,Bearer psk_piped');
+  });
+});
