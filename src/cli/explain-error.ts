@@ -10,6 +10,7 @@ const ADVICE = {
   server: 'try again later',
   'invalid-response': 'check that ADDRESS is the address of the service',
   'not-found': '`petstore list` shows the pets that there are',
+  'wrong-address': 'ADDRESS gives it',
   'unexpected-status': 'check that ADDRESS is the address of the service',
 } as const;
 
@@ -23,8 +24,9 @@ export function explainError(error: unknown): string {
   return advice === undefined ? message : `${message}; ${advice.replace('ADDRESS', () => askedAddress(error) ?? 'PETSTORE_BASE_URL')}`;
 }
 
-/** A 404 that is no Error body is no word of the service: it is the address that leads to nothing. */
-function adviceKind({ kind, code }: PetStoreFailure): PetStoreFailure['kind'] {
+/** A 404 that is no Error body, or that of a list, is the address that leads to nothing; of a list the message says so. */
+function adviceKind({ kind, code, operation }: PetStoreFailure): string {
+  if (kind === 'not-found' && (operation === 'listInventory' || operation === 'streamInventory')) return 'wrong-address';
   return code === 'http_404' ? 'invalid-response' : kind;
 }
 

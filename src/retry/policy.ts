@@ -1,5 +1,6 @@
 import { isCertificateCode } from '../certificate-codes.ts';
 import { ConnectionError, type PetStoreError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError } from '../errors.ts';
+import { isFinalProxyCode } from '../proxy-codes.ts';
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 30_000;
@@ -11,13 +12,14 @@ const CERTIFICATE_ALERT = /_CERTIFICATE/;
 
 /**
  * Tells whether the same request may succeed in a while. Sending an update again is safe: it sets a quantity, it does not add to one.
- * Rules: 408, 425, 429 and every 5xx but 501 and 505; connections that failed, but not for a certificate; attempts that ran out of time.
+ * Rules: 408, 425, 429 and every 5xx but 501 and 505; connections that failed, but not for a certificate
+ * or a proxy that does not allow them; attempts that ran out of time.
  */
 export function mayRetry(failure: PetStoreError): boolean {
   if (failure instanceof RateLimitError) return failure.status === 429;
   if (failure instanceof ServerError) return failure.status !== undefined && failure.status !== 501 && failure.status !== 505;
   if (failure instanceof UnexpectedStatusError) return failure.status === 408 || failure.status === 425;
-  if (failure instanceof ConnectionError) return !isAboutCertificates(failure.code ?? '');
+  if (failure instanceof ConnectionError) return !isAboutCertificates(failure.code ?? '') && !isFinalProxyCode(failure.code ?? '');
   return failure instanceof TimeoutError;
 }
 

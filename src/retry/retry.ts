@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import type { Call } from '../call.ts';
 import { wait } from '../clock/wait.ts';
-import { PetStoreError } from '../errors.ts';
+import { AuthenticationError, PetStoreError } from '../errors.ts';
 import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
 /** Limits how many retries all calls make together. */
@@ -28,6 +28,8 @@ interface RetrySteps<T> {
   attempt: () => Promise<T>;
   payer: RetryPayer;
   pacer: RetryPacer;
+  /** After a 401: whether the next attempt has another key. Only a function gives one, and is asked once for each call. */
+  renewKey?: () => Promise<boolean>;
 }
 
 /**
@@ -40,13 +42,15 @@ export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
   return first.catch(() => retryFrom(first, call, steps));
 }
 
-function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer }: RetrySteps<T>): Promise<T> {
+function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer, renewKey }: RetrySteps<T>): Promise<T> {
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
     // p-retry's own delay would add to ours, and its signal would throw away an answer that came just before an abort.
     minTimeout: 0,
     onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
-      if (retriesLeft === 0 || !isWorthAnother(error, call)) throw error;
+      if (retriesLeft === 0) throw error;
+      if (error instanceof AuthenticationError && (await renewKey?.())) return tryWithOtherKey(call, error);
+      if (!isWorthAnother(error, call)) throw error;
       // What closes the gate is limited there.
       const refusal = isLeftToGate(error) ? undefined : payer.pay(call, error);
       if (refusal) throw refusal;
@@ -54,6 +58,12 @@ function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer }: 
       await backOff(call, error, { retryNumber: attemptNumber, pace: pacer.outagePaceOf(call) });
     },
   });
+}
+
+/** The service did nothing and is not to blame, so there is nothing to wait for. */
+function tryWithOtherKey(call: Call, failure: AuthenticationError): void {
+  call.lastFailure = failure;
+  call.emit('retry', (event) => ({ ...event, delayMs: 0, error: failure }));
 }
 
 /**

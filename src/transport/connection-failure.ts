@@ -1,8 +1,11 @@
 import type { Call } from '../call.ts';
 import { isCertificateCode } from '../certificate-codes.ts';
+import { duration } from '../duration.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
+import { isProxyCode, proxyCode } from '../proxy-codes.ts';
 import type { Redactor } from '../redactor.ts';
 import { textOf } from '../thrown.ts';
+import { describeRefusal, meaningOf, proxyRefusal } from './connection-advice.ts';
 import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 100;
@@ -21,19 +24,30 @@ export interface Asked {
 
 /** The error of an attempt whose answer never came, or came broken. */
 export function connectionFailure(thrown: unknown, call: Call, asked: Asked): PetStoreError {
-  const { redactor } = asked;
-  const chain = causesOf(thrown);
-  const found = innermostCode(thrown);
-  if (found !== undefined && isBeforeRequest(found, chain)) call.refused('connection');
-  const code = found && redactor.clean(found, SHOWN_REASON);
-  // Without a code, what the innermost cause says is all that is known.
-  const reason = code ?? redactor.clean(textOf(chain.at(-1), 'message') ?? '', SHOWN_REASON);
-  const why = reason && `: ${reason}`;
-  return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${why}`, {
+  const { code, why } = findReason(thrown, asked.redactor);
+  if (code !== undefined && isBeforeRequest(code, causesOf(thrown))) call.refused('connection');
+  return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${why && `: ${why}`}`, {
     ...call.details(),
     code,
-    cause: safeCause(thrown, redactor),
+    cause: safeCause(thrown, asked.redactor),
   });
+}
+
+interface Reason {
+  code: string | undefined;
+  /** Empty where nothing is known. */
+  why: string;
+}
+
+function findReason(thrown: unknown, redactor: Redactor): Reason {
+  const chain = causesOf(thrown);
+  const refusal = proxyRefusal(chain);
+  if (refusal !== undefined) return { code: proxyCode(refusal), why: describeRefusal(refusal) };
+  const found = innermostCode(thrown);
+  // Without a code, what the innermost cause says is all that is known.
+  if (found === undefined) return { code: undefined, why: redactor.clean(textOf(chain.at(-1), 'message') ?? '', SHOWN_REASON) };
+  const code = redactor.clean(found, SHOWN_REASON);
+  return { code, why: [code, meaningOf(found)].filter((part) => part !== undefined).join(': ') };
 }
 
 /** Where to look for what is wrong: the host with its port. */
@@ -43,13 +57,13 @@ function hostOf({ baseUrl, redactor }: Asked): string {
 
 /** A connection that was made can break with the same code as one that never was; the system call tells them apart. */
 function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
-  if (isCertificateCode(code) || NO_TLS.test(code)) return true;
+  if (isCertificateCode(code) || isProxyCode(code) || NO_TLS.test(code)) return true;
   return NEVER_CONNECTED.test(code) && !chain.some((error) => /^(?:read|write)/.test(textOf(error, 'syscall') ?? ''));
 }
 
 /** The error of an attempt that took longer than its time limit. */
 export function timeLimitFailure(call: Call, asked: Asked): TimeoutError {
-  const limit = `its \`attemptTimeoutMs\` of ${call.options.attemptTimeoutMs} ms`;
+  const limit = `its \`attemptTimeoutMs\` of ${duration(call.options.attemptTimeoutMs)}`;
   return new TimeoutError(
     `Cannot ${call.purpose}: attempt ${call.attempts} had no complete answer from ${hostOf(asked)} within ${limit}`,
     call.details(),

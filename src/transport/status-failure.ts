@@ -40,7 +40,8 @@ export function statusFailure(failed: FailedAnswer, call: Call, redactor: Redact
     rateLimit: publicRateLimit(answer),
     bodyText: text.bodyText,
   };
-  const message = `Cannot ${call.purpose}: ${sentence(text, { status: answer.status, address: redactor.clean(failed.address) })}`;
+  const said = sentence(text, { status: answer.status, address: redactor.clean(failed.address) });
+  const message = `Cannot ${call.purpose}: ${said}${hintAt(answer.status, text, call)}`;
   return classify(withInstant(message, details.retryAt), details, failed, redactor);
 }
 
@@ -66,6 +67,16 @@ function sentence({ code, message }: ErrorText, { status, address }: { status: n
   const answered = status === 0 ? 'the service answered with a redirect' : `the service answered ${status}`;
   if (code === undefined && message === undefined) return `${answered} without an Error body at ${address}`;
   return [code === undefined ? answered : `${answered} ${code}`, message].filter((part) => part !== undefined).join(': ');
+}
+
+/** What an answer asks for that its status alone does not tell. */
+function hintAt(status: number, { code, message }: ErrorText, { operation }: Call): string {
+  const isList = operation === 'listInventory' || operation === 'streamInventory';
+  if (status === 404 && isList) return '; check the address: a list is there even where there are no pets';
+  if (status === 407) return '; a proxy in between wants a user and a password';
+  // The service's specification names no 403.
+  if (status === 403 && code === undefined && message === undefined) return '; a proxy or firewall in between may have answered';
+  return '';
 }
 
 function withInstant(message: string, instant: Date | undefined): string {

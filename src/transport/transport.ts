@@ -5,6 +5,7 @@ import { startTimer } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION } from '../contract/http.ts';
 import type { Answer } from '../contract/limits.ts';
+import { duration } from '../duration.ts';
 import { ConfigurationError, type PetStoreError } from '../errors.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
@@ -40,6 +41,19 @@ export interface TransportOptions {
   redactor: Redactor;
 }
 
+/** The keys of one call to which a function gives them. */
+interface CallKeys {
+  /** That of the latest request. */
+  sent: string;
+  /** That of the next request, if it was given after a 401. */
+  renewed: string | undefined;
+  /** Whether the function was asked after a 401. */
+  isRenewed: boolean;
+}
+
+/** One for all clients: most have a key that stays. */
+const keysOf = new WeakMap<Call, CallKeys>();
+
 /** Makes one attempt: one request with the key, its answer's headers read once, every failure a PetStoreError. */
 export class Transport {
   readonly #options: TransportOptions;
@@ -58,7 +72,28 @@ export class Transport {
    */
   readKey(call: Call, observer: AttemptObserver): string | Promise<string> {
     const { credentials } = this.#options;
-    return typeof credentials === 'string' ? credentials : this.#readFor(call, credentials(), observer);
+    return typeof credentials === 'string' ? credentials : (this.#takeRenewed(call) ?? this.#readFor(call, credentials(), observer));
+  }
+
+  /**
+   * Asks the function that gives the keys once more, after a 401: the key may have been replaced. Tells whether it gave another one, which
+   * is that of the next attempt; a function that fails gives none. Each call asks once.
+   */
+  async renewKey(call: Call): Promise<boolean> {
+    const { credentials } = this.#options;
+    const keys = keysOf.get(call);
+    if (typeof credentials === 'string' || !keys || keys.isRenewed) return false;
+    keys.isRenewed = true;
+    const key = await this.#waitForKey(credentials(), call).catch(() => undefined);
+    if (key !== keys.sent) keys.renewed = key;
+    return keys.renewed !== undefined;
+  }
+
+  #takeRenewed(call: Call): string | undefined {
+    const keys = keysOf.get(call);
+    const renewed = keys?.renewed;
+    if (keys) keys.renewed = undefined;
+    return renewed;
   }
 
   /**
@@ -139,14 +174,22 @@ export class Transport {
 
   #begin(call: Call, request: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
     call.sent();
+    if (typeof this.#options.credentials !== 'string') this.#noteKey(call, key);
     const { method, path, body, own } = request;
     return { method, path, body, init: own?.init, headers: this.#headers(call, key, request) };
+  }
+
+  #noteKey(call: Call, sent: string): void {
+    const keys = keysOf.get(call);
+    if (keys) keys.sent = sent;
+    else keysOf.set(call, { sent, renewed: undefined, isRenewed: false });
   }
 
   #tellResponse(call: Call, answer: Answer, ms: number): void {
     call.emit('response', (event) => {
       const rateLimit = publicRateLimit(answer);
-      return { ...event, status: answer.status, ms, ...(rateLimit ? { rateLimit } : {}) };
+      const date = answer.dateMs === undefined ? {} : { date: new Date(answer.dateMs) };
+      return { ...event, status: answer.status, ms, ...date, ...(rateLimit ? { rateLimit } : {}) };
     });
   }
 
@@ -182,7 +225,7 @@ function isSuccess({ status }: Answer): boolean {
 }
 
 function keyTimedOut(limitMs: number): ConfigurationError {
-  const message = `Cannot send the request: the \`apiKey\` function gave no key within the \`attemptTimeoutMs\` of ${limitMs} ms`;
+  const message = `Cannot send the request: the \`apiKey\` function gave no key within the \`attemptTimeoutMs\` of ${duration(limitMs)}`;
   return new ConfigurationError(message, { option: 'apiKey' });
 }
 

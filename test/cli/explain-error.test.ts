@@ -22,6 +22,7 @@ test.each([
   [new UnexpectedStatusError('no'), 'no; check that PETSTORE_BASE_URL is the address of the service'],
   [new NotFoundError('no', { code: 'pet_missing' }), 'no; `petstore list` shows the pets that there are'],
   [new NotFoundError('no', { code: 'http_404' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
+  [new NotFoundError('no', { code: 'http_404', operation: 'listInventory' }), 'no; PETSTORE_BASE_URL gives it'],
   [new ConfigurationError('no', { option: 'baseUrl' }), 'no; or try --sandbox, which needs neither'],
   [new ConfigurationError('no', { option: 'plan' }), 'no'],
   [new Error('one\n  two'), 'one two'],

@@ -98,7 +98,12 @@ test('a call ends when its `totalTimeoutMs` does, wherever it is, and knows its 
     const error = await within(1_500, ended);
     return { wasThere, error, settled: [...settled] };
   });
-  const tell = ({ outcome }: Phase) => ({ name: 'TimeoutError', outcome, petId: 1, message: expect.stringContaining('1000 ms') });
+  const tell = ({ outcome }: Phase) => ({
+    name: 'TimeoutError',
+    outcome,
+    petId: 1,
+    message: expect.stringContaining('`totalTimeoutMs` of 1 s'),
+  });
   const told = (phase: Phase) => ({ wasThere: true, error: tell(phase), settled: [{ outcome: phase.outcome, error: tell(phase) }] });
   expect(found).toMatchObject(expected(told));
 });

@@ -114,7 +114,7 @@ describe('streamInventory lets its clock', () => {
     await items.next();
     const rejection = rejectionOf(items.next());
     await vi.advanceTimersByTimeAsync(1_000);
-    expect(await rejection).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('`totalTimeoutMs` of 1000 ms') });
+    expect(await rejection).toMatchObject({ name: 'TimeoutError', message: expect.stringContaining('`totalTimeoutMs` of 1 s') });
   });
 });
 

@@ -24,9 +24,17 @@ describe('mayRetry', () => {
     ...[500, 502, 503, 504, 507, 511, 599].map((status) => new ServerError('x', { status })),
     new TimeoutError('x'),
     new ConnectionError('x'),
-    ...['ECONNREFUSED', 'ECONNRESET', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_SOCKET', 'EPIPE', 'ERR_TLS_HANDSHAKE_TIMEOUT'].map(
-      (code) => new ConnectionError('x', { code }),
-    ),
+    ...[
+      'ECONNREFUSED',
+      'ECONNRESET',
+      'ENOTFOUND',
+      'EAI_AGAIN',
+      'UND_ERR_SOCKET',
+      'EPIPE',
+      'ERR_TLS_HANDSHAKE_TIMEOUT',
+      'proxy_429',
+      'proxy_502',
+    ].map((code) => new ConnectionError('x', { code })),
   ])('tries $name $status $code again', (failure) => {
     expect(mayRetry(failure)).toBe(true);
   });
@@ -44,6 +52,8 @@ describe('mayRetry', () => {
     new InvalidArgumentError('x', { argument: 'petId' }),
     new ConfigurationError('x', { option: 'apiKey' }),
     ...[
+      'proxy_403',
+      'proxy_407',
       'CERT_HAS_EXPIRED',
       'CERT_NOT_YET_VALID',
       'INVALID_CA',

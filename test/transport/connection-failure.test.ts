@@ -77,13 +77,41 @@ describe('connectionFailure', () => {
     expect(failureOf(networkError(code))).toMatchObject({ code, outcome: 'unknown' });
   });
 
+  test.each([
+    ['UNABLE_TO_VERIFY_LEAF_SIGNATURE', /NODE_EXTRA_CA_CERTS/],
+    ['UNABLE_TO_GET_ISSUER_CERT_LOCALLY', /NODE_EXTRA_CA_CERTS/],
+    ['SELF_SIGNED_CERT_IN_CHAIN', /NODE_EXTRA_CA_CERTS/],
+    ['DEPTH_ZERO_SELF_SIGNED_CERT', /NODE_EXTRA_CA_CERTS/],
+    ['CERT_HAS_EXPIRED', /expired/],
+    ['CERT_NOT_YET_VALID', /not valid yet/],
+    ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /speaks no TLS/],
+  ])('says what %s means, after the code', (code, meaning) => {
+    const failure = failureOf(networkError(code));
+    expect(failure).toMatchObject({ message: expect.stringMatching(meaning) });
+    expect(failure).toMatchObject({ message: expect.stringContaining(`pets.test:8443 failed: ${code}: `) });
+  });
+
+  test.each([
+    [407, ': it wants a user and a password'],
+    [403, ': it does not allow this host'],
+    [502, ''],
+  ])('tells the %i of a proxy as such: nothing was sent', (status, why) => {
+    const cause = Object.assign(new Error(`Proxy response (${status}) !== 200 when HTTP Tunneling`), { code: 'UND_ERR_ABORTED' });
+    expect(failureOf(new TypeError('fetch failed', { cause: new Error('Request was cancelled.', { cause }) }))).toMatchObject({
+      code: `proxy_${status}`,
+      message: `Cannot update pet 42: the connection to pets.test:8443 failed: a proxy in between refused it with ${status}${why}`,
+      outcome: 'not-sent',
+    });
+  });
+
   test('an attempt that ran out of time is a TimeoutError that names its limit', () => {
     const call = makeCall();
     call.sent();
     const failure = timeLimitFailure(call, asked);
     expect(failure).toBeInstanceOf(TimeoutError);
     expect(failure).toMatchObject({
-      message: 'Cannot update pet 42: attempt 1 had no complete answer from pets.test:8443 within its `attemptTimeoutMs` of 30000 ms',
+      message: 'Cannot update pet 42: attempt 1 had no complete answer from pets.test:8443 within its `attemptTimeoutMs` of 30 s',
       outcome: 'unknown',
     });
   });

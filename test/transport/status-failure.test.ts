@@ -55,6 +55,22 @@ describe('statusFailure', () => {
     expect(failureOf(500, { bodyText })).toMatchObject({ message: `Cannot update pet 42: ${message}`, code });
   });
 
+  test.each(['listInventory', 'streamInventory'] as const)('says of a 404 for %s that the address is to be checked', (operation) => {
+    const call = makeCall({ operation, petId: undefined });
+    const failed = { bodyText: '', location: null, address: ADDRESS, reopensAtMs: undefined };
+    const failure = statusFailure({ ...failed, answer: { status: 404, receivedAtMs: NOW_MS } }, call, new Redactor());
+    expect(failure.message).toMatch(/at https:\S+; check the address: a list is there even where there are no pets$/);
+  });
+
+  test.each([
+    [403, '', '; a proxy or firewall in between may have answered'],
+    [403, '{"code":"forbidden"}', ''],
+    [407, '', '; a proxy in between wants a user and a password'],
+    [404, '', ''],
+  ])('tells a %i with the body %j as one of a proxy, where it may be', (status, bodyText, hint) => {
+    expect(failureOf(status, { bodyText }).message.replace(/^[^;]+/, '')).toBe(hint);
+  });
+
   test('lets the status line win over the body', () => {
     expect(failureOf(404, { bodyText: '{"code":"x","message":"y","status":500}' })).toMatchObject({ name: 'NotFoundError', status: 404 });
   });

@@ -1,0 +1,18 @@
+const PREFIX = 'proxy_';
+/** It may let the next connection through: it timed out, or has too much to do (RFC 9110 section 15.5.9; RFC 6585 section 4). */
+const PASSING = /^(?:408|425|429|5\d\d)$/;
+
+/** The code of a connection that a proxy in between refused with a status. */
+export function proxyCode(status: number): string {
+  return `${PREFIX}${status}`;
+}
+
+/** Whether a connection failed with this code because a proxy refused to make it: nothing was sent to the service. */
+export function isProxyCode(code: string): boolean {
+  return code.startsWith(PREFIX);
+}
+
+/** Whether a proxy refused for a reason that no further attempt changes: it wants a password, or does not allow the host. */
+export function isFinalProxyCode(code: string): boolean {
+  return isProxyCode(code) && !PASSING.test(code.slice(PREFIX.length));
+}
