@@ -4,6 +4,7 @@ import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { startTimer } from './clock/timer.ts';
 import type { Int64, InventoryItem, PetId } from './contract/models.ts';
+import { duration } from './duration.ts';
 import { type FailureDetails, type OperationName, type PetStoreError, TimeoutError, type UpdateOutcome } from './errors.ts';
 import type { CallEvent, ClientEvents, Emitter } from './events.ts';
 import type { CallOptions } from './options/call-options.ts';
@@ -211,7 +212,7 @@ export class Call {
     const last = this.lastFailure;
     const attempts = this.attempts === 1 ? 'an attempt that' : `${this.attempts} attempts of which the last`;
     const tried = last ? `, after ${attempts} failed with ${last.code ?? last.name}` : '';
-    const message = `Cannot ${this.purpose}: the call was not done within its \`totalTimeoutMs\` of ${totalTimeoutMs} ms${tried}`;
+    const message = `Cannot ${this.purpose}: the call was not done within its \`totalTimeoutMs\` of ${duration(totalTimeoutMs)}${tried}`;
     return new TimeoutError(message, { ...this.details(), cause: last });
   }
 }

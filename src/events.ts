@@ -46,8 +46,8 @@ export interface ClientEvents {
   started: CallEvent;
   /** A request leaves. */
   request: CallEvent & { method: string; path: string };
-  /** The headers of an answer came, `ms` after the request left. */
-  response: CallEvent & { status: number; ms: number; rateLimit?: RateLimit };
+  /** The headers of an answer came, `ms` after the request left; `date` is the service's clock, in whole seconds. */
+  response: CallEvent & { status: number; ms: number; date?: Date; rateLimit?: RateLimit };
   /** An attempt failed and will be made again, `delayMs` from now at the earliest. */
   retry: CallEvent & { delayMs: number; error: PetStoreError };
   /** A call begins to wait, for about `ms` milliseconds; 0 where only an answer or an earlier update can tell how long. */

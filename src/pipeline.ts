@@ -128,8 +128,8 @@ export class Pipeline<Item extends object> {
   }
 
   #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
-    const { gate } = this.#steps;
-    return retry(call, { attempt, payer: gate.retries, pacer: gate });
+    const { gate, transport } = this.#steps;
+    return retry(call, { attempt, payer: gate.retries, pacer: gate, renewKey: () => transport.renewKey(call) });
   }
 
   async #attempt<T>(call: Call, operation: Operation<T>, admission: Admission): Promise<Reply<T>> {

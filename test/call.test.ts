@@ -74,7 +74,7 @@ describe('Call', () => {
     vi.advanceTimersByTime(1);
     expect(call.signal.reason).toMatchObject({
       name: 'TimeoutError',
-      message: 'Cannot update pet 42: the call was not done within its `totalTimeoutMs` of 1000 ms',
+      message: 'Cannot update pet 42: the call was not done within its `totalTimeoutMs` of 1 s',
       operation: 'updateInventory',
       petId: 42,
       attempts: 1,
@@ -90,7 +90,7 @@ describe('Call', () => {
     call.attempts = attempts;
     call.lastFailure = new ConnectionError('x', { code: 'ECONNRESET' });
     vi.advanceTimersByTime(1_000);
-    expect(call.signal.reason).toMatchObject({ cause: call.lastFailure, message: expect.stringContaining(`of 1000 ms${tried}`) });
+    expect(call.signal.reason).toMatchObject({ cause: call.lastFailure, message: expect.stringContaining(`of 1 s${tried}`) });
   });
 
   test('leaves no timer at its end', () => {

@@ -4,6 +4,7 @@ import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { chunked, failure, item, json, networkError } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
+import { drain } from './support/drain.ts';
 import { rejectionOf } from './support/outcome.ts';
 import { hang, hangDeaf, scriptedFetch } from './support/scripted-fetch.ts';
 import { holdTime, NOW_MS } from './support/time.ts';
@@ -405,7 +406,7 @@ describe('`totalTimeoutMs`', () => {
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await rejection).toMatchObject({
       name: 'TimeoutError',
-      message: 'Cannot update pet 42: the call was not done within its `totalTimeoutMs` of 1000 ms',
+      message: 'Cannot update pet 42: the call was not done within its `totalTimeoutMs` of 1 s',
       attempts: 1,
       outcome: 'unknown',
     });
@@ -432,6 +433,15 @@ describe('`totalTimeoutMs`', () => {
     await client.listInventory();
     expect(vi.getTimerCount()).toBe(0);
   });
+});
+
+test("the event of an answer tells the service's clock", async () => {
+  const dates: unknown[] = [];
+  const { client } = scriptedClient([() => json(200, [], { date: 'Sat, 21 Nov 2026 09:59:00 GMT' }), () => json(200, [])]);
+  client.on('response', ({ date }) => dates.push(date));
+  await client.listInventory();
+  await client.listInventory();
+  expect(dates).toEqual([new Date('2026-11-21T09:59:00Z'), undefined]);
 });
 
 describe('an apiKey function', () => {
@@ -463,12 +473,70 @@ describe('an apiKey function', () => {
     expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['settled not-sent 0'], before]);
   });
 
+  test('is asked once more after a 401, and the call goes on with another key at once', async () => {
+    const apiKey = vi.fn(() => (apiKey.mock.calls.length === 1 ? 'psk_old' : 'psk_new'));
+    const { client, seen, log } = scriptedClient([() => failure(401), () => item(42)], { apiKey });
+    await client.updateInventory(42, { quantity: 1 });
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer psk_old', 'Bearer psk_new']);
+    expect([apiKey.mock.calls.length, client.retryBudget.available]).toEqual([2, 10]);
+    expect(log).toEqual([
+      'request 1 PATCH /inventory/42',
+      'response 401',
+      'retry in 0 AuthenticationError',
+      'request 2 PATCH /inventory/42',
+      'response 200',
+      'settled succeeded 0',
+    ]);
+  });
+
+  test('that gives the same key after a 401 leaves it at one request', async () => {
+    const apiKey = vi.fn(() => 'psk_1');
+    const { client, log } = scriptedClient([() => failure(401)], { apiKey });
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 1 });
+    expect([apiKey.mock.calls.length, log]).toEqual([2, ['request 1 GET /inventory', 'response 401', 'settled rejected 0']]);
+  });
+
+  test('that gives another key each time is asked once more, and a second 401 stands', async () => {
+    const apiKey = vi.fn(() => `psk_${apiKey.mock.calls.length}`);
+    const { client, seen } = scriptedClient([() => failure(401)], { apiKey });
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 2 });
+    expect([seen.length, apiKey.mock.calls.length]).toEqual([2, 2]);
+  });
+
+  test('that fails after a 401 leaves the 401', async () => {
+    const apiKey = vi.fn(() => (apiKey.mock.calls.length === 1 ? 'psk_1' : ''));
+    const { client } = scriptedClient([() => failure(401)], { apiKey });
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 1 });
+  });
+
+  test('is not asked after a 401 where the call may not be retried', async () => {
+    const apiKey = vi.fn(() => `psk_${apiKey.mock.calls.length}`);
+    const { client, seen } = scriptedClient([() => failure(401)], { apiKey, maxRetries: 0 });
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 1 });
+    expect([seen.length, apiKey.mock.calls.length]).toEqual([1, 1]);
+  });
+
+  test('that never answers after a 401 ends with the call, whose abort wins', async () => {
+    const apiKey = vi.fn(() => (apiKey.mock.calls.length === 1 ? 'psk_1' : new Promise<string>(() => {})));
+    const { client } = scriptedClient([() => failure(401)], { apiKey });
+    const rejection = rejectionOf(client.listInventory({ signal: AbortSignal.timeout(1_000) }));
+    await vi.advanceTimersByTimeAsync(1_100);
+    expect(await rejection).toMatchObject({ name: 'TimeoutError' });
+  });
+
+  test('is asked once more for a fetch and a stream too', async () => {
+    const apiKey = vi.fn(() => `psk_${apiKey.mock.calls.length}`);
+    const { client } = scriptedClient([() => failure(401), () => json(200, []), () => failure(401), () => json(200, [])], { apiKey });
+    expect((await client.fetch('/store/orders', { method: 'POST', body: '{}' })).status).toBe(200);
+    expect(await drain(client.streamInventory())).toEqual({ got: [], error: undefined });
+  });
+
   test('that gives different keys never shows any of them', async () => {
     const apiKey = vi.fn(async () => `psk_hunter${apiKey.mock.calls.length}`);
     const { client } = scriptedClient([() => failure(500), () => json(404, { code: 'x', message: 'psk_hunter1 psk_hunter2' })], { apiKey });
     const rejection = rejectionOf(client.listInventory());
     await vi.runAllTimersAsync();
-    expect(await rejection).toMatchObject({ message: expect.stringMatching(/x: \*\*\* \*\*\*$/) });
+    expect(await rejection).toMatchObject({ message: expect.stringMatching(/x: \*\*\* \*\*\*; check the address/) });
   });
 });
 

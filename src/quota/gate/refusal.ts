@@ -1,6 +1,15 @@
 import type { Call } from '../../call.ts';
 import type { Answer } from '../../contract/limits.ts';
-import { ConnectionError, type PetStoreError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError } from '../../errors.ts';
+import { duration } from '../../duration.ts';
+import {
+  AuthenticationError,
+  ConnectionError,
+  type PetStoreError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UnexpectedStatusError,
+} from '../../errors.ts';
 import type { WaitReason } from '../../events.ts';
 
 /** A wait that is too long for a call. */
@@ -16,14 +25,20 @@ export interface LongWait {
 export function refusalToWait(call: Call, { reason, isOfShare, waitMs, until }: LongWait): PetStoreError {
   const usedUp = isOfShare ? "this client's share of the quota is used up" : "this key's quota is used up";
   const closed = reason === 'rate-limit' ? 'the service closed this key' : usedUp;
-  const why = `${closed} until ${until.toISOString()}, and ${waitMs} ms are more than the \`maxWaitMs\` of ${call.options.maxWaitMs}`;
+  const why = `${closed} until ${until.toISOString()} (${longerThan(call.options.maxWaitMs, waitMs)})`;
   if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: until });
   return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });
 }
 
+/** `24 h, longer than maxWaitMs of 2 min`: where both sound the same, by how much it is longer. */
+function longerThan(maxWaitMs: number, waitMs: number): string {
+  const [wait, limit] = [duration(waitMs), duration(maxWaitMs)];
+  return `${wait === limit ? duration(waitMs - maxWaitMs) : `${wait},`} longer than \`maxWaitMs\` of ${limit}`;
+}
+
 /** The error of a call that waited too long behind an outage: the class of the last failure. */
 export function refusalInOutage(call: Call, last: PetStoreError | Answer | undefined, probeAt: Date | undefined): PetStoreError {
-  const why = `the service is down for longer than the \`maxWaitMs\` of ${call.options.maxWaitMs} ms`;
+  const why = `the service is down for longer than \`maxWaitMs\` of ${duration(call.options.maxWaitMs)}`;
   if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: probeAt });
   const message = `Cannot ${call.purpose}: ${why}`;
   const details = { ...call.details(), retryAt: probeAt };
@@ -46,5 +61,6 @@ function notTriedAgain(call: Call, last: PetStoreError, { why, retryAt }: { why:
   if (last instanceof RateLimitError) return new RateLimitError(message, details);
   if (last instanceof ConnectionError) return new ConnectionError(message, details);
   if (last instanceof TimeoutError) return new TimeoutError(message, details);
+  if (last instanceof AuthenticationError) return new AuthenticationError(message, details);
   return last instanceof ServerError ? new ServerError(message, details) : new UnexpectedStatusError(message, details);
 }

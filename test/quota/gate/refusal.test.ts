@@ -1,8 +1,26 @@
+import { AuthenticationError } from 'petstore-inventory';
 import { expect, test } from 'vitest';
-import { refusalInOutage } from '../../../src/quota/gate/refusal.ts';
+import { refusalInOutage, refusalToWait } from '../../../src/quota/gate/refusal.ts';
 import { makeListCall } from '../../support/call.ts';
 
 test('refusalInOutage makes up no status where none is known', () => {
   const refusal = refusalInOutage(makeListCall(), undefined, undefined);
   expect(refusal).toMatchObject({ name: 'ServerError', status: undefined, code: undefined });
+});
+
+test.each([
+  [86_400_000, '(24 h, longer than `maxWaitMs` of 2 min)'],
+  [120_500, '(500 ms longer than `maxWaitMs` of 2 min)'],
+])('refusalToWait says how long %i ms are, and what they are held against', (waitMs, said) => {
+  const wait = { reason: 'quota', isOfShare: false, waitMs, until: new Date('2026-11-22T00:00:00Z') } as const;
+  expect(refusalToWait(makeListCall(), wait).message).toBe(
+    `Cannot list the inventory: this key's quota is used up until 2026-11-22T00:00:00.000Z ${said}`,
+  );
+});
+
+test('refusalToWait after a 401 stays an AuthenticationError', () => {
+  const call = makeListCall();
+  call.lastFailure = new AuthenticationError('x', { status: 401 });
+  const wait = { reason: 'quota', isOfShare: false, waitMs: 200_000, until: new Date() } as const;
+  expect(refusalToWait(call, wait)).toMatchObject({ name: 'AuthenticationError', status: 401 });
 });

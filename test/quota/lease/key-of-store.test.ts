@@ -30,8 +30,8 @@ function clientOf(apiKey: (key: string) => string | Promise<string>, options: Pe
 const never = () => new Promise<string>(() => {});
 
 test.each([
-  ['totalTimeoutMs', { totalTimeoutMs: 2_000 }, /`totalTimeoutMs` of 2000 ms/],
-  ['attemptTimeoutMs', { attemptTimeoutMs: 2_000 }, /the `apiKey` function gave no key within the `attemptTimeoutMs` of 2000 ms/],
+  ['totalTimeoutMs', { totalTimeoutMs: 2_000 }, /`totalTimeoutMs` of 2 s/],
+  ['attemptTimeoutMs', { attemptTimeoutMs: 2_000 }, /the `apiKey` function gave no key within the `attemptTimeoutMs` of 2 s/],
   ['a signal', { signal: AbortSignal.timeout(0) }, /./],
 ])('a key that never comes is waited for within %s, by one timer', async (_limit, options, why) => {
   const { client, requests } = clientOf(never);
