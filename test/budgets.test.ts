@@ -10,7 +10,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What a door may cost, bundled, minified and compressed, with all its dependencies, in bytes of 1024. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 76, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 78, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 26, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 72, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
@@ -31,10 +31,10 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 62 KiB, of which its four dependencies are at most 24', async () => {
+test('PetStoreClient alone costs a page at most 64 KiB, of which its four dependencies are at most 24', async () => {
   const taken = '{ PetStoreClient }';
   const [whole, own] = [await bundleDoor('.', 'browser', { taken }), await bundleDoor('.', 'browser', { taken, packages: 'external' })];
-  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(62);
+  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(64);
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 

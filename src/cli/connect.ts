@@ -37,6 +37,8 @@ const ENVIRONMENTS = ['production', 'staging'] as const;
 /** A client and what ends with it. */
 export interface Connection {
   client: Client;
+  /** Where it asks, for a reader: `production`, `staging`, or `a sandbox of this process`. */
+  environment: string;
   close(): void;
 }
 
@@ -59,7 +61,12 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
     state?.close();
     StatusLine.of(terminal).clear();
   };
-  return { client, close };
+  return { client, environment: environmentOf(options, terminal), close };
+}
+
+export function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {
+  if (sandbox) return 'a sandbox of this process';
+  return environment ?? (env.PETSTORE_ENVIRONMENT || 'production');
 }
 
 /** Which option or variable gave the address. */

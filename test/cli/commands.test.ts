@@ -1,4 +1,5 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer, type Server } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -32,6 +33,11 @@ afterEach(() => {
   vi.unstubAllEnvs();
   served.sandbox.faults.clear();
 });
+
+function portOf(server: Server): number {
+  const address = server.address();
+  return typeof address === 'object' && address !== null ? address.port : 0;
+}
 
 async function run(words: string[], terminal = new FakeTerminal()): Promise<{ code: number; out: string; err: string }> {
   const code = await runCli(words, terminal);
@@ -248,7 +254,10 @@ describe('a failure', () => {
   });
 
   test.each([
-    [404, 'the service answered 404 without an Error body at URL/inventory; check that PETSTORE_BASE_URL is the address of the service'],
+    [
+      404,
+      'the service answered 404 without an Error body at URL/inventory; check the address: a list is there even where there are no pets; PETSTORE_BASE_URL gives it',
+    ],
     [302, 'the service answered 302 without an Error body at URL/inventory; check that PETSTORE_BASE_URL is the address of the service'],
   ])('of an address that answers a page with %i names it once, and its variable', async (status, line) => {
     served.sandbox.faults.add({ status, body: '<html>', times: 1 });
@@ -278,7 +287,7 @@ describe('a failure', () => {
     vi.stubEnv('PETSTORE_API_KEY', '');
     const { code, err } = await run(['list']);
     expect(code).toBe(3);
-    expect(err).toContain('Cannot make a client without a key: set PETSTORE_API_KEY; or try --sandbox');
+    expect(err).toContain('Cannot make a client without a key: set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE; or try --sandbox');
   });
 
   test('without an address ends with 2, and names the option and the variable', async () => {
@@ -352,12 +361,16 @@ describe('petstore quota', () => {
     const before = served.sandbox.requests.length;
     const { code, out } = await run(['quota']);
     expect(code).toBe(0);
-    expect(out).toMatch(/^minute {2}\d+ of 300 left, resets in \d+ s \(.*Z\)\nday {5}unknown \(at most \d+ of 10000\)\n$/);
+    expect(out).toMatch(
+      /^of production, http:\/\/127\.0\.0\.1:\d+\/v1\nminute {2}\d+ of 300 left, resets in \d+ s \(.*Z\)\nday {5}unknown \(at most \d+ of 10000\)\n$/,
+    );
     expect(served.sandbox.requests.length - before).toBe(1);
   });
 
   test('writes JSON, where what no header told is null', async () => {
     expect(JSON.parse((await run(['quota', '--json'])).out)).toMatchObject({
+      environment: 'production',
+      address: served.url,
       minute: { limit: 300, remaining: expect.any(Number) },
       day: { limit: 10_000, remaining: null, atMost: expect.any(Number) },
     });
@@ -385,12 +398,32 @@ describe('petstore quota', () => {
     expect(await run(['quota', '--sandbox', '--environment', 'test'])).toMatchObject({ code: 2, out: '' });
   });
 
+  test('says that it asked staging, and which address', async () => {
+    vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
+    vi.stubEnv('PETSTORE_STAGING_BASE_URL', served.url);
+    expect((await run(['quota'], new FakeTerminal({ env: { PETSTORE_ENVIRONMENT: 'staging' } }))).out).toContain(
+      `of staging, ${served.url}\n`,
+    );
+  });
+
+  test("reads a reset by the service's clock, however far that is off", async () => {
+    const dateMs = Date.now() - 300_000;
+    const server = createServer((_request, response) => {
+      const limits = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': `${Math.floor(dateMs / 1000) + 30}` };
+      response.writeHead(200, { ...limits, date: new Date(dateMs).toUTCString() }).end('[]');
+    });
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    vi.stubEnv('PETSTORE_BASE_URL', `http://127.0.0.1:${portOf(server)}/v1`);
+    expect((await run(['quota'])).out).toMatch(/^minute {2}59 of 60 left, resets in (29|30)( |\.)/m);
+    server.close();
+  });
+
   test('tells nothing where no header says anything', async () => {
     const headers = { 'x-ratelimit-limit': null, 'x-ratelimit-remaining': null, 'x-ratelimit-reset': null };
     const silent = await serveSandbox({ faults: [{ headers }] });
     vi.stubEnv('PETSTORE_BASE_URL', silent.url);
     vi.stubEnv('PETSTORE_API_KEY', silent.keys.pro);
-    expect((await run(['quota'])).out).toBe('minute  unknown\nday     unknown\n');
+    expect((await run(['quota'])).out).toBe(`of production, ${silent.url}\nminute  unknown\nday     unknown\n`);
     await silent.close();
   });
 });

@@ -7,16 +7,29 @@ import { type Terminal, writeResult } from '../terminal.ts';
 
 /** Shows what is left of the key's quota; asking the service costs one request. */
 export async function quota(options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
-  const { client, close } = await connect(options, terminal);
+  const { client, environment, close } = await connect(options, terminal);
+  const serviceClock = hearClock(client, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     await askOnce(client, signal);
-    await writeResult(terminal.stdout, textOf(client.quota, options, terminal.now()));
+    await writeResult(
+      terminal.stdout,
+      textOf({ environment, address: client.baseUrl, ...client.quota }, options, { nowMs: terminal.now(), serviceNowMs: serviceClock() }),
+    );
   } finally {
     stopListening();
     close();
   }
   return EXIT.done;
+}
+
+/** The service's clock as its last answer told it, on which the resets are; ours where none did. */
+function hearClock(client: Client, { now }: Terminal): () => number {
+  let aheadMs = 0;
+  client.on('response', ({ date }) => {
+    if (date) aheadMs = date.getTime() - now();
+  });
+  return () => now() + aheadMs;
 }
 
 /** Every answer tells the quota; leaving the list at its first batch spares the rest. */
@@ -39,13 +52,26 @@ function knownOf({ limit, remaining, resetAt }: WindowQuota, hasHeard: boolean):
   return hasHeard ? { limit, remaining: null, atMost: remaining } : { limit: undefined, remaining: null };
 }
 
-function textOf(quota: Quota, { json }: CommonOptions, nowMs: number): string {
+/** The service closes a key on our clock, and resets its windows on its own. */
+interface Clocks {
+  nowMs: number;
+  serviceNowMs: number;
+}
+
+/** The quota, and whose it is. */
+interface AskedQuota extends Quota {
+  environment: string;
+  address: string;
+}
+
+function textOf({ environment, address, ...quota }: AskedQuota, { json }: CommonOptions, { nowMs, serviceNowMs }: Clocks): string {
   const hasHeard = quota.minute.resetAt !== undefined || quota.day.resetAt !== undefined;
   const [minute, day] = [knownOf(quota.minute, hasHeard), knownOf(quota.day, hasHeard)];
-  if (json) return `${JSON.stringify({ minute, day, closedUntil: quota.closedUntil })}\n`;
+  if (json) return `${JSON.stringify({ environment, address, minute, day, closedUntil: quota.closedUntil })}\n`;
   const closedMs = (quota.closedUntil?.getTime() ?? 0) - nowMs;
   const closed = closedMs > 0 ? `nothing can be sent for ${duration(closedMs)}\n` : '';
-  return `${describeWindow('minute', minute, nowMs)}${describeWindow('day', day, nowMs)}${closed}`;
+  const asked = `of ${environment}, ${address}\n`;
+  return `${asked}${describeWindow('minute', minute, serviceNowMs)}${describeWindow('day', day, serviceNowMs)}${closed}`;
 }
 
 function describeWindow(name: string, { limit, remaining, atMost, resetAt }: Known, nowMs: number): string {
