@@ -47,10 +47,11 @@ function readDate(text: string, nowMs: number): number | undefined {
 
 /** Reads X-RateLimit-*: each an integer, or as if missing. `nowMs` is the server's time. */
 export function readRateLimit(headers: Headers, nowMs: number): Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'> {
-  const limit = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit));
+  // A Limit of 0 is none.
+  const limit = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit)) || undefined;
   const remaining = parseInteger(headers.get(RATE_LIMIT_HEADERS.remaining));
   return {
-    ...(limit !== undefined && limit > 0 && { limit }),
+    ...(limit !== undefined && { limit }),
     ...(remaining !== undefined && { remaining: Math.min(remaining, limit ?? remaining) }),
     ...readReset(parseInteger(headers.get(RATE_LIMIT_HEADERS.reset)), nowMs),
   };

@@ -67,6 +67,7 @@ describe('readRateLimit', () => {
 
   test('takes a limit of 0 for none', () => {
     expect(readRateLimit(limits(0, 0, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 0, resetAtMs: NOW_MS });
+    expect(readRateLimit(limits(0, 42, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 42, resetAtMs: NOW_MS });
   });
 
   test('gives sound numbers or nothing for any headers', () => {

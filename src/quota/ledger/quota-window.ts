@@ -321,7 +321,6 @@ export class QuotaWindow {
 
   /** The Limit of an answer: the plan stays the ceiling. One that rises counts when a second answer says it too. Tells whether it counts. */
   observeLimit(limit: number): boolean {
-    if (limit === 0) return false;
     const isClaim = limit > (this.#allowed ?? limit) && limit !== this.#claimed;
     this.#claimed = isClaim ? limit : undefined;
     if (isClaim) return false;
