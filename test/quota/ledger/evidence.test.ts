@@ -50,10 +50,6 @@ describe('Ledger, told a Limit,', () => {
     expect(raised).toEqual([100, 999_999]);
   });
 
-  test('takes none of 0 for a Limit', () => {
-    expect(new Story().answer({ limit: 0, remaining: 59, ...RESET }).limit).toBe(60);
-  });
-
   test('learns without one that more is allowed than is left', () => {
     expect(new Story({ plan: undefined }).answer({ remaining: 299, ...RESET }).limit).toBe(300);
     expect(new Story({ plan: 'unlimited' }).answer({ remaining: 5, ...RESET }).left).toBe(5);
@@ -76,6 +72,13 @@ describe('Ledger, told a Remaining,', () => {
         ...RESET,
       }).free;
     expect([mostOn(5), mostOn(60)]).toEqual([2, 8]);
+  });
+
+  test('begins with eight in flight on a plan of a thousand, and lets one more go after every six good answers', () => {
+    const story = new Story({ plan: { requestsPerMinute: 1_000, requestsPerDay: 100_000 } });
+    const free: number[] = [];
+    for (let left = 999; left >= 940; left--) free.push(story.answer({ limit: 1_000, remaining: left, ...RESET }).free);
+    expect([free[0], free[5], free[59]]).toEqual([8, 9, 18]);
   });
 });
 
