@@ -4,7 +4,7 @@ const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
 /** The longest wait where the service does not say, */
 const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 60_000;
 /** and where it does: a key that is refused whenever it comes back comes back less often. */
-const LONGEST_BACKOFF_MS = 600_000;
+const LONGEST_BACKOFF_MS = 3_600_000;
 /** At most so much is added at random, and never more than this part of the wait. */
 const MOST_JITTER_MS = 250;
 const JITTER = 0.05;
