@@ -1,5 +1,5 @@
 /** Requests closer together than this part of a window leave a sliding log together. */
-const SLOTS = 60;
+export const SLOTS = 60;
 /** So many slots that left are remembered. */
 const MOST_LEFT = 20;
 /** A request may arrive sooner than the one whose place it takes, by up to this time. */

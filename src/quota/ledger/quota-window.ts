@@ -1,5 +1,5 @@
 import type { ObservedWindow } from '../../quota-store.ts';
-import { type Candidate, FixedWindow, PRECISION_MS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
+import { type Candidate, FixedWindow, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
 
 const LEAST_MARGIN_MS = 10;
@@ -19,6 +19,13 @@ const BUSY_PER_MS = 5e-5;
 const ASK_WITHOUT_RESET_MS = 250;
 /** A candidate that is doubted so much does not count as possible. */
 const RULED_OUT = 2;
+const SECOND_MS = 1_000;
+/** A Reset has passed when `Date` comes so close to it: the clock of either may lag. */
+const DATE_LAG_MS = 2_000;
+/** By so much a candidate may open later than Retry-After says, */
+const LATE_MS = 2_500;
+/** and earlier, beside the time that the answer took. */
+const EARLY_MS = 3_500;
 /** A request that lacks no more than this is whole: levels are sums of fractions. */
 const ROUNDING = 1e-6;
 
@@ -407,31 +414,30 @@ export class QuotaWindow {
     return this.#window;
   }
 
-  /** What a Reset says about the ways of counting, by how it moves. */
+  /** What a Reset says about the ways of counting: where it lies, and how far it has moved. */
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
-    const { atMs, endsAtMs, slackMs } = reset;
+    const precisionMs = PRECISION_MS + reset.slackMs;
+    const offClockMs = ((reset.atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
+    if (Math.abs(offClockMs) > precisionMs) this.#doubt(this.#counter, 2);
+    this.#weighLogReset(reset.endsAtMs, precisionMs, nowMs, nowMs - sentAtMs);
     const known = this.#reset ?? this.#passed;
-    const precisionMs = PRECISION_MS + slackMs;
-    const offMs = ((atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
-    if (Math.abs(offMs) > precisionMs) this.#doubt(this.#counter, 2);
-    const oldest = this.#sent.oldestAtMs(nowMs);
-    if (oldest !== undefined) {
-      const patienceMs = nowMs - sentAtMs;
-      const leavesAtMs = oldest + this.lengthMs;
-      if (endsAtMs > leavesAtMs + this.lengthMs / 60 + patienceMs + 1000 + precisionMs) this.#doubt(this.#log, 2);
-      if (endsAtMs < leavesAtMs - precisionMs && (this.#log.offset ?? 0) <= 0 && this.#log.offset !== undefined) this.#doubt(this.#log, 1);
-    }
-    const laterMs = known === undefined ? 0 : atMs - known.atMs;
+    const laterMs = known === undefined ? 0 : reset.atMs - known.atMs;
     if (!known || laterMs <= precisionMs) return;
-    const hasPassed = serverMs === undefined ? this.#reset === undefined : serverMs + 2000 > known.atMs - slackMs;
-    if (!hasPassed) {
-      this.#doubt(this.#window, 1);
-      this.#doubt(this.#log, 1);
-      this.#doubt(this.#counter, 1);
-    } else if (laterMs < WHOLE_TURN * this.lengthMs) {
-      this.#doubt(this.#window, 1);
-      this.#doubt(this.#counter, 1);
-    }
+    const hasPassed = serverMs === undefined ? this.#reset === undefined : serverMs + DATE_LAG_MS > known.atMs - reset.slackMs;
+    if (hasPassed && laterMs >= WHOLE_TURN * this.lengthMs) return;
+    this.#doubt(this.#window, 1);
+    this.#doubt(this.#counter, 1);
+    if (!hasPassed) this.#doubt(this.#log, 1);
+  }
+
+  /** The Reset of a log is when its oldest request leaves; sooner where others sent that one. */
+  #weighLogReset(endsAtMs: number, precisionMs: number, nowMs: number, latencyMs: number): void {
+    const oldest = this.#sent.oldestAtMs(nowMs);
+    if (oldest === undefined) return;
+    const leavesAtMs = oldest + this.lengthMs;
+    const slotMs = this.lengthMs / SLOTS;
+    if (endsAtMs > leavesAtMs + slotMs + latencyMs + SECOND_MS + precisionMs) this.#doubt(this.#log, 2);
+    if (endsAtMs < leavesAtMs - precisionMs && (this.#log.offset ?? 0) <= 0 && this.#log.offset !== undefined) this.#doubt(this.#log, 1);
   }
 
   /** A bucket is full again at its Reset, or has its next token, or names a window. */
@@ -523,7 +529,7 @@ export class QuotaWindow {
     const misfits = this.#candidates.map((candidate) => {
       const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(0, nowMs);
       if (!Number.isFinite(freeAtMs) || candidate.offset === undefined) return 0;
-      return freeAtMs > toldMs + 2500 || freeAtMs < toldMs - 3500 - latencyMs ? 1 : 0;
+      return freeAtMs > toldMs + LATE_MS || freeAtMs < toldMs - EARLY_MS - latencyMs ? 1 : 0;
     });
     this.#weigh(misfits);
   }
