@@ -14,13 +14,18 @@ export class Turns {
     const own = defer<void>(ignore);
     const end = before.then(() => own.promise);
     this.#ends.set(petId, end);
+    // Not before: one that is aborted in its place ends sooner than those it waits for.
+    void end.then(() => this.#forget(petId, end));
     try {
       await untilAborted(before, signal);
       return await work();
     } finally {
       own.resolve();
-      if (this.#ends.get(petId) === end) this.#ends.delete(petId);
     }
+  }
+
+  #forget(petId: PetId, end: Promise<void>): void {
+    if (this.#ends.get(petId) === end) this.#ends.delete(petId);
   }
 }
 

@@ -400,6 +400,19 @@ describe('adjust()', () => {
     expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200']);
   });
 
+  test('waits for the one under way also where the last of its pet was aborted before', async () => {
+    const { view, sandbox } = openShop();
+    const first = view.adjust(1, -1);
+    await rejectionOf(view.adjust(1, -1, { signal: AbortSignal.abort() }));
+    const controller = new AbortController();
+    const aborted = rejectionOf(view.adjust(1, -1, { signal: controller.signal }));
+    controller.abort();
+    await aborted;
+    const later = view.adjust(1, -1);
+    expect(await settledIn(300, Promise.all([first, later]))).toMatchObject([{ quantity: 4 }, { quantity: 3 }]);
+    expect(sandbox.inventory.get(1)).toMatchObject({ quantity: 3 });
+  });
+
   test('is sent also where a later update comes and the client has latestOnly', async () => {
     const { view, client, sandbox } = openShop({ client: { latestOnly: true, concurrency: 1 } });
     await settledIn(100, view.refresh());
