@@ -46,10 +46,14 @@ export function outcomeOf(error: unknown): UpdateOutcome {
   return outcome === 'not-sent' || outcome === 'rejected' ? outcome : 'unknown';
 }
 
+/** Request Timeout and Too Early: the same request may succeed in a while (RFC 9110 section 15.5.9, RFC 8470 section 5.2). */
+const PASSING: ReadonlySet<unknown> = new Set([408, 425]);
+
 /** Whether the same update would be refused again, so that a job is finished in spite of it. */
 export function isFinal(error: unknown): boolean {
   const kind = fieldOf(error, 'kind');
   if (kind === 'invalid-argument') return true;
+  if (PASSING.has(fieldOf(error, 'status'))) return false;
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
 

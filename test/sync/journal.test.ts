@@ -1,6 +1,6 @@
 import { reply } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
-import { AuthenticationError, BadRequestError, ServerError } from '../../src/errors.ts';
+import { AuthenticationError, BadRequestError, ServerError, UnexpectedStatusError } from '../../src/errors.ts';
 import { JournalError, syncInventory } from '../../src/sync/index.ts';
 import { deferred } from '../support/deferred.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -133,6 +133,13 @@ describe('a journal', () => {
     const { store, journal } = await runOnce({ 1: bad });
     expect(journal.story).toEqual(['job', 'run', 'intent 1', 'void 1']);
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
+  });
+
+  test.each([408, 425])('sends an update again that %i refused for now', async (status) => {
+    const refusal = { reject: new UnexpectedStatusError('not now', { status, outcome: 'rejected' }) };
+    const { store, journal } = await runOnce({ 2: refusal });
+    expect(journal.story.at(-1)).toBe('void 2');
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
   });
 
   test('leaves a pet alone that an earlier run has done, whatever its quantity is now', async () => {
