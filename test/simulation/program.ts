@@ -1,0 +1,64 @@
+import { createRequire } from 'node:module';
+import { build } from 'esbuild';
+import type { Timers } from '../worlds/virtual-time.ts';
+import type { FileSystem } from './disk.ts';
+
+const ROOT = new URL('../../', import.meta.url).pathname;
+const ENTRY = "export * from './src/index.ts'; export { fileJournal } from './src/node/file-journal.ts';";
+/** What of the outside the code sees in place of the real one. */
+const GLOBALS = ['globalThis', 'setTimeout', 'setInterval', 'clearTimeout', 'clearInterval', 'Date', 'performance', 'Math', 'process'];
+
+/** The package as one process has it, with gates of its own. */
+export type Program = typeof import('petstore-inventory') & Pick<typeof import('petstore-inventory/node'), 'fileJournal'>;
+
+/** What a process gets of the machine that it runs on. */
+export interface Surroundings {
+  readonly timers: Timers;
+  readonly wallMs: () => number;
+  readonly monotonicMs: () => number;
+  readonly random: () => number;
+  readonly files: FileSystem;
+}
+
+/** Builds the source once; what it gives starts a process: the same code, with state of its own. */
+export async function loadProgram(): Promise<(surroundings: Surroundings) => Program> {
+  const stdin = { contents: ENTRY, resolveDir: ROOT, loader: 'ts' } as const;
+  const built = await build({ stdin, bundle: true, write: false, format: 'cjs', platform: 'node', target: 'node22', logLevel: 'error' });
+  const run = new Function('module', 'require', ...GLOBALS, built.outputFiles[0]?.text ?? '');
+  return (surroundings) => {
+    const module = {};
+    Reflect.apply(run, undefined, [module, requireWith(surroundings.files), ...globalsOf(surroundings)]);
+    return Reflect.get(module, 'exports');
+  };
+}
+
+const requireReal = createRequire(import.meta.url);
+
+function requireWith(files: FileSystem): (name: string) => unknown {
+  return (name) => (name === 'node:fs/promises' ? files : requireReal(name));
+}
+
+/** In the order of their names. */
+function globalsOf({ timers, wallMs, monotonicMs, random }: Surroundings): unknown[] {
+  const performance = { now: monotonicMs };
+  const own = { performance, navigator: undefined, ...timers };
+  const { setTimeout, setInterval, clearTimeout, clearInterval } = timers;
+  return [
+    Object.create(globalThis, Object.getOwnPropertyDescriptors(own)),
+    setTimeout,
+    setInterval,
+    clearTimeout,
+    clearInterval,
+    dateOf(wallMs),
+    performance,
+    Object.create(Math, { random: { value: random } }),
+    { env: {}, platform: 'linux' },
+  ];
+}
+
+function dateOf(wallMs: () => number): DateConstructor {
+  return new Proxy(Date, {
+    construct: (target, values, newTarget) => Reflect.construct(target, values.length === 0 ? [wallMs()] : values, newTarget),
+    get: (target, name, receiver) => (name === 'now' ? wallMs : Reflect.get(target, name, receiver)),
+  });
+}

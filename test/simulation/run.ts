@@ -1,0 +1,77 @@
+// Plays stories against the source, one for each seed, and prints those in which something was not as it must be, shrunk:
+// npm run simulate -- [--seeds 1-300] [--story '{"seed":1,...}'] [--log] [--lanes 2]
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { availableParallelism } from 'node:os';
+import { parseArgs } from 'node:util';
+import { type Outcome, Simulator } from './play.ts';
+import { shrink } from './shrink.ts';
+import { drawStory, readStory, type Story } from './story.ts';
+
+const { values } = parseArgs({
+  options: {
+    seeds: { type: 'string', default: '1-300' },
+    story: { type: 'string' },
+    log: { type: 'boolean', default: false },
+    lanes: { type: 'string', default: String(Math.min(2, availableParallelism())) },
+    /** Given to the processes that play. */
+    lane: { type: 'string' },
+  },
+});
+const [first = 1, last = first] = values.seeds.split('-').map(Number);
+const lanes = Math.min(Number(values.lanes), last - first + 1);
+/** Stories that went wrong and are shrunk, in one lane; of others the seed is told. */
+const MOST_SHRUNK = 3;
+
+async function playLane(lane: number): Promise<number> {
+  const simulator = await Simulator.load();
+  let failed = 0;
+  for (let seed = first + lane; seed <= last; seed += lanes) {
+    const outcome = await simulator.play(drawStory(seed));
+    if (values.log) console.log(outcome.log.join('\n'));
+    if (outcome.violations.length === 0) continue;
+    failed += 1;
+    console.log(outcome.violations.map(({ truth, what }) => `seed ${seed}: ${truth}: ${what}`).join('\n'));
+    if (failed <= MOST_SHRUNK && !values.log) await tellShrunk(simulator, outcome);
+  }
+  simulator.close();
+  return failed;
+}
+
+/** The few lines that say what happened, and how to see all of them. */
+async function tellShrunk(simulator: Simulator, { story, violations }: Outcome): Promise<void> {
+  const truth = violations[0]?.truth ?? '';
+  const smallest = await shrink(simulator, story, { truth });
+  const { violations: left, log } = await simulator.play(smallest);
+  console.log(`  the same in ${log.length} lines:`);
+  console.log([...log.slice(0, 60), ...left.map(({ what }) => `     wrong  ${truth}: ${what}`)].map((line) => `  ${line}`).join('\n'));
+  console.log(`  npm run simulate -- --log --story '${JSON.stringify(smallest)}'`);
+}
+
+async function playOne(story: Story): Promise<number> {
+  const simulator = await Simulator.load();
+  const { violations, log } = await simulator.play(story);
+  simulator.close();
+  console.log([...log, ...violations.map(({ truth, what }) => `    wrong  ${truth}: ${what}`)].join('\n'));
+  return violations.length;
+}
+
+async function playAll(): Promise<number> {
+  const startMs = performance.now();
+  const children = Array.from({ length: lanes }, (_, lane) =>
+    fork(new URL(import.meta.url), [...process.argv.slice(2), '--lane', String(lane)]),
+  );
+  const codes = await Promise.all(children.map(async (child) => Number((await once(child, 'exit'))[0])));
+  const count = last - first + 1;
+  const perMinute = Math.round((count * 60_000) / (performance.now() - startMs));
+  const failed = codes.filter((code) => code !== 0).length;
+  console.log(`${count} stories, ${perMinute} a minute, ${failed === 0 ? 'nothing was wrong' : 'see above what was wrong'}`);
+  return failed;
+}
+
+async function play(): Promise<number> {
+  if (values.story !== undefined) return playOne(readStory(values.story));
+  return values.lane === undefined ? playAll() : playLane(Number(values.lane));
+}
+
+if ((await play()) > 0) process.exitCode = 1;
