@@ -145,7 +145,8 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
 
   #form({ before, after }: AnyChange): StockChange<Ids> {
     const { form } = this.#parts;
-    const [old, now] = [before && form(before), after && form(after)];
+    // Copies, since other consumers are told of the same change.
+    const [old, now] = [before && { ...form(before) }, after && { ...form(after) }];
     if (old && now) return { petId: now.petId, before: old, after: now };
     if (now) return { petId: now.petId, after: now };
     if (old) return { petId: old.petId, before: old };

@@ -23,29 +23,32 @@ export class Departures {
     this.#listen = listen;
   }
 
-  /** Calls `begin`, which begins one list in its turn, and `onLeave` whenever a request of that list leaves. Gives what ends this. */
-  watch(begin: () => void, onLeave: () => void): () => void {
+  /**
+   * Calls `begin`, which begins one list in its turn, and `onLeave` whenever a request of that list leaves. Gives what ends this;
+   * undefined where no list began, so that its requests cannot be told from others.
+   */
+  watch(begin: () => void, onLeave: () => void): (() => void) | undefined {
     this.#stop ??= this.#listen('request', ({ callId }) => this.#onLeave.get(callId)?.());
     let id: number | undefined;
     const stopStarted = this.#listen('started', ({ callId, operation }) => {
       if (operation !== 'streamInventory') return;
       // A listener that was told before may have begun a list of its own: ours is the last.
-      this.#forget(id);
+      if (id !== undefined) this.#onLeave.delete(id);
       id = callId;
       this.#onLeave.set(callId, onLeave);
     });
     begin();
     stopStarted();
-    return () => {
-      this.#forget(id);
-      if (this.#onLeave.size > 0) return;
-      this.#stop?.();
-      this.#stop = undefined;
-    };
+    const stop = () => this.#forget(id);
+    if (id === undefined) return void stop();
+    return stop;
   }
 
   #forget(id: number | undefined): void {
     if (id !== undefined) this.#onLeave.delete(id);
+    if (this.#onLeave.size > 0) return;
+    this.#stop?.();
+    this.#stop = undefined;
   }
 }
 

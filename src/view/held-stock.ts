@@ -103,7 +103,8 @@ export class HeldStock implements UpdateFollower {
     this.#since = undefined;
   }
 
-  confirmed(item: AnyItem): void {
+  /** The item is the caller's, who may change it. */
+  confirmed({ ...item }: AnyItem): void {
     this.areIdsBigint = typeof item.petId === 'bigint';
     this.#trust(item.petId);
     this.#since?.set(keyOf(item.petId), item);

@@ -95,13 +95,14 @@ export class ListRun<Ids extends Int64> {
     const { client, held } = this.#parts;
     const { signal } = controller;
     const batches = batchesOf(client.streamInventory({ signal, priority: this.#isLow ? 'low' : 'normal' }));
-    const { first, stop } = this.#begin(batches, controller);
+    const { first: firstBatch, stop } = this.#begin(batches, controller);
     try {
       const columns = held.begin();
-      for (let batch = await first; !batch.done; batch = await batches.next()) {
+      for (let batch = await firstBatch; !batch.done; batch = await batches.next()) {
         // What is not waited for any more must not be written to: its memory may be another list's by now.
         signal.throwIfAborted();
-        held.areIdsBigint = typeof batch.value[0]?.petId === 'bigint';
+        const [first] = batch.value;
+        if (first) held.areIdsBigint = typeof first.petId === 'bigint';
         columns.add(batch.value);
       }
       signal.throwIfAborted();

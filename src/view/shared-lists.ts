@@ -60,9 +60,11 @@ export class SharedLists<Ids extends Int64> {
       this.#next = undefined;
       return;
     }
-    this.#current = this.#next;
+    const next = this.#next;
+    this.#current = next;
     this.#next = undefined;
     this.#parts.onEnd(failed);
-    this.#current?.start();
+    // Whoever was told may have begun another one, or ended this one.
+    if (this.#current === next) next?.start();
   }
 }

@@ -106,6 +106,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     const pet = checkPetId(petId);
     const read = this.#readOf(checkReadOptions(options), pet);
     if (!this.#isFresh(read)) await this.#renewOrStale(read);
+    this.#throwIfOver();
     return this.#find(pet);
   }
 
@@ -120,6 +121,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     const { status, ...others } = checkItemsOptions(options);
     const read = this.#readOf(others, undefined);
     if (!this.#isFresh(read)) await this.#renewOrStale(read);
+    this.#throwIfOver();
     const columns = this.#held.columns?.lend();
     const form = (item: AnyItem) => this.#form(item);
     return {
@@ -233,8 +235,9 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     this.#closed = { reason };
     this.#stopFollowing();
     if (this.#onAbort) this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    this.#lists.close(reason);
+    // Before the lists, since the end of one has the poller look again.
     this.#poller?.close(reason);
+    this.#lists.close(reason);
     this.#ending?.abort(reason);
     this.#held.clear();
   }
@@ -246,7 +249,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  #throwIfOver(signal: AbortSignal | undefined): void {
+  /** Also to be asked after a wait: the view may have been closed in the turn in which a list ended. */
+  #throwIfOver(signal?: AbortSignal): void {
     if (this.#closed) throw this.#closed.reason;
     signal?.throwIfAborted();
   }
@@ -318,6 +322,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   async #adjust(petId: PetId, { delta, min, max, signal }: Adjustment): Promise<InventoryItem<Ids>> {
     const read = { maxAgeMs: this.#options.maxAgeMs, petId, signal };
     if (!this.#isFresh(read) || this.#held.isStale) await this.#renew(read, false);
+    this.#throwIfOver();
     const { quantity } = this.#find(petId) ?? missing(petId);
     const wanted = quantity + delta;
     if (wanted < min || wanted > max || !Number.isSafeInteger(wanted)) throw outOfBounds({ petId, quantity, delta, min, max });

@@ -1,0 +1,145 @@
+import { type InventoryItem, type PetStoreApi, PetStoreClient, reply, StockView } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { describe, expect, test, vi } from 'vitest';
+import { rejectionOf } from '../support/outcome.ts';
+import { holdTime } from '../support/time.ts';
+import { openShop } from './support/shop.ts';
+
+holdTime();
+
+const CLOSED = { name: 'AbortError', message: 'The view was closed' };
+
+/** A client whose pet 1 has this quantity, and whose list takes a turn; `more` replaces parts of it. */
+function fakeOf(more: Partial<PetStoreApi> = {}): PetStoreApi {
+  const item = (quantity: number): InventoryItem => ({ petId: 1, quantity, status: 'available' });
+  return {
+    listInventory: () => reply([item(5)]),
+    streamInventory: async function* () {
+      yield item(5);
+    },
+    updateInventory: (_petId, { quantity }) => reply(item(quantity)),
+    ...more,
+  };
+}
+
+describe('StockView', () => {
+  test('closed in the turn in which a list ends, rejects who waited for it rather than say that a pet is gone', async () => {
+    const { view } = openShop();
+    const closing = view.refresh().then(() => view.close());
+    const reads = [view.get(1), view.items(), view.adjust(1, 1)].map(rejectionOf);
+    await vi.advanceTimersByTimeAsync(100);
+    await closing;
+    expect(await Promise.all(reads)).toMatchObject([CLOSED, CLOSED, CLOSED]);
+  });
+
+  test('closed while a look at changes is due, asks for nothing', async () => {
+    const { view, client } = openShop();
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    const change = rejectionOf(view.changes().next());
+    await vi.advanceTimersByTimeAsync(4_870);
+    const refreshing = rejectionOf(view.refresh());
+    const started = vi.fn();
+    client.on('started', started);
+    // The machine was busy: the timer of the look is late.
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 60);
+    view.close();
+    expect(await Promise.all([change, refreshing])).toMatchObject([CLOSED, CLOSED]);
+    expect(started).not.toHaveBeenCalled();
+  });
+
+  test('begins one list, not two, where a look at changes is due as another list fails', async () => {
+    const { view, sandbox, log } = openShop();
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    const iterator = view.changes();
+    const first = rejectionOf(iterator.next());
+    await vi.advanceTimersByTimeAsync(4_800);
+    sandbox.faults.add({ status: 501, times: 1 });
+    const failing = rejectionOf(view.refresh());
+    await vi.advanceTimersByTimeAsync(50);
+    // Sets the timer of the look anew, behind that of the answer.
+    const second = iterator.next();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(await failing).toMatchObject({ kind: 'server' });
+    expect(log()).toEqual(['GET 200', 'GET 501', 'GET 200']);
+    view.close();
+    expect([await first, (await second).done]).toMatchObject([CLOSED, true]);
+  });
+});
+
+describe('a client of another make', () => {
+  test('may wait before it begins a list, though it tells events', async () => {
+    const { baseUrl, fetch, keys } = createSandbox({ pets: [{ petId: 1, quantity: 5 }] });
+    const inner = new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch });
+    const wrapped = fakeOf({
+      streamInventory: async function* (options) {
+        await Promise.resolve();
+        yield* inner.streamInventory(options);
+      },
+      on: (name, listener) => inner.on(name, listener),
+    });
+    const view = new StockView(wrapped);
+    expect(await view.get(1)).toMatchObject({ quantity: 5 });
+    expect(view.asOf).toBeInstanceOf(Date);
+  });
+
+  test('may tell no events, though it has `on`', async () => {
+    const view = new StockView(fakeOf({ on: () => () => {} }), { maxAgeMs: 1_000 });
+    expect(await view.get(1)).toMatchObject({ quantity: 5 });
+  });
+
+  test('may give an empty batch beside others', async () => {
+    const item = { petId: 7n, quantity: 1, status: 'sold' };
+    const client: PetStoreApi<'bigint'> = {
+      listInventory: () => reply([item]),
+      streamInventory: () => ({
+        async *batches() {
+          yield [item];
+          yield [];
+        },
+        async *[Symbol.asyncIterator]() {
+          yield item;
+        },
+      }),
+      updateInventory: () => reply(item),
+    };
+    expect(await new StockView(client).get(7n)).toEqual(item);
+  });
+});
+
+describe('what a view gives', () => {
+  test('is its own, also where the caller changes the item that an update gave', async () => {
+    const { view, client } = openShop();
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    const changes = view.changes()[Symbol.asyncIterator]();
+    const updating = client.updateInventory(1, { quantity: 6 });
+    await vi.advanceTimersByTimeAsync(50);
+    const reading = view.refresh();
+    await vi.advanceTimersByTimeAsync(50);
+    const item = await updating;
+    item.quantity = 999;
+    await vi.advanceTimersByTimeAsync(50);
+    await reading;
+    expect(view.peek(1)?.quantity).toBe(6);
+    expect((await changes.next()).value?.after?.quantity).toBe(6);
+  });
+
+  test("is each consumer's own", async () => {
+    const { view, client } = openShop();
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    const [one, other] = [view.changes()[Symbol.asyncIterator](), view.changes()[Symbol.asyncIterator]()];
+    const updating = client.updateInventory(1, { quantity: 6 });
+    await vi.advanceTimersByTimeAsync(100);
+    await updating;
+    const { value: first } = await one.next();
+    if (first?.after) first.after.quantity = 999;
+    expect((await other.next()).value?.after?.quantity).toBe(6);
+  });
+});
