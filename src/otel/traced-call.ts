@@ -23,6 +23,9 @@ export interface Scope {
   refusals: Counter;
 }
 
+/** Any other method of a `fetch` would be a series of measurements of its own (conventions for HTTP, `http.request.method`). */
+const KNOWN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
+
 /** One call as a span, and in it the spans of its attempts and waits, of which one at a time is under way. */
 export class TracedCall {
   readonly #scope: Scope;
@@ -47,10 +50,16 @@ export class TracedCall {
 
   send({ attempt, method, path }: ClientEvents['request']): void {
     const { server, baseUrl, requests } = this.#scope;
-    const measured = { ...server, 'http.request.method': method };
-    const resendCount = attempt > 1 ? attempt - 1 : undefined;
-    const attributes = { ...measured, 'url.full': `${baseUrl}${path}`, 'http.request.resend_count': resendCount };
-    this.#step = { span: this.#startSpan(method, SpanKind.CLIENT, attributes), measured, histogram: requests, sinceMs: performance.now() };
+    const isKnown = KNOWN_METHODS.has(method);
+    const measured = { ...server, 'http.request.method': isKnown ? method : '_OTHER' };
+    const attributes = {
+      ...measured,
+      'url.full': `${baseUrl}${path}`,
+      'http.request.method_original': isKnown ? undefined : method,
+      'http.request.resend_count': attempt > 1 ? attempt - 1 : undefined,
+    };
+    const span = this.#startSpan(isKnown ? method : 'HTTP', SpanKind.CLIENT, attributes);
+    this.#step = { span, measured, histogram: requests, sinceMs: performance.now() };
   }
 
   hear({ status, operation }: ClientEvents['response']): void {

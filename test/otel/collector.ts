@@ -39,6 +39,13 @@ export class Collector {
       .flatMap((span) => [lineOf(span, startMs), ...this.tree(startMs, span).map((line) => `  ${line}`)]);
   }
 
+  /** The attributes of each series of measurements. */
+  async measured(): Promise<object[]> {
+    const { resourceMetrics } = await this.#reader.collect();
+    const points = resourceMetrics.scopeMetrics.flatMap((scope) => scope.metrics.map(({ dataPoints }) => dataPoints));
+    return points.flatMap((each) => each.map(({ attributes }) => attributes));
+  }
+
   /** Each series of measurements as a line: its name, its attributes, how often and how much. */
   async series(): Promise<string[]> {
     const { resourceMetrics } = await this.#reader.collect();

@@ -227,6 +227,67 @@ describe('traceClient gives a stream a span', () => {
   });
 });
 
+describe('traceClient gives a fetch a span', () => {
+  test('with its waits and attempts in it, that lasts until its body is read', async () => {
+    const { client, tree, collector } = tracedClient([
+      delayed(50, () => failure(429, { 'retry-after': '7' })),
+      delayed(40, () => failure(500)),
+      delayed(30, () => json(200, { id: 42 })),
+    ]);
+    const fetching = client.fetch('/pets/42?key=secret');
+    await vi.advanceTimersByTimeAsync(8_500);
+    const response = await fetching;
+    expect(tree()).not.toContainEqual(expect.stringMatching(/^fetch/));
+    await response.json();
+    expect(tree()).toEqual([
+      'fetch 0 to 8.5 call_id=1 outcome=succeeded attempts=3',
+      '  GET 0 to 0.05 response.status_code=429 error.type=429 FAILED',
+      '  wait rate-limit 0.05 to 7.053 wait.reason=rate-limit',
+      '  GET 7.053 to 7.093 request.resend_count=1 response.status_code=500 error.type=500 FAILED',
+      '  wait backoff 7.093 to 8.093 wait.reason=backoff',
+      '  GET 8.093 to 8.123 request.resend_count=2 response.status_code=200',
+    ]);
+    expect(collector.spans.flatMap(({ attributes }) => attributes['url.full'] ?? [])).toEqual(Array(3).fill(`${client.baseUrl}/pets/42`));
+    expect((await collector.series()).filter((line) => line.startsWith('http'))).toHaveLength(3);
+  });
+
+  test('that failed where the service refused, though its caller gets the Response', async () => {
+    const { client, tree } = tracedClient([() => failure(404)]);
+    expect((await client.fetch('/pets/42', { method: 'DELETE' })).status).toBe(404);
+    expect(tree()).toEqual([
+      'fetch 0 to 0 call_id=1 outcome=rejected attempts=1 error.type=not-found ' +
+        'FAILED Cannot fetch DELETE /pets/42: the service answered 404 code_404: message 404',
+      '  DELETE 0 to 0 response.status_code=404 error.type=404 FAILED',
+    ]);
+  });
+
+  test('that ends where its body is left, or stands still for `attemptTimeoutMs`', async () => {
+    const { client, tree } = tracedClient([() => json(200, { id: 42 })], { attemptTimeoutMs: 1_000 });
+    await (await client.fetch('/pets/1')).body?.cancel();
+    await client.fetch('/pets/2');
+    await vi.runAllTimersAsync();
+    expect(tree()).toEqual([
+      'fetch 0 to 0 call_id=1 outcome=succeeded attempts=1',
+      '  GET 0 to 0 response.status_code=200',
+      'fetch 0 to 1 call_id=2 outcome=succeeded attempts=1',
+      '  GET 0 to 0 response.status_code=200',
+    ]);
+  });
+
+  test('and no series of its own for each method that is made up', async () => {
+    const { client, collector } = tracedClient([() => json(200, {})]);
+    await (await client.fetch('/pets', { method: 'PURGE' })).json();
+    const [attempt] = collector.spans;
+    expect([attempt?.name, attempt?.attributes]).toMatchObject([
+      'HTTP',
+      { 'http.request.method': '_OTHER', 'http.request.method_original': 'PURGE' },
+    ]);
+    const measured = await collector.measured();
+    expect(measured).toMatchObject([{ 'http.request.method': '_OTHER' }]);
+    expect(measured[0]).not.toHaveProperty('http.request.method_original');
+  });
+});
+
 describe('traceClient', () => {
   test('makes a call the child of what was active where it was made, also where it waits for another', async () => {
     const { client, collector, tree } = tracedClient([delayed(100, () => json(200, [])), () => json(200, [])], { concurrency: 1 });
