@@ -36,10 +36,11 @@ const MEANT = new Map([
   ['%2e', '.'],
   ['%2f', '/'],
   ['%5c', '\\'],
+  ['%3b', ';'],
   ['%25', '%'],
 ]);
 
 function decode(path: string): string {
-  const decoded = path.replace(/%(?:2e|2f|5c|25)/gi, (code) => MEANT.get(code.toLowerCase()) ?? code);
+  const decoded = path.replace(/%(?:2e|2f|5c|3b|25)/gi, (code) => MEANT.get(code.toLowerCase()) ?? code);
   return decoded === path ? path : decode(decoded);
 }
