@@ -67,7 +67,7 @@ export class Pipeline<Item extends object> {
       call.signal.throwIfAborted();
       this.#order ??= new InOrder((raised) => this.#steps.gate.raise(raised));
       const reply = await this.#order.run(call, {
-        ask: () => this.#ask(call),
+        watch: (onRefusal) => this.#watch(call, onRefusal),
         // A promise, so that updates which a caller makes in one go can supersede each other.
         admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer.passTo(call), passed.key) : this.#admit(call)),
         cancel: ({ observer }) => observer.cancel(),
@@ -80,19 +80,20 @@ export class Pipeline<Item extends object> {
     }
   }
 
-  /** Queues a call of the same patience for an instant: only the gate knows how long a wait will be. */
-  async #ask({ id, operation, petId, options }: Call): Promise<void> {
+  /** Queues a call of the same patience beside the one that waits in its place: only the gate knows how long a wait will be. */
+  #watch({ id, operation, petId, options }: Call, onRefusal: (refusal: unknown) => void): () => void {
     const { gate, limits } = this.#steps;
-    if (gate.needsKey) return;
+    if (gate.needsKey) return () => {};
     const emitter = new Emitter();
-    const asking = new Call({ id, operation, petId, options: { ...options, signal: undefined, totalTimeoutMs: undefined }, emitter });
-    const answer = Promise.resolve(gate.enter(asking, limits));
-    asking.abort(undefined);
-    asking.end();
-    const permit = await answer.catch((refusal) => {
-      if (refusal !== undefined) throw refusal;
-    });
-    permit?.cancel();
+    const watching = new Call({ id, operation, petId, options: { ...options, signal: undefined, totalTimeoutMs: undefined }, emitter });
+    Promise.resolve(gate.enter(watching, limits)).then(
+      (permit) => permit.cancel(),
+      (refusal: unknown) => (refusal === undefined ? undefined : onRefusal(refusal)),
+    );
+    return () => {
+      watching.abort(undefined);
+      watching.end();
+    };
   }
 
   /** The permit is that of the first attempt. */

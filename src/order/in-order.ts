@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
-import { PetLine, type Sending } from './pet-line.ts';
+import { PetLine } from './pet-line.ts';
+import type { Sending } from './turn.ts';
 
 /** Sends the updates of one pet one after the other, in the order in which they were called. */
 export class InOrder<Permit, Reply> {

@@ -1,18 +1,7 @@
 import type { Call } from '../call.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
-import { type End, type News, Turn } from './turn.ts';
-
-/** How an update is sent. */
-export interface Sending<Permit, Reply> {
-  /** Rejects with the refusal where a permit would be longer in coming than the update may wait; else resolves at once. */
-  ask(): Promise<void>;
-  /** Gives the permit for its first request; `passed` is that of an update that it supersedes. */
-  admit(passed: Permit | undefined): Permit | Promise<Permit>;
-  /** Gives back a permit that is not used. */
-  cancel(permit: Permit): void;
-  send(permit: Permit): Promise<Reply>;
-}
+import { type End, type News, type Sending, Turn } from './turn.ts';
 
 /**
  * The updates of one pet that are not settled, in the order of their calls. One at a time waits for its permit or is sent. An update that
@@ -24,6 +13,8 @@ export class PetLine<Permit, Reply> {
   #last: Turn<Permit, Reply> | undefined;
   /** The one that waits for its permit or is sent; undefined only where the line is empty. */
   #current: Turn<Permit, Reply> | undefined;
+  /** The one that may wait less than the one that queues in its place. */
+  #watched: { turn: Turn<Permit, Reply>; stop: () => void } | undefined;
   readonly #onRaise: (call: Call) => void;
 
   /** @param onRaise is called when a low call becomes a normal one */
@@ -37,9 +28,8 @@ export class PetLine<Permit, Reply> {
 
   /** Sends an update in its turn. Settles as the later one does that supersedes it. */
   async run(call: Call, sending: Sending<Permit, Reply>): Promise<Reply> {
-    const turn = this.#join(call);
+    const turn = this.#join(call, sending);
     try {
-      if (this.#isWaitingLongerThan(call)) sending.ask().catch((refusal) => turn.refuse(refusal));
       let news: News<Permit, Reply> = this.#current === turn ? { passed: undefined } : await this.#wait(turn);
       while ('passed' in news) {
         const sent = await this.#begin(turn, sending, news.passed);
@@ -59,8 +49,8 @@ export class PetLine<Permit, Reply> {
     for (let turn = this.#first; turn; turn = turn.after) if (turn.call === call) return this.#drop(turn);
   }
 
-  #join(call: Call): Turn<Permit, Reply> {
-    const turn = new Turn<Permit, Reply>(call);
+  #join(call: Call, sending: Sending<Permit, Reply>): Turn<Permit, Reply> {
+    const turn = new Turn<Permit, Reply>(call, sending);
     const last = this.#last;
     if (last) {
       last.after = turn;
@@ -71,6 +61,7 @@ export class PetLine<Permit, Reply> {
     this.#last = turn;
     this.#current ??= turn;
     if (call.priority === 'normal') this.#raiseFrom(last);
+    this.#watchNext();
     return turn;
   }
 
@@ -79,10 +70,21 @@ export class PetLine<Permit, Reply> {
     for (let earlier = last; earlier?.call.raise(); earlier = earlier.before) this.#onRaise(earlier.call);
   }
 
-  /** Another one queues for it that allows a longer wait than it does itself. */
-  #isWaitingLongerThan({ options }: Call): boolean {
+  /** The one that queues may allow a longer wait than the one that is to be sent in its place: then that one is watched beside it. */
+  #watchNext(): void {
     const current = this.#current;
-    return current?.isSuperseded === true && current.call.options.maxWaitMs > options.maxWaitMs;
+    const next = this.#successorOf(current);
+    const wanted = next && current && next.call.options.maxWaitMs < current.call.options.maxWaitMs ? next : undefined;
+    if (this.#watched?.turn === wanted) return;
+    this.#watched?.stop();
+    this.#watched = wanted && { turn: wanted, stop: wanted.sending.watch((refusal) => wanted.refuse(refusal)) };
+  }
+
+  /** The one that is sent in the place of another; the other itself where it is not superseded. */
+  #successorOf(turn: Turn<Permit, Reply> | undefined): Turn<Permit, Reply> | undefined {
+    let next = turn;
+    while (next?.isSuperseded) next = next.after;
+    return next;
   }
 
   async #wait(turn: Turn<Permit, Reply>): Promise<News<Permit, Reply>> {
@@ -150,6 +152,7 @@ export class PetLine<Permit, Reply> {
     // What followed the last one, which was not sent, goes after all.
     if (this.#last) this.#last.isSuperseded = false;
     if (this.#current === turn) this.#beginNext(undefined);
+    else this.#watchNext();
   }
 
   #unlink(turn: Turn<Permit, Reply>): void {
@@ -162,10 +165,9 @@ export class PetLine<Permit, Reply> {
   }
 
   #beginNext(passed: Permit | undefined): void {
-    let next = this.#first;
-    while (next?.isSuperseded) next = next.after;
-    this.#current = next;
-    next?.tell({ passed });
+    this.#current = this.#successorOf(this.#first);
+    this.#watchNext();
+    this.#current?.tell({ passed });
   }
 
   /** Whoever waits looks for itself, since no other call may come. */

@@ -7,9 +7,21 @@ export type End<Reply> = { reply: Reply } | { error: unknown };
 /** What comes of a turn that waits: it begins, maybe with the permit of the update that it supersedes, or a later update went in its place. */
 export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededBy: number; end: End<Reply> };
 
+/** How an update is sent. */
+export interface Sending<Permit, Reply> {
+  /** Calls `onRefusal`, later, as soon as a permit would be longer in coming than the update may wait. Gives what ends this. */
+  watch(onRefusal: (refusal: unknown) => void): () => void;
+  /** Gives the permit for its first request; `passed` is that of an update that it supersedes. */
+  admit(passed: Permit | undefined): Permit | Promise<Permit>;
+  /** Gives back a permit that is not used. */
+  cancel(permit: Permit): void;
+  send(permit: Permit): Promise<Reply>;
+}
+
 /** One update's place in the line of its pet. */
 export class Turn<Permit, Reply> {
   readonly call: Call;
+  readonly sending: Sending<Permit, Reply>;
   before: Turn<Permit, Reply> | undefined;
   after: Turn<Permit, Reply> | undefined;
   isInLine = true;
@@ -19,8 +31,9 @@ export class Turn<Permit, Reply> {
   isSending = false;
   #news: Deferred<News<Permit, Reply>> | undefined;
 
-  constructor(call: Call) {
+  constructor(call: Call, sending: Sending<Permit, Reply>) {
     this.call = call;
+    this.sending = sending;
   }
 
   /** Whether a later update may go in its place. */

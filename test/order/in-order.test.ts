@@ -24,7 +24,7 @@ class Desk {
       this.#ends.set(name, (failed) => (failed ? reject(failed) : resolve(name)));
       return promise;
     };
-    return this.#order.run(call, { ask: async () => {}, admit: () => undefined, cancel: () => {}, send });
+    return this.#order.run(call, { watch: () => () => {}, admit: () => undefined, cancel: () => {}, send });
   }
 
   async end(name: string, failed?: Error): Promise<void> {

@@ -184,6 +184,35 @@ describe('latestOnly', () => {
     expect([(await first).quantity, (await patient).quantity, patches().length, vi.getTimerCount()]).toEqual([6, 6, 1, 0]);
   });
 
+  test('refuses a later one as soon as it may not wait so long, also where the gate closes for longer afterwards', async () => {
+    const { client, patches, settled } = await closedClient({ faults: [{ at: 2, status: 429, headers: { 'retry-after': '40' } }] });
+    const list = client.listInventory();
+    const first = client.updateInventory(1, { quantity: 4 });
+    const refused = rejectionOf(client.updateInventory(1, { quantity: 5 }, { maxWaitMs: 25_000 }));
+    const leaving = new AbortController();
+    const left = rejectionOf(client.updateInventory(1, { quantity: 6 }, { signal: leaving.signal }));
+    await vi.advanceTimersByTimeAsync(15_000);
+    leaving.abort();
+    await left;
+    expect(settled).toMatchObject([{ callId: 5 }]);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(settled).toMatchObject([{ callId: 5 }, { callId: 4, outcome: 'not-sent' }]);
+    expect(await refused).toMatchObject({ kind: 'rate-limit', status: undefined, attempts: 0, outcome: 'not-sent' });
+    await vi.runAllTimersAsync();
+    expect([(await first).quantity, (await list).length, patches().length, vi.getTimerCount()]).toEqual([4, 2, 1, 0]);
+  });
+
+  test('has an earlier one settle as a later one does that may wait longer', async () => {
+    const { client, patches } = await closedClient({ faults: [{ at: 2, status: 429, headers: { 'retry-after': '40' } }] });
+    const list = client.listInventory();
+    const earlier = client.updateInventory(1, { quantity: 4 }, { maxWaitMs: 25_000 }).withResponse();
+    const later = client.updateInventory(1, { quantity: 5 });
+    await vi.runAllTimersAsync();
+    await Promise.all([list, later]);
+    expect(await earlier).toMatchObject({ data: { quantity: 5 }, attempts: 0, supersededBy: 4 });
+    expect(patches()).toHaveLength(1);
+  });
+
   test('sends what comes before an update of bad arguments, which supersedes nothing', async () => {
     const { client, patches } = await closedClient();
     const first = client.updateInventory(1, { quantity: 4 });

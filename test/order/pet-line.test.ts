@@ -12,8 +12,8 @@ holdTime();
 /** A counter where permits are given one by one, and requests are answered when they are told; `log` says what happened. */
 class Counter {
   readonly log: string[] = [];
-  /** What those that ask are told. */
-  refusal: unknown;
+  /** Refuses the one that is watched. */
+  refuseWatched: (refusal: unknown) => Promise<void> = async () => {};
   readonly raised: Call[] = [];
   readonly #line = new PetLine<string, string>((call) => this.raised.push(call));
   readonly #permits = new Map<string, ReturnType<typeof deferred<string>>>();
@@ -21,7 +21,7 @@ class Counter {
 
   run(name: string, call: Call): Promise<string> {
     return this.#line.run(call, {
-      ask: () => this.#ask(name),
+      watch: (onRefusal) => this.#watch(name, onRefusal),
       admit: (passed) => this.#admit(name, call, passed),
       cancel: (permit) => this.log.push(`cancel ${permit}`),
       send: (permit) => {
@@ -34,9 +34,13 @@ class Counter {
     });
   }
 
-  async #ask(name: string): Promise<void> {
-    this.log.push(`ask for ${name}`);
-    if (this.refusal !== undefined) throw this.refusal;
+  #watch(name: string, onRefusal: (refusal: unknown) => void): () => void {
+    this.log.push(`watch ${name}`);
+    this.refuseWatched = async (refusal) => {
+      onRefusal(refusal);
+      await settle();
+    };
+    return () => this.log.push(`leave ${name}`);
   }
 
   #admit(name: string, call: Call, passed: string | undefined): string | Promise<string> {
@@ -204,19 +208,35 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'send c with permit of a']);
   });
 
-  test('asks for one that allows a shorter wait than the one that queues for it, and refuses it alone', async () => {
+  test('watches one that allows a shorter wait than the one that queues for it, and refuses it alone', async () => {
     const counter = new Counter();
     const calls = [willing({ maxWaitMs: 5 }), willing({ maxWaitMs: 5 }), willing({ maxWaitMs: 4 }), willing({ maxWaitMs: 3 })];
-    const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
-    counter.refusal = 'd may not wait so long';
-    expect(await rejectionOf(counter.run('d', calls[3] ?? plain()))).toBe('d may not wait so long');
+    const all = ['a', 'b', 'c', 'd'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    const refused = rejectionOf(all[3] ?? Promise.resolve());
+    await counter.refuseWatched('d may not wait so long');
+    expect(await refused).toBe('d may not wait so long');
     await counter.admit('a');
     await counter.answer('c');
-    expect(await Promise.all(all)).toEqual(['answer to c', 'answer to c', 'answer to c']);
-    expect(counter.log).toEqual(['queue a', 'ask for c', 'ask for d', 'send c with permit of a']);
+    expect(await Promise.all(all.slice(0, 3))).toEqual(['answer to c', 'answer to c', 'answer to c']);
+    expect(counter.log).toEqual(['queue a', 'watch c', 'leave c', 'watch d', 'leave d', 'watch c', 'leave c', 'send c with permit of a']);
   });
 
-  test('asks for none where the one before was sent already', async () => {
+  test('watches none that does not go in the place of the one that queues', async () => {
+    const counter = new Counter();
+    const calls = [willing({ maxWaitMs: 5 }), makeCall({ id: ++lastId }, { maxWaitMs: 5 }), willing({ maxWaitMs: 3 })];
+    const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
+    for (const [name, answering] of [
+      ['a', 'b'],
+      ['c', 'c'],
+    ] as const) {
+      await counter.admit(name);
+      await counter.answer(answering);
+    }
+    await Promise.all(all);
+    expect(counter.log).toEqual(['queue a', 'send b with permit of a', 'queue c', 'send c with permit of c']);
+  });
+
+  test('watches none where the one before was sent already', async () => {
     const counter = new Counter();
     const first = counter.run('a', willing({ maxWaitMs: 5 }));
     await counter.admit('a');
