@@ -26,6 +26,8 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
   #stopTimer = () => {};
   #stoodStill = false;
   #isOver = false;
+  /** Why it could not be read to its end. */
+  failed: { error: unknown } | undefined;
 
   constructor({ answer, call, begun, onEnd }: FetchedBodyStart) {
     this.#answer = answer;
@@ -84,8 +86,9 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
 
   #fail(error: unknown): void {
     if (this.#isOver) return;
+    this.failed = { error };
     this.#controller?.error(error);
-    this.#end({ error });
+    this.#end(this.failed);
   }
 
   #end(failed?: { error: unknown }): void {

@@ -17,7 +17,8 @@ export function responseOf(reading: Reading): Response {
     reading.onEnd();
     return response.body === null ? response : copyOf(response, null);
   }
-  return copyOf(response, new ReadableStream(new FetchedBody(reading), { highWaterMark: 0 }));
+  const body = new FetchedBody(reading);
+  return copyOf(response, new ReadableStream(body, { highWaterMark: 0 }), () => body.failed);
 }
 
 /** The answer as a Response whose body was read before. */
@@ -30,22 +31,36 @@ export function readResponseOf({ response }: OpenAnswer, { bytes, end }: ErrorBe
     isGiven = true;
     controller.enqueue(bytes);
   };
-  return copyOf(response, new ReadableStream({ pull }, { highWaterMark: 0 }));
+  return copyOf(response, new ReadableStream({ pull }, { highWaterMark: 0 }), () => end);
 }
 
 /** A Response refuses a body with these (fetch standard, null body status), and a status outside 200 to 599. */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
-function copyOf(response: Response, body: BodyInit | null): Response {
+type FailureOf = () => { error: unknown } | undefined;
+
+function copyOf(response: Response, body: BodyInit | null, failureOf: FailureOf = () => undefined): Response {
   const { status, statusText, headers, url, redirected, type } = response;
   const isUsual = status >= 200 && status <= 599;
   const copy = new Response(body, { status: isUsual ? status : 599, statusText, headers });
-  return withFields(copy, isUsual ? { url, redirected, type } : { url, redirected, type, status });
+  return withFields(copy, isUsual ? { url, redirected, type } : { url, redirected, type, status }, failureOf);
 }
 
-/** Where it came from, which no constructor takes. */
-function withFields(response: Response, fields: Partial<Response>): Response {
+const READERS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
+
+/** Where it came from, which no constructor takes, and readers that reject with what the body failed with, as Chromium's do not. */
+function withFields(response: Response, fields: Partial<Response>, failureOf: FailureOf): Response {
   for (const [name, value] of Object.entries(fields)) Object.defineProperty(response, name, { value });
-  const clone = () => withFields(Response.prototype.clone.call(response), fields);
+  for (const name of READERS) {
+    const read = async () => {
+      try {
+        return await Response.prototype[name].call(response);
+      } catch (error) {
+        throw (failureOf() ?? { error }).error;
+      }
+    };
+    if (name in response) Object.defineProperty(response, name, { value: read });
+  }
+  const clone = () => withFields(Response.prototype.clone.call(response), fields, failureOf);
   return Object.defineProperty(response, 'clone', { value: clone });
 }

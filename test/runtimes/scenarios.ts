@@ -17,8 +17,18 @@ const wide = [
   { petId: 2, quantity: 2, status: 'sold' },
 ];
 
+/** Endpoints of other groups: one that tells what it was sent, one that leads elsewhere, one without an answer's body. */
+async function echo(request: Request): Promise<Response | undefined> {
+  const { pathname, search } = new URL(request.url);
+  if (pathname.endsWith('/moved')) return new Response(null, { status: 307, headers: { location: 'http://127.0.0.1:9/elsewhere' } });
+  if (pathname.endsWith('/none')) return new Response(null, { status: 204 });
+  if (!pathname.endsWith('/echo')) return undefined;
+  return Response.json({ method: request.method, search, type: request.headers.get('content-type'), body: await request.text() });
+}
+
 export const SCENARIOS = {
   plain: { options: { ...BUSINESS } },
+  other: { options: { ...BUSINESS, routes: echo, faults: [{ at: 2, status: 429, headers: { 'retry-after': '1' } }] } },
   slow: { options: { ...BUSINESS, latency: 200 } },
   wide: { options: { ...BUSINESS, pets: wide } },
   large: { options: { ...BUSINESS, pets: 20_000 } },

@@ -32,7 +32,7 @@ async function answer(sandboxes: Map<string, Sandbox>, request: IncomingMessage,
 
 function setCors(response: ServerResponse, { hidesLimits = false }: Scenario): void {
   response.setHeader('access-control-allow-origin', '*');
-  response.setHeader('access-control-allow-methods', 'GET, PATCH');
+  response.setHeader('access-control-allow-methods', 'GET, PATCH, POST, PUT, DELETE');
   response.setHeader('access-control-allow-headers', 'authorization, content-type, accept');
   const shown = 'date, retry-after, x-ratelimit-limit, x-ratelimit-remaining, x-ratelimit-reset';
   if (!hidesLimits) response.setHeader('access-control-expose-headers', shown);
@@ -50,7 +50,7 @@ async function pass(sandbox: Sandbox, path: string, { request, response }: Excha
   const sent = await sandbox.fetch(`${sandbox.baseUrl}/${path}`, {
     method: request.method ?? 'GET',
     headers: type === '' ? { authorization } : { authorization, 'content-type': type },
-    body: request.method === 'PATCH' ? await readText(request) : null,
+    body: request.method === 'GET' || request.method === 'HEAD' ? null : await readText(request),
     redirect: 'manual',
     signal: gone.signal,
   });

@@ -168,6 +168,52 @@ export const tests: Record<string, Test> = {
     await client.listInventory();
     equal(told, ['updateInventory', 'PATCH', 'PATCH ends', 'updateInventory ends']);
   },
+  'fetches from other endpoints: methods, bodies, statuses, and a 429 that is waited for': async (place) => {
+    const { fetch, baseUrl } = clientOf(place, 'other');
+    const response = await fetch('/echo?a=1');
+    equal([response.status, response.url, await response.json()], [200, `${baseUrl}/echo?a=1`, echoOf('GET', { search: '?a=1' })]);
+    const refused = fetch('echo', { method: 'POST', body: new URLSearchParams({ a: '1' }) });
+    equal(await (await refused).json(), echoOf('POST', { type: 'application/x-www-form-urlencoded;charset=UTF-8', body: 'a=1' }));
+    const request = new Request(`${baseUrl}/echo`, { method: 'PUT', body: '{}', headers: { 'content-type': 'application/json' } });
+    const clone = (await fetch(request)).clone();
+    equal(await clone.json(), echoOf('PUT', { type: 'application/json', body: '{}' }));
+    const [none, missing] = [await fetch('/none', { method: 'DELETE' }), await fetch('/missing')];
+    equal([none.status, none.body, missing.status, (await missing.json()).code], [204, null, 404, 'not_found']);
+    const { byStatus } = await reportOf(place, 'other');
+    equal(byStatus, { '200': 3, '204': 1, '404': 1, '429': 1 });
+  },
+  'gives a redirect of another endpoint as it is': async (place) => {
+    const response = await clientOf(place, 'moved').fetch('/echo');
+    // Fetch standard, opaque-redirect filtered response.
+    equal([response.status, response.type], place.isBrowser ? [0, 'opaqueredirect'] : [302, response.type]);
+  },
+  'refuses to bring the key to another address, or one of the caller': async (place) => {
+    const { fetch } = clientOf(place, 'other');
+    const bad = ['https://elsewhere.test/v1/echo', '//elsewhere.test', '/..%2fecho', '..\\echo'].map((input) => fetch(input));
+    bad.push(fetch('/echo', { headers: { Authorization: 'Bearer mine' } }));
+    for (const failure of await Promise.all(bad.map(failureOf))) {
+      ok(isPetStoreError(failure) && failure.kind === 'invalid-argument' && failure.attempts === 0, String(failure));
+    }
+  },
+  'ends a fetch by its signal, while it waits for headers or for its body': async (place) => {
+    for (const scenario of ['stalled', 'stalled-body'] as const) {
+      const controller = new AbortController();
+      const reason = new Error(`enough of ${scenario}`);
+      const fetching = clientOf(place, scenario).fetch('/inventory', { signal: controller.signal });
+      const failed = failureOf(fetching.then((response) => response.text()));
+      await sleep(100);
+      controller.abort(reason);
+      ok((await failed) === reason, `${scenario}: ${await failed}`);
+    }
+  },
+  'holds a slot until the body was read or cancelled': async (place) => {
+    const { fetch } = clientOf(place, 'large', { concurrency: 1 });
+    const first = await fetch('/inventory');
+    const second = fetch('/inventory');
+    equal(await Promise.race([second, sleep(200)]), undefined);
+    await first.body?.cancel();
+    equal((await (await second).json()).length, 20_000);
+  },
   'asks an apiKey function for the key': async (place) => {
     const client = clientOf(place, 'plain', { apiKey: async () => API_KEY });
     equal((await client.listInventory()).length, 12);
@@ -218,7 +264,14 @@ function recorder(told: string[]): Tracer {
   return { startSpan, startActiveSpan: silent.startActiveSpan };
 }
 
-async function reportOf({ origin, runtime }: Place, scenario: ScenarioName): Promise<{ requests: number; rateLimited: number }> {
+/** What the endpoint that tells what it was sent tells. */
+function echoOf(method: string, { search = '', type = null, body = '' }: { search?: string; type?: string | null; body?: string }): object {
+  return { method, search, type, body };
+}
+
+type Report = { requests: number; rateLimited: number; byStatus: Record<string, number> };
+
+async function reportOf({ origin, runtime }: Place, scenario: ScenarioName): Promise<Report> {
   const response = await fetch(`${origin}/${scenario}/${runtime}/report`);
   return response.json();
 }
