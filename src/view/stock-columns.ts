@@ -52,7 +52,9 @@ export class StockColumns {
     const isFree = spare !== undefined && !spare.#isLent && !spare.#isFork;
     const quantities = isFree ? spare.#quantities : new IntColumn();
     const statuses = isFree ? spare.#statuses : new IntColumn(1);
-    return new StockColumns({ ids: this.#ids, quantities, statuses, table });
+    // Without ids there is nothing to follow, and an update that comes meanwhile must not number its pet for both.
+    const ids = this.#ids.size > 0 ? this.#ids : new IdTable();
+    return new StockColumns({ ids, quantities, statuses, table });
   }
 
   /** Takes the next items of a list. */

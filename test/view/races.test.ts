@@ -1,6 +1,8 @@
 import { type InventoryItem, type PetStoreApi, PetStoreClient, reply, StockView } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
+import { item, json } from '../support/answers.ts';
+import { freshAddress, KEY } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
 import { openShop } from './support/shop.ts';
@@ -11,13 +13,13 @@ const CLOSED = { name: 'AbortError', message: 'The view was closed' };
 
 /** A client whose pet 1 has this quantity, and whose list takes a turn; `more` replaces parts of it. */
 function fakeOf(more: Partial<PetStoreApi> = {}): PetStoreApi {
-  const item = (quantity: number): InventoryItem => ({ petId: 1, quantity, status: 'available' });
+  const pet = (quantity: number): InventoryItem => ({ petId: 1, quantity, status: 'available' });
   return {
-    listInventory: () => reply([item(5)]),
+    listInventory: () => reply([pet(5)]),
     streamInventory: async function* () {
-      yield item(5);
+      yield pet(5);
     },
-    updateInventory: (_petId, { quantity }) => reply(item(quantity)),
+    updateInventory: (_petId, { quantity }) => reply(pet(quantity)),
     ...more,
   };
 }
@@ -92,25 +94,48 @@ describe('a client of another make', () => {
   });
 
   test('may give an empty batch beside others', async () => {
-    const item = { petId: 7n, quantity: 1, status: 'sold' };
+    const only = { petId: 7n, quantity: 1, status: 'sold' };
     const client: PetStoreApi<'bigint'> = {
-      listInventory: () => reply([item]),
+      listInventory: () => reply([only]),
       streamInventory: () => ({
         async *batches() {
-          yield [item];
+          yield [only];
           yield [];
         },
         async *[Symbol.asyncIterator]() {
-          yield item;
+          yield only;
         },
       }),
-      updateInventory: () => reply(item),
+      updateInventory: () => reply(only),
     };
-    expect(await new StockView(client).get(7n)).toEqual(item);
+    expect(await new StockView(client).get(7n)).toEqual(only);
   });
 });
 
 describe('what a view gives', () => {
+  test('has an update that was confirmed while the first pets were listed, and those pets', async () => {
+    const lists = [[], [{ petId: 1, quantity: 5, status: 'sold' }]];
+    const fetch = async (_input: unknown, { method }: RequestInit = {}) => {
+      if (method === 'PATCH') return item(8, 3);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return json(200, lists.shift());
+    };
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), fetch, plan: 'unlimited' });
+    const view = new StockView(client, { maxAgeMs: 60_000 });
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    const refreshing = view.refresh();
+    await vi.advanceTimersByTimeAsync(50);
+    await client.updateInventory(8, { quantity: 3 });
+    await vi.advanceTimersByTimeAsync(50);
+    await refreshing;
+    expect(Array.from(await view.items(), ({ petId, quantity }) => [petId, quantity])).toEqual([
+      [1, 5],
+      [8, 3],
+    ]);
+  });
+
   test('is its own, also where the caller changes the item that an update gave', async () => {
     const { view, client } = openShop();
     const loading = view.refresh();
@@ -121,8 +146,8 @@ describe('what a view gives', () => {
     await vi.advanceTimersByTimeAsync(50);
     const reading = view.refresh();
     await vi.advanceTimersByTimeAsync(50);
-    const item = await updating;
-    item.quantity = 999;
+    const updated = await updating;
+    updated.quantity = 999;
     await vi.advanceTimersByTimeAsync(50);
     await reading;
     expect(view.peek(1)?.quantity).toBe(6);
