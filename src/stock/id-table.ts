@@ -39,29 +39,50 @@ export class IdTable {
     const highs = this.#high?.rows32(row);
     const most = Math.min(items.length - from, lows.length, highs?.length ?? lows.length, this.#size - row);
     for (let count = 0; count < most; count++) {
-      const petId = items[from + count]?.petId ?? 0;
-      const isSame = highs ? highs[count] === highOf(petId) && lows[count] === lowOf(petId) : lows[count] === Number(petId);
+      const petId = items[from + count]?.petId;
+      if (petId === undefined) return count;
+      const isSame = highs ? highs[count] === highOf(petId) && lows[count] === lowOf(petId) : isNumber(petId, lows[count]);
       if (!isSame) return count;
     }
     return most;
   }
 
-  /** Takes the ids of items, from one on, as long as they ascend and have 32 bits; gives how many. More may. */
+  /** Takes the ids of items, from one on, as long as they ascend and have as many bits as those before; gives how many. More may. */
   takeAscending(items: readonly { petId: PetId }[], from: number): number {
-    if (this.#high || this.#slots || this.#size === 0) return 0;
+    if (this.#slots || this.#size === 0) return 0;
+    const count = this.#high ? this.#takeLong(items, from, this.#high) : this.#takeShort(items, from);
+    this.#size += count;
+    return count;
+  }
+
+  #takeShort(items: readonly { petId: PetId }[], from: number): number {
     const ids = this.#low.rows32(this.#size);
     const most = Math.min(items.length - from, ids.length);
     let last = this.#low.get(this.#size - 1);
-    let count = 0;
-    for (; count < most; count++) {
+    for (let count = 0; count < most; count++) {
       // One that is rounded here has more than 32 bits.
       const petId = Number(items[from + count]?.petId ?? last);
-      if ((petId | 0) !== petId || petId <= last) break;
+      if ((petId | 0) !== petId || petId <= last) return count;
       ids[count] = petId;
       last = petId;
     }
-    this.#size += count;
-    return count;
+    return most;
+  }
+
+  #takeLong(items: readonly { petId: PetId }[], from: number, column: IntColumn): number {
+    const [lows, highs] = [this.#low.rows32(this.#size), column.rows32(this.#size)];
+    const most = Math.min(items.length - from, lows.length, highs.length);
+    let [lastLow, lastHigh] = [this.#low.get(this.#size - 1) >>> 0, column.get(this.#size - 1)];
+    for (let count = 0; count < most; count++) {
+      const petId = items[from + count]?.petId ?? 0;
+      const [low, high] = [lowOf(petId) >>> 0, highOf(petId)];
+      if (high < lastHigh || (high === lastHigh && low <= lastLow)) return count;
+      lows[count] = low;
+      highs[count] = high;
+      lastLow = low;
+      lastHigh = high;
+    }
+    return most;
   }
 
   /** Gives the row of an id, a new one if need be. */
@@ -196,4 +217,9 @@ function hash(low: number, high: number): number {
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
   bits = Math.imul(bits ^ (bits >>> 13), 0xc2b2ae35);
   return (bits ^ (bits >>> 16)) >>> 0;
+}
+
+/** Asks for numbers first: `Number()` of every id would double the cost. */
+function isNumber(petId: PetId, number: number | undefined): boolean {
+  return petId === number || (typeof petId === 'bigint' && Number(petId) === number);
 }
