@@ -4,8 +4,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
-import { expect, test } from 'vitest';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import * as z from 'zod/mini';
+import { type Service, startService } from './bench/processes.ts';
 import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What a door may cost, bundled, minified and compressed, with all its dependencies, in bytes of 1024. */
@@ -72,15 +73,41 @@ test('A view takes at most 4 KB for 12 pets, and 40 MB for a million', async () 
   expect(wide).toBeLessThanOrEqual(40_000_000);
 });
 
-/** Counts in a process of its own whose heap is large enough that nothing is swept meanwhile. Gives what that prints. */
-async function measure(script: string): Promise<unknown> {
+const Lists = z.object({ size: z.number(), peakMib: z.number(), getNs: z.number() });
+
+describe('A view that is refreshed', () => {
+  let service: Service;
+  beforeAll(async () => {
+    service = await startService();
+  });
+  afterAll(() => service.stop());
+  const listing = async (way: 'stream' | 'view', items: number) =>
+    Lists.parse(await measure('lists.ts', { args: [way, service.baseUrl, `${items}`], flags: [] }));
+
+  test('peaks at most 40 MB above a stream of a million pets, and gives one in less than a microsecond', async () => {
+    const [stream, view] = [await listing('stream', 1_000_000), await listing('view', 1_000_000)];
+    expect([stream.size, view.size]).toEqual([1_000_000, 1_000_000]);
+    expect(view.peakMib - stream.peakMib).toBeLessThanOrEqual(40);
+    expect(view.getNs).toBeLessThan(1_000);
+  }, 300_000);
+
+  test('holds five million pets within 400 MiB for the process', async () => {
+    const { size, peakMib } = await listing('view', 5_000_000);
+    expect(size).toBe(5_000_000);
+    expect(peakMib).toBeLessThanOrEqual(400);
+  }, 300_000);
+});
+
+const COUNTING = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
+
+/** Runs a script in a process of its own, whose heap is large enough that nothing is swept meanwhile unless flags say otherwise. Gives what it prints. */
+async function measure(script: string, { args = [], flags = COUNTING }: { args?: string[]; flags?: string[] } = {}): Promise<unknown> {
   const folder = await mkdtemp(join(tmpdir(), 'petstore-budgets-'));
   const outfile = join(folder, 'script.mjs');
   const entry = new URL(`budgets/${script}`, import.meta.url).pathname;
   try {
     await build({ entryPoints: [entry], outfile, bundle: true, format: 'esm', platform: 'node', target: 'es2023' });
-    const flags = ['--expose-gc', '--min-semi-space-size=256', '--max-semi-space-size=256'];
-    const { stdout } = await promisify(execFile)(process.execPath, [...flags, outfile], { env: {} });
+    const { stdout } = await promisify(execFile)(process.execPath, [...flags, outfile, ...args], { env: {} });
     return JSON.parse(stdout);
   } finally {
     await rm(folder, { recursive: true });
