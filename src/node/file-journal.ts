@@ -11,6 +11,8 @@ import { journalLines } from './journal-lines.ts';
  * Appends that meet while the disk is busy share one flush. Two processes on one file are told apart by its length: the one
  * that finds foreign lines stops before it sends anything for its own.
  *
+ * An undo of its job is kept beside it, in a file with `.undo` after its name.
+ *
  * @param path Made by the first `append` if missing; its folder has to exist. Name it after the job, such as `restock-2026-11-21.journal`.
  * @throws JournalError from `read` and `append`; what the file holds is left as it is.
  * @example
@@ -44,6 +46,10 @@ class FileJournal implements Journal {
     this.#wasMissing = this.#opened === undefined && (await isMissing(this.name));
     if (this.#wasMissing) return;
     yield* (await this.#open()).lines();
+  }
+
+  undoJournal(): Journal {
+    return new FileJournal(`${this.name}.undo`);
   }
 
   append(lines: readonly string[]): Promise<void> {

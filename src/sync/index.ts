@@ -7,5 +7,6 @@ export type { SyncReport } from './report.ts';
 export type { FailedUpdate } from './stock-job.ts';
 export { syncInventory } from './sync-inventory.ts';
 export { SyncItemError, type SyncItemErrorDetails } from './sync-item-error.ts';
-export type { ReviewedChange, SyncOptions } from './sync-options.ts';
+export type { ReviewedChange, ReviewedList, SyncOptions } from './sync-options.ts';
+export { type UndoOptions, undoSync } from './undo-sync.ts';
 export type { WantedEntry } from './wanted-stock.ts';

@@ -22,10 +22,23 @@ const RecordedError = z.object({
 /** An instant as `toISOString` writes it. */
 const Instant = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));
 
+/** The version of journals that are begun now. Version 1 has neither `undoes` nor `undo`. */
+export const JOURNAL_VERSION = 2;
+
 /** What a journal tells. `job` comes first and once, `run` begins every run, `end` closes a job that has nothing left to do. */
 const JournalRecord = z.discriminatedUnion('type', [
-  z.object({ type: z.literal('job'), version: z.literal(1), store: z.optional(z.string()), wanted: z.string(), pets: z.int() }),
+  z.object({
+    type: z.literal('job'),
+    version: z.union([z.literal(1), z.literal(JOURNAL_VERSION)]),
+    store: z.optional(z.string()),
+    wanted: z.string(),
+    pets: z.int(),
+    /** An undo names the job that it sets back: by that job's `wanted`, and by when its first run began. */
+    undoes: z.optional(z.string()),
+  }),
   z.object({ type: z.literal('run'), at: z.string() }),
+  /** An undo of this job begins: the job itself never goes on. */
+  z.object({ type: z.literal('undo'), at: Instant }),
   /** The pet may stand at `to` from now on. */
   z.object({ type: z.literal('intent'), petId: RecordedId, from: z.number(), to: z.number() }),
   /** The service confirmed the intent. */
@@ -41,9 +54,19 @@ const JournalRecord = z.discriminatedUnion('type', [
 
 export type JournalRecord = z.infer<typeof JournalRecord>;
 
-/** How a journal begins, and how every run does. */
-export const JOB_PREFIX = '{"type":"job","version":1,';
-export const RUN_PREFIX = '{"type":"run",';
+/** How a journal begins, how every run does, and how an undo closes it. */
+const BEGINNINGS = ['{"type":"job","version":', '{"type":"run",', '{"type":"undo",'];
+
+/** Tells whether a line is the first of whoever writes to a journal next, or the part of one that fits. */
+export function isBeginning(line: string): boolean {
+  return BEGINNINGS.some((beginning) => line.startsWith(beginning.slice(0, line.length)));
+}
+
+/** The version of a journal that begins with this line, where it is newer than ours. */
+export function newerVersion(line: string): number | undefined {
+  const { data } = z.object({ type: z.literal('job'), version: z.number() }).safeParse(parseJson(line));
+  return data !== undefined && data.version > JOURNAL_VERSION ? data.version : undefined;
+}
 
 /** One line without its end. */
 export function writeRecord(record: JournalRecord): string {

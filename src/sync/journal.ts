@@ -36,6 +36,11 @@ export interface Journal {
    * @throws JournalError where it cannot be closed
    */
   close?(): Promise<void>;
+  /**
+   * The journal in which an undo of this job is written down; the same one each time.
+   * @default none
+   */
+  undoJournal?(): Journal;
 }
 
 /**

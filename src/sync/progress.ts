@@ -49,7 +49,6 @@ export class ProgressReporter {
   readonly #now: () => number;
   #job: StockJob | undefined;
   #phase: SyncProgress['phase'] = 'listing';
-  #listed = 0;
   #requests = 0;
   /** When updates began, and how many pets were settled then. */
   #start = { atMs: 0, settled: 0 };
@@ -69,9 +68,8 @@ export class ProgressReporter {
     this.#requests += 1;
   }
 
-  countListed(): void {
-    this.#listed += 1;
-    if (this.#listed % LISTED_STEP === 0) this.#tell();
+  countListed(listed: number): void {
+    if (listed % LISTED_STEP === 0) this.#tell();
   }
 
   beginUpdates(job: StockJob): void {
@@ -102,7 +100,7 @@ export class ProgressReporter {
       phase: this.#phase,
       wanted: job.stock.size,
       duplicates: job.stock.duplicates,
-      listed: this.#listed,
+      listed: job.listed,
       changes: job.count('done') + job.count('change') + job.failed.size,
       updated: job.count('done'),
       unchanged: job.count('unchanged'),

@@ -1,65 +1,82 @@
 import { InvalidArgumentError } from '../errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type Journal, JournalError } from './journal.ts';
-import { JOB_PREFIX, type JournalRecord, parseRecord, RUN_PREFIX } from './journal-record.ts';
+import { isBeginning, JOURNAL_VERSION, type JournalRecord, newerVersion, parseRecord } from './journal-record.ts';
 import { restoreError } from './recorded-error.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 
-/** What a journal says of a job: nothing yet, begun, or finished. */
-export interface History {
-  isNew: boolean;
-  /** When the job had nothing left to do; undefined while it has. */
-  finishedAt: Date | undefined;
+/** What tells one job from another. */
+export interface JobIdentity {
   /** Tells the wanted state of this job from others. */
   wanted: string;
   /** The address that the job is for, where the client tells it. */
   store: string | undefined;
+  /** The job that this one undoes; undefined where it is no undo. */
+  undoes: string | undefined;
+}
+
+/** What a journal says of a job: nothing yet, begun, or finished. */
+export interface History extends JobIdentity {
+  isNew: boolean;
+  /** When the job had nothing left to do; undefined while it has. */
+  finishedAt: Date | undefined;
 }
 
 /** What a journal has to fit. */
 interface OwnJob {
   job: StockJob;
   store: string | undefined;
+  /** Where the job is an undo: the identity of what it undoes. */
+  undone?: { wanted: string; undoes: string } | undefined;
 }
 
 /**
  * Takes over what a journal tells of earlier runs.
  *
- * @throws InvalidArgumentError when the journal belongs to another wanted state, or to another store.
+ * @throws InvalidArgumentError when the journal belongs to another job or to another store, or its job was undone.
  * @throws JournalError when a line is neither a record nor the torn end of a run.
  */
-export async function replay(journal: Journal, { job, store }: OwnJob): Promise<History> {
-  const history: History = { isNew: true, finishedAt: undefined, wanted: fingerprint(job.stock), store };
-  let lineNumber = 0;
-  let tornAt: number | undefined;
-  for await (const line of journal.read()) {
-    lineNumber += 1;
-    const record = parseRecord(line);
-    // A run that was killed while it wrote leaves a torn line; the next run begins on a new one, and may tear that too.
-    if (tornAt !== undefined && !beginsRun(line)) throw unreadable(journal, tornAt);
-    if (record) takeOver(record, { history, job, journal });
-    else if (history.isNew && !beginsRun(line)) throw unreadable(journal, lineNumber);
-    tornAt = record ? undefined : (tornAt ?? lineNumber);
-  }
+export async function replay(journal: Journal, { job, store, undone }: OwnJob): Promise<History> {
+  const identity = { store, wanted: undone?.wanted ?? fingerprint(job.stock), undoes: undone?.undoes };
+  const history: History = { ...identity, isNew: true, finishedAt: undefined };
+  for await (const record of recordsOf(journal)) takeOver(record, { history, job, journal });
   return history;
 }
 
-/** Tells whether a line is the first of a run, or the part of one that fits. */
-function beginsRun(line: string): boolean {
-  return [JOB_PREFIX, RUN_PREFIX].some((prefix) => line.startsWith(prefix.slice(0, line.length)));
+/**
+ * The records of a journal, the first of them its job.
+ *
+ * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
+ */
+export async function* recordsOf(journal: Journal): AsyncGenerator<JournalRecord> {
+  let lineNumber = 0;
+  let tornAt: number | undefined;
+  let hasBegun = false;
+  for await (const line of journal.read()) {
+    lineNumber += 1;
+    const record = parseRecord(line);
+    if (!record) refuseNewer(journal, line);
+    // A run that was killed while it wrote leaves a torn line; the next run begins on a new one, and may tear that too.
+    if (tornAt !== undefined && !isBeginning(line)) throw unreadable(journal, tornAt);
+    hasBegun ||= record?.type === 'job';
+    if (!hasBegun && (record !== undefined || !isBeginning(line))) throw unreadable(journal, lineNumber);
+    if (record) yield record;
+    tornAt = record ? undefined : (tornAt ?? lineNumber);
+  }
 }
 
 function takeOver(record: JournalRecord, { history, job, journal }: { history: History; job: StockJob; journal: Journal }): void {
   if (record.type === 'job') {
-    if (record.store !== history.store) throw otherStore(journal, record.store, history.store);
+    checkStore(journal, record.store, history.store);
+    if (record.undoes !== history.undoes) throw otherKind(journal, record.undoes);
     if (record.wanted !== history.wanted) throw otherJob(journal, record.pets, job.stock.size);
     history.isNew = false;
-  } else if (history.isNew) throw unreadable(journal, 1);
+  } else if (record.type === 'undo') throw wasUndone(journal, record.at);
   else if (record.type === 'end') history.finishedAt = new Date(record.at);
   else if (record.type !== 'run') takeOverPet(record, job);
 }
 
-type PetRecord = Exclude<JournalRecord, { type: 'job' | 'run' | 'end' }>;
+type PetRecord = Exclude<JournalRecord, { type: 'job' | 'run' | 'undo' | 'end' }>;
 
 function takeOverPet(record: PetRecord, job: StockJob): void {
   const row = job.stock.rowOf(record.petId);
@@ -86,7 +103,8 @@ function restoreFailure({ petId, quantity, error }: Extract<PetRecord, { type: '
   return { petId, quantity, error: restoreError(error, petId) };
 }
 
-function named(journal: Journal): string {
+/** What messages call a journal. */
+export function named(journal: Journal): string {
   return journal.name === undefined ? 'this journal' : `journal ${journal.name}`;
 }
 
@@ -96,18 +114,38 @@ function unreadable(journal: Journal, lineNumber: number): JournalError {
   });
 }
 
-function otherStore(journal: Journal, theirs: string | undefined, ours: string | undefined): InvalidArgumentError {
+function refuseNewer(journal: Journal, line: string): void {
+  const version = newerVersion(line);
+  if (version === undefined) return;
+  const why = `a newer version of petstore-inventory wrote it (format ${version}, and this one reads up to ${JOURNAL_VERSION})`;
+  throw new JournalError(`Cannot read ${named(journal)}: ${why}; use that version here too`, { code: 'journal_version' });
+}
+
+/** @throws InvalidArgumentError where a journal belongs to a job for another address */
+export function checkStore(journal: Journal, theirs: string | undefined, ours: string | undefined): void {
+  if (theirs === ours) return;
   const shown = (store: string | undefined): string => store ?? 'a store whose address is not known';
-  return new InvalidArgumentError(
+  throw refused(
     `Cannot use ${named(journal)} for ${shown(ours)}: it belongs to a job for ${shown(theirs)}; name journals after their job and store`,
-    { argument: 'journal' },
   );
+}
+
+function wasUndone(journal: Journal, at: string): InvalidArgumentError {
+  return refused(`Cannot go on with ${named(journal)}: an undo of its job began at ${at}; a new job needs a new journal`);
+}
+
+function otherKind(journal: Journal, undoes: string | undefined): InvalidArgumentError {
+  const what = undoes === undefined ? 'a job that is no undo' : 'an undo of another job';
+  return refused(`Cannot use ${named(journal)} here: it belongs to ${what}; name journals after their job`);
 }
 
 function otherJob(journal: Journal, theirs: number, ours: number): InvalidArgumentError {
   const sizes = theirs === ours ? `of as many pets: ${ours}` : `${theirs} pets, not ${ours}`;
-  return new InvalidArgumentError(
+  return refused(
     `Cannot use ${named(journal)} for this input: it belongs to another wanted state (${sizes}); name journals after their job`,
-    { argument: 'journal' },
   );
+}
+
+function refused(message: string): InvalidArgumentError {
+  return new InvalidArgumentError(message, { argument: 'journal' });
 }

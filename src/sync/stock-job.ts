@@ -43,10 +43,14 @@ export class StockJob {
   /** What promised updates without a known end were to set; `from` holds where their pets stood. */
   readonly #doubtful = new Map<number, number>();
   readonly #standing = new Map<number, number>();
+  /** Where an undone job left each pet: one that stands elsewhere was changed since, and stays as it is. */
+  readonly #left: Float64Array | undefined;
+  #listed = 0;
   readonly #tally: Record<State, number>;
 
-  constructor(stock: WantedStock) {
+  constructor(stock: WantedStock, left?: Float64Array) {
     this.stock = stock;
+    this.#left = left;
     this.#states = new Uint8Array(stock.size);
     this.#from = new Float64Array(stock.size);
     this.#tally = { open: stock.size, missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, done: 0, failed: 0 };
@@ -55,6 +59,11 @@ export class StockJob {
   /** How many pets are in a state. */
   count(state: State): number {
     return this.#tally[state];
+  }
+
+  /** Items of the service's list that were read. */
+  get listed(): number {
+    return this.#listed;
   }
 
   /** Whether the service's list would tell anything new. */
@@ -92,6 +101,7 @@ export class StockJob {
 
   /** Takes one item of the service's list. */
   hear(petId: PetId, quantity: number): void {
+    this.#listed += 1;
     const row = this.stock.rowOf(petId);
     if (row === undefined) return;
     const state = this.#state(row);
@@ -122,6 +132,7 @@ export class StockJob {
 
   /** The list broke off: what it told may be half the truth. */
   forgetList(): void {
+    this.#listed = 0;
     for (const [, row] of this.stock.pets()) {
       const state = this.#state(row);
       if (state !== 'done' && state !== 'failed') this.#set(row, 'open');
@@ -154,19 +165,28 @@ export class StockJob {
 
   #plan(row: number, quantity: number): void {
     this.#from[row] = quantity;
-    this.#set(row, this.#to(row) === quantity ? 'unchanged' : 'change');
+    if (this.#to(row) === quantity) this.#set(row, 'unchanged');
+    else if (this.#left === undefined || this.#left[row] === quantity) this.#set(row, 'change');
+    else this.#contradict(row, quantity);
+  }
+
+  #contradict(row: number, quantity: number): void {
+    this.#standing.set(row, quantity);
+    this.#set(row, 'conflict');
   }
 
   // An adjustment may already be part of what the list says, so a promised update keeps the quantities of its promise.
   #resume(row: number, quantity: number): void {
-    const isEither = quantity === this.#to(row) || quantity === this.#from[row];
-    if (!isEither) this.#standing.set(row, quantity);
-    this.#set(row, !isEither ? 'conflict' : quantity === this.#to(row) ? 'confirmed' : 'change');
+    if (quantity === this.#to(row)) this.#set(row, 'confirmed');
+    else if (quantity === this.#from[row]) this.#set(row, 'change');
+    else this.#contradict(row, quantity);
   }
 
   #conflictError(petId: PetId, row: number): SyncItemError {
-    const promised = `neither at ${this.#from[row]}, where it was, nor at ${this.#to(row)}, where an interrupted run was setting it`;
-    return new SyncItemError(`Cannot update pet ${petId}: conflict: it stands at ${this.#standing.get(row)}, ${promised}`, {
+    const where = this.#doubtful.has(row)
+      ? `neither at ${this.#from[row]}, where it was, nor at ${this.#to(row)}, where an interrupted run was setting it`
+      : `neither at ${this.#left?.[row]}, where the job left it, nor at ${this.#to(row)}, where it was before`;
+    return new SyncItemError(`Cannot update pet ${petId}: conflict: it stands at ${this.#standing.get(row)}, ${where}`, {
       reason: 'conflict',
     });
   }

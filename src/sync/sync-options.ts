@@ -1,4 +1,5 @@
-import { badOption, hasMethods, numberOption, refuseUnknown, signalOption } from '../options/rules.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import { badOption, booleanOption, hasMethods, numberOption, refuseUnknown, signalOption, wordOption } from '../options/rules.ts';
 import type { Journal } from './journal.ts';
 import type { SyncProgress } from './progress.ts';
 
@@ -20,6 +21,26 @@ export interface ReviewedChange {
   to: number;
   /** What is added; there when the change comes from an adjustment. */
   adjust?: number;
+}
+
+/**
+ * What a review is told beside the changes.
+ *
+ * @example
+ * const review = (_changes: Iterable<ReviewedChange>, { changes, listed }: ReviewedList) => {
+ *   if (changes > listed / 10) throw new Error(`${changes} of ${listed} pets would change`);
+ * };
+ * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }], { review });
+ */
+export interface ReviewedList {
+  /** Items of the service's list. */
+  listed: number;
+  /** Wanted pets, each counted once. */
+  wanted: number;
+  /** Updates that would be sent now. */
+  changes: number;
+  /** Wanted pets that the service's list lacks. */
+  missing: number;
 }
 
 /**
@@ -47,6 +68,11 @@ export interface SyncOptions {
    */
   concurrency?: number | undefined;
   /**
+   * The priority of the list and the updates among other calls of the key.
+   * @default 'low'
+   */
+  priority?: 'normal' | 'low' | undefined;
+  /**
    * Ends the run: what is under way is aborted, and the promise resolves with a report whose `stopped` is `abort`.
    * @default none
    */
@@ -57,10 +83,17 @@ export interface SyncOptions {
    */
   onProgress?: ((progress: SyncProgress) => void) | undefined;
   /**
-   * Sees the changes, as often as it likes, after the list and before the first update; what it throws ends the run, and nothing is sent.
+   * More changes than this are refused after the list and before the first update, with an `InvalidArgumentError`: a number, or a part of
+   * the service's list such as `'10%'`.
    * @default none
    */
-  review?: ((changes: Iterable<ReviewedChange>) => void | Promise<void>) | undefined;
+  maxChanges?: number | `${number}%` | undefined;
+  /**
+   * Sees the changes, as often as it likes, and the size of the list, after the list and before the first update; what it throws ends the
+   * run, and nothing is sent.
+   * @default none
+   */
+  review?: ((changes: Iterable<ReviewedChange>, list: ReviewedList) => void | Promise<void>) | undefined;
   /**
    * The clock, in milliseconds since 1970.
    * @default Date.now
@@ -71,17 +104,61 @@ export interface SyncOptions {
 const DEFAULT_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 1000;
 
-const SYNC_OPTIONS = ['dryRun', 'journal', 'concurrency', 'signal', 'onProgress', 'review', 'now'] as const;
+/** The names of the options. */
+export const SYNC_OPTIONS = [
+  'dryRun',
+  'journal',
+  'concurrency',
+  'priority',
+  'signal',
+  'onProgress',
+  'maxChanges',
+  'review',
+  'now',
+] as const;
 
-/** Checks what the caller gave and fills in the concurrency. @throws ConfigurationError that names the option */
-export function resolveSyncOptions(options: SyncOptions): SyncOptions & { concurrency: number } {
+/** Options that were checked, with the defaults of those that have one. */
+export type CheckedOptions = SyncOptions & { concurrency: number; priority: 'normal' | 'low' };
+
+/** Checks what the caller gave and fills in defaults. @throws ConfigurationError that names the option */
+export function resolveSyncOptions(options: SyncOptions): CheckedOptions {
   checkOptions(options, SYNC_OPTIONS);
-  const { dryRun, journal } = options;
-  if (dryRun !== undefined && typeof dryRun !== 'boolean') throw badOption('dryRun', 'true or false', { shown: dryRun });
-  if (journal !== undefined && !hasMethods(journal, ['read', 'append']))
-    throw badOption('journal', 'a journal, such as fileJournal(path) of petstore-inventory/node gives', { shown: journal });
+  booleanOption('dryRun', options.dryRun, false);
+  if (options.journal !== undefined) checkJournal('journal', options.journal);
+  checkMaxChanges(options.maxChanges);
   const rule = { min: 1, max: MAX_CONCURRENCY, integer: true };
-  return { ...options, concurrency: numberOption('concurrency', options.concurrency, DEFAULT_CONCURRENCY, rule) };
+  return {
+    ...options,
+    concurrency: numberOption('concurrency', options.concurrency, DEFAULT_CONCURRENCY, rule),
+    priority: wordOption<'normal' | 'low'>('priority', options.priority, 'low', ['normal', 'low']),
+  };
+}
+
+/** @throws ConfigurationError for what is no journal */
+export function checkJournal(option: string, journal: unknown): void {
+  if (hasMethods(journal, ['read', 'append'])) return;
+  throw badOption(option, 'a journal, such as fileJournal(path) of petstore-inventory/node gives', { shown: journal });
+}
+
+function checkMaxChanges(maxChanges: unknown): void {
+  if (typeof maxChanges !== 'string') return void numberOption('maxChanges', maxChanges, undefined, { min: 0, integer: true });
+  const part = /^(\d{1,3}(?:\.\d{1,9})?)%$/.exec(maxChanges)?.[1];
+  if (part === undefined || Number(part) > 100)
+    throw badOption('maxChanges', 'an integer of at least 0, or a part of the list from "0%" to "100%"', { shown: maxChanges });
+}
+
+/** @throws InvalidArgumentError where a run would change more pets than its caller allows */
+export function refuseTooMany(maxChanges: SyncOptions['maxChanges'], { changes, listed }: ReviewedList): void {
+  if (maxChanges === undefined) return;
+  const most = typeof maxChanges === 'number' ? maxChanges : Math.floor((listed * Number.parseFloat(maxChanges)) / 100 + 1e-9);
+  if (changes <= most) return;
+  const rule = typeof maxChanges === 'number' ? `at most ${most}` : `at most ${maxChanges} of them (${most})`;
+  throw new InvalidArgumentError(
+    `Cannot start: ${changes} of the ${listed} pets in the list would change, and \`maxChanges\` allows ${rule}`,
+    {
+      argument: 'maxChanges',
+    },
+  );
 }
 
 /** @throws ConfigurationError for a name that is not among `known`, and for what is no function or no signal where one is asked for */

@@ -12,12 +12,10 @@ export interface RunParts {
   job: StockJob;
   log: JobLog;
   progress: ProgressReporter;
+  priority: 'normal' | 'low';
   signal: AbortSignal | undefined;
   now: () => number;
 }
-
-/** A job's report tells what was set: its updates are not superseded. */
-const OF_JOB = { priority: 'low', latestOnly: false } as const;
 
 /** What becomes of a promise whose request never left. */
 const NOT_SENT = { outcome: 'not-sent' } as const;
@@ -79,11 +77,12 @@ export class UpdateRun {
   }
 
   async #update(change: Change): Promise<void> {
-    const { client, job, log, progress, signal } = this.#parts;
+    const { client, job, log, progress, priority, signal } = this.#parts;
     const { petId, row, to } = change;
     progress.countRequest();
     try {
-      await client.updateInventory(petId, { quantity: to }, { ...OF_JOB, ...(signal && { signal }) });
+      // A job's report tells what was set: its updates are not superseded.
+      await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
       job.finish(row);
       log.note({ type: 'done', petId });
     } catch (error) {

@@ -2,6 +2,7 @@ import * as fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { syncInventory, type WantedEntry } from '../../src/sync/index.ts';
 import { FakeStore, type Treatment } from './support/fake-store.ts';
+import { killer } from './support/killer.ts';
 import { TornJournal } from './support/torn-journal.ts';
 
 const PETS = 12;
@@ -27,24 +28,6 @@ function expectedStock(stock: readonly number[], wanted: readonly WantedEntry[])
     if (before !== undefined) expected.set(Number(petId), quantity ?? before + (adjust ?? 0));
   }
   return [...expected];
-}
-
-const never = new Promise<never>(() => {});
-
-/** Lets `steps` steps pass, then holds everything for ever, as a killed process does. */
-function killer(steps: number): { step: () => Promise<void>; killed: Promise<'killed'> } {
-  let left = steps;
-  let kill = (): void => {};
-  const killed = new Promise<'killed'>((resolve) => {
-    kill = () => resolve('killed');
-  });
-  const step = async (): Promise<void> => {
-    left -= 1;
-    if (left >= 0) return;
-    kill();
-    await never;
-  };
-  return { step, killed };
 }
 
 test('syncInventory reaches the wanted state, each adjustment applied once, whenever it is killed and whatever fails', async () => {

@@ -1,5 +1,5 @@
 import { reply } from 'petstore-inventory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import {
   AuthenticationError,
   ConfigurationError,
@@ -125,7 +125,7 @@ describe('syncInventory', () => {
   });
 
   test.each([
-    [{ dryrun: true }, 'dryrun', 'the options are dryRun, journal, concurrency, signal, onProgress, review, now'],
+    [{ dryrun: true }, 'dryrun', 'the options are dryRun, journal, concurrency, priority, signal, onProgress, maxChanges, review, now'],
     [{ dryRun: 'no' }, 'dryRun', 'it must be true or false'],
     [{ journal: 'x.journal' }, 'journal', 'such as fileJournal(path) of petstore-inventory/node gives'],
     [{ review: true }, 'review', 'it must be a function'],
@@ -507,4 +507,47 @@ describe('onProgress', () => {
     });
     expect(listed).toEqual([0, 1000, 2000, 2500, 2500]);
   });
+});
+
+describe('maxChanges', () => {
+  const WANTED = [1, 2, 3].map((petId) => ({ petId, quantity: 6 }));
+
+  test.each([
+    [2, 'at most 2'],
+    ['20%', 'at most 20% of them (2)'],
+    ['29.9%', 'at most 29.9% of them (2)'],
+  ] as const)('of %s refuses more before the first update, with the numbers', async (maxChanges, rule) => {
+    const store = new FakeStore(pets(10, 5));
+    const refused = syncInventory(store, WANTED, { maxChanges, review: () => expect.unreachable() });
+    await expect(refused).rejects.toMatchObject({
+      kind: 'invalid-argument',
+      argument: 'maxChanges',
+      message: `Cannot start: 3 of the 10 pets in the list would change, and \`maxChanges\` allows ${rule}`,
+    });
+    expect(store.requests).toEqual(['GET']);
+  });
+
+  test.each([3, '30%', '100%'] as const)('of %s lets three of ten through', async (maxChanges) => {
+    expect(await syncInventory(new FakeStore(pets(10, 5)), WANTED, { maxChanges })).toMatchObject({ updated: 3 });
+  });
+
+  test.each([-1, 1.5, '10', '101%', '%', '-1%', true])('of %s is refused as an option', async (maxChanges) => {
+    const store = new FakeStore(pets(1, 5));
+    const run = Reflect.apply(syncInventory, undefined, [store, WANTED, { maxChanges }]);
+    await expect(run).rejects.toMatchObject({ kind: 'configuration', option: 'maxChanges' });
+    expect(store.requests).toEqual([]);
+  });
+});
+
+test('review is told the size of the list, and how much of what is wanted is in it', async () => {
+  const review = vi.fn();
+  const wanted = [1, 2, 99].map((petId) => ({ petId, quantity: petId === 1 ? 5 : 6 }));
+  await syncInventory(new FakeStore(pets(10, 5)), wanted, { review });
+  expect(review.mock.lastCall?.[1]).toEqual({ listed: 10, wanted: 3, changes: 1, missing: 1 });
+});
+
+test('priority holds for the list and the updates', async () => {
+  const store = new FakeStore(pets(1, 5));
+  await syncInventory(store, [{ petId: 1, quantity: 6 }], { priority: 'normal' });
+  expect(store.options.map(({ priority }) => priority)).toEqual(['normal', 'normal']);
 });

@@ -1,0 +1,131 @@
+import type { PetStoreApi } from '../api.ts';
+import type { Int64 } from '../contract/models.ts';
+import { type StopReason, stopReason } from './failure.ts';
+import { JobLog } from './job-log.ts';
+import type { Journal } from './journal.ts';
+import { JOURNAL_VERSION, type JournalRecord } from './journal-record.ts';
+import { ProgressReporter } from './progress.ts';
+import { readList } from './read-list.ts';
+import { recordError } from './recorded-error.ts';
+import { type History, replay } from './replay.ts';
+import { reportOf, type SyncReport } from './report.ts';
+import type { FailedUpdate, StockJob } from './stock-job.ts';
+import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooMany } from './sync-options.ts';
+import { UpdateRun } from './update-run.ts';
+
+/** A job and how it is done. */
+export interface JobParts {
+  client: PetStoreApi<Int64>;
+  job: StockJob;
+  options: CheckedOptions;
+  /** The identity of the job that this one undoes. */
+  undone?: { wanted: string; undoes: string };
+  /** Called when changes are about to be sent. */
+  beforeUpdates?: () => Promise<void>;
+}
+
+/** Does what is left of a job, or gives the report of one that is finished. */
+export async function performJob(parts: JobParts): Promise<SyncReport> {
+  const { client, job, options, undone } = parts;
+  const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl, undone }));
+  return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob(parts, history);
+}
+
+/** Closes the journals when the job has ended. @throws what the job threw, else what a journal threw */
+export async function thenClose(job: Promise<SyncReport>, journals: readonly (Journal | undefined)[]): Promise<SyncReport> {
+  const [run] = await Promise.allSettled([job]);
+  const closings = await Promise.allSettled(journals.map(async (journal) => journal?.close?.()));
+  if (run.status === 'rejected') throw run.reason;
+  for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
+  return run.value;
+}
+
+async function runJob({ client, job, options, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
+  const { signal, concurrency, priority, dryRun = false, now = Date.now } = options;
+  const log = new JobLog(dryRun ? undefined : options.journal);
+  const progress = new ProgressReporter(client, { onProgress: options.onProgress, now });
+  progress.begin(job);
+  await log.noteAll(openingRecords(job, history, now()));
+  await log.flush();
+
+  const stoppedListing = await listInto(job, { client, progress, options });
+  if (stoppedListing) return reportOf(job, stoppedListing);
+  await log.noteAll(endListing(job));
+  await review(job, options);
+  if (dryRun) return reportOf(job, undefined);
+  if (job.count('change') > 0) await beforeUpdates?.();
+
+  progress.beginUpdates(job);
+  const run = new UpdateRun({ client, job, log, progress, priority, signal, now });
+  await run.send(concurrency);
+  if (run.isComplete) await log.noteAll(closingRecords(job, now()));
+  await log.flush();
+  progress.end();
+  return reportOf(job, run.stopped);
+}
+
+interface ListParts {
+  client: PetStoreApi<Int64>;
+  progress: ProgressReporter;
+  options: CheckedOptions;
+}
+
+/** Gives why the run has to stop before it began. */
+async function listInto(job: StockJob, { client, progress, options }: ListParts): Promise<StopReason | undefined> {
+  const { signal, priority, now = Date.now } = options;
+  if (!job.needsList) return undefined;
+  try {
+    await readList(client, job, { signal, progress, priority });
+    return undefined;
+  } catch (error) {
+    const stopped = stopReason(error, signal, now());
+    if (stopped === undefined) throw error;
+    return stopped;
+  }
+}
+
+/** Lets the caller refuse what is about to be sent. */
+async function review(job: StockJob, options: CheckedOptions): Promise<void> {
+  const list: ReviewedList = {
+    listed: job.listed,
+    wanted: job.stock.size,
+    changes: job.count('change'),
+    missing: job.count('missing'),
+  };
+  refuseTooMany(options.maxChanges, list);
+  await options.review?.({ [Symbol.iterator]: () => reviewed(job) }, list);
+}
+
+function* openingRecords(job: StockJob, history: History | undefined, nowMs: number): Generator<JournalRecord> {
+  if (history?.isNew) {
+    const { store, wanted, undoes } = history;
+    yield { type: 'job', version: JOURNAL_VERSION, store, wanted, pets: job.stock.size, undoes };
+  }
+  yield { type: 'run', at: new Date(nowMs).toISOString() };
+}
+
+/** Ends the list and tells the journal what it settled. */
+function* endListing(job: StockJob): Generator<JournalRecord> {
+  const failedBefore = job.failed.size;
+  for (const petId of job.endList()) yield { type: 'done', petId };
+  for (const failed of [...job.failed.values()].slice(failedBefore)) yield failedRecord(failed);
+}
+
+function failedRecord({ petId, quantity, error }: FailedUpdate): JournalRecord {
+  return { type: 'failed', petId, quantity, error: recordError(error) };
+}
+
+function* closingRecords(job: StockJob, nowMs: number): Generator<JournalRecord> {
+  for (const petId of job.petsThatAre('missing')) yield { type: 'missing', petId };
+  yield { type: 'end', at: new Date(nowMs).toISOString(), unchanged: job.count('unchanged') };
+}
+
+/** In a finished job, what the journal does not name was unchanged. */
+function finishedReport(job: StockJob, finishedAt: Date): SyncReport {
+  return { ...reportOf(job, undefined), unchanged: job.count('open'), pending: [], finishedAt };
+}
+
+function* reviewed(job: StockJob): Generator<ReviewedChange> {
+  for (const { petId, row, from, to } of job.changes())
+    yield { petId, from, to, ...(job.stock.isRelative(row) && { adjust: job.stock.amount(row) }) };
+}

@@ -1,0 +1,151 @@
+import type { PetStoreApi } from '../api.ts';
+import type { Int64, PetId } from '../contract/models.ts';
+import { InvalidArgumentError } from '../errors.ts';
+import { badOption } from '../options/rules.ts';
+import { IdTable } from '../stock/id-table.ts';
+import type { Journal } from './journal.ts';
+import { type JournalRecord, writeRecord } from './journal-record.ts';
+import { performJob, thenClose } from './perform-job.ts';
+import { checkStore, named, recordsOf } from './replay.ts';
+import type { SyncReport } from './report.ts';
+import { StockJob } from './stock-job.ts';
+import { checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
+import { WantedStock } from './wanted-stock.ts';
+
+/**
+ * How an undo runs: as a synchronisation does, with the journal of the job that is undone.
+ *
+ * @example
+ * const journal = fileJournal('restock.journal');
+ * await syncInventory(petstore, [{ petId: 1, adjust: 5 }], { journal });
+ * const options: UndoOptions = { journal, dryRun: true };
+ * console.log((await undoSync(petstore, options)).pending); // → [ { petId: 1, quantity: 0 } ]
+ */
+export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
+  /** The journal of the job that is undone. It is closed to that job before the first update of the undo. */
+  journal: Journal;
+  /**
+   * Where the undo itself is written down, so that it can be killed and go on, and be undone.
+   * @default what `journal.undoJournal()` gives: for `fileJournal`, the file with `.undo` after its name
+   */
+  undoJournal?: Journal | undefined;
+}
+
+/**
+ * Sets back what a job set: every pet that still stands where the job left it gets the quantity that it had before. Pets that were
+ * changed since are `failed` with the reason `conflict`, and nothing is sent for them; those that are back already are `unchanged`.
+ *
+ * An undo is a job itself: one list, then only what differs. Started again after being killed anywhere it goes on, a finished one sends
+ * nothing, and its own journal can be undone.
+ *
+ * @throws InvalidArgumentError for a journal that holds no job, or one of another store; nothing was sent.
+ * @throws ConfigurationError for an option that is unknown or bad; nothing was sent.
+ * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it.
+ * @throws PetStoreError when the list cannot be had; nothing was sent.
+ * @example
+ * const journal = fileJournal('restock.journal');
+ * await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }], { journal });
+ * const report = await undoSync(petstore, { journal });
+ * console.log(report.updated, report.failed); // → 2 []
+ */
+export async function undoSync(client: PetStoreApi<Int64>, given: UndoOptions): Promise<SyncReport> {
+  const { journal, undoJournal, options } = resolveUndoOptions(given);
+  return thenClose(undo(client, { journal, options: { ...options, journal: undoJournal } }), [undoJournal, journal]);
+}
+
+interface UndoParts {
+  journal: Journal;
+  options: ReturnType<typeof resolveSyncOptions>;
+}
+
+async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts): Promise<SyncReport> {
+  const past = await readPast(journal, client.baseUrl);
+  const { stock, left } = past.changes.toBeSetBack();
+  const { now = Date.now } = options;
+  return performJob({
+    client,
+    job: new StockJob(stock, left),
+    options,
+    undone: past.identity,
+    // The job's own process, if it still runs, finds a line that is not its own, and stops.
+    beforeUpdates: async () => {
+      if (!past.isClosed) await journal.append([writeRecord({ type: 'undo', at: new Date(now()).toISOString() })]);
+    },
+  });
+}
+
+function resolveUndoOptions(given: UndoOptions): UndoParts & { undoJournal: Journal | undefined } {
+  checkOptions(given, [...SYNC_OPTIONS, 'undoJournal']);
+  const { journal, undoJournal, ...rest } = given;
+  if (journal === undefined) throw badOption('journal', 'the journal of the job that is undone', { shown: journal });
+  checkJournal('journal', journal);
+  if (undoJournal !== undefined) checkJournal('undoJournal', undoJournal);
+  return { journal, undoJournal: undoJournal ?? journal.undoJournal?.(), options: resolveSyncOptions(rest) };
+}
+
+/** What a journal tells of the job that is undone. */
+interface Past {
+  identity: { wanted: string; undoes: string };
+  changes: PastChanges;
+  /** An undo began before, and closed the job. */
+  isClosed: boolean;
+}
+
+/** @throws InvalidArgumentError, JournalError */
+async function readPast(journal: Journal, store: string | undefined): Promise<Past> {
+  const changes = new PastChanges();
+  let wanted: string | undefined;
+  let beganAt: string | undefined;
+  for await (const record of recordsOf(journal)) {
+    if (record.type === 'job') {
+      checkStore(journal, record.store, store);
+      wanted = record.wanted;
+    }
+    if (record.type === 'run') beganAt ??= record.at;
+    // What a run of the job wrote after it was closed was never sent.
+    if (record.type === 'undo') return { changes, identity: identityOf(wanted, beganAt), isClosed: true };
+    changes.take(record);
+  }
+  if (wanted === undefined) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: there is no job in it`, { argument: 'journal' });
+  return { changes, identity: identityOf(wanted, beganAt), isClosed: false };
+}
+
+function identityOf(wanted = '', beganAt = ''): Past['identity'] {
+  return { wanted, undoes: `${wanted} ${beganAt}` };
+}
+
+/** Where a job found each pet, and where it left it: the last promise of each that was kept, or may have been. */
+class PastChanges {
+  readonly #rows = new IdTable();
+  readonly #petIds: PetId[] = [];
+  readonly #from: number[] = [];
+  readonly #to: number[] = [];
+  readonly #isKept: boolean[] = [];
+
+  take(record: JournalRecord): void {
+    if (record.type === 'intent') this.#promise(record);
+    if (record.type !== 'void' && record.type !== 'failed') return;
+    const row = this.#rows.rowOf(record.petId);
+    if (row !== undefined) this.#isKept[row] = false;
+  }
+
+  /** What each pet shall be again, and where it has to stand for that, row by row. */
+  toBeSetBack(): { stock: WantedStock; left: Float64Array } {
+    const stock = new WantedStock();
+    const left: number[] = [];
+    for (const [row, petId] of this.#petIds.entries()) {
+      if (!this.#isKept[row]) continue;
+      stock.add({ petId, quantity: this.#from[row] ?? 0 });
+      left.push(this.#to[row] ?? 0);
+    }
+    return { stock, left: Float64Array.from(left) };
+  }
+
+  #promise({ petId, from, to }: Extract<JournalRecord, { type: 'intent' }>): void {
+    const row = this.#rows.take(petId);
+    this.#petIds[row] = petId;
+    this.#from[row] = from;
+    this.#to[row] = to;
+    this.#isKept[row] = true;
+  }
+}

@@ -1,0 +1,256 @@
+import * as fc from 'fast-check';
+import { describe, expect, test } from 'vitest';
+import { type Journal, type SyncReport, syncInventory, undoSync, type WantedEntry } from '../../src/sync/index.ts';
+import { FakeStore, pets, type Treatment } from './support/fake-store.ts';
+import { killer } from './support/killer.ts';
+import { MemoryJournal } from './support/memory-journal.ts';
+import { TornJournal } from './support/torn-journal.ts';
+
+const WANTED: WantedEntry[] = [
+  { petId: 1, quantity: 9 },
+  { petId: 2, adjust: -2 },
+  { petId: 3, quantity: 5 },
+];
+const BIG = 2n ** 62n;
+
+/** A finished job: of three pets at 5, the first two were changed. */
+async function finishedJob(wanted = WANTED) {
+  const store = new FakeStore(pets(3, 5));
+  const journal = new MemoryJournal();
+  await syncInventory(store, wanted, { journal, now: () => 0 });
+  store.requests.length = 0;
+  return { store, journal, undoJournal: new MemoryJournal() };
+}
+
+const EMPTY: SyncReport = { updated: 0, unchanged: 0, missing: [], failed: [], pending: [] };
+
+describe('undoSync', () => {
+  test('sets back what the job set, and nothing else', async () => {
+    const { store, journal } = await finishedJob();
+    expect(await undoSync(store, { journal, concurrency: 1 })).toEqual({ ...EMPTY, updated: 2 });
+    expect(store.requests).toEqual(['GET', 'PATCH 1 5', 'PATCH 2 5']);
+  });
+
+  test('leaves a pet that was changed since as it is, and reports it', async () => {
+    const { store, journal } = await finishedJob();
+    store.stock.set(1, 7);
+    const report = await undoSync(store, { journal });
+    expect(report).toMatchObject({ updated: 1, failed: [{ petId: 1, quantity: 5, error: { kind: 'sync', reason: 'conflict' } }] });
+    expect(report.failed[0]?.error.message).toBe(
+      'Cannot update pet 1: conflict: it stands at 7, neither at 9, where the job left it, nor at 5, where it was before',
+    );
+    expect(store.stock.get(1)).toBe(7);
+  });
+
+  test('counts a pet that is back already as unchanged, and one that is gone as missing', async () => {
+    const { store, journal } = await finishedJob();
+    store.stock.set(1, 5).delete(2);
+    expect(await undoSync(store, { journal })).toEqual({ ...EMPTY, unchanged: 1, missing: [2] });
+    expect(store.requests).toEqual(['GET']);
+  });
+
+  test('takes back a doubtful update where it was applied', async () => {
+    const treat = (petId: unknown): Treatment => (petId === 1 ? 'drop' : 'apply');
+    const store = new FakeStore(pets(3, 5), { treat });
+    const journal = new MemoryJournal();
+    await syncInventory(store, WANTED, { journal });
+    store.settings = {};
+    expect(await undoSync(store, { journal })).toEqual({ ...EMPTY, updated: 2 });
+    expect([...store.stock.values()]).toEqual([5, 5, 5]);
+  });
+
+  test('passes over pets whose update was refused', async () => {
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 1 ? 'refuse' : 'apply') });
+    const journal = new MemoryJournal();
+    await syncInventory(store, WANTED, { journal });
+    expect(await undoSync(store, { journal })).toEqual({ ...EMPTY, updated: 1 });
+  });
+
+  test('shows with dryRun what it would set, and writes nothing', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    const held = [...journal.lines];
+    const report = await undoSync(store, { journal, undoJournal, dryRun: true });
+    expect(report.pending).toEqual([
+      { petId: 1, quantity: 5 },
+      { petId: 2, quantity: 5 },
+    ]);
+    expect(store.requests).toEqual(['GET']);
+    expect([journal.lines, undoJournal.lines]).toEqual([held, []]);
+  });
+
+  test('closes the job before its first update, and both journals in the end', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    await undoSync(store, { journal, undoJournal, now: () => 1_000 });
+    expect(journal.lines.at(-1)).toBe('{"type":"undo","at":"1970-01-01T00:00:01.000Z"}');
+    expect(undoJournal.story).toEqual(['job', 'run', 'intent 1', 'intent 2', 'done 1', 'done 2', 'end']);
+    expect([journal.closed, undoJournal.closed]).toEqual([2, 1]);
+    await expect(syncInventory(store, WANTED, { journal })).rejects.toThrow(
+      'Cannot go on with journal memory: an undo of its job began at 1970-01-01T00:00:01.000Z; a new job needs a new journal',
+    );
+  });
+
+  test('leaves a job open of which nothing was sent', async () => {
+    const store = new FakeStore(pets(3, 5));
+    const journal = new MemoryJournal();
+    await syncInventory(store, WANTED, { journal, review: () => Promise.reject(new Error('no')) }).catch(() => {});
+    expect(await undoSync(store, { journal, undoJournal: new MemoryJournal() })).toEqual(EMPTY);
+    expect(await syncInventory(store, WANTED, { journal })).toMatchObject({ updated: 2 });
+  });
+
+  test('of a finished undo gives its report again, and sends nothing', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    await undoSync(store, { journal, undoJournal });
+    // What somebody else did since is none of the undo's business, even if it looks like the job.
+    store.stock.set(1, 9);
+    store.requests.length = 0;
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 2, finishedAt: expect.any(Date) });
+    expect(store.requests).toEqual([]);
+  });
+
+  test('can be undone by its own journal, and again', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    await undoSync(store, { journal, undoJournal });
+    const third = new MemoryJournal();
+    await undoSync(store, { journal: undoJournal, undoJournal: third });
+    expect([...store.stock.values()]).toEqual([9, 3, 5]);
+    await undoSync(store, { journal: third });
+    expect([...store.stock.values()]).toEqual([5, 5, 5]);
+  });
+
+  test('keeps its journal where the journal of the job says', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    await undoSync(store, { journal: Object.assign(journal, { undoJournal: () => undoJournal }) });
+    expect(undoJournal.story.at(-1)).toBe('end');
+  });
+
+  test('keeps to maxChanges', async () => {
+    const { store, journal } = await finishedJob();
+    await expect(undoSync(store, { journal, maxChanges: 1 })).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'maxChanges' });
+    expect(journal.story.at(-1)).toBe('end');
+  });
+
+  test('sets back long ids of a client of either int64', async () => {
+    const store = new FakeStore([
+      [BIG, 5],
+      [7n, 5],
+    ]);
+    const journal = new MemoryJournal();
+    const ids = [
+      { petId: BIG, quantity: 6 },
+      { petId: 7n, quantity: 6 },
+    ];
+    await syncInventory(store, ids, { journal, concurrency: 1 });
+    expect(journal.lines[2]).toBe(`{"type":"intent","petId":"${BIG}","from":5,"to":6}`);
+    expect(await undoSync(store, { journal, concurrency: 1 })).toMatchObject({ updated: 2 });
+    expect(store.requests.slice(-2)).toEqual([`PATCH ${BIG} 5`, 'PATCH 7 5']);
+  });
+
+  test('reads journals of version 1', async () => {
+    const { store, journal } = await finishedJob();
+    journal.lines[0] = journal.lines[0]?.replace('"version":2', '"version":1') ?? '';
+    expect(await undoSync(store, { journal })).toMatchObject({ updated: 2 });
+  });
+});
+
+describe('undoSync refuses, before anything is sent,', () => {
+  const refusal = async (store: FakeStore, options: { journal: Journal; undoJournal?: Journal }): Promise<unknown> => {
+    const error = await undoSync(store, options).catch((thrown: unknown) => thrown);
+    expect(store.requests).toEqual([]);
+    return error;
+  };
+
+  test('a journal without a job', async () => {
+    const error = await refusal(new FakeStore([]), { journal: new MemoryJournal() });
+    expect(error).toMatchObject({ kind: 'invalid-argument', message: 'Cannot undo journal memory: there is no job in it' });
+  });
+
+  test('a journal of another store', async () => {
+    const { store, journal } = await finishedJob();
+    store.baseUrl = 'https://other.example/v1';
+    expect(await refusal(store, { journal })).toMatchObject({
+      kind: 'invalid-argument',
+      message: expect.stringContaining('for https://other.example/v1: it belongs to a job for a store whose address is not known'),
+    });
+  });
+
+  test('the journal of another undo, or of a job, as its own', async () => {
+    const [first, second] = [await finishedJob(), await finishedJob([{ petId: 1, quantity: 8 }])];
+    await undoSync(first.store, { journal: first.journal, undoJournal: first.undoJournal });
+    expect(await refusal(second.store, { journal: second.journal, undoJournal: first.undoJournal })).toMatchObject({
+      kind: 'invalid-argument',
+      message: 'Cannot use journal memory here: it belongs to an undo of another job; name journals after their job',
+    });
+    expect(await refusal(second.store, { journal: second.journal, undoJournal: first.journal })).toMatchObject({
+      kind: 'invalid-argument',
+      message: expect.stringContaining('it belongs to a job that is no undo'),
+    });
+  });
+
+  test('a journal of a newer version', async () => {
+    const { store, journal } = await finishedJob();
+    journal.lines[0] = '{"type":"job","version":3,"shape":"new"}';
+    const expected = {
+      kind: 'journal',
+      code: 'journal_version',
+      message:
+        'Cannot read journal memory: a newer version of petstore-inventory wrote it (format 3, and this one reads up to 2); use that version here too',
+    };
+    expect(await refusal(store, { journal })).toMatchObject(expected);
+    await expect(syncInventory(store, WANTED, { journal })).rejects.toMatchObject(expected);
+  });
+
+  test('a journal that is none', async () => {
+    const { store } = await finishedJob();
+    const journal = new MemoryJournal();
+    journal.lines.push('petId,quantity');
+    expect(await refusal(store, { journal })).toMatchObject({ code: 'journal_unreadable' });
+    expect(await Reflect.apply(undoSync, undefined, [store, {}]).catch((error: unknown) => error)).toMatchObject({ option: 'journal' });
+  });
+});
+
+const PETS = 10;
+const amount = fc.integer({ min: -20, max: 20 });
+const entry: fc.Arbitrary<WantedEntry> = fc.record({ petId: fc.integer({ min: 1, max: PETS }), adjust: amount });
+const treatments = fc.infiniteStream(fc.constantFrom<Treatment>('apply', 'apply', 'apply', 'drop', 'lose'));
+const world = fc.record({
+  stock: fc.array(amount, { minLength: PETS, maxLength: PETS }),
+  wanted: fc.array(entry, { maxLength: 20 }),
+  concurrency: fc.integer({ min: 1, max: 4 }),
+  /** Steps after which the job is killed, and then each run of its undo. */
+  jobEnds: fc.integer({ min: 1, max: 60 }),
+  kills: fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }),
+  torn: fc.double({ min: 0, max: 1, noNaN: true }),
+  treatments,
+});
+
+test('undoSync brings the stock back to where it was, wherever job and undo are killed and whatever fails', async () => {
+  await fc.assert(
+    fc.asyncProperty(world, async ({ stock, wanted, concurrency, jobEnds, kills, torn, treatments }) => {
+      const store = new FakeStore(stock.map((quantity, index) => [index + 1, quantity] as const));
+      const [journal, undoJournal] = [new TornJournal(), new TornJournal()];
+      const run = async (steps: number, perform: () => Promise<SyncReport>): Promise<'killed' | number> => {
+        const { step, killed } = killer(steps);
+        store.settings = { step, treat: () => (steps === Infinity ? 'apply' : (treatments.next().value ?? 'apply')) };
+        for (const each of [journal, undoJournal]) each.begin(step, torn);
+        const left = perform().then(({ failed, pending }) => failed.length + pending.length);
+        return Promise.race([killed, left]);
+      };
+      const undo = () => undoSync(store, { journal, undoJournal, concurrency });
+      const begun = await run(jobEnds, () => syncInventory(store, wanted, { journal, concurrency }));
+      await new Promise((resolve) => setImmediate(resolve));
+      // A job that was killed before its journal held anything has nothing to undo.
+      fc.pre(begun !== 'killed' || jobEnds > 4);
+      for (const steps of kills) {
+        await run(steps, undo);
+        await new Promise((resolve) => setImmediate(resolve));
+      }
+      expect(await run(Infinity, undo)).toBe(0);
+      expect([...store.stock.values()]).toEqual(stock);
+
+      store.requests.length = 0;
+      await run(Infinity, undo);
+      expect(store.requests).toEqual([]);
+    }),
+    { numRuns: 400 },
+  );
+});
