@@ -60,6 +60,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'node',
     'quota-store',
     'sandbox',
+    'stock',
     'sync',
     'version',
     'view',

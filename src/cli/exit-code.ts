@@ -4,7 +4,16 @@ import type { SyncReport } from '../sync/report.ts';
 import { UsageError } from './usage-error.ts';
 
 /** What the shell is told. */
-export const EXIT = { done: 0, failure: 1, usage: 2, authentication: 3, partlyDone: 4, quota: 5, interrupted: 130 } as const;
+export const EXIT = {
+  done: 0,
+  failure: 1,
+  usage: 2,
+  authentication: 3,
+  partlyDone: 4,
+  quota: 5,
+  interrupted: 130,
+  terminated: 143,
+} as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
 /** A full or broken disk is nobody's input. */

@@ -16,7 +16,7 @@ const ADVICE = {
 
 /** One line: what could not be done, why, and what to do about it. */
 export function explainError(error: unknown): string {
-  const message = oneLine(error instanceof Error ? error.message : String(error));
+  const message = oneLine(error instanceof Error ? error.message : String(error)).replace('`maxChanges`', '--max-changes');
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
     return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
@@ -43,6 +43,7 @@ export function errorDetails(error: unknown): string {
   return `${fields}${error.stack ?? ''}${cause}`;
 }
 
-function oneLine(text: string): string {
+/** Text without line breaks. */
+export function oneLine(text: string): string {
   return text.replace(/\s*\n\s*/g, ' ');
 }

@@ -1,18 +1,50 @@
-import { EXIT } from './exit-code.ts';
+import { EXIT, type ExitCode } from './exit-code.ts';
 import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 
+/** Why a command ended before its end: a signal of the system, or its time was up. */
+export class Interruption extends DOMException {
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode) {
+    super(message, 'AbortError');
+    this.exitCode = exitCode;
+  }
+}
+
+const INTERRUPTIONS = {
+  SIGINT: { message: 'interrupted', exitCode: EXIT.interrupted },
+  SIGTERM: { message: 'terminated', exitCode: EXIT.terminated },
+} as const;
+
+interface InterruptOptions {
+  /** Told at the first signal. */
+  notice?: string | undefined;
+  /** Ends the command at an instant as the first signal does. */
+  until?: { atMs: number; option: string } | undefined;
+}
+
 /** The signal of a command: the first interrupt aborts it, a second one ends the process at once. */
-export function interruptSignal(terminal: Terminal, notice?: string): { signal: AbortSignal; stopListening: () => void } {
+export function interruptSignal(
+  terminal: Terminal,
+  { notice, until }: InterruptOptions = {},
+): { signal: AbortSignal; stopListening: () => void } {
   const controller = new AbortController();
-  const stopListening = terminal.onInterrupt(() => {
+  const ignore = terminal.onInterrupt((name) => {
+    const { message, exitCode } = INTERRUPTIONS[name];
     if (controller.signal.aborted) {
       StatusLine.of(terminal).clear();
-      return terminal.exit(EXIT.interrupted);
+      return terminal.exit(exitCode);
     }
     if (notice !== undefined) tell(terminal, notice);
-    controller.abort(new DOMException('Interrupted', 'AbortError'));
+    controller.abort(new Interruption(message, exitCode));
   });
+  const timeIsUp = (): void => controller.abort(new Interruption(`the time is up (--until ${until?.option})`, EXIT.quota));
+  const timer = until && setTimeout(timeIsUp, until.atMs - terminal.now());
+  const stopListening = (): void => {
+    ignore();
+    clearTimeout(timer);
+  };
   return { signal: controller.signal, stopListening };
 }

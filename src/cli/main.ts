@@ -11,8 +11,9 @@ const terminal: Terminal = {
   stderr: process.stderr,
   env: process.env,
   onInterrupt: (listener) => {
-    process.on('SIGINT', listener);
-    return () => process.off('SIGINT', listener);
+    const [onInt, onTerm] = [() => listener('SIGINT'), () => listener('SIGTERM')];
+    process.on('SIGINT', onInt).on('SIGTERM', onTerm);
+    return () => process.off('SIGINT', onInt).off('SIGTERM', onTerm);
   },
   exit: (code) => process.exit(code),
   now: Date.now,

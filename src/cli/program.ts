@@ -4,16 +4,18 @@ import { get } from './commands/get.ts';
 import { type ListOptions, list } from './commands/list.ts';
 import { quota } from './commands/quota.ts';
 import { type SandboxCommandOptions, sandbox } from './commands/sandbox.ts';
-import { set } from './commands/set.ts';
+import { type SetOptions, set } from './commands/set.ts';
 import { type SyncCommandOptions, sync } from './commands/sync.ts';
+import { undo } from './commands/undo.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import type { CommonOptions } from './connect.ts';
 import type { ExitCode } from './exit-code.ts';
+import type { JobOptions } from './job.ts';
 import type { Terminal } from './terminal.ts';
 
 const ENVIRONMENT_HELP = `
 Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
-Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted`;
+Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted, 143 terminated`;
 
 /** The commands, their arguments and options; `exit` gets the code of the command that was run. */
 export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void): Command {
@@ -30,7 +32,7 @@ export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void
   addListCommands(program, terminal, exit);
   addPetCommands(program, terminal, exit);
   addWatchCommand(program, terminal, exit);
-  addSyncCommand(program, terminal, exit);
+  addJobCommands(program, terminal, exit);
   addSandboxCommand(program, terminal, exit);
   return program;
 }
@@ -49,9 +51,9 @@ function addPetCommands(program: Command, terminal: Terminal, exit: (code: ExitC
   withCommonOptions(program.command('get <petId>').description('show the stock of one pet (costs one list)')).action(
     async (petId: string, options: CommonOptions) => exit(await get(petId, options, terminal)),
   );
-  withCommonOptions(program.command('set <petId> <quantity>').description('set the stock of one pet')).action(
-    async (petId: string, quantity: string, options: CommonOptions) => exit(await set({ petId, quantity }, options, terminal)),
-  );
+  withCommonOptions(program.command('set <petId> <quantity>').description('set the stock of one pet'))
+    .option('--allow-negative', 'let the stock become negative')
+    .action(async (petId: string, quantity: string, options: SetOptions) => exit(await set({ petId, quantity }, options, terminal)));
 }
 
 function addWatchCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
@@ -63,19 +65,35 @@ function addWatchCommand(program: Command, terminal: Terminal, exit: (code: Exit
     .action(async (options: WatchOptions) => exit(await watch(options, terminal)));
 }
 
-function addSyncCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withCommonOptions(
+function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  withJobOptions(
     program.command('sync <file>').description('bring the stock to the state of a file with the fewest requests; - reads stdin'),
   )
-    .option('--dry-run', 'print the changes like a diff, and send none')
     .option('--journal <path>', 'keep a journal of this job; run it again with the same one to go on')
     .option('--allow-negative', 'let a stock become negative')
-    .option('--concurrency <number>', 'updates under way at once', '16')
+    .option('--allow-empty', 'take a file without rows for a job that wants nothing')
+    .option('--unique', 'refuse a file in which a pet has several rows')
+    .option('--max-bad-rows <number>', 'pass over so many bad rows', '0')
+    .option('--rejects <file>', 'write every bad row and its reason there, as CSV')
     .addHelpText(
       'after',
       '\nThe file: CSV with a header, a JSON array or NDJSON, with petId and either quantity or adjust (+5, -2) in each row.',
     )
     .action(async (file: string, options: SyncCommandOptions) => exit(await sync(file, options, terminal)));
+  withJobOptions(program.command('undo <journal>').description('set back what the job of a journal set, where it still stands so'))
+    .option('--journal <path>', 'keep the journal of the undo there, in place of beside the other with .undo after its name')
+    .action(async (journal: string, options: JobOptions) => exit(await undo(journal, options, terminal)));
+}
+
+function withJobOptions(command: Command): Command {
+  return withCommonOptions(command)
+    .option('--dry-run', 'print the changes like a diff, and send none')
+    .option('--concurrency <number>', 'updates under way at once', '16')
+    .option('--priority <word>', 'low, or normal to go before other low calls of this process', 'low')
+    .option('--until <time>', 'end then: 06:00, an instant, or a duration such as 90m; what is left is pending')
+    .option('--max-changes <number>', 'refuse more changes than this: a number, or a part of the list such as 10%')
+    .option('--allow-missing', "go on though most of the wanted pets are missing in the service's list")
+    .option('--lists', 'name with --json also the pets that a run left which ended early');
 }
 
 function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {

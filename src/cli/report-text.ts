@@ -1,23 +1,31 @@
-import type { FailedUpdate, SyncReport } from '../sync/index.ts';
+import type { FailedUpdate, StopReason, SyncReport } from '../sync/index.ts';
 import { recordError } from '../sync/recorded-error.ts';
 import { counted } from './duration.ts';
+import { oneLine } from './explain-error.ts';
 import { jsonText } from './json-text.ts';
 
 /** Pets that are named one by one for a human; `--json` names all. */
 const NAMED = 20;
 
-export function reportJson(report: SyncReport): string {
+/** A run that ended early is told in counts, since what it left may be long; `lists` asks for the pets all the same. */
+export function reportJson(
+  report: SyncReport,
+  { rejected = 0, lists = false }: { rejected?: number; lists?: boolean | undefined } = {},
+): string {
   const failed = report.failed.map(({ petId, quantity, error }) => ({ petId, quantity, error: recordError(error) }));
-  return `${jsonText({ ...report, failed })}\n`;
+  const { missing, pending } = report;
+  const counts = report.stopped !== undefined && !lists && { missing: missing.length, failed: failed.length, pending: pending.length };
+  return `${jsonText({ ...report, failed, ...counts, ...(rejected > 0 && { rejected }) })}\n`;
 }
 
-export function reportText({ updated, unchanged, missing, failed, pending }: SyncReport): string {
+export function reportText({ updated, unchanged, missing, failed, pending }: SyncReport, rejected = 0): string {
   const counts = [
     `${updated} updated`,
     `${unchanged} unchanged`,
     `${missing.length} missing`,
     `${failed.length} failed`,
     `${pending.length} pending`,
+    ...(rejected > 0 ? [`${counted(rejected, 'bad row')} passed over`] : []),
   ];
   return [
     counts.join(', '),
@@ -29,14 +37,12 @@ export function reportText({ updated, unchanged, missing, failed, pending }: Syn
 }
 
 function describeFailed({ petId, quantity, error }: FailedUpdate): string {
-  return `failed: pet ${petId} (quantity ${quantity}): ${error.message.replace(/\s*\n\s*/g, ' ')}`;
+  return `failed: pet ${petId} (quantity ${quantity}): ${oneLine(error.message)}`;
 }
 
 function more(list: readonly unknown[]): string {
   return list.length > NAMED ? ` and ${list.length - NAMED} more (--json names all)` : '';
 }
-
-const REASONS = { abort: 'interrupted', authentication: 'the service refused the key; check PETSTORE_API_KEY' } as const;
 
 /** What is known, beside its report, of how a run ended. */
 export interface Ending {
@@ -44,19 +50,25 @@ export interface Ending {
   /** Before this instant there is no quota. */
   retryAt: Date | undefined;
   isDayUsedUp: boolean;
+  /** What ended it where that was neither the service nor its end. */
+  interruption?: string | undefined;
 }
 
 /** Why a run ended early and how to go on, or why it had nothing to do, on one line; `undefined` where it went to its end. */
 export function explainEnd({ stopped, updated, pending, finishedAt }: SyncReport, ending: Ending): string | undefined {
   if (finishedAt) return `petstore: nothing sent: this job was finished at ${finishedAt.toISOString()}; a new job needs a new --journal`;
   if (stopped === undefined) return undefined;
-  const why = stopped === 'quota' ? whyNoQuota(ending) : REASONS[stopped];
   const when = stopped === 'quota' && ending.retryAt ? ` after ${ending.retryAt.toISOString()}` : '';
   const how =
     ending.journal === undefined
       ? `run it again${when} for the rest; with adjustments, only with a --journal`
       : `run the same command again${when} to go on`;
-  return `petstore: ${why}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
+  return `petstore: ${whyStopped(stopped, ending)}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
+}
+
+function whyStopped(stopped: StopReason, ending: Ending): string {
+  if (stopped === 'abort') return ending.interruption ?? 'interrupted';
+  return stopped === 'quota' ? whyNoQuota(ending) : 'the service refused the key; check PETSTORE_API_KEY';
 }
 
 function whyNoQuota({ retryAt, isDayUsedUp }: Ending): string {

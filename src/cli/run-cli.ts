@@ -1,6 +1,7 @@
 import { CommanderError } from 'commander';
 import { EXIT, exitCodeOf } from './exit-code.ts';
 import { errorDetails, explainError } from './explain-error.ts';
+import { Interruption } from './interrupt.ts';
 import { createProgram } from './program.ts';
 import { tell } from './tell.ts';
 import { ReaderGoneError, type Terminal } from './terminal.ts';
@@ -27,9 +28,9 @@ function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number
   // Commander has told what is wrong.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof ReaderGoneError) return EXIT.done;
-  if (error instanceof DOMException && error.name === 'AbortError') {
-    tell(terminal, 'petstore: interrupted');
-    return EXIT.interrupted;
+  if (error instanceof Interruption) {
+    tell(terminal, `petstore: ${error.message}`);
+    return error.exitCode;
   }
   tell(terminal, `petstore: ${explainError(error)}${isVerbose ? '' : hint(error)}`);
   if (isVerbose) tell(terminal, errorDetails(error));

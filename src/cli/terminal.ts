@@ -7,8 +7,8 @@ export interface Terminal {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Calls `listener` at every interrupt (Ctrl-C) until the function it gives is called. */
-  onInterrupt(listener: () => void): () => void;
+  /** Calls `listener` at every interrupt (SIGINT as from Ctrl-C, SIGTERM) until the function it gives is called. */
+  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
   /** Ends the process at once. */
   exit(code: number): void;
   /** Milliseconds since 1970. */

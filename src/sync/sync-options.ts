@@ -144,7 +144,7 @@ function checkMaxChanges(maxChanges: unknown): void {
   if (typeof maxChanges !== 'string') return void numberOption('maxChanges', maxChanges, undefined, { min: 0, integer: true });
   const part = /^(\d{1,3}(?:\.\d{1,9})?)%$/.exec(maxChanges)?.[1];
   if (part === undefined || Number(part) > 100)
-    throw badOption('maxChanges', 'an integer of at least 0, or a part of the list from "0%" to "100%"', { shown: maxChanges });
+    throw badOption('maxChanges', 'an integer of at least 0, or a part of the list such as "10%"', { shown: maxChanges });
 }
 
 /** @throws InvalidArgumentError where a run would change more pets than its caller allows */

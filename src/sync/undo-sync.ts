@@ -43,7 +43,7 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it.
  * @throws PetStoreError when the list cannot be had; nothing was sent.
  * @example
- * const journal = fileJournal('restock.journal');
+ * const journal = fileJournal('discount.journal');
  * await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }], { journal });
  * const report = await undoSync(petstore, { journal });
  * console.log(report.updated, report.failed); // → 2 []

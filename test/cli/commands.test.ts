@@ -175,8 +175,13 @@ describe('petstore list', () => {
 });
 
 describe('petstore set', () => {
-  test('sets a quantity, a negative one too', async () => {
-    expect(await run(['set', '1', '-3'])).toEqual({ code: 0, out: 'pet 1: -3 (available)\n', err: '' });
+  test('sets a quantity, a negative one where that is asked for', async () => {
+    expect(await run(['set', '1', '-3', '--allow-negative'])).toEqual({ code: 0, out: 'pet 1: -3 (available)\n', err: '' });
+    expect(await run(['set', '1', '-3'])).toEqual({
+      code: 2,
+      out: '',
+      err: 'petstore: Cannot use -3 as quantity: a stock below zero is likelier a mistake; correct it, or allow it with --allow-negative\n',
+    });
     expect((await run(['set', '1', '5', '--json'])).out).toBe('{"petId":1,"quantity":5,"status":"available"}\n');
   });
 

@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
-import { rm, writeFile } from 'node:fs/promises';
+import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { buildCli } from './support/build-cli.ts';
 import { runAtTerminal } from './support/run-at-terminal.ts';
@@ -58,6 +58,51 @@ describe('petstore in a process whose stdout nobody reads', () => {
     const { code, err } = await runUnread(['sync', csv], { PETSTORE_API_KEY: 'wrong' });
     expect(code).toBe(3);
     expect(err).toContain('check PETSTORE_API_KEY: 0 pets updated, 1 pet left; run it again for the rest');
+  });
+});
+
+/** Runs the program, tells it to end when the sandbox has seen so many requests, and gives what it said. */
+async function runAndEnd(words: string[], { requests, signal }: { requests: number; signal: NodeJS.Signals }) {
+  const child = spawn(process.execPath, [cli.file, ...words], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
+  const said = { out: '', err: '' };
+  child.stdout.on('data', (chunk) => {
+    said.out += chunk;
+  });
+  child.stderr.on('data', (chunk) => {
+    said.err += chunk;
+  });
+  const closed = new Promise<number | null>((resolve) => child.once('close', resolve));
+  await vi.waitFor(() => expect(served.sandbox.requests.length).toBeGreaterThanOrEqual(requests), { timeout: 20_000, interval: 5 });
+  child.kill(signal);
+  return { code: await closed, ...said };
+}
+
+describe.skipIf(process.platform === 'win32')('petstore in a process that is told to end by SIGTERM', () => {
+  test('lets the request under way finish, reports, closes the journal and ends with 143', async () => {
+    served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH' });
+    const [csv, journal] = [join(cli.folder, 'ended.csv'), join(cli.folder, 'ended.journal')];
+    await writeFile(csv, 'petId,adjust\n1,1\n2,1\n3,1\n');
+    const words = ['sync', csv, '--journal', journal, '--concurrency', '1', '--json'];
+    const { code, out, err } = await runAndEnd(words, { requests: 2, signal: 'SIGTERM' });
+    expect({ code, report: JSON.parse(out) }).toEqual({
+      code: 143,
+      report: { updated: 1, unchanged: 0, missing: 0, failed: 0, pending: 2, stopped: 'abort' },
+    });
+    expect(err).toContain('petstore: terminated: 1 pet updated, 2 pets left; run the same command again to go on');
+    expect(await readFile(journal, 'utf8')).toMatch(/"done","petId":1\}\n$/);
+    served.sandbox.faults.clear();
+    expect((await runUnread(words)).code).toBe(0);
+  });
+
+  test('ends a list with 143', async () => {
+    served.sandbox.faults.add({ fail: 'stall' });
+    expect(await runAndEnd(['list'], { requests: 1, signal: 'SIGTERM' })).toEqual({ code: 143, out: '', err: 'petstore: terminated\n' });
+  });
+
+  test('ends a sandbox with 0', async () => {
+    const child = spawn(process.execPath, [cli.file, 'sandbox', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
+    child.stderr.once('data', () => child.kill('SIGTERM'));
+    expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
   });
 });
 

@@ -4,16 +4,25 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
 
 export interface SetArguments {
   petId: string;
   quantity: string;
 }
 
+export interface SetOptions extends CommonOptions {
+  allowNegative?: boolean;
+}
+
 /** Sets the quantity of one pet. */
-export async function set(wanted: SetArguments, options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
+export async function set(wanted: SetArguments, options: SetOptions, terminal: Terminal): Promise<ExitCode> {
   const petId = BigInt(digits('petId', wanted.petId));
   const quantity = quantityOf('quantity', wanted.quantity);
+  if (quantity < 0 && !options.allowNegative)
+    throw new UsageError(
+      `Cannot use ${quantity} as quantity: a stock below zero is likelier a mistake; correct it, or allow it with --allow-negative`,
+    );
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {

@@ -1,6 +1,6 @@
 import { CsvError, parse } from 'csv-parse';
-import type { WantedEntry } from '../../sync/index.ts';
-import { badRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
+import { peek } from './open-input.ts';
+import { badRow, type InputRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
 
 /** Characters that are parsed at once. */
 const PIECE = 2_048;
@@ -12,13 +12,35 @@ interface Columns {
   adjust: number;
 }
 
-/** Reads CSV (RFC 4180) with a header; commas, semicolons or tabs between the fields, other columns are passed over. */
-export async function* csvRows(text: AsyncIterable<string>, name: string): AsyncGenerator<WantedEntry> {
-  let columns: Columns | undefined;
-  for await (const { fields, row } of parsedRows(text, name)) {
-    if (columns) yield wantedRow(pick(fields, columns), { name, row });
-    else columns = columnsOf(fields, name);
+/** Reads CSV (RFC 4180) with a header, whose line shows what separates the fields; other columns are passed over. */
+export async function* csvRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
+  const { separator, whole } = await peekSeparator(text);
+  let header: { columns: Columns; width: number } | undefined;
+  for await (const { fields, row } of parsedRows(whole, { name, separator })) {
+    if (!header) {
+      header = { columns: columnsOf(fields, name), width: fields.length };
+      continue;
+    }
+    const entry = fields.length === header.width ? wantedRow(pick(fields, header.columns)) : widthProblem(fields.length, header.width);
+    yield typeof entry === 'string' ? { row, reason: entry, text: csvLine(fields, separator) } : { row, entry };
   }
+}
+
+/** One line of CSV without its end. */
+export function csvLine(fields: readonly string[], separator = ','): string {
+  return fields
+    .map((field) => (/["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field))
+    .join(separator);
+}
+
+const SEPARATORS = [',', ';', '\t', '|'] as const;
+
+/** What separates the fields of the first line: the one that is there most often, outside of quotes. */
+async function peekSeparator(text: AsyncIterable<string>): Promise<{ separator: string; whole: AsyncIterable<string> }> {
+  const { head, whole } = await peek(text, (begun) => /\S.*[\r\n]/.test(begun) || begun.length > MAX_ROW);
+  const line = (head.trimStart().split(/[\r\n]/, 1)[0] ?? '').replace(/"[^"]*"/g, '');
+  const counts = SEPARATORS.map((separator) => line.split(separator).length);
+  return { separator: SEPARATORS[counts.indexOf(Math.max(...counts))] ?? ',', whole };
 }
 
 interface ParsedRow {
@@ -27,12 +49,17 @@ interface ParsedRow {
   row: number;
 }
 
-async function* parsedRows(text: AsyncIterable<string>, name: string): AsyncGenerator<ParsedRow> {
+async function* parsedRows(
+  text: AsyncIterable<string>,
+  { name, separator }: { name: string; separator: string },
+): AsyncGenerator<ParsedRow> {
   const parser = parse({
     bom: true,
     trim: true,
     skip_empty_lines: true,
-    delimiter: [',', ';', '\t'],
+    delimiter: separator,
+    relax_column_count: true,
+    relax_quotes: true,
     max_record_size: MAX_ROW,
     on_record: (fields: string[], { lines }) => [...fields, String(lines)],
   });
@@ -68,10 +95,12 @@ function explain(error: CsvError, name: string): Error {
   const row = Number(Reflect.get(error, 'lines') ?? 1);
   if (error.code === 'CSV_MAX_RECORD_SIZE') return tooLong({ name, row });
   if (error.code === 'CSV_QUOTE_NOT_CLOSED') return badRow({ name, row }, 'a quote is not closed');
-  const [, expected, got] = /expect (\d+), got (\d+)/.exec(error.message) ?? [];
-  if (got !== undefined) return badRow({ name, row }, `it has ${got} fields where the header has ${expected}`);
   const reason = error.message.replace(/ on line \d+$| at line \d+$/, '').replace(/^./, (first) => first.toLowerCase());
   return badRow({ name, row }, reason.split('\n')[0] ?? reason);
+}
+
+function widthProblem(fields: number, width: number): string {
+  return `it has ${fields} fields where the header has ${width}`;
 }
 
 function columnsOf(header: string[], name: string): Columns {

@@ -1,12 +1,11 @@
-import type { WantedEntry } from '../../sync/index.ts';
 import { JsonElements } from './json-elements.ts';
-import { badRow, MAX_ROW, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
+import { badRow, type InputRow, MAX_ROW, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
 
 /** A petId of so many digits that a double may round it. */
 const LONG_PET_ID = /("petId"\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 
 /** Reads a JSON array of objects; a row is an element. */
-export async function* jsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<WantedEntry> {
+export async function* jsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
   const elements = new JsonElements();
   let row = 0;
   for await (const chunk of text) {
@@ -20,7 +19,7 @@ export async function* jsonRows(text: AsyncIterable<string>, name: string): Asyn
 }
 
 /** Reads an object a line; a row is a line, and empty lines are passed over. */
-export async function* ndjsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<WantedEntry> {
+export async function* ndjsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
   let rest = '';
   let row = 0;
   for await (const chunk of text) {
@@ -35,12 +34,15 @@ export async function* ndjsonRows(text: AsyncIterable<string>, name: string): As
   if (rest.trim() !== '') yield parseRow(rest, { name, row: row + 1 });
 }
 
-function parseRow(text: string, place: Place): WantedEntry {
+function parseRow(text: string, place: Place): InputRow {
   if (text.length > MAX_ROW) throw tooLong(place);
   const value = parseJson(text.replace(LONG_PET_ID, '$1"$2"'));
-  if (value === undefined) throw badRow(place, 'it is not valid JSON');
-  if (!isFields(value)) throw badRow(place, 'it must be an object with petId and quantity or adjust');
-  return wantedRow(value, place);
+  const entry = isFields(value) ? wantedRow(value) : problemOf(value);
+  return typeof entry === 'string' ? { row: place.row, reason: entry, text: text.trim() } : { row: place.row, entry };
+}
+
+function problemOf(value: unknown): string {
+  return value === undefined ? 'it is not valid JSON' : 'it must be an object with petId and quantity or adjust';
 }
 
 function parseJson(text: string): unknown {

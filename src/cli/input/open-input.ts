@@ -8,18 +8,40 @@ const REASONS: Readonly<Record<string, string>> = {
   EISDIR: 'it is a directory',
 };
 
-/** The text of a file, or of stdin for `-`, as it comes. @throws UsageError when it cannot be read, is empty, or is no text */
+/** The text of a file, or of stdin for `-`, as it comes. @throws UsageError when it cannot be read, or is no text */
 export async function* inputText(path: string, { stdin }: Terminal): AsyncGenerator<string> {
   const name = inputName(path);
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  let isEmpty = true;
   for await (const bytes of path === '-' ? stdin : fileBytes(path)) {
     const text = decode(decoder, bytes, name);
-    isEmpty &&= text.trim() === '';
     if (text !== '') yield text;
   }
   decode(decoder, undefined, name);
-  if (isEmpty) throw new UsageError(`Cannot use ${name}: it is empty`);
+}
+
+/** The beginning of a text, as much as `isEnough` asks for, and the text with it still in place. */
+export async function peek(
+  text: AsyncIterable<string>,
+  isEnough: (head: string) => boolean,
+): Promise<{ head: string; whole: AsyncIterable<string> }> {
+  const chunks = text[Symbol.asyncIterator]();
+  let head = '';
+  while (!isEnough(head)) {
+    const { value, done } = await chunks.next();
+    if (done) break;
+    head += value;
+  }
+  return { head, whole: concat(head, chunks) };
+}
+
+async function* concat(head: string, rest: AsyncIterator<string>): AsyncGenerator<string> {
+  try {
+    yield head;
+    for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
+  } finally {
+    // A reader that stopped at the head has not told the rest.
+    await rest.return?.();
+  }
 }
 
 /** What messages call an input. */

@@ -21,19 +21,27 @@ export interface CrashResult {
 
 interface Job {
   served: ServedSandbox;
-  csv: string;
+  /** What is killed and started again. */
+  words: string[];
   journal: string;
   expected: ReadonlyMap<number, number>;
 }
 
-/** Kills `petstore sync` at random instants, `kills` times in all, starting it again each time, and judges the stock of every job. */
-export async function crashRuns(kills: number, random: () => number): Promise<CrashResult> {
+/**
+ * Kills `petstore sync`, or the undo of one that was killed before, at random instants, `kills` times in all, starting it again each
+ * time, and judges the stock of every job.
+ */
+export async function crashRuns(command: 'sync' | 'undo', kills: number, random: () => number): Promise<CrashResult> {
   const { folder, file } = await buildCli();
   const result: CrashResult = { killed: 0, jobs: 0, dropped: 0, faults: [] };
   try {
     while (result.killed < kills) {
-      const job = await createJob(folder, result.jobs, random);
+      const created = await createJob(folder, result.jobs, random);
+      const job = command === 'sync' ? created.job : { ...created.job, words: ['undo', created.job.journal], expected: created.before };
       try {
+        // Before its first request its journal may hold no job yet.
+        if (command === 'undo')
+          await runOnce(created.job, { file, killWhen: { ...killPoint(PETS, random), requests: 1 + Math.floor(random() * PETS) } });
         await runToTheEnd(job, { file, kills, random, result });
       } finally {
         await job.served.close();
@@ -45,10 +53,11 @@ export async function crashRuns(kills: number, random: () => number): Promise<Cr
   return result;
 }
 
-async function createJob(folder: string, number: number, random: () => number): Promise<Job> {
+async function createJob(folder: string, number: number, random: () => number): Promise<{ job: Job; before: Map<number, number> }> {
   const draw = (from: number, to: number): number => from + Math.floor(random() * (to - from + 1));
   const pets = Array.from({ length: PETS }, (_, index) => ({ petId: index + 1, quantity: draw(20, 90) }));
-  const expected = new Map(pets.map(({ petId, quantity }) => [petId, quantity]));
+  const before = new Map(pets.map(({ petId, quantity }) => [petId, quantity]));
+  const expected = new Map(before);
   const rows = Array.from({ length: PETS + 10 }, (_, index) => {
     const petId = (index % PETS) + 1;
     const isRelative = random() < 0.6;
@@ -65,7 +74,13 @@ async function createJob(folder: string, number: number, random: () => number): 
     seed: number + 1,
     faults: [{ rate: DROPPED, when: ({ method }) => method === 'PATCH', fail: 'lost' }],
   });
-  return { served, csv, journal: join(folder, `job-${number}.journal`), expected };
+  const journal = join(folder, `job-${number}.journal`);
+  return { job: { served, words: ['sync', csv, '--journal', journal, '--allow-negative'], journal, expected }, before };
+}
+
+/** After so many requests at most, and how many milliseconds later. */
+function killPoint(requests: number, random: () => number): { requests: number; ms: number } {
+  return { requests: Math.floor(random() * requests), ms: random() * 40 };
 }
 
 interface Campaign {
@@ -78,7 +93,7 @@ interface Campaign {
 async function runToTheEnd(job: Job, { file, kills, random, result }: Campaign): Promise<void> {
   for (let code: number | null = null; code === null; ) {
     const isLast = result.killed >= kills;
-    code = await runOnce(job, { file, killWhen: isLast ? undefined : { requests: Math.floor(random() * 14), ms: random() * 40 } });
+    code = await runOnce(job, { file, killWhen: isLast ? undefined : killPoint(14, random) });
     if (code === null) result.killed += 1;
     else if (code !== 0) result.faults.push(`job ${result.jobs} ended with exit code ${code}`);
   }
@@ -99,7 +114,7 @@ function runOnce(
   job: Job,
   { file, killWhen }: { file: string; killWhen: { requests: number; ms: number } | undefined },
 ): Promise<number | null> {
-  const child = spawn(process.execPath, [file, 'sync', job.csv, '--journal', job.journal, '--concurrency', '4', '--allow-negative'], {
+  const child = spawn(process.execPath, [file, ...job.words, '--concurrency', '4'], {
     env: {
       ...process.env,
       PETSTORE_BASE_URL: job.served.url,

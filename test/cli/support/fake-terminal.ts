@@ -18,7 +18,7 @@ export class FakeTerminal implements Terminal {
   readonly stderr: TextStream;
   readonly env: Record<string, string>;
   readonly #stdin: string;
-  readonly #listeners = new Set<() => void>();
+  readonly #listeners = new Set<(signal: 'SIGINT' | 'SIGTERM') => void>();
 
   constructor({ stdin = '', env = {}, isTTY = false, stdoutError }: FakeTerminalOptions = {}) {
     this.#stdin = stdin;
@@ -40,13 +40,13 @@ export class FakeTerminal implements Terminal {
     })();
   }
 
-  onInterrupt(listener: () => void): () => void {
+  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  interrupt(): void {
-    for (const listener of this.#listeners) listener();
+  interrupt(signal: 'SIGINT' | 'SIGTERM' = 'SIGINT'): void {
+    for (const listener of this.#listeners) listener(signal);
   }
 
   exit(code: number): void {

@@ -1,0 +1,21 @@
+import { fileJournal } from '../../node/file-journal.ts';
+import { undoSync } from '../../sync/index.ts';
+import type { ExitCode } from '../exit-code.ts';
+import { type JobOptions, runJob } from '../job.ts';
+import type { Terminal } from '../terminal.ts';
+
+/** Sets back what the job of a journal set, or with `--dry-run` shows what that would take. */
+export async function undo(path: string, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
+  const undone = fileJournal(path);
+  const journal = options.journal ?? `${path}.undo`;
+  return runJob(
+    {
+      name: path,
+      journal,
+      files: { 'the journal of the job': path, '--journal': journal },
+      start: (client, settings) => undoSync(client, { ...settings, journal: undone, undoJournal: fileJournal(journal) }),
+    },
+    options,
+    terminal,
+  );
+}

@@ -1,0 +1,45 @@
+import { UsageError } from './usage-error.ts';
+
+const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
+const DAY_MS = 86_400_000;
+/** A timer takes no more than 24 days; a job that may take a week is ended by something else. */
+const LONGEST_MS = 7 * DAY_MS;
+
+/** Gives the milliseconds of an option such as `90s`, `10m`, `1h30m`. @throws UsageError */
+export function durationOption(option: string, text: string): number {
+  const ms = parseDuration(text);
+  if (ms !== undefined && ms > 0 && ms <= LONGEST_MS) return ms;
+  throw new UsageError(`Cannot use --${option} ${text}: it must be a time such as 30s, 10m or 1h30m, of 7 days at most`);
+}
+
+/** Gives the instant of `--until`: the next `06:00` of this machine's clock, an instant such as `2026-11-22T06:00Z`, or a duration from now. @throws UsageError */
+export function untilOption(text: string, nowMs: number): number {
+  const ms = parseDuration(text);
+  const atMs = ms === undefined ? (clockTime(text, nowMs) ?? instantOf(text)) : nowMs + ms;
+  if (atMs !== undefined && atMs > nowMs && atMs - nowMs <= LONGEST_MS) return atMs;
+  throw new UsageError(
+    `Cannot use --until ${text}: it must be a time of day such as 06:00, an instant such as 2026-11-22T06:00Z, or a duration such as 90m, within the next 7 days`,
+  );
+}
+
+function parseDuration(text: string): number | undefined {
+  if (!/^(?:\d{1,9}(?:\.\d{1,3})?(?:ms|s|min|m|h|d))+$/.test(text)) return undefined;
+  const parts = [...text.matchAll(/([\d.]+)([a-z]+)/g)];
+  return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0);
+}
+
+/** The next time that the clock of this machine shows this. */
+function clockTime(text: string, nowMs: number): number | undefined {
+  const [, hours, minutes, seconds = '0'] = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/.exec(text) ?? [];
+  if (hours === undefined) return undefined;
+  const at = new Date(nowMs);
+  at.setHours(Number(hours), Number(minutes), Number(seconds), 0);
+  // The next day's date, not 24 hours more: a day may have 23 or 25.
+  if (at.getTime() <= nowMs) at.setDate(at.getDate() + 1);
+  return at.getTime();
+}
+
+function instantOf(text: string): number | undefined {
+  const atMs = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
+  return Number.isNaN(atMs) ? undefined : atMs;
+}

@@ -1,0 +1,142 @@
+import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.ts';
+import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+
+let served: ServedSandbox;
+let folder: string;
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'petstore-undo-'));
+  served = await serveSandbox({ pets: [1, 2, 3, 4].map((petId) => ({ petId, quantity: 5 })) });
+  vi.stubEnv('PETSTORE_BASE_URL', served.url);
+  vi.stubEnv('PETSTORE_API_KEY', served.keys.business);
+});
+
+afterEach(async () => {
+  vi.unstubAllEnvs();
+  await served.close();
+  await rm(folder, { recursive: true });
+});
+
+const file = (name: string): string => join(folder, name);
+const quantities = (): (number | undefined)[] => [1, 2, 3, 4].map((petId) => served.sandbox.inventory.get(petId)?.quantity);
+
+async function run(words: string[], terminal = new FakeTerminal()) {
+  const code = await runCli(words, terminal);
+  return { code, out: terminal.out.replaceAll(`${folder}/`, ''), err: terminal.err.replaceAll(`${folder}/`, '') };
+}
+
+/** A job that takes pets 1 and 2 from 5 to 9 and 3, kept in the journal `j`. */
+async function restock(): Promise<void> {
+  await writeFile(file('in.csv'), 'petId,quantity,adjust\n1,9,\n2,,-2\n3,5,\n');
+  await run(['sync', file('in.csv'), '--journal', file('j')]);
+  served.sandbox.clear();
+}
+
+describe('petstore undo', () => {
+  test('sets back what a job set, and closes its journal', async () => {
+    await restock();
+    const out = '2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n';
+    expect(await run(['undo', file('j')])).toEqual({ code: 0, out, err: '' });
+    expect(quantities()).toEqual([5, 5, 5, 5]);
+    expect(await run(['sync', file('in.csv'), '--journal', file('j')])).toEqual({
+      code: 2,
+      out: '',
+      err: expect.stringMatching(
+        /^petstore: Cannot go on with journal j: an undo of its job began at 20\S+Z; a new job needs a new journal\n$/,
+      ),
+    });
+    expect(quantities()).toEqual([5, 5, 5, 5]);
+  });
+
+  test('done again sends nothing, and is undone by its own journal', async () => {
+    await restock();
+    await run(['undo', file('j')]);
+    served.sandbox.clear();
+    expect((await run(['undo', file('j')])).err).toMatch(/^petstore: nothing sent: this job was finished at 20/);
+    expect(served.sandbox.requests).toEqual([]);
+    expect((await run(['undo', file('j.undo')])).code).toBe(0);
+    expect(quantities()).toEqual([9, 3, 5, 5]);
+  });
+
+  test('keeps its journal where --journal says', async () => {
+    await restock();
+    await run(['undo', file('j'), '--journal', file('back')]);
+    expect(await readFile(file('back'), 'utf8')).toContain('{"type":"done","petId":1}');
+    expect(await run(['undo', file('j'), '--journal', file('j')])).toMatchObject({
+      code: 2,
+      err: 'petstore: Cannot use j as --journal: it is the journal of the job already\n',
+    });
+  });
+
+  test('reports a pet that was changed since, and ends with 4', async () => {
+    await restock();
+    served.sandbox.inventory.set(1, { quantity: 7 });
+    const { code, out } = await run(['undo', file('j')]);
+    expect(code).toBe(4);
+    expect(out).toBe(
+      '1 updated, 0 unchanged, 0 missing, 1 failed, 0 pending\n' +
+        'failed: pet 1 (quantity 5): Cannot update pet 1: conflict: it stands at 7, neither at 9, where the job left it, nor at 5, where it was before\n',
+    );
+    expect(quantities()).toEqual([7, 5, 5, 5]);
+  });
+
+  test('shows with --dry-run what it would set, and writes nothing', async () => {
+    await restock();
+    const held = await readFile(file('j'), 'utf8');
+    const { code, out } = await run(['undo', file('j'), '--dry-run']);
+    expect(code).toBe(0);
+    expect(out).toContain('--- the stock now\n+++ j\n- 1  9\n+ 1  5\n- 2  3\n+ 2  5\n2 changes');
+    expect(await readFile(file('j'), 'utf8')).toBe(held);
+    await expect(readFile(file('j.undo'))).rejects.toMatchObject({ code: 'ENOENT' });
+    expect(quantities()).toEqual([9, 3, 5, 5]);
+  });
+
+  test('of a job that did nothing does nothing', async () => {
+    await writeFile(file('in.csv'), 'petId,quantity\n1,5\n');
+    await run(['sync', file('in.csv'), '--journal', file('j')]);
+    served.sandbox.clear();
+    expect(await run(['undo', file('j')])).toMatchObject({ code: 0, err: '' });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
+  test.each([
+    ['a journal that is not there', undefined, 'Cannot undo journal j: there is no job in it'],
+    ['a file that is no journal', 'petId,quantity\n', 'Cannot resume from journal j: line 1 is not a record of a journal'],
+    ['a journal of a newer version', '{"type":"job","version":9}\n', 'a newer version of petstore-inventory wrote it (format 9'],
+  ])('refuses %s', async (_name, text, reason) => {
+    if (text !== undefined) await writeFile(file('j'), text);
+    expect(await run(['undo', file('j')])).toMatchObject({ code: 2, out: '', err: expect.stringContaining(reason) });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
+  test('refuses a journal of another service', async () => {
+    await restock();
+    const { code, err } = await run(['undo', file('j'), '--environment', 'staging', '--base-url', served.stagingUrl]);
+    expect({ code, err }).toMatchObject({ code: 2, err: expect.stringContaining(`it belongs to a job for ${served.url}`) });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
+  test('that is interrupted goes on when it is started again', async () => {
+    await restock();
+    const terminal = new FakeTerminal();
+    const interruptSoon = ({ method }: { method: string }): boolean => {
+      if (method === 'PATCH') setTimeout(() => terminal.interrupt('SIGTERM'), 10);
+      return method === 'PATCH';
+    };
+    served.sandbox.faults.add({ delayMs: 60, when: interruptSoon });
+    const words = ['undo', file('j'), '--concurrency', '1'];
+    expect(await run(words, terminal)).toMatchObject({
+      code: 143,
+      out: '1 updated, 0 unchanged, 0 missing, 0 failed, 1 pending\n',
+      err: expect.stringContaining('petstore: terminated: 1 pet updated, 1 pet left; run the same command again to go on'),
+    });
+    served.sandbox.faults.clear();
+    expect(await run(words)).toMatchObject({ code: 0, out: '2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n' });
+    expect(quantities()).toEqual([5, 5, 5, 5]);
+  });
+});
