@@ -109,7 +109,9 @@ local function observeMinute(window)
     return
   end
   local isOwnProbe = record.probeBy == request.member
-  if record.minute and window.resetAtMs < record.minute.resetAtMs and not (isOwnProbe and request.isProbeAnswered) then return end
+  local before = record.minute
+  local isOver = before and (window.resetAtMs < before.resetAtMs or window.resetAtMs == before.resetAtMs and before.endsAtMs > 0)
+  if isOver and not (isOwnProbe and request.isProbeAnswered) then return end
   local isForgotten = record.minute == nil and not isOwnProbe and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
   record.probeUntilMs = 0

@@ -154,14 +154,21 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
     return;
   }
   const isOwnProbe = record.probeBy === request.member;
-  // Only the answer to a probe is surely newer: an earlier Reset then means that the service's clock was set back.
-  if (resetAtMs < (record.minute?.resetAtMs ?? 0) && !(isOwnProbe && request.isProbeAnswered)) return;
+  // Only the answer to a probe is surely newer: an earlier Reset then means that the service's clock was set back. A window that has
+  // ended does not begin again because one process takes it to last longer than the others do.
+  if (isOver(record.minute, resetAtMs) && !(isOwnProbe && request.isProbeAnswered)) return;
   const isForgotten = record.minute === undefined && !isOwnProbe && !request.isProbeAnswered;
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
   record.probeUntilMs = 0;
   // The store came back empty where it knows no window and a process does: the processes keep the window to themselves until it ends.
   const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
   record.minute = { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs };
+}
+
+/** Whether a Reset names a window before the one that is not known any more, or that window itself where it ended and was not closed. */
+function isOver(minute: RecordedWindow | undefined, resetAtMs: number): boolean {
+  if (minute === undefined) return false;
+  return resetAtMs < minute.resetAtMs || (resetAtMs === minute.resetAtMs && minute.endsAtMs > 0);
 }
 
 function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {

@@ -67,6 +67,23 @@ describe('exchangeLease', () => {
     expect(takeAt(NOON + 60_002)).toMatchObject({ granted: 0, reason: 'quota', waitMs: 4_998 });
   });
 
+  test('does not begin a window again that has ended, for a process that takes it to last longer', () => {
+    const record = knownRecord();
+    expect(take(record, 'a', 1, RESET)).toMatchObject({ granted: 1, reason: 'probe' });
+    const late = leaseRequestOf({ member: 'b', wanted: 3, minute: observed({ remaining: 40, endsInMs: 700 }) });
+    expect(exchangeLease(record, late, RESET + 5)).toMatchObject({ granted: 0, reason: 'probe' });
+    const answered = leaseRequestOf({ minute: observed({ resetAtMs: RESET + 60_000, endsInMs: 59_900 }), isProbeAnswered: true });
+    exchangeLease(record, answered, RESET + 100);
+    expect(record.minute).toMatchObject({ left: 99, resetAtMs: RESET + 60_000 });
+  });
+
+  test('knows a window again where the answer to the probe tells that it goes on', () => {
+    const record = knownRecord();
+    take(record, 'a', 1, RESET);
+    exchangeLease(record, leaseRequestOf({ minute: observed({ remaining: 3, endsInMs: 400 }), isProbeAnswered: true }), RESET + 5);
+    expect(record.minute).toMatchObject({ left: 3, resetAtMs: RESET, endsAtMs: RESET + 405 });
+  });
+
   test('takes what others heard only where it is less', () => {
     const record = knownRecord({ remaining: 50 });
     exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ remaining: 80 }) }), NOON);
