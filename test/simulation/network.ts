@@ -45,22 +45,40 @@ const DRIFT = 0.001;
 /** Carries requests between processes and the service, some of them badly; answers may overtake each other. */
 export class Network {
   readonly sent: Sent[] = [];
-  isCalm = false;
+  /** From when on nothing is lost any more. */
+  calmSinceMs = Number.POSITIVE_INFINITY;
+  /** The most requests of each process that had no answer at one instant. */
+  readonly mostAtOnce = new Map<string, number>();
   readonly #parts: NetworkParts;
 
   constructor(parts: NetworkParts) {
     this.#parts = parts;
   }
 
+  get isCalm(): boolean {
+    return this.#parts.time.nowMs >= this.calmSinceMs;
+  }
+
   /** The fetch of one process. */
   fetchFor(sender: Sender): typeof globalThis.fetch {
     let closedUntilMs = Number.NEGATIVE_INFINITY;
+    let atOnce = 0;
+    const count = (more: number) => {
+      atOnce += more;
+      if (sender.owner.isAlive && !this.isCalm) this.mostAtOnce.set(sender.name, Math.max(atOnce, this.mostAtOnce.get(sender.name) ?? 0));
+    };
     return async (input, init = {}) => {
       await sender.step('send');
       const sent = this.#note(String(input), init, sender);
       sent.isEarly = this.#parts.time.nowMs < closedUntilMs - 1;
       const travel = this.#travel(sent, { url: String(input), init, sender });
-      const answer = await orAbort(travel, init.signal ?? undefined);
+      count(1);
+      let uncount = () => {
+        count(-1);
+        uncount = () => {};
+      };
+      init.signal?.addEventListener('abort', () => uncount(), { once: true });
+      const answer = await orAbort(travel, init.signal ?? undefined).finally(() => uncount());
       closedUntilMs = Math.max(closedUntilMs, closedUntil(answer, sent.arrivedAtMs ?? 0));
       await sender.step('receive');
       return answer;

@@ -5,7 +5,7 @@ import { type Ending, VirtualTime } from '../worlds/virtual-time.ts';
 import { Disk } from './disk.ts';
 import { goOn, Life, type World } from './life.ts';
 import { Network } from './network.ts';
-import { loadProgram } from './program.ts';
+import { type Break, loadProgram } from './program.ts';
 import { Store } from './store.ts';
 import { type Act, PETS, type ProcessSettings, type Story } from './story.ts';
 import { judge, type Violation } from './truths.ts';
@@ -72,8 +72,9 @@ export class Simulator {
     this.#start = start;
   }
 
-  static async load(): Promise<Simulator> {
-    return new Simulator(await loadProgram());
+  /** @param fault is put into the source, to see whether it is found */
+  static async load(fault?: Break): Promise<Simulator> {
+    return new Simulator(await loadProgram(fault));
   }
 
   /** Gives the globals back. */
@@ -148,7 +149,7 @@ class Play {
   async run(): Promise<void> {
     const survivors = await Promise.all(this.#story.processes.map((process, index) => this.#live(process, index)));
     this.#isCalm = true;
-    this.#world.network.isCalm = true;
+    this.#world.network.calmSinceMs = this.#stage.time.nowMs;
     this.#stage.tell('all works again');
     for (const life of survivors) life.close();
     await Promise.all(survivors.map((life, index) => this.#finishJobs(life, index)));

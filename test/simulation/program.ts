@@ -1,5 +1,6 @@
+import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
-import { build } from 'esbuild';
+import { build, type Plugin } from 'esbuild';
 import type { Timers } from '../worlds/virtual-time.ts';
 import type { FileSystem } from './disk.ts';
 
@@ -20,15 +21,47 @@ export interface Surroundings {
   readonly files: FileSystem;
 }
 
+/** A fault that is put into the source by hand. */
+export interface Break {
+  /** Below `src`. */
+  readonly path: string;
+  readonly before: string;
+  readonly after: string;
+}
+
 /** Builds the source once; what it gives starts a process: the same code, with state of its own. */
-export async function loadProgram(): Promise<(surroundings: Surroundings) => Program> {
+export async function loadProgram(fault?: Break): Promise<(surroundings: Surroundings) => Program> {
+  const plugins = fault ? [breaking(fault)] : [];
   const stdin = { contents: ENTRY, resolveDir: ROOT, loader: 'ts' } as const;
-  const built = await build({ stdin, bundle: true, write: false, format: 'cjs', platform: 'node', target: 'node22', logLevel: 'error' });
+  const built = await build({
+    stdin,
+    bundle: true,
+    write: false,
+    format: 'cjs',
+    platform: 'node',
+    target: 'node22',
+    logLevel: 'error',
+    plugins,
+  });
   const run = new Function('module', 'require', ...GLOBALS, built.outputFiles[0]?.text ?? '');
   return (surroundings) => {
     const module = {};
     Reflect.apply(run, undefined, [module, requireWith(surroundings.files), ...globalsOf(surroundings)]);
     return Reflect.get(module, 'exports');
+  };
+}
+
+function breaking({ path, before, after }: Break): Plugin {
+  const broken = `${ROOT}src/${path}`;
+  return {
+    name: 'break',
+    setup: ({ onLoad }) =>
+      onLoad({ filter: /\.ts$/ }, async (file) => {
+        if (file.path !== broken) return undefined;
+        const source = await readFile(broken, 'utf8');
+        if (source.split(before).length !== 2) throw new Error(`${path} has not one place that says ${before}`);
+        return { contents: source.replace(before, () => after), loader: 'ts' };
+      }),
   };
 }
 

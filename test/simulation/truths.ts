@@ -68,6 +68,9 @@ const TRUTHS: Record<string, Truth> = {
   'updates of one pet leave in order': disorder,
   'attempts are requests': miscounted,
   'nothing is sent on a closed key': ({ network }) => network.sent.filter(({ isEarly }) => isEarly).map((sent) => `#${sent.number}`),
+  'no window is exceeded where all goes well': exceeded,
+  'no more requests at once than allowed': ({ network, story }) =>
+    story.processes.filter(({ name, client }) => (network.mostAtOnce.get(name) ?? 0) > (client.concurrency ?? 64)).map(({ name }) => name),
   'what started settled once': unsettled,
   'an adjustment is made once': misadjusted,
   'a job does what was wanted': ({ jobs, deeds, story }) => jobs.flatMap((job) => misdone(job, { deeds, failing: story.failing })),
@@ -169,6 +172,21 @@ function miscounted(evidence: Evidence): string[] {
     return told === sent ? [] : [`${life.name} told of ${told} requests and sent ${sent}`];
   });
   return [...ofUpdates, ...ofLives];
+}
+
+/** Answers with 429 that a client which is alone on its key, or a fleet with a store that works, may meet. */
+const MOST_REFUSALS: Readonly<Record<string, number>> = { 'fixed-clock': 0, 'fixed-first': 0, 'sliding-log': 0, 'token-bucket': 1 };
+const PLAIN: ReadonlySet<string> = new Set(['policy', 'ban', 'latency']);
+
+function exceeded({ story, network }: Evidence): string[] {
+  const { service, outages, processes, store } = story;
+  const { tail, losses, cuts } = story.network;
+  const isPlain = Object.keys(service).every((name) => PLAIN.has(name)) && tail + losses + cuts.length + outages.length === 0;
+  const isShared = processes.length === 1 || (store && store.stalls.length + store.emptyAtMs.length + store.failovers.length === 0);
+  if (!isPlain || !isShared || processes.some(({ crashes }) => crashes.length > 0)) return [];
+  const refused = network.sent.filter(({ told, atMs }) => told === 429 && atMs < network.calmSinceMs);
+  const most = MOST_REFUSALS[String(service.policy)] ?? Number.POSITIVE_INFINITY;
+  return refused.length > most ? [`${refused.length} answers with 429, such as that to #${refused[0]?.number}`] : [];
 }
 
 function unsettled({ lives }: Evidence): string[] {
