@@ -6,3 +6,20 @@ const REFUSED_HERE =
 export function isCertificateCode(code: string): boolean {
   return REFUSED_HERE.test(code);
 }
+
+const NOT_TRUSTED =
+  'this machine does not trust who signed its certificate; is that an authority of your own, start Node with NODE_EXTRA_CA_CERTS=/path/to/its-certificate.pem';
+
+/** What a code of Node, Bun or OpenSSL means, where the code alone does not tell it. */
+const MEANINGS: readonly [RegExp, string][] = [
+  [/^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT\w*|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*)$/, NOT_TRUSTED],
+  [/^CERT_HAS_EXPIRED$/, "its certificate has expired, or this machine's clock is wrong"],
+  [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet, or this machine's clock is wrong"],
+  [/^(?:ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/, 'its certificate is that of another name'],
+  [/^ERR_SSL_WRONG_VERSION_NUMBER$/, 'what answers there speaks no TLS'],
+];
+
+/** What a code means, in words; undefined where the code says it. */
+export function meaningOf(code: string): string | undefined {
+  return MEANINGS.find(([codes]) => codes.test(code))?.[1];
+}

@@ -44,6 +44,23 @@ export interface Connection {
 
 /** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal): Promise<Connection> {
+  const connection = await openClient(options, terminal);
+  const { client, close } = connection;
+  const asked = { address: client.baseUrl, source: sourceOfAddress(options, terminal) };
+  noteAddress(client, asked);
+  tellRetries(client, asked, terminal);
+  tellWaits(client, terminal);
+  return {
+    ...connection,
+    close: () => {
+      close();
+      StatusLine.of(terminal).clear();
+    },
+  };
+}
+
+/** The same without a word of retries and waits. */
+export async function openClient(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const logger = loggerFor(options, terminal);
   const words = { plan: wordOf('plan', options.plan, PLANS), environment: wordOf('environment', options.environment, ENVIRONMENTS) };
   const state = options.sandbox || options.state === false ? undefined : openState(terminal);
@@ -52,25 +69,20 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
     state?.close();
     throw error;
   });
-  const asked = { address: client.baseUrl, source: sourceOfAddress(options, terminal) };
-  noteAddress(client, asked);
-  tellRetries(client, asked, terminal);
-  tellWaits(client, terminal);
   const close = () => {
     client.close();
     state?.close();
-    StatusLine.of(terminal).clear();
   };
   return { client, environment: environmentOf(options, terminal), close };
 }
 
-export function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {
+function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {
   if (sandbox) return 'a sandbox of this process';
   return environment ?? (env.PETSTORE_ENVIRONMENT || 'production');
 }
 
 /** Which option or variable gave the address. */
-function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions, { env }: Terminal): string {
+export function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions, { env }: Terminal): string {
   if (sandbox) return '--sandbox';
   if (baseUrl !== undefined) return '--base-url';
   return (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? 'PETSTORE_STAGING_BASE_URL' : 'PETSTORE_BASE_URL';

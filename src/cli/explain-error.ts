@@ -5,7 +5,7 @@ import { askedAddress } from './asked-address.ts';
 const ADVICE = {
   authentication: 'check PETSTORE_API_KEY',
   'rate-limit': 'try again then; `petstore quota` shows what is left',
-  connection: 'check the network and ADDRESS',
+  connection: 'check the network and ADDRESS, or run `petstore doctor`',
   timeout: 'try again later, or check ADDRESS',
   server: 'try again later',
   'invalid-response': 'check that ADDRESS is the address of the service',
@@ -31,7 +31,7 @@ function adviceKind({ kind, code, operation }: PetStoreFailure): string {
 }
 
 /** What can be given here: an address by its option, a key by its variable only. */
-function inWords(message: string): string {
+export function inWords(message: string): string {
   return message.replace(/give `baseUrl[.\w]*`/, 'give --base-url').replace('give `apiKey` or set', 'set');
 }
 

@@ -1,5 +1,6 @@
 import { Command } from 'commander';
 import { VERSION } from '../version.ts';
+import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { get } from './commands/get.ts';
 import { type ListOptions, list } from './commands/list.ts';
 import { quota } from './commands/quota.ts';
@@ -33,6 +34,7 @@ export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void
   addPetCommands(program, terminal, exit);
   addWatchCommand(program, terminal, exit);
   addJobCommands(program, terminal, exit);
+  addDoctorCommand(program, terminal, exit);
   addSandboxCommand(program, terminal, exit);
   return program;
 }
@@ -96,6 +98,13 @@ function withJobOptions(command: Command): Command {
     .option('--lists', 'name with --json also the pets that a run left which ended early');
 }
 
+function addDoctorCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  withCommonOptions(
+    program.command('doctor').description('check settings, network, certificate, key and limits (costs one request for each environment)'),
+    '--environment <names...>',
+  ).action(async (options: DoctorOptions) => exit(await doctor(options, terminal)));
+}
+
 function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
   program
     .command('sandbox')
@@ -109,12 +118,12 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .action(async (options: SandboxCommandOptions) => exit(await sandbox(options, terminal)));
 }
 
-function withCommonOptions(command: Command): Command {
+function withCommonOptions(command: Command, environment = '--environment <name>'): Command {
   return command
     .option('--json', 'write JSON')
     .option('--sandbox', 'talk to a sandbox inside this process: no key needed, nothing is kept')
     .option('--base-url <url>', 'the address of the service, ending in /v1')
-    .option('--environment <name>', 'production or staging')
+    .option(environment, 'production or staging')
     .option('--plan <name>', 'free, pro, business or unlimited')
     .option('--no-state', 'do not share the quota with other runs on this machine')
     .option('-v, --verbose', 'log every request, and show everything that is known of an error');

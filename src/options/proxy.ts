@@ -2,7 +2,7 @@ import { showAddress } from './base-url.ts';
 import { readVariable } from './environment.ts';
 
 /** The proxy that the variables name for an address. */
-export interface Proxy {
+export interface NamedProxy {
   /** The variable that names it. */
   variable: string;
   /** Its address, with the credentials that it may have. */
@@ -21,7 +21,7 @@ const VARIABLES = {
  * The proxy that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name for an address, by the rules of undici's EnvHttpProxyAgent, which Node
  * uses too: lower case wins over upper case. Undefined where the address is asked directly.
  */
-export function proxyFor(address: string | URL, read: (name: string) => string | undefined = readVariable): Proxy | undefined {
+export function proxyFor(address: string | URL, read: (name: string) => string | undefined = readVariable): NamedProxy | undefined {
   const url = new URL(address);
   const names = url.protocol === 'http:' || url.protocol === 'https:' ? VARIABLES[url.protocol] : [];
   const variable = names.find((name) => read(name));

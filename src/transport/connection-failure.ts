@@ -1,11 +1,11 @@
 import type { Call } from '../call.ts';
-import { isCertificateCode } from '../certificate-codes.ts';
+import { isCertificateCode, meaningOf } from '../certificate-codes.ts';
 import { duration } from '../duration.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import { isProxyCode, proxyCode } from '../proxy-codes.ts';
 import type { Redactor } from '../redactor.ts';
 import { textOf } from '../thrown.ts';
-import { describeRefusal, meaningOf, proxyRefusal } from './connection-advice.ts';
+import { describeRefusal, proxyRefusal } from './proxy-refusal.ts';
 import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 100;

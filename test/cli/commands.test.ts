@@ -1,11 +1,12 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
-import { createServer, type Server } from 'node:http';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { stateFolder } from '../../src/cli/state.ts';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { portOf } from '../support/port-of.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
 let served: ServedSandbox;
@@ -33,11 +34,6 @@ afterEach(() => {
   vi.unstubAllEnvs();
   served.sandbox.faults.clear();
 });
-
-function portOf(server: Server): number {
-  const address = server.address();
-  return typeof address === 'object' && address !== null ? address.port : 0;
-}
 
 async function run(words: string[], terminal = new FakeTerminal()): Promise<{ code: number; out: string; err: string }> {
   const code = await runCli(words, terminal);

@@ -1,15 +1,13 @@
-import { execFile } from 'node:child_process';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
+import { readFile } from 'node:fs/promises';
 import { createServer as createHttpServer } from 'node:http';
 import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
 import type { AddressInfo, Server } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import tls from 'node:tls';
-import { promisify } from 'node:util';
 import { isPetStoreError, PetStoreClient, type PetStoreClientOptions, type PetStoreFailure } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { afterAll, beforeAll, expect, test } from 'vitest';
+import { Certificates } from '../support/certificates.ts';
 import { ROOT } from './support/installed-package.ts';
 
 const guide = await readFile(join(ROOT, 'docs/domains.md'), 'utf8');
@@ -22,9 +20,9 @@ const rows = Array.from(
 const STATES: Record<string, (stack: AsyncDisposableStack) => Promise<PetStoreClientOptions>> = {
   'no DNS record': async () => ({ baseUrl: 'https://stock.example.invalid/v1' }),
   'no certificate, the handshake is refused': (stack) => overTls({}, stack),
-  'a certificate that nobody signed': async (stack) => overTls(await certificate('stranger'), stack),
-  'the certificate of another name': async (stack) => overTls(await certificate('platform'), stack),
-  'an expired certificate': async (stack) => overTls(await certificate('expired'), stack),
+  'a certificate that nobody signed': async (stack) => overTls(await certificates.get('stranger'), stack),
+  'the certificate of another name': async (stack) => overTls(await certificates.get('platform'), stack),
+  'an expired certificate': async (stack) => overTls(await certificates.get('expired'), stack),
   'it redirects': async () => {
     const { keys, fetch } = createSandbox({ domains: ['stock.example.com', { from: 'old.example.com', to: 'stock.example.com' }] });
     return { apiKey: keys.pro, baseUrl: 'https://old.example.com/v1', fetch };
@@ -35,23 +33,20 @@ const STATES: Record<string, (stack: AsyncDisposableStack) => Promise<PetStoreCl
   },
 };
 
-let folder: string;
+let certificates: Certificates;
 const trustedBefore = tls.getCACertificates('default');
 
 beforeAll(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-domains-'));
-  await Promise.all([
-    makeCertificate('stranger', { host: 'localhost', days: 1 }),
-    makeCertificate('platform', { host: 'platform.example', days: 1 }),
-    makeCertificate('expired', { host: 'localhost', days: -1 }),
-  ]);
+  certificates = await Certificates.open();
+  await certificates.make('stranger', { host: 'localhost', days: 1 });
   // Only what is wrong with a certificate beside its signature shall be found in these two.
-  const trusted = await Promise.all([certificate('platform'), certificate('expired')]);
-  tls.setDefaultCACertificates([...trustedBefore, ...trusted.map(({ cert }) => cert)]);
+  const platform = await certificates.make('platform', { host: 'platform.example', days: 1 });
+  const expired = await certificates.make('expired', { host: 'localhost', days: -1 });
+  tls.setDefaultCACertificates([...trustedBefore, platform.cert, expired.cert]);
 });
 afterAll(async () => {
   tls.setDefaultCACertificates(trustedBefore);
-  await rm(folder, { recursive: true });
+  await certificates[Symbol.asyncDispose]();
 });
 
 test('docs/domains.md has a row for every state that is made here, and no other', () => {
@@ -90,18 +85,4 @@ async function portOf(server: Server, stack: AsyncDisposableStack): Promise<numb
   stack.defer(() => new Promise((resolve) => server.close(() => resolve())));
   const address: AddressInfo | string | null = server.address();
   return typeof address === 'object' && address !== null ? address.port : 0;
-}
-
-/** Made anew for each run, so that the repository holds no private key. */
-async function makeCertificate(name: string, { host, days }: { host: string; days: number }): Promise<void> {
-  const openssl = (...args: string[]) => promisify(execFile)('openssl', args, { cwd: folder });
-  const key = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes', '-keyout', `${name}.key`];
-  await openssl('req', '-new', ...key, '-subj', `/CN=${host}`, '-addext', `subjectAltName=DNS:${host}`, '-out', `${name}.csr`);
-  const signing = ['-signkey', `${name}.key`, '-days', String(days), '-copy_extensions', 'copy'];
-  await openssl('x509', '-req', '-in', `${name}.csr`, ...signing, '-out', `${name}.crt`);
-}
-
-async function certificate(name: string): Promise<{ key: string; cert: string }> {
-  const [key, cert] = await Promise.all(['key', 'crt'].map((kind) => readFile(join(folder, `${name}.${kind}`), 'utf8')));
-  return { key: key ?? '', cert: cert ?? '' };
 }

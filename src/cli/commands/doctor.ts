@@ -1,0 +1,98 @@
+import { isPetStoreError } from '../../errors.ts';
+import { checkService, type Finding } from '../../node/index.ts';
+import { type Paint, paintFor } from '../colour.ts';
+import { type CommonOptions, openClient, sourceOfAddress } from '../connect.ts';
+import { counted } from '../duration.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { inWords } from '../explain-error.ts';
+import { interruptSignal } from '../interrupt.ts';
+import { checkEnvironments, checkSettings, type SettingName } from '../settings.ts';
+import { type Terminal, writeResult } from '../terminal.ts';
+
+export interface DoctorOptions extends Omit<CommonOptions, 'environment'> {
+  environment?: string[];
+}
+
+type Line = Finding<Finding['check'] | SettingName>;
+
+/** What was found of one environment. */
+interface Diagnosis {
+  environment: string;
+  address?: string;
+  isWell: boolean;
+  findings: Line[];
+}
+
+/** Checks settings and the way to the service, with one request for each environment that is asked for. */
+export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<ExitCode> {
+  const { signal, stopListening } = interruptSignal(terminal);
+  const { environment: asked = [terminal.env.PETSTORE_ENVIRONMENT || 'production'], ...rest } = options;
+  try {
+    const diagnoses: Diagnosis[] = [];
+    for (const environment of new Set(asked)) diagnoses.push(await examine({ ...rest, environment }, terminal, signal));
+    const isWell = diagnoses.every((diagnosis) => diagnosis.isWell);
+    const text = options.json
+      ? `${JSON.stringify({ isWell, environments: diagnoses })}\n`
+      : textOf(diagnoses, paintFor(terminal.stdout, terminal));
+    await writeResult(terminal.stdout, text);
+    return isWell ? EXIT.done : EXIT.failure;
+  } finally {
+    stopListening();
+  }
+}
+
+async function examine(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Diagnosis> {
+  const settings: Line[] = [...checkSettings(options, terminal), ...checkEnvironments(options, terminal)];
+  const { address, findings } = await check(options, terminal, signal);
+  const all = [...settings, ...findings];
+  const environment = options.sandbox ? 'a sandbox of this process' : (options.environment ?? 'production');
+  return { environment, ...(address && { address }), isWell: all.every(({ outcome }) => outcome !== 'problem'), findings: all };
+}
+
+/** Without a client there is nothing to check; a word that no option has is a mistake of whoever called, as in every command. */
+async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<{ address?: string; findings: Line[] }> {
+  try {
+    const { client, close } = await openClient(options, terminal);
+    try {
+      const { address, findings } = await checkService(client, { signal });
+      return { address, findings: findings.map((finding) => withSource(finding, sourceOfAddress(options, terminal))) };
+    } finally {
+      close();
+    }
+  } catch (error) {
+    if (!isPetStoreError(error) || error.kind !== 'configuration') throw error;
+    const see = error.option === 'baseUrl' ? 'docs/domains.md#production-and-staging' : 'docs/cli.md#the-command-line';
+    return { findings: [{ check: 'client', outcome: 'problem', message: inWords(error.message), see }] };
+  }
+}
+
+function withSource(finding: Finding, source: string): Finding {
+  return finding.check === 'address'
+    ? { ...finding, message: `${finding.message} (${source})`, facts: { ...finding.facts, source } }
+    : finding;
+}
+
+const COLOURS = { ok: 'green', note: 'yellow', problem: 'red' } as const;
+
+function textOf(diagnoses: readonly Diagnosis[], paint: Paint): string {
+  const blocks = diagnoses.map(
+    ({ environment, findings }) => `${paint('bold', environment)}\n${findings.map((line) => lineOf(line, paint)).join('')}`,
+  );
+  const problems = countOf(diagnoses, 'problem');
+  const notes = countOf(diagnoses, 'note');
+  const end = `${problems === 0 ? 'All is well' : counted(problems, 'problem')}${notes === 0 ? '' : `, ${counted(notes, 'note')}`}\n`;
+  return `${blocks.join('\n')}\n${end}`;
+}
+
+const MARGIN = ' '.repeat(22);
+
+function lineOf({ check, outcome, message, advice, see }: Line, paint: Paint): string {
+  const first = `${paint(COLOURS[outcome], outcome.padEnd(8))} ${check.padEnd(12)} ${message.replace(/\p{Cc}/gu, ' ')}\n`;
+  if (outcome === 'ok') return first;
+  const rest = [advice === undefined ? '' : `${MARGIN}-> ${advice}\n`, see === undefined ? '' : paint('dim', `${MARGIN}   ${see}\n`)];
+  return first + rest.join('');
+}
+
+function countOf(diagnoses: readonly Diagnosis[], wanted: Line['outcome']): number {
+  return diagnoses.flatMap(({ findings }) => findings).filter(({ outcome }) => outcome === wanted).length;
+}

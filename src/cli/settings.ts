@@ -1,0 +1,74 @@
+import type { Finding } from '../node/index.ts';
+import type { CommonOptions } from './connect.ts';
+import { stateFolder } from './state.ts';
+import type { Terminal } from './terminal.ts';
+
+/** What a check of the command line looks at beyond that of a client. */
+export type SettingName = 'environment' | 'environments' | 'key' | 'plan given' | 'shared' | 'client';
+
+type Setting = Finding<SettingName>;
+
+/** The settings that a command would use, and where each comes from; never the key. */
+export function checkSettings(options: CommonOptions, terminal: Terminal): Setting[] {
+  if (options.sandbox) return [{ check: 'key', outcome: 'ok', message: 'one of the sandbox (--sandbox)' }];
+  return [checkName(options, terminal), checkKey(terminal), checkPlan(options, terminal), checkState(options, terminal)];
+}
+
+function checkName({ environment }: CommonOptions, { env }: Terminal): Setting {
+  const source =
+    env.PETSTORE_ENVIRONMENT === environment ? 'PETSTORE_ENVIRONMENT' : environment === 'production' ? 'the default' : '--environment';
+  return { check: 'environment', outcome: 'ok', message: `${environment} (${source})`, facts: { value: environment, source } };
+}
+
+/** Whether the key looks like one; what it must not have at all the client refuses by itself. */
+function checkKey({ env }: Terminal): Setting {
+  const { PETSTORE_API_KEY: key, PETSTORE_API_KEY_FILE: file } = env;
+  const source = key ? 'PETSTORE_API_KEY' : file ? `the file ${file} (PETSTORE_API_KEY_FILE)` : undefined;
+  if (source === undefined)
+    return { check: 'key', outcome: 'problem', message: 'there is none', advice: 'set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE' };
+  const fault = key && faultOf(key);
+  const facts = { source };
+  if (!fault) return { check: 'key', outcome: 'ok', message: `from ${source}`, facts };
+  return {
+    check: 'key',
+    outcome: 'problem',
+    message: `from ${source}: it ${fault}`,
+    advice: 'set it to the key alone',
+    see: 'docs/errors.md#authenticationerror-authentication',
+    facts,
+  };
+}
+
+function faultOf(key: string): string | undefined {
+  if (/^\s|\s$/.test(key)) return 'begins or ends with white space';
+  if (/^bearer\b/i.test(key)) return 'begins with "Bearer", which the client adds';
+  if (/^["'`]|["'`]$/.test(key)) return 'is in quotes';
+  if (/[^\x21-\x7e]/.test(key)) return 'has characters that no key has';
+  return /^(?:your[-_]?(?:api[-_]?)?key|changeme|xxx+|<.*>|\$\{?\w+\}?)$/i.test(key) ? 'is a placeholder' : undefined;
+}
+
+function checkPlan({ plan }: CommonOptions, { env }: Terminal): Setting {
+  const source = plan !== undefined ? '--plan' : env.PETSTORE_PLAN ? 'PETSTORE_PLAN' : undefined;
+  const value = plan ?? env.PETSTORE_PLAN;
+  const message = source === undefined ? 'none: learned from the headers, free until then' : `${value} (${source})`;
+  return { check: 'plan given', outcome: 'ok', message, facts: { value, source } };
+}
+
+function checkState({ state }: CommonOptions, { env }: Terminal): Setting {
+  const folder = state === false ? undefined : stateFolder(env, process.platform);
+  const message = folder ? `the quota is shared with other runs of this user, in ${folder}` : 'the quota is not shared with other runs';
+  return { check: 'shared', outcome: 'ok', message, facts: { folder } };
+}
+
+/** Whether staging is another place than production, where both are known; asks neither. */
+export function checkEnvironments({ sandbox, baseUrl, environment }: CommonOptions, { env }: Terminal): Setting[] {
+  const production = environment === 'staging' ? env.PETSTORE_BASE_URL : (baseUrl ?? env.PETSTORE_BASE_URL);
+  const staging = environment === 'staging' ? (baseUrl ?? env.PETSTORE_STAGING_BASE_URL) : env.PETSTORE_STAGING_BASE_URL;
+  const [first, second] = [URL.parse(production ?? ''), URL.parse(staging ?? '')];
+  if (sandbox || !first || !second) return [];
+  const check = 'environments';
+  if (first.host !== second.host) return [{ check, outcome: 'ok', message: `production is at ${first.host}, staging at ${second.host}` }];
+  const advice = 'check PETSTORE_BASE_URL and PETSTORE_STAGING_BASE_URL: what is tried in staging would change the stock of the shop';
+  const message = `production and staging are the same host, ${first.host}`;
+  return [{ check, outcome: 'problem', message, advice, see: 'docs/domains.md#production-and-staging', facts: { host: first.host } }];
+}

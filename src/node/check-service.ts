@@ -1,0 +1,116 @@
+import type { PetStoreClient } from '../client.ts';
+import type { Int64 } from '../contract/models.ts';
+import { duration } from '../duration.ts';
+import { readVariable } from '../options/environment.ts';
+import { type NamedProxy, proxyFor } from '../options/proxy.ts';
+import { isProxyCode } from '../proxy-codes.ts';
+import { judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
+import { type Asked, askOnce } from './check/ask.ts';
+import { type Finding, GUIDES } from './check/finding.ts';
+import { checkWay } from './check/way.ts';
+
+/**
+ * What {@link checkService} found.
+ *
+ * @example
+ * const check: ServiceCheck = await checkService(petstore);
+ * console.log(check.isWell, check.findings.length > 5); // → true true
+ */
+export interface ServiceCheck {
+  /** The address that was checked. */
+  address: string;
+  /** False where a finding is a problem. */
+  isWell: boolean;
+  /** What was found, in the order of a request. */
+  findings: Finding[];
+}
+
+/**
+ * Looks at everything between a client and the service: the proxy, DNS, connection, certificate, answer, X-RateLimit headers, plan, clock
+ * and the state of the quota. Sends one request at most, a list of which the beginning is read, and waits for no quota.
+ * @throws the signal's reason; what is wrong is in the findings
+ * @example
+ * const { isWell, findings } = await checkService(petstore);
+ * for (const { outcome, message, advice } of findings) if (outcome === 'problem') console.error(message, advice);
+ * console.log(isWell); // → true
+ */
+export async function checkService<Ids extends Int64>(
+  client: PetStoreClient<Ids>,
+  { signal }: { signal?: AbortSignal | undefined } = {},
+): Promise<ServiceCheck> {
+  const address = client.baseUrl;
+  const url = new URL(address);
+  const proxy = proxyFor(url);
+  const isProxyUsed = proxy !== undefined && usesProxies();
+  const way = await checkWay(url, isProxyUsed ? proxy : undefined);
+  signal?.throwIfAborted();
+  const asked = await askOnce(client, signal);
+  const findings = [
+    checkAddress(url),
+    checkState(client, asked),
+    checkProxy(proxy, isProxyUsed),
+    ...(asked.kind === 'answered' ? way.map(asPassed) : way),
+    ...(await judge(asked, client)),
+  ];
+  return { address, isWell: findings.every(({ outcome }) => outcome !== 'problem'), findings };
+}
+
+/** Node's fetch asks a proxy only where it is told to. */
+function usesProxies(): boolean {
+  const flags = [...process.execArgv, readVariable('NODE_OPTIONS') ?? ''].join(' ');
+  return readVariable('NODE_USE_ENV_PROXY') === '1' || /--use-env-proxy(?:\s|$)/.test(flags);
+}
+
+function checkAddress({ protocol, href }: URL): Finding {
+  const how = protocol === 'https:' ? 'https' : 'plain http to this machine';
+  return { check: 'address', outcome: 'ok', message: `${href}: ${how}, ends in /v1`, facts: { address: href } };
+}
+
+function checkState<Ids extends Int64>({ quota }: PetStoreClient<Ids>, asked: Asked): Finding {
+  const closedUntil = asked.kind === 'waits' ? asked.until : quota.closedUntil;
+  const leftMs = (closedUntil?.getTime() ?? 0) - Date.now();
+  if (!closedUntil || leftMs <= 0) return { check: 'state', outcome: 'ok', message: 'nothing is waited for' };
+  const message = `nothing is sent until ${closedUntil.toISOString()}, in ${duration(leftMs)}`;
+  const advice = 'wait until then; `petstore quota` shows what is left';
+  return { check: 'state', outcome: 'problem', message, advice, see: GUIDES.quota, facts: { closedUntil } };
+}
+
+function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
+  if (!proxy) return { check: 'proxy', outcome: 'ok', message: 'none: the service is asked directly' };
+  const { variable, shown } = proxy;
+  const facts = { variable, proxy: shown, isUsed };
+  if (isUsed) return { check: 'proxy', outcome: 'ok', message: `${shown}, which ${variable} names`, facts };
+  const message = `${variable} names ${shown}, and Node's fetch passes it over`;
+  const advice = 'set NODE_USE_ENV_PROXY=1 before Node starts, if the service is reached by way of it';
+  return { check: 'proxy', outcome: 'note', message, advice, see: GUIDES.proxy, facts };
+}
+
+/** What hinders us hinders no client whose own fetch goes another way. */
+function asPassed(finding: Finding): Finding {
+  if (finding.outcome !== 'problem') return finding;
+  const message = `${finding.message}; the client's own \`fetch\` got an answer all the same`;
+  return { check: finding.check, outcome: 'note', message, ...(finding.facts && { facts: finding.facts }) };
+}
+
+async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids>): Promise<Finding[]> {
+  if (asked.kind === 'waits') return [{ check: 'answer', outcome: 'note', message: `nothing was asked: ${asked.reason} makes it wait` }];
+  if (asked.kind === 'failed') {
+    const { message, code, status } = asked.error;
+    return [
+      {
+        check: 'answer',
+        outcome: 'problem',
+        message,
+        see: isProxyCode(code ?? '') ? GUIDES.proxy : GUIDES.connection,
+        facts: { code, status },
+      },
+    ];
+  }
+  const { response, receivedAtMs } = asked;
+  const answer = await judgeAnswer(response, client.baseUrl);
+  const { plan } = client.toJSON();
+  // What is not the service knows nothing of its limits.
+  if (answer.outcome === 'problem' && response.status !== 401 && response.status !== 429)
+    return [answer, judgeClock(response, receivedAtMs)];
+  return [answer, judgeLimits(response, { plan, receivedAtMs }), judgePlan(response.headers, plan), judgeClock(response, receivedAtMs)];
+}

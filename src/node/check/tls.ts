@@ -1,0 +1,98 @@
+import { accessSync, constants } from 'node:fs';
+import { isIP } from 'node:net';
+import type { Duplex } from 'node:stream';
+import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
+import { meaningOf } from '../../certificate-codes.ts';
+import { DAY_MS } from '../../contract/plans.ts';
+import { readVariable } from '../../options/environment.ts';
+import { textOf } from '../../thrown.ts';
+import { type Finding, GUIDES } from './finding.ts';
+import { PATIENCE_MS } from './patience.ts';
+
+/** Certificates are renewed some weeks before they end; this one was not. */
+const SOON_DAYS = 14;
+
+/** Shakes hands with whoever is at the other end of a socket, and looks at the certificate. Nothing else is sent. */
+export async function checkTls(socket: Duplex, { hostname }: URL): Promise<Finding> {
+  const host = hostname.replace(/^\[|\]$/g, '');
+  const servername = isIP(host) ? '' : host;
+  const secure = connect({ socket, host, servername, ALPNProtocols: ['h2', 'http/1.1'], rejectUnauthorized: false });
+  try {
+    await handshake(secure);
+    return judge(secure);
+  } catch (error) {
+    const code = textOf(error, 'code') ?? 'no TLS';
+    const meaning = meaningOf(code);
+    const message = `the TLS handshake failed: ${code}${meaning ? `: ${meaning}` : ''}`;
+    const advice = 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
+    return { check: 'tls', outcome: 'problem', message, advice, see: GUIDES.certificate, facts: { code } };
+  } finally {
+    secure.destroy();
+  }
+}
+
+function handshake(secure: TLSSocket): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const fail = (code: string) => reject(Object.assign(new Error(code), { code }));
+    secure.setTimeout(PATIENCE_MS, () => fail('ETIMEDOUT'));
+    secure.once('secureConnect', resolve);
+    secure.once('error', reject);
+    secure.once('close', () => fail('ECONNRESET'));
+  });
+}
+
+function judge(secure: TLSSocket): Finding {
+  const certificate = secure.getPeerCertificate();
+  const facts = factsOf(secure, certificate);
+  const who = `${facts.protocol}, certificate of ${facts.subject}, issued by ${facts.issuer}`;
+  const error: unknown = secure.authorizationError;
+  if (error) return refuse(codeOf(error), who, { ...facts, code: codeOf(error) });
+  const left = `${who}, ${facts.daysLeft} days left; ${facts.http}`;
+  if (facts.daysLeft >= SOON_DAYS) return { check: 'tls', outcome: 'ok', message: left, facts };
+  return { check: 'tls', outcome: 'note', message: left, advice: 'see that it is renewed in time', see: GUIDES.certificate, facts };
+}
+
+function factsOf(secure: TLSSocket, { issuer, subject, valid_to }: PeerCertificate) {
+  const expiresAt = new Date(valid_to);
+  return {
+    protocol: secure.getProtocol() ?? 'TLS',
+    issuer: nameOf(issuer),
+    subject: nameOf(subject),
+    expiresAt,
+    daysLeft: Math.floor((expiresAt.getTime() - Date.now()) / DAY_MS),
+    http: secure.alpnProtocol === 'h2' ? 'HTTP/2 and 1.1' : 'HTTP/1.1',
+  };
+}
+
+function nameOf({ CN, O }: PeerCertificate['issuer']): string {
+  return String(CN ?? O ?? 'nobody').replace(/\p{Cc}/gu, ' ');
+}
+
+function refuse(code: string, who: string, facts: Record<string, unknown>): Finding {
+  const message = `${who}: ${code}: ${meaningOf(code) ?? 'it is not trusted'}`;
+  return { check: 'tls', outcome: 'problem', message, advice: adviceFor(code), see: GUIDES.certificate, facts };
+}
+
+function adviceFor(code: string): string {
+  const extra = readVariable('NODE_EXTRA_CA_CERTS');
+  if (code === 'CERT_HAS_EXPIRED') return 'renew the certificate, or set the clock of this machine';
+  if (code === 'CERT_NOT_YET_VALID') return 'set the clock of this machine';
+  if (/ALTNAME|HOSTNAME/.test(code)) return 'check the address; the certificate of a new domain may not be issued yet';
+  if (extra === undefined) return 'if the issuer is your own authority, set NODE_EXTRA_CA_CERTS to its certificate before Node starts';
+  const fault = isReadable(extra) ? 'does not hold the certificate of this issuer' : 'cannot be read';
+  return `NODE_EXTRA_CA_CERTS names ${extra}, which ${fault}`;
+}
+
+function isReadable(path: string): boolean {
+  try {
+    accessSync(path, constants.R_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+/** Node gives the code alone, or an error that has it. */
+function codeOf(error: unknown): string {
+  return textOf(error, 'code') ?? String(error);
+}

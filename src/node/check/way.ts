@@ -1,0 +1,116 @@
+import { lookup } from 'node:dns/promises';
+import { request as requestHttp } from 'node:http';
+import { request as requestHttps } from 'node:https';
+import { connect, isIP, type Socket } from 'node:net';
+import type { Duplex } from 'node:stream';
+import type { NamedProxy } from '../../options/proxy.ts';
+import { textOf } from '../../thrown.ts';
+import { type Finding, GUIDES } from './finding.ts';
+import { PATIENCE_MS } from './patience.ts';
+import { checkTls } from './tls.ts';
+
+/** Looks at each step of the way to an address, until one does not lead on. Nothing of HTTP is sent to the service, and no key. */
+export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
+  const first = proxy ? new URL(proxy.url) : address;
+  const name = await checkName(first, proxy);
+  if (name.outcome === 'problem') return [name];
+  const { finding, socket } = await (proxy ? openTunnel(address, proxy) : openSocket(address));
+  if (!socket) return [name, finding];
+  try {
+    return address.protocol === 'https:' ? [name, finding, await checkTls(socket, address)] : [name, finding];
+  } finally {
+    socket.destroy();
+  }
+}
+
+async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Finding> {
+  const host = url.hostname.replace(/^\[|\]$/g, '');
+  if (isIP(host)) return { check: 'dns', outcome: 'ok', message: `${host} is an address of the network by itself` };
+  try {
+    const addresses = (await lookup(host, { all: true })).map(({ address }) => address);
+    return { check: 'dns', outcome: 'ok', message: `${host} is ${addresses.join(', ')}`, facts: { addresses } };
+  } catch (error) {
+    const code = codeOf(error);
+    const advice = proxy ? `check ${proxy.variable}` : 'check the spelling of the address, and the DNS record of the domain';
+    return { check: 'dns', outcome: 'problem', message: `${host} has no address: ${code}`, advice, see: GUIDES.noRecord, facts: { code } };
+  }
+}
+
+interface Opened {
+  finding: Finding;
+  socket?: Duplex;
+}
+
+function openSocket({ hostname, port, protocol, host }: URL): Promise<Opened> {
+  const startedAtMs = performance.now();
+  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: portOf({ port, protocol }), timeout: PATIENCE_MS });
+  return new Promise((resolve) => {
+    socket.once('connect', () => {
+      const ms = Math.round(performance.now() - startedAtMs);
+      const message = `connected to ${String(socket.remoteAddress)}:${portOf({ port, protocol })} in ${ms} ms`;
+      resolve({ socket: unbound(socket), finding: { check: 'connection', outcome: 'ok', message, facts: { ms } } });
+    });
+    const fail = (code: string) => {
+      socket.destroy();
+      resolve({ finding: noConnection(`the connection to ${host} failed: ${code}`, code) });
+    };
+    socket.once('timeout', () => fail('ETIMEDOUT'));
+    socket.once('error', (error) => fail(codeOf(error)));
+  });
+}
+
+/** What waited for the connection waits no more. */
+function unbound(socket: Socket): Socket {
+  socket.setTimeout(0);
+  socket.removeAllListeners('timeout');
+  return socket;
+}
+
+/** Asks a proxy for a tunnel to the service (RFC 9110 section 9.3.6). */
+function openTunnel(address: URL, { url, shown, variable }: NamedProxy): Promise<Opened> {
+  const proxy = new URL(url);
+  const target = `${address.hostname}:${portOf(address)}`;
+  const credentials = Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64');
+  const headers = { host: target, ...(proxy.username && { 'proxy-authorization': `Basic ${credentials}` }) };
+  const open = proxy.protocol === 'https:' ? requestHttps : requestHttp;
+  const { hostname: host, port, protocol } = proxy;
+  const request = open({ host, port: port || portOf({ port, protocol }), method: 'CONNECT', path: target, headers, timeout: PATIENCE_MS });
+  return new Promise((resolve) => {
+    request.once('connect', ({ statusCode = 0 }, socket) => {
+      if (statusCode >= 200 && statusCode < 300)
+        return resolve({ socket, finding: { check: 'connection', outcome: 'ok', message: `the proxy ${shown} leads to ${target}` } });
+      socket.destroy();
+      resolve({ finding: refusedByProxy(statusCode, { shown, variable, target }) });
+    });
+    request.once('timeout', () => request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
+    request.once('error', (error) => {
+      const code = codeOf(error);
+      const advice = `check ${variable}, and whether the proxy runs`;
+      resolve({ finding: { ...noConnection(`the connection to the proxy ${shown} failed: ${code}`, code), advice, see: GUIDES.proxy } });
+    });
+    request.end();
+  });
+}
+
+function refusedByProxy(status: number, { shown, variable, target }: { shown: string; variable: string; target: string }): Finding {
+  const advice =
+    status === 407
+      ? `it wants a user and a password: ${variable}=http://user:password@…`
+      : `let its administrators allow ${target}, or name the host in NO_PROXY`;
+  const message = `the proxy ${shown} refused to connect to ${target}: ${status}`;
+  return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.proxy, facts: { proxyStatus: status } };
+}
+
+function noConnection(message: string, code: string): Finding {
+  const advice = 'check the port of the address, whether the service runs, and firewalls in between';
+  return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { code } };
+}
+
+function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
+  return Number(port) || (protocol === 'https:' ? 443 : 80);
+}
+
+/** A host with several addresses fails with an error for each. */
+function codeOf(error: unknown): string {
+  return textOf(error, 'code') ?? textOf(error, 'message') ?? String(error);
+}

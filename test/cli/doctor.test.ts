@@ -1,0 +1,206 @@
+import { spawn } from 'node:child_process';
+import { rm } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import { createServer as createHttpsServer } from 'node:https';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { runCli } from '../../src/cli/run-cli.ts';
+import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { Certificates } from '../support/certificates.ts';
+import { portOf } from '../support/port-of.ts';
+import { buildCli } from './support/build-cli.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+
+const VARIABLES = ['PETSTORE_API_KEY', 'PETSTORE_API_KEY_FILE', 'PETSTORE_BASE_URL', 'PETSTORE_STAGING_BASE_URL', 'PETSTORE_PLAN'];
+let served: ServedSandbox;
+
+beforeAll(async () => {
+  served = await serveSandbox();
+});
+afterAll(() => served.close());
+beforeEach(() => {
+  for (const name of VARIABLES) vi.stubEnv(name, undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** Runs it with these variables, for the client and for the command line. */
+async function doctor(env: Record<string, string>, ...words: string[]) {
+  for (const [name, value] of Object.entries(env)) vi.stubEnv(name, value);
+  const terminal = new FakeTerminal({ env });
+  const code = await runCli(['doctor', ...words], terminal);
+  return { code, out: terminal.out, err: terminal.err };
+}
+
+/** The lines of what is no good. */
+function problemsIn(out: string): string[] {
+  return out.split('\n').filter((line) => line.startsWith('problem'));
+}
+
+const well = () => ({ PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro });
+
+describe('petstore doctor', () => {
+  test('ends with 0 where all is well, for one request, and shows the key nowhere', async () => {
+    const before = served.sandbox.requests.length;
+    const { code, out, err } = await doctor({ ...well(), PETSTORE_PLAN: 'pro' });
+    expect([code, err, served.sandbox.requests.length - before]).toEqual([0, '', 1]);
+    expect(out).toContain(`ok       address      ${served.url}: plain http to this machine, ends in /v1 (PETSTORE_BASE_URL)\n`);
+    expect(out).toContain('ok       key          from PETSTORE_API_KEY\n');
+    expect(out).toContain('ok       plan given   pro (PETSTORE_PLAN)\n');
+    expect(out).toMatch(/\nAll is well\n$/);
+    expect(out).not.toContain(served.keys.pro);
+  });
+
+  test('asks each environment once, and tells what each is', async () => {
+    const before = served.sandbox.requests.length;
+    const env = { ...well(), PETSTORE_STAGING_BASE_URL: served.stagingUrl.replace('127.0.0.1', 'localhost') };
+    const { code, out } = await doctor(env, '--json', '--environment', 'production', 'staging');
+    const { isWell, environments } = JSON.parse(out);
+    expect([code, isWell, served.sandbox.requests.length - before]).toEqual([0, true, 2]);
+    expect(environments.map(({ environment, address }: Record<string, unknown>) => [environment, address])).toEqual([
+      ['production', served.url],
+      ['staging', env.PETSTORE_STAGING_BASE_URL],
+    ]);
+  });
+
+  test('finds that staging is production', async () => {
+    const { code, out } = await doctor({ ...well(), PETSTORE_STAGING_BASE_URL: served.url });
+    expect(code).toBe(1);
+    expect(problemsIn(out)).toEqual([
+      expect.stringMatching(/^problem {2}environments production and staging are the same host, 127\.0\.0\.1:\d+$/),
+    ]);
+    expect(out).toContain('docs/domains.md#production-and-staging');
+  });
+
+  test('finds that there is neither key nor address, and asks nothing', async () => {
+    const { code, out } = await doctor({});
+    expect(code).toBe(1);
+    expect(problemsIn(out)).toEqual([
+      'problem  key          there is none',
+      'problem  client       Cannot make a client without a key: set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE',
+    ]);
+  });
+
+  test.each([
+    ['"psk_1"', 'it is in quotes'],
+    ['Bearer psk_1', 'it begins with "Bearer", which the client adds'],
+    ['psk_1\n', 'it begins or ends with white space'],
+    ['your-key', 'it is a placeholder'],
+    ['psk_ä', 'it has characters that no key has'],
+  ])('finds what is wrong with the shape of the key %j', async (key, fault) => {
+    const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY: key });
+    expect([code, problemsIn(out)[0]]).toEqual([1, `problem  key          from PETSTORE_API_KEY: ${fault}`]);
+    expect(out).not.toContain(key);
+  });
+
+  test('finds that the key is one of another environment', async () => {
+    const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY: 'psk_of_another' });
+    expect([code, problemsIn(out)]).toEqual([1, [expect.stringMatching(/^problem {2}answer {7}the service answered 401 /)]]);
+    expect(out).toContain('-> the key is not one of this environment, or is banned for a while');
+  });
+
+  test('finds an address without /v1, and one of plain http', async () => {
+    expect((await doctor({ ...well(), PETSTORE_BASE_URL: 'https://shop.example' })).out).toMatch(/^problem {2}client .*ends in \/v1$/m);
+    expect((await doctor({ ...well(), PETSTORE_BASE_URL: 'http://shop.example/v1' })).out).toMatch(/^problem {2}client .*must be https/m);
+  });
+
+  test('refuses an environment that there is not', async () => {
+    expect(await doctor(well(), '--environment', 'test')).toMatchObject({ code: 2, out: '' });
+  });
+
+  test('needs no key with --sandbox', async () => {
+    expect(await doctor({}, '--sandbox')).toMatchObject({ code: 0, out: expect.stringMatching(/All is well/) });
+  });
+});
+
+describe('petstore doctor, as a process', () => {
+  let cli: { folder: string; file: string };
+  let certificates: Certificates;
+
+  beforeAll(async () => {
+    cli = await buildCli();
+    certificates = await Certificates.open();
+    await certificates.makeAuthority('Example Corporation CA');
+    await certificates.make('inside', { host: 'localhost', days: 60, by: 'Example Corporation CA' });
+  });
+  afterAll(async () => {
+    await certificates[Symbol.asyncDispose]();
+    await rm(cli.folder, { recursive: true });
+  });
+
+  async function run(env: Record<string, string>): Promise<{ code: number | null; out: string }> {
+    const child = spawn(process.execPath, [cli.file, 'doctor', '--no-state'], { env: { PETSTORE_API_KEY: 'psk_1', ...env } });
+    const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
+    const out = await text(child.stdout);
+    return { code: await ended, out };
+  }
+
+  /** A service with a certificate of the company's authority. */
+  async function serveInside(stack: AsyncDisposableStack): Promise<string> {
+    const server = createHttpsServer(await certificates.get('inside'), (_request, response) => {
+      const reset = Math.floor(Date.now() / 1000) + 30;
+      response.writeHead(200, { 'x-ratelimit-limit': 60, 'x-ratelimit-remaining': 59, 'x-ratelimit-reset': reset }).end('[]');
+    });
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    stack.defer(() => {
+      server.closeAllConnections();
+      server.close();
+    });
+    return `https://localhost:${portOf(server)}/v1`;
+  }
+
+  /** A proxy that answers every wish for a tunnel with a status; it makes one where that is 200. */
+  async function serveProxy(status: number, stack: AsyncDisposableStack): Promise<string> {
+    const proxy = createServer();
+    proxy.on('connect', ({ url = '' }, socket) => {
+      socket.on('error', () => {});
+      if (status !== 200) return socket.end(`HTTP/1.1 ${status} No\r\nContent-Length: 0\r\n\r\n`);
+      const [host, port] = url.split(':');
+      const onward = connect(Number(port), host, () => {
+        socket.write('HTTP/1.1 200 OK\r\n\r\n');
+        onward.pipe(socket).pipe(onward);
+      });
+      onward.on('error', () => socket.destroy());
+    });
+    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    stack.defer(() => {
+      proxy.closeAllConnections();
+      proxy.close();
+    });
+    return `http://user:secret@127.0.0.1:${portOf(proxy)}`;
+  }
+
+  test('finds an unknown authority, and all is well once NODE_EXTRA_CA_CERTS names it', async () => {
+    await using stack = new AsyncDisposableStack();
+    const url = await serveInside(stack);
+    const before = await run({ PETSTORE_BASE_URL: url });
+    expect([before.code, before.out]).toEqual([1, expect.stringContaining('UNABLE_TO_VERIFY_LEAF_SIGNATURE')]);
+    const extra = certificates.pathOf('Example Corporation CA');
+    const after = await run({ PETSTORE_BASE_URL: url, NODE_EXTRA_CA_CERTS: extra });
+    expect([after.code, after.out]).toEqual([0, expect.stringContaining('issued by Example Corporation CA, 59 days left')]);
+  });
+
+  test.each([
+    [407, '-> it wants a user and a password: HTTPS_PROXY=http://user:password@…'],
+    [403, 'or name the host in NO_PROXY'],
+    [502, 'refused to connect to localhost'],
+  ])('finds that the proxy answers %i, and shows nothing of its password', async (status, advice) => {
+    await using stack = new AsyncDisposableStack();
+    const [url, proxy] = [await serveInside(stack), await serveProxy(status, stack)];
+    const { code, out } = await run({ PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: '1' });
+    expect([code, out]).toEqual([1, expect.stringContaining(advice)]);
+    expect(out).toMatch(new RegExp(`^problem {2}answer .*a proxy in between refused it with ${status}`, 'm'));
+    expect(out).not.toContain('secret');
+  });
+
+  test('goes by way of the proxy', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [url, proxy] = [await serveInside(stack), await serveProxy(200, stack)];
+    const env = { HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: '1', NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };
+    const { code, out } = await run({ PETSTORE_BASE_URL: url, ...env });
+    expect([code, out]).toEqual([0, expect.stringMatching(/^ok {7}proxy {8}http:\/\/127\.0\.0\.1:\d+, which HTTPS_PROXY names$/m)]);
+    expect(out).toMatch(/^ok {7}connection {3}the proxy \S+ leads to localhost:\d+$/m);
+  });
+});

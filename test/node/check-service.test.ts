@@ -1,0 +1,301 @@
+import { createServer, type RequestListener, type Server } from 'node:http';
+import { createServer as createHttpsServer, type ServerOptions } from 'node:https';
+import tls from 'node:tls';
+import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { checkService, type Finding } from '../../src/node/index.ts';
+import { serveSandbox } from '../../src/node/serve.ts';
+import { Certificates } from '../support/certificates.ts';
+import { portOf } from '../support/port-of.ts';
+
+const KEY = 'psk_check_1';
+let certificates: Certificates;
+const trustedBefore = tls.getCACertificates('default');
+
+beforeAll(async () => {
+  certificates = await Certificates.open();
+  await certificates.makeAuthority('Example Corporation CA');
+  await certificates.make('inside', { host: 'localhost', days: 60, by: 'Example Corporation CA' });
+  await certificates.make('stranger', { host: 'localhost', days: 60 });
+  // Only what is wrong with a certificate beside its issuer shall be found in the others.
+  const { cert } = await certificates.makeAuthority('Known CA');
+  await certificates.make('soon', { host: 'localhost', days: 5, by: 'Known CA' });
+  await certificates.make('well', { host: 'localhost', days: 60, by: 'Known CA' });
+  await certificates.make('other', { host: 'platform.example', days: 60, by: 'Known CA' });
+  await certificates.make('expired', { host: 'localhost', days: -1, by: 'Known CA' });
+  tls.setDefaultCACertificates([...trustedBefore, cert]);
+});
+afterAll(async () => {
+  tls.setDefaultCACertificates(trustedBefore);
+  await certificates[Symbol.asyncDispose]();
+});
+beforeEach(() => {
+  vi.stubEnv('NODE_EXTRA_CA_CERTS', undefined);
+});
+afterEach(() => {
+  vi.unstubAllEnvs();
+});
+
+/** The headers of a service that is well. */
+function limits(limit = 60): Record<string, string> {
+  const reset = Math.floor(Date.now() / 1000) + 30;
+  return { 'x-ratelimit-limit': `${limit}`, 'x-ratelimit-remaining': `${limit - 1}`, 'x-ratelimit-reset': `${reset}` };
+}
+
+const LIST = JSON.stringify([{ petId: 1, quantity: 2, status: 'available' }]);
+const answerList: RequestListener = (_request, response) => {
+  response.writeHead(200, { 'content-type': 'application/json', ...limits() }).end(LIST);
+};
+
+/** What a check of a server finds, by name, and how many requests the server got. */
+async function check(server: Server, options: PetStoreClientOptions = {}) {
+  let requests = 0;
+  server.on('request', () => {
+    requests += 1;
+  });
+  await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+  const scheme = 'setSecureContext' in server ? 'https' : 'http';
+  const client = new PetStoreClient({ apiKey: KEY, baseUrl: `${scheme}://localhost:${portOf(server)}/v1`, ...options });
+  const { isWell, findings } = await checkService(client);
+  client.close();
+  await new Promise((resolve) => server.close(resolve));
+  return { isWell, requests, problems: namesOf(findings, 'problem'), notes: namesOf(findings, 'note'), found: byName(findings) };
+}
+
+function namesOf(findings: readonly Finding[], wanted: Finding['outcome']): string[] {
+  return findings.filter(({ outcome }) => outcome === wanted).map((finding) => finding.check);
+}
+
+function byName(findings: readonly Finding[]): Partial<Record<string, Finding>> {
+  return Object.fromEntries(findings.map((finding) => [finding.check, finding]));
+}
+
+async function overTls(name: string): Promise<Server> {
+  return createHttpsServer(await certificates.get(name), answerList);
+}
+
+const certificateGuide = 'docs/domains.md#the-certificate-is-not-there-yet-or-not-the-right-one';
+
+describe('checkService', () => {
+  test('finds nothing wrong with a service that is well, for one request', async () => {
+    const { isWell, requests, notes, found } = await check(await overTls('well'));
+    expect({ isWell, requests, notes }).toEqual({ isWell: true, requests: 1, notes: [] });
+    expect(found.tls).toMatchObject({
+      message: 'TLSv1.3, certificate of localhost, issued by Known CA, 59 days left; HTTP/1.1',
+      facts: { daysLeft: 59, issuer: 'Known CA' },
+    });
+    expect(Object.keys(found)).toEqual(['address', 'state', 'proxy', 'dns', 'connection', 'tls', 'answer', 'limits', 'plan', 'clock']);
+  });
+
+  test('finds that a host has no DNS record', async () => {
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: 'https://stock.example.invalid/v1' });
+    const { isWell, findings } = await checkService(client);
+    expect(isWell).toBe(false);
+    expect(byName(findings).dns).toMatchObject({
+      message: 'stock.example.invalid has no address: ENOTFOUND',
+      see: 'docs/domains.md#there-is-no-dns-record-yet',
+    });
+  });
+
+  test('finds that nothing listens', async () => {
+    const server = createServer();
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    const baseUrl = `http://localhost:${portOf(server)}/v1`;
+    await new Promise((resolve) => server.close(resolve));
+    const { findings } = await checkService(new PetStoreClient({ apiKey: KEY, baseUrl }));
+    expect(byName(findings).connection).toMatchObject({ outcome: 'problem', facts: { code: 'ECONNREFUSED' } });
+    expect(byName(findings).answer).toMatchObject({ outcome: 'problem', message: expect.stringContaining('ECONNREFUSED') });
+  });
+
+  test('finds that an authority of a company is unknown, and says what it needs', async () => {
+    const { problems, requests, found } = await check(await overTls('inside'));
+    expect([problems, requests]).toEqual([['tls', 'answer'], 0]);
+    expect(found.tls).toMatchObject({
+      message: expect.stringMatching(/issued by Example Corporation CA: UNABLE_TO_VERIFY_LEAF_SIGNATURE: .*NODE_EXTRA_CA_CERTS/),
+      advice: 'if the issuer is your own authority, set NODE_EXTRA_CA_CERTS to its certificate before Node starts',
+      see: certificateGuide,
+    });
+  });
+
+  test('finds that NODE_EXTRA_CA_CERTS names a file that is not there, or another authority', async () => {
+    vi.stubEnv('NODE_EXTRA_CA_CERTS', '/nowhere/ca.pem');
+    expect((await check(await overTls('inside'))).found.tls?.advice).toBe(
+      'NODE_EXTRA_CA_CERTS names /nowhere/ca.pem, which cannot be read',
+    );
+    vi.stubEnv('NODE_EXTRA_CA_CERTS', certificates.pathOf('other'));
+    expect((await check(await overTls('inside'))).found.tls?.advice).toMatch(/which does not hold the certificate of this issuer$/);
+  });
+
+  test.each([
+    ['stranger', 'DEPTH_ZERO_SELF_SIGNED_CERT', /NODE_EXTRA_CA_CERTS/],
+    ['other', 'ERR_TLS_CERT_ALTNAME_INVALID', /check the address/],
+    ['expired', 'CERT_HAS_EXPIRED', /renew the certificate/],
+  ])('finds what is wrong with the certificate: %s', async (name, code, advice) => {
+    const { problems, requests, found } = await check(await overTls(name));
+    expect([problems, requests]).toEqual([['tls', 'answer'], 0]);
+    expect(found.tls).toMatchObject({ see: certificateGuide, advice: expect.stringMatching(advice), facts: { code } });
+  });
+
+  test('finds that there is no certificate, so that the handshake is refused', async () => {
+    const { found } = await check(createHttpsServer({}, answerList));
+    expect(found.tls).toMatchObject({
+      outcome: 'problem',
+      see: certificateGuide,
+      facts: { code: 'ERR_SSL_SSL/TLS_ALERT_HANDSHAKE_FAILURE' },
+    });
+  });
+
+  test('finds that what listens speaks no TLS', async () => {
+    const server = createServer(answerList);
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    const { findings } = await checkService(new PetStoreClient({ apiKey: KEY, baseUrl: `https://localhost:${portOf(server)}/v1` }));
+    expect(byName(findings).tls).toMatchObject({ outcome: 'problem', message: expect.stringContaining('speaks no TLS') });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('notes a certificate that ends soon', async () => {
+    const { isWell, notes, found } = await check(await overTls('soon'));
+    expect([isWell, notes, found.tls?.facts?.daysLeft]).toEqual([true, ['tls'], 4]);
+  });
+
+  test('tells that the service speaks HTTP/2 as well', async () => {
+    const options: ServerOptions = { ...(await certificates.get('well')), ALPNProtocols: ['h2', 'http/1.1'] };
+    expect((await check(createHttpsServer(options, answerList))).found.tls?.facts?.http).toBe('HTTP/2 and 1.1');
+  });
+
+  test('finds a redirect, and where it leads without its query', async () => {
+    const { problems, requests, found } = await check(
+      createServer((_request, response) => response.writeHead(301, { location: 'https://stock.example.com/v1/inventory?token=s' }).end()),
+    );
+    expect([problems, requests]).toEqual([['answer'], 1]);
+    expect(found.answer).toMatchObject({
+      message: expect.stringContaining('it redirects (301) to https://stock.example.com/v1/inventory,'),
+      see: 'docs/domains.md#an-old-domain-redirects',
+    });
+  });
+
+  test('finds the page of somebody else', async () => {
+    const { problems, found } = await check(createServer((_request, response) => response.writeHead(404).end('<h1>No such project</h1>')));
+    expect(problems).toEqual(['answer']);
+    expect(found.answer).toMatchObject({
+      message: 'the service answered 404 without an Error body',
+      advice: 'check the address: a list is there even where there are no pets',
+      see: 'docs/domains.md#a-domain-was-removed',
+    });
+  });
+
+  test.each([
+    ['a login page', 'text/html; charset=utf-8', '<!doctype html><title>Log in</title>'],
+    ['JSON of another service', 'application/json', '{"pets":[]}'],
+    ['a list of something else', 'application/json', '[{"id":1}]'],
+  ])('finds %s that answers with 200', async (_what, type, body) => {
+    const { problems, found } = await check(
+      createServer((_request, response) => response.writeHead(200, { 'content-type': type }).end(body)),
+    );
+    expect(problems).toEqual(['answer']);
+    expect(found.answer?.message).toMatch(/^it answered 200, with [\w/]+ that is no list of the inventory$/);
+  });
+
+  test('finds a proxy that answers 403 in place of the service', async () => {
+    const { found } = await check(createServer((_request, response) => response.writeHead(403).end('<h1>Blocked</h1>')));
+    const advice = 'a proxy or firewall in between may have answered';
+    expect(found.answer).toMatchObject({ outcome: 'problem', advice, see: 'docs/domains.md#a-proxy-is-in-between' });
+  });
+
+  test.each([
+    [-300_000, 'problem', /^this machine is 5 min ahead of the service/],
+    [300_000, 'problem', /^this machine is (5 min|29\d s) behind the service/],
+    [-10_000, 'note', /^this machine is 1\d s|9\.\d s|10\.\d s ahead of the service/],
+  ] as const)('finds that the clocks are %i ms apart', async (aheadMs, outcome, message) => {
+    const { found } = await check(
+      createServer((_request, response) => {
+        const reset = `${Math.floor((Date.now() + aheadMs) / 1000) + 30}`;
+        const headers = { ...limits(), 'x-ratelimit-reset': reset, date: new Date(Date.now() + aheadMs).toUTCString() };
+        response.writeHead(200, { 'content-type': 'application/json', ...headers }).end(LIST);
+      }),
+    );
+    expect(found.clock).toMatchObject({ outcome, message: expect.stringMatching(message), see: 'docs/domains.md#the-clocks-differ' });
+    expect(found.limits?.outcome).toBe('ok');
+  });
+
+  test('finds which headers of the limits are missing, or make no sense', async () => {
+    const answer: RequestListener = (_request, response) => {
+      response.writeHead(200, { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': 'some' }).end(LIST);
+    };
+    const { problems, found } = await check(createServer(answer));
+    expect(problems).toEqual(['limits']);
+    expect(found.limits).toMatchObject({
+      message: 'of the headers of the limits x-ratelimit-remaining makes no sense (some), x-ratelimit-reset is missing',
+      see: 'docs/domains.md#the-headers-of-the-limits-are-missing',
+    });
+    // With a plan the client knows what it may send.
+    expect((await check(createServer(answer), { plan: 'free' })).notes).toEqual(['limits']);
+  });
+
+  test.each([
+    ['business', 'problem'],
+    ['pro', 'ok'],
+    ['free', 'note'],
+  ] as const)('holds the plan %s against a limit of 300: %s', async (plan, outcome) => {
+    const served = await serveSandbox();
+    const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url, plan });
+    expect(byName((await checkService(client)).findings).plan?.outcome).toBe(outcome);
+    await served.close();
+  });
+
+  test('finds a key that the service refuses, and shows it nowhere', async () => {
+    const served = await serveSandbox();
+    const check = await checkService(new PetStoreClient({ apiKey: 'psk_hunter2', baseUrl: served.url }));
+    expect(byName(check.findings).answer).toMatchObject({ outcome: 'problem', see: 'docs/errors.md#authenticationerror-authentication' });
+    expect(served.sandbox.requests).toHaveLength(1);
+    expect(JSON.stringify(check)).not.toContain('hunter2');
+    await served.close();
+  });
+
+  test('asks nothing while the key is closed, and says until when', async () => {
+    const served = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '600' } }] });
+    const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url });
+    const first = byName((await checkService(client)).findings);
+    const second = byName((await checkService(client)).findings);
+    expect([first.answer?.facts?.status, served.sandbox.requests.length]).toEqual([429, 1]);
+    expect(first.state).toMatchObject({
+      outcome: 'problem',
+      message: expect.stringMatching(/^nothing is sent until \S+Z, in (10 min|\d+ s)$/),
+    });
+    expect(second.state).toMatchObject({ outcome: 'problem' });
+    expect(second.answer).toMatchObject({ outcome: 'note', message: expect.stringContaining('nothing was asked') });
+    await served.close();
+  });
+
+  test('sends a request that fails only once', async () => {
+    const { requests, found } = await check(createServer((_request, response) => response.writeHead(503).end()));
+    expect([requests, found.answer?.outcome]).toEqual([1, 'problem']);
+  });
+
+  test("notes what hinders Node's own connections where the client's fetch gets an answer", async () => {
+    const { keys, baseUrl, fetch } = createSandbox();
+    const { isWell, findings } = await checkService(new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch }));
+    expect(isWell).toBe(true);
+    expect(namesOf(findings, 'problem')).toEqual([]);
+  });
+
+  test('notes a proxy that Node passes over', async () => {
+    vi.stubEnv('HTTP_PROXY', 'http://user:secret@proxy.example:3128');
+    const { isWell, found } = await check(createServer(answerList));
+    expect(isWell).toBe(true);
+    expect(found.proxy).toMatchObject({
+      outcome: 'note',
+      message: "HTTP_PROXY names http://proxy.example:3128, and Node's fetch passes it over",
+    });
+  });
+
+  test('ends with the reason of its signal', async () => {
+    const server = createServer(() => {});
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: `http://localhost:${portOf(server)}/v1` });
+    await expect(checkService(client, { signal: AbortSignal.timeout(200) })).rejects.toMatchObject({ name: 'TimeoutError' });
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+});
