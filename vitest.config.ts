@@ -12,9 +12,9 @@ export default defineConfig({
   test: {
     reporters: ['default', 'json'],
     outputFile: { json: 'coverage/results.json' },
-    // Far more than any test takes: on a busy machine programs may start twenty times as slowly.
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // Far more than any test takes: on a busy machine programs may start a hundred times as slowly.
+    testTimeout: 300_000,
+    hookTimeout: 300_000,
     // All cores: much of the time is waiting for processes and timers.
     maxWorkers: '100%',
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.d.ts'], thresholds: { lines: 95 } },
