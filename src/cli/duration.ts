@@ -1,4 +1,9 @@
-export { duration } from '../duration.ts';
+import { duration as exact } from '../duration.ts';
+
+/** A time span as people say it, in whole seconds, rounded up: what is estimated or counts down is not known any better. */
+export function duration(ms: number): string {
+  return exact(Math.ceil(ms / 1000) * 1000);
+}
 
 /** A count and its noun: `1 pet`, `1,000 pets`. */
 export function counted(count: number, noun: string): string {
