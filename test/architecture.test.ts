@@ -74,6 +74,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'index',
     'node',
     'quota-store',
+    'redis',
     'sandbox',
     'stock',
     'sync',

@@ -1,13 +1,15 @@
 import { PetStoreClient } from '../client.ts';
+import type { PlanLimits } from '../contract/plans.ts';
 import type { Logger } from '../events.ts';
-import type { QuotaStore } from '../quota-store.ts';
+import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
 import { noteAddress } from './asked-address.ts';
-import { openState } from './state.ts';
+import { openState, type SharedState } from './state.ts';
 import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import { tellRetries } from './tell-retries.ts';
 import { tellWaits } from './tell-waits.ts';
 import type { Terminal } from './terminal.ts';
+import { durationOption } from './time-option.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The options that every command has. */
@@ -18,17 +20,22 @@ export interface CommonOptions {
   baseUrl?: string;
   environment?: string;
   plan?: string;
+  share?: string;
+  maxWait?: string;
+  timeout?: string;
   /** False for `--no-state`. */
   state?: boolean;
+  quotaStore?: string;
 }
 
 /** Ids come out exact, however long they are. */
 export type Client = PetStoreClient<'bigint'>;
 
-/** Options of a few words, checked. */
-interface Words {
-  plan: (typeof PLANS)[number] | undefined;
+/** What the options say of a client, checked. */
+interface Settings extends Pick<PetStoreClientOptions, 'share' | 'maxWaitMs' | 'attemptTimeoutMs'> {
+  plan: (typeof PLANS)[number] | PlanLimits | undefined;
   environment: (typeof ENVIRONMENTS)[number] | undefined;
+  logger: Logger;
 }
 
 const PLANS = ['free', 'pro', 'business', 'unlimited'] as const;
@@ -39,6 +46,8 @@ export interface Connection {
   client: Client;
   /** Where it asks, for a reader: `production`, `staging`, or `a sandbox of this process`. */
   environment: string;
+  /** What it shares with other runs. */
+  state: SharedState | undefined;
   close(): void;
 }
 
@@ -61,10 +70,9 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
 
 /** The same without a word of retries and waits. */
 export async function openClient(options: CommonOptions, terminal: Terminal): Promise<Connection> {
-  const logger = loggerFor(options, terminal);
-  const words = { plan: wordOf('plan', options.plan, PLANS), environment: wordOf('environment', options.environment, ENVIRONMENTS) };
-  const state = options.sandbox || options.state === false ? undefined : openState(terminal);
-  const makeClient = () => (options.sandbox ? connectToSandbox(words, logger) : connectToService({ ...options, ...words }, state, logger));
+  const settings = settingsOf(options, terminal);
+  const state = options.sandbox ? undefined : await openState(options, terminal);
+  const makeClient = () => (options.sandbox ? connectToSandbox(settings) : connectToService(settings, options.baseUrl, state));
   const client = await makeClient().catch((error) => {
     state?.close();
     throw error;
@@ -73,12 +81,34 @@ export async function openClient(options: CommonOptions, terminal: Terminal): Pr
     client.close();
     state?.close();
   };
-  return { client, environment: environmentOf(options, terminal), close };
+  return { client, state, environment: environmentOf(options, terminal), close };
 }
 
 function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {
   if (sandbox) return 'a sandbox of this process';
   return environment ?? (env.PETSTORE_ENVIRONMENT || 'production');
+}
+
+/** @throws UsageError */
+function settingsOf({ plan, environment, share, maxWait, timeout, ...options }: CommonOptions, terminal: Terminal): Settings {
+  return {
+    plan: plan === undefined ? undefined : (parsePlanLimits(plan) ?? wordOf('plan', plan, PLANS)),
+    environment: wordOf('environment', environment, ENVIRONMENTS),
+    share: share === undefined ? undefined : shareOf(share),
+    maxWaitMs: maxWait === undefined ? undefined : durationOption('max-wait', maxWait),
+    attemptTimeoutMs: timeout === undefined ? undefined : durationOption('timeout', timeout),
+    logger: loggerFor(options, terminal),
+  };
+}
+
+/** `0.5` or `50%` of the key's quota; after `low:` of its calls of low priority alone. */
+function shareOf(text: string): number | { low: number } {
+  const [, low, number, percent] = /^(low[:=])?(\d{1,3}(?:\.\d{1,9})?)(%)?$/.exec(text === 'low' ? 'low:0.5' : text) ?? [];
+  const share = Number(number) / (percent ? 100 : 1);
+  if (number !== undefined && share > 0 && share <= 1) return low ? { low: share } : share;
+  throw new UsageError(
+    `Cannot use --share ${text}: it must be a part of the quota such as 0.5 or 50%, or low:0.5 for calls of low priority alone`,
+  );
 }
 
 /** Which option or variable gave the address. */
@@ -88,35 +118,32 @@ export function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions
   return (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? 'PETSTORE_STAGING_BASE_URL' : 'PETSTORE_BASE_URL';
 }
 
-async function connectToService(
-  { baseUrl, environment, plan }: Omit<CommonOptions, keyof Words> & Words,
-  quotaStore: QuotaStore | undefined,
-  logger: Logger,
-): Promise<Client> {
+async function connectToService(settings: Settings, baseUrl: string | undefined, state: SharedState | undefined): Promise<Client> {
   return new PetStoreClient({
+    ...settings,
     int64: 'bigint',
-    logger,
-    environment,
-    plan,
-    quotaStore,
-    baseUrl: baseUrl !== undefined && environment === 'staging' ? { staging: baseUrl } : baseUrl,
+    quotaStore: state?.quotaStore,
+    baseUrl: baseUrl !== undefined && settings.environment === 'staging' ? { staging: baseUrl } : baseUrl,
   });
 }
 
 /** What a limit has to be so that nobody meets it. */
 const NO_LIMIT = { requestsPerMinute: 1_000_000_000 };
 
-async function connectToSandbox({ plan = 'pro' }: Words, logger: Logger): Promise<Client> {
+async function connectToSandbox({ plan = 'pro', ...settings }: Settings): Promise<Client> {
   const { createSandbox } = await import('../sandbox/index.ts');
-  const { keys, baseUrl, fetch } = createSandbox(plan === 'unlimited' ? { plans: { business: NO_LIMIT } } : {});
-  const apiKey = keys[plan === 'unlimited' ? 'business' : plan];
-  return new PetStoreClient({ int64: 'bigint', logger, environment: 'production', apiKey, plan, baseUrl, fetch });
+  const limits = plan === 'unlimited' ? NO_LIMIT : plan;
+  const { keys, baseUrl, fetch } = createSandbox(typeof limits === 'object' ? { plans: { business: limits } } : {});
+  const apiKey = keys[typeof limits === 'object' ? 'business' : limits];
+  return new PetStoreClient({ ...settings, int64: 'bigint', environment: 'production', apiKey, plan, baseUrl, fetch });
 }
 
 function wordOf<Word extends string>(option: string, value: string | undefined, words: readonly Word[]): Word | undefined {
   const word = words.find((known) => known === value);
   if (value !== undefined && word === undefined)
-    throw new UsageError(`Cannot use --${option} ${value}: it must be one of ${words.join(', ')}`);
+    throw new UsageError(
+      `Cannot use --${option} ${value}: it must be one of ${words.join(', ')}${option === 'plan' ? ', or requests a minute and a day such as 5000/1000000' : ''}`,
+    );
   return word;
 }
 

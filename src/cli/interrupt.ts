@@ -29,7 +29,7 @@ interface InterruptOptions {
 export function interruptSignal(
   terminal: Terminal,
   { notice, until }: InterruptOptions = {},
-): { signal: AbortSignal; stopListening: () => void } {
+): { signal: AbortSignal; end: (interruption: Interruption) => void; stopListening: () => void } {
   const controller = new AbortController();
   const ignore = terminal.onInterrupt((name) => {
     const { message, exitCode } = INTERRUPTIONS[name];
@@ -46,5 +46,5 @@ export function interruptSignal(
     ignore();
     clearTimeout(timer);
   };
-  return { signal: controller.signal, stopListening };
+  return { signal: controller.signal, end: (interruption) => controller.abort(interruption), stopListening };
 }

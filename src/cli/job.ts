@@ -3,14 +3,17 @@ import { fileJournal } from '../node/file-journal.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
-import { EXIT, type ExitCode, exitCodeOfReport } from './exit-code.ts';
-import { oneLine } from './explain-error.ts';
+import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport } from './exit-code.ts';
+import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
+import type { BadRow } from './input/wanted-row.ts';
 import { Interruption, interruptSignal } from './interrupt.ts';
+import { type JobLock, takeLock } from './job-lock.ts';
 import { writePlan } from './plan-text.ts';
 import { progressBar, progressText } from './progress-bar.ts';
-import { hearRefusals, type Refusals } from './refusals.ts';
+import { ReportFile, type ReportParts } from './report-file.ts';
 import { explainEnd, reportJson, reportText } from './report-text.ts';
+import { RunRecord } from './run-record.ts';
 import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import { type Terminal, writeResult } from './terminal.ts';
@@ -24,9 +27,12 @@ export interface JobOptions extends CommonOptions {
   concurrency: string;
   priority?: string;
   until?: string;
+  wait?: boolean;
   maxChanges?: string;
   allowMissing?: boolean;
   lists?: boolean;
+  report?: string;
+  lock?: string;
 }
 
 /** What such a command does. */
@@ -40,15 +46,17 @@ export interface Job {
   start(client: Client | FinishingClient, options: SyncOptions): Promise<SyncReport>;
   /** Refuses changes before the first update. @throws UsageError */
   review?(changes: Iterable<ReviewedChange>): void;
-  /** How many rows of its input were bad. */
-  rejected?(): number;
+  /** Such as `sync restock.csv`. */
+  title: string;
+  /** The rows of its input that were bad. */
+  input?: { readonly rejects: readonly BadRow[]; readonly rejected: number };
 }
 
 /** A job with all that it runs with. */
 interface Run {
   job: Job;
   client: Client;
-  refusals: Refusals;
+  record: RunRecord;
   signal: AbortSignal;
   settings: Pick<SyncOptions, 'concurrency' | 'priority' | 'signal' | 'now'>;
   options: JobOptions;
@@ -60,60 +68,97 @@ const NOTICE = 'petstore: finishing the requests under way; interrupt again to e
 /** Does a job, or with `--dry-run` shows what that would take. */
 export async function runJob(job: Job, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = limitsOf(options);
-  checkDistinct(job.files);
+  checkDistinct({ ...job.files, '--report': options.report });
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
   if (options.sandbox && job.journal !== undefined)
     throw new UsageError('Cannot use --journal with --sandbox: that sandbox is gone when the command ends, so nothing could go on there');
-  const { client, close } = await connect(options, terminal);
-  const { signal, stopListening } = interruptSignal(terminal, { notice: options.dryRun ? undefined : NOTICE, until });
+  const { client, state, close } = await connect(patient(options), terminal);
+  const { signal, end, stopListening } = interruptSignal(terminal, { notice: options.dryRun ? undefined : NOTICE, until });
+  const settings = { ...limits, signal, now: terminal.now };
+  let lock: JobLock | undefined;
   try {
-    const settings = { ...limits, signal, now: terminal.now };
-    const run = { job, client, refusals: hearRefusals(client), signal, settings, options, terminal };
-    return options.dryRun ? await dryRun(run) : await realRun(run);
+    // A dry run changes nothing that another run could change too.
+    if (options.lock !== undefined && !options.dryRun) lock = await takeLock({ name: options.lock, state, onLost: end, terminal });
+    return await withReport({ job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal });
   } finally {
+    await lock?.release();
     stopListening();
     close();
   }
 }
 
-async function realRun({ job, client, settings, options, terminal, ...rest }: Run): Promise<ExitCode> {
+/** How a run ended: with a report, or with an error. */
+type End = { report: SyncReport; exitCode: ExitCode; ending: string | undefined } | { error: unknown };
+
+/** Does the job, and writes the report that `--report` asks for, also of a run that fails. */
+async function withReport(run: Run): Promise<ExitCode> {
+  const { options } = run;
+  const file = options.report === undefined ? undefined : await ReportFile.open(options.report);
+  try {
+    const end = await (options.dryRun ? dryRun(run) : realRun(run)).catch((error: unknown): End => ({ error }));
+    await file?.write(reportParts(run, end));
+    if ('error' in end) throw end.error;
+    return end.exitCode;
+  } finally {
+    await file?.close();
+  }
+}
+
+function reportParts({ job, client, record, options, terminal }: Run, end: End): ReportParts {
+  const { rejects = [], rejected = 0 } = job.input ?? {};
+  const { title, journal } = job;
+  const about = { title, journal, service: client.baseUrl, isDryRun: options.dryRun ?? false };
+  const known = { ...about, record, endedAtMs: terminal.now(), quota: client.quota, rejects, rejected };
+  if (!('error' in end)) return { ...known, ...end };
+  const exitCode = end.error instanceof Interruption ? end.error.exitCode : exitCodeOf(end.error);
+  return { ...known, report: undefined, exitCode, ending: explainError(end.error) };
+}
+
+async function realRun(run: Run): Promise<End> {
+  const { job, client, record, settings, options, terminal } = run;
   const status = StatusLine.of(terminal);
   let report: SyncReport;
   try {
     report = await job.start(new FinishingClient(client), {
       ...settings,
       onProgress: (progress) => status.show({ bar: progressBar(progress), progress: progressText(progress) }),
-      review: (changes, list) => refuse({ job, options, changes, list }),
+      review: (changes, list) => {
+        if (options.report !== undefined) record.plan(changes);
+        refuse({ job, options, changes, list });
+      },
     });
   } finally {
     status.clear();
   }
-  const rejected = job.rejected?.() ?? 0;
+  const rejected = job.input?.rejected ?? 0;
+  let ending: string | undefined;
   try {
     await writeResult(
       terminal.stdout,
       options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected),
     );
   } finally {
-    tellEnd(report, { job, client, settings, options, terminal, ...rest });
+    ending = tellEnd(run, report);
   }
-  return exitCode(report, { signal: rest.signal, rejected });
+  return { report, ending, exitCode: exitCode(report, { signal: run.signal, rejected }) };
 }
 
-async function dryRun({ job, client, signal, settings, options, terminal, ...rest }: Run): Promise<ExitCode> {
+async function dryRun(run: Run): Promise<End> {
+  const { job, client, record, signal, settings, options, terminal } = run;
   let planned: { changes: Iterable<ReviewedChange>; list: ReviewedList } | undefined;
   const report = await job.start(client, {
     ...settings,
     dryRun: true,
     review: (changes, list) => {
       planned = { changes, list };
+      if (options.report !== undefined) record.plan(changes);
     },
   });
-  tellEnd(report, { job, client, signal, settings, options, terminal, ...rest });
-  if (report.stopped !== undefined) return exitCode(report, { signal, rejected: 0 });
+  const ending = tellEnd(run, report);
+  if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(report, { signal, rejected: 0 }) };
   await writePlan(planned?.changes ?? [], { report, quota: client.quota, name: job.name, options, terminal });
   if (planned) refuse({ job, options, ...planned });
-  return EXIT.done;
+  return { report, ending, exitCode: EXIT.done };
 }
 
 interface Reviewed {
@@ -133,23 +178,34 @@ function refuse({ job, options, changes, list }: Reviewed): void {
   job.review?.(changes);
 }
 
-function tellEnd(report: SyncReport, { job, client, refusals, signal, terminal }: Run): void {
-  const { retryAt, refusal } = refusals.latest();
-  if (refusal !== undefined && (report.stopped === 'quota' || report.stopped === 'authentication'))
-    tell(terminal, `petstore: ${oneLine(refusal)}`);
+/** Says why a run ended early, and how to go on; gives what it said. */
+function tellEnd({ job, client, record, signal, terminal }: Run, report: SyncReport): string | undefined {
+  const { refusal, retryAt } = record;
+  const isRefused = refusal !== undefined && (report.stopped === 'quota' || report.stopped === 'authentication');
   const line = explainEnd(report, {
     journal: job.journal,
     retryAt,
     isDayUsedUp: client.quota.day.remaining === 0,
     interruption: signal.reason instanceof Interruption ? signal.reason.message : undefined,
   });
-  if (line !== undefined) tell(terminal, line);
+  const lines = [...(isRefused ? [oneLine(refusal)] : []), ...(line === undefined ? [] : [line])];
+  for (const each of lines) tell(terminal, `petstore: ${each}`);
+  return lines.length > 0 ? lines.join('; ') : undefined;
 }
 
 function exitCode(report: SyncReport, { signal, rejected }: { signal: AbortSignal; rejected: number }): ExitCode {
   if (report.stopped === 'abort' && signal.reason instanceof Interruption) return signal.reason.exitCode;
   const code = exitCodeOfReport(report);
   return code === EXIT.done && rejected > 0 ? EXIT.partlyDone : code;
+}
+
+/** Longer than any day: a job that waits for the next one goes on over its end. */
+const OVER_THE_DAY = '7d';
+
+function patient(options: JobOptions): JobOptions {
+  if (!options.wait) return options;
+  if (options.maxWait !== undefined) throw new UsageError('Cannot use --wait with --max-wait: it waits as long as the service asks');
+  return { ...options, maxWait: OVER_THE_DAY };
 }
 
 /** The journal of a job, as an option of a synchronisation. */

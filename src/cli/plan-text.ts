@@ -22,7 +22,11 @@ const BATCH = 1000;
 /** Writes a plan like a diff, or as one JSON object. */
 export async function writePlan(changes: Iterable<ReviewedChange>, { report, quota, name, options, terminal }: PlanParts): Promise<void> {
   const requests = report.pending.length + 1;
-  const cost = { requests, estimatedMs: estimateMs(requests, quota, terminal.now()), fitsToday: fitsToday(requests, quota) };
+  const cost = {
+    requests,
+    estimatedMs: estimateMs(requests, quota, terminal.now()),
+    fitsToday: fitsToday(requests, quota) ?? ('unknown' as const),
+  };
   const { unchanged, missing, failed } = report;
   if (options.json) return writeText(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...cost })}\n`);
   const paint = paintFor(terminal.stdout, terminal);
@@ -52,7 +56,7 @@ function* batches(lines: Iterable<string>): Generator<string> {
 
 function summary(
   { pending, unchanged, missing, failed }: SyncReport,
-  { requests, estimatedMs, fitsToday: fits }: { requests: number; estimatedMs: number; fitsToday: boolean | undefined },
+  { requests, estimatedMs, fitsToday: fits }: { requests: number; estimatedMs: number; fitsToday: boolean | 'unknown' },
 ): string {
   const counts = [
     counted(pending.length, 'change'),
@@ -60,6 +64,6 @@ function summary(
     `${missing.length} missing`,
     ...(failed.length > 0 ? [`${failed.length} failed`] : []),
   ];
-  const today = fits === undefined ? '' : `; today's quota ${fits ? 'suffices' : 'does not suffice'}`;
-  return `${counts.join(', ')}: ${counted(requests, 'request')}, ${estimatedMs === 0 ? 'no waiting for quota' : `about ${duration(estimatedMs)}`}${today}`;
+  const today = fits === 'unknown' ? 'is unknown' : fits ? 'suffices' : 'does not suffice';
+  return `${counts.join(', ')}: ${counted(requests, 'request')}, ${estimatedMs === 0 ? 'no waiting for quota' : `about ${duration(estimatedMs)}`}; today's quota ${today}`;
 }

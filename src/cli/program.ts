@@ -3,7 +3,7 @@ import { VERSION } from '../version.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { get } from './commands/get.ts';
 import { type ListOptions, list } from './commands/list.ts';
-import { quota } from './commands/quota.ts';
+import { type QuotaCommandOptions, quota } from './commands/quota.ts';
 import { type SandboxCommandOptions, sandbox } from './commands/sandbox.ts';
 import { type SetOptions, set } from './commands/set.ts';
 import { type SyncCommandOptions, sync } from './commands/sync.ts';
@@ -44,9 +44,9 @@ function addListCommands(program: Command, terminal: Terminal, exit: (code: Exit
     .option('--csv', 'write CSV: petId,quantity,status')
     .option('--status <status>', 'only pets of this status, such as available, pending or sold')
     .action(async (options: ListOptions) => exit(await list(options, terminal)));
-  withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)")).action(
-    async (options: CommonOptions) => exit(await quota(options, terminal)),
-  );
+  withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)"))
+    .option('--reset', 'forget what runs on this machine, or those of --quota-store, know of it (costs none)')
+    .action(async (options: QuotaCommandOptions) => exit(await quota(options, terminal)));
 }
 
 function addPetCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
@@ -93,8 +93,11 @@ function withJobOptions(command: Command): Command {
     .option('--concurrency <number>', 'updates under way at once', '16')
     .option('--priority <word>', 'low, or normal to go before other low calls of this process', 'low')
     .option('--until <time>', 'end then: 06:00, an instant, or a duration such as 90m; what is left is pending')
+    .option('--wait', "go on over the end of the day's quota: wait for as long as the service asks")
     .option('--max-changes <number>', 'refuse more changes than this: a number, or a part of the list such as 10%')
     .option('--allow-missing', "go on though most of the wanted pets are missing in the service's list")
+    .option('--report <file>', 'write what was done, in .json, .csv, or .txt to be mailed')
+    .option('--lock <name>', 'run only while no other run holds this lock, in --quota-store or on this machine')
     .option('--lists', 'name with --json also the pets that a run left which ended early');
 }
 
@@ -124,7 +127,11 @@ function withCommonOptions(command: Command, environment = '--environment <name>
     .option('--sandbox', 'talk to a sandbox inside this process: no key needed, nothing is kept')
     .option('--base-url <url>', 'the address of the service, ending in /v1')
     .option(environment, 'production or staging')
-    .option('--plan <name>', 'free, pro, business or unlimited')
+    .option('--plan <name>', 'free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000')
+    .option('--share <part>', "use this part of the key's quota, such as 0.5; low:0.5 for calls of low priority alone")
+    .option('--max-wait <time>', 'wait so long at most until the service takes requests again, such as 10m (2m)')
+    .option('--timeout <time>', 'for one attempt of a request, such as 10s (30s)')
+    .option('--quota-store <place>', 'share the quota there with programs of this key: file:PATH, or redis://HOST:PORT')
     .option('--no-state', 'do not share the quota with other runs on this machine')
     .option('-v, --verbose', 'log every request, and show everything that is known of an error');
 }

@@ -56,14 +56,14 @@ export interface Ending {
 
 /** Why a run ended early and how to go on, or why it had nothing to do, on one line; `undefined` where it went to its end. */
 export function explainEnd({ stopped, updated, pending, finishedAt }: SyncReport, ending: Ending): string | undefined {
-  if (finishedAt) return `petstore: nothing sent: this job was finished at ${finishedAt.toISOString()}; a new job needs a new --journal`;
+  if (finishedAt) return `nothing sent: this job was finished at ${finishedAt.toISOString()}; a new job needs a new --journal`;
   if (stopped === undefined) return undefined;
   const when = stopped === 'quota' && ending.retryAt ? ` after ${ending.retryAt.toISOString()}` : '';
   const how =
     ending.journal === undefined
       ? `run it again${when} for the rest; with adjustments, only with a --journal`
       : `run the same command again${when} to go on`;
-  return `petstore: ${whyStopped(stopped, ending)}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
+  return `${whyStopped(stopped, ending)}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
 }
 
 function whyStopped(stopped: StopReason, ending: Ending): string {

@@ -1,21 +1,102 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
-import { type FileQuotaStore, fileQuotaStore } from '../node/file-quota-store.ts';
+import * as z from 'zod/mini';
+import { quotaStoreOn, recordName } from '../node/file-quota-store.ts';
+import { QuotaFile } from '../node/quota-file.ts';
+import type { QuotaStore, StoreKey } from '../quota-store.ts';
+import { exchangeRedisLock, forgetQuota, NoRedisLibraryError, openRedis } from '../redis/open-redis.ts';
+import { redisQuotaStore } from '../redis/redis-quota-store.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
+import { UsageError } from './usage-error.ts';
 
-/** Opens what the runs of one user share: the quota of the key. Where that is impossible the command goes on alone, and says so. */
-export function openState(terminal: Terminal): FileQuotaStore | undefined {
+/** Takes or renews a lock, or gives it back (`heldMs` 0). Gives what another holder wrote, where there is one, and for how long it still holds. */
+export type LockExchange = (request: { id: string; text: string; heldMs: number }) => Promise<{ text: string; leftMs: number } | undefined>;
+
+/** What the runs on a machine, or on several, share. */
+export interface SharedState {
+  /** What messages call it; the option that gave it. */
+  readonly name: string;
+  readonly quotaStore: QuotaStore;
+  /** Forgets the quota of a key. */
+  forget(key: StoreKey): Promise<void>;
+  lock(name: string): LockExchange;
+  close(): void;
+}
+
+/** Opens what `--quota-store` names, or else what the runs of one user share. @throws UsageError */
+export async function openState(
+  { quotaStore, state }: { quotaStore?: string; state?: boolean },
+  terminal: Terminal,
+): Promise<SharedState | undefined> {
+  if (quotaStore !== undefined) return openNamed(quotaStore);
+  return state === false ? undefined : openOwn(terminal);
+}
+
+async function openNamed(place: string): Promise<SharedState> {
+  const path = /^file:(?:\/\/)?(.+)$/.exec(place)?.[1];
+  if (path !== undefined) return onFile(path, place);
+  if (/^rediss?:\/\//.test(place)) return onRedis(place);
+  throw new UsageError(`Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT`);
+}
+
+/** Where that is impossible the command goes on alone, and says so. */
+function openOwn(terminal: Terminal): SharedState | undefined {
   const folder = stateFolder(terminal.env, process.platform);
   if (folder === undefined) return undefined;
   try {
     mkdirSync(folder, { recursive: true, mode: 0o700 });
-    return fileQuotaStore(join(folder, 'quota.db'));
+    const path = join(folder, 'quota.db');
+    return onFile(path, path);
   } catch (error) {
     const why = error instanceof Error ? error.message : String(error);
     tell(terminal, `petstore: other runs are not known to this one: ${why} (--no-state goes without)`);
     return undefined;
   }
+}
+
+function onFile(path: string, name: string): SharedState {
+  const file = new QuotaFile(path);
+  return {
+    name,
+    quotaStore: quotaStoreOn(file),
+    forget: async (key) => file.forget(recordName(key)),
+    lock: (name) => async (request) => file.change(`lock:${name}`, Date.now, (kept, nowMs) => exchangeLock(kept, request, nowMs)),
+    close: () => file.close(),
+  };
+}
+
+const KeptLock = z.object({ id: z.string(), text: z.string(), untilMs: z.number() });
+
+function exchangeLock(
+  kept: string | undefined,
+  { id, text, heldMs }: Parameters<LockExchange>[0],
+  nowMs: number,
+): { record: string; response: Awaited<ReturnType<LockExchange>> } {
+  const held = kept === undefined ? undefined : KeptLock.parse(JSON.parse(kept));
+  const leftMs = held === undefined ? 0 : held.untilMs - nowMs;
+  if (kept !== undefined && held && held.id !== id && leftMs > 0) return { record: kept, response: { text: held.text, leftMs } };
+  return { record: JSON.stringify({ id, text, untilMs: nowMs + heldMs }), response: undefined };
+}
+
+async function onRedis(url: string): Promise<SharedState> {
+  const { client, close } = await openRedis(url).catch((error: unknown) => {
+    const why = error instanceof Error ? error.message : String(error);
+    const message = `Cannot use ${withoutPassword(url)} as --quota-store: ${why}`;
+    throw error instanceof NoRedisLibraryError ? new UsageError(message) : new Error(message);
+  });
+  return {
+    name: withoutPassword(url),
+    quotaStore: redisQuotaStore(client),
+    forget: (key) => forgetQuota(client, key),
+    lock: (name) => (request) => exchangeRedisLock(client, { ...request, name }),
+    close,
+  };
+}
+
+/** An address as it may be shown. */
+function withoutPassword(url: string): string {
+  return URL.canParse(url) ? `${new URL(url).protocol}//${new URL(url).host}` : 'this address';
 }
 
 /** Where programs of this system keep what is neither settings nor cache; undefined for a user without a home. */

@@ -34,13 +34,17 @@ export interface FileQuotaStore extends QuotaStore {
  */
 export function fileQuotaStore(path: string): FileQuotaStore {
   if (typeof path !== 'string' || path === '') throw badOption('path', 'the path of a file', { shown: path });
-  const file = new QuotaFile(path);
+  return quotaStoreOn(new QuotaFile(path));
+}
+
+/** The store of an opened file, which it closes. */
+export function quotaStoreOn(file: QuotaFile): FileQuotaStore {
   return {
     processes: undefined,
     isCheap: true,
     join: (key) => {
       file.checkOpen();
-      const name = nameOf(key);
+      const name = recordName(key);
       return {
         exchange: (request) =>
           file.change(name, Date.now, (kept, nowMs) => {
@@ -55,7 +59,8 @@ export function fileQuotaStore(path: string): FileQuotaStore {
   };
 }
 
-function nameOf({ address, apiKey }: StoreKey): string {
+/** What the record of a key is called. */
+export function recordName({ address, apiKey }: StoreKey): string {
   return createHash('sha256').update(`${address}\n${apiKey}`).digest('hex').slice(0, 32);
 }
 

@@ -27,6 +27,7 @@ export class QuotaFile {
   readonly #one: StatementSync;
   readonly #put: StatementSync;
   readonly #dropOld: StatementSync;
+  readonly #drop: StatementSync;
 
   /** Opens or makes the file. @throws ConfigurationError that says what to do */
   constructor(path: string) {
@@ -35,11 +36,18 @@ export class QuotaFile {
     this.#one = this.#database.prepare('SELECT book FROM quotas WHERE name = ?');
     this.#put = this.#database.prepare('INSERT OR REPLACE INTO quotas VALUES (?, ?, ?)');
     this.#dropOld = this.#database.prepare('DELETE FROM quotas WHERE usedAtMs < ?');
+    this.#drop = this.#database.prepare('DELETE FROM quotas WHERE name = ?');
   }
 
   /** @throws ConfigurationError once the file is closed */
   checkOpen(): void {
     if (this.#isClosed) throw unusable(this.#path, 'it was closed, make another store with fileQuotaStore()');
+  }
+
+  /** Forgets a record. */
+  forget(name: string): void {
+    this.checkOpen();
+    this.#drop.run(name);
   }
 
   close(): void {

@@ -40,7 +40,8 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   /** The address, ending in `/v1`. Required here or as `PETSTORE_BASE_URL` and `PETSTORE_STAGING_BASE_URL`. */
   baseUrl?: BaseUrl | undefined;
   /**
-   * The plan of the key: the ceiling that no header raises (specification, Limits); also `PETSTORE_PLAN`.
+   * The plan of the key: the ceiling that no header raises (specification, Limits); also `PETSTORE_PLAN`, where
+   * limits are written `5000/1000000`.
    * @default learned from the headers, free until then
    */
   plan?: PlanName | 'unlimited' | PlanLimits | undefined;
@@ -159,7 +160,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   return {
     apiKey: resolveApiKey(options.apiKey ?? keyFromVariables()),
     baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging'])),
-    plan: resolvePlan(options.plan ?? readVariable('PETSTORE_PLAN')),
+    plan: resolvePlan(options.plan ?? planVariable()),
     int64: resolveInt64(options.int64),
     concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),
     share: resolveShare(options.share),
@@ -195,7 +196,7 @@ function resolveApiKey(apiKey: unknown): string | ApiKeySource {
 }
 
 /** The key, or what reads it from a file; a file is checked at once. */
-function keyFromVariables(): string | ApiKeySource | undefined {
+export function keyFromVariables(): string | ApiKeySource | undefined {
   const [key, file] = [readVariable('PETSTORE_API_KEY'), readVariable('PETSTORE_API_KEY_FILE')];
   if (file === undefined) return key;
   if (key !== undefined)
@@ -218,12 +219,31 @@ export function checkApiKey(apiKey: unknown): string {
   return apiKey;
 }
 
+/** `5000/1000000` as requests a minute and a day, `5000` as requests a minute; undefined where it is neither. */
+export function parsePlanLimits(text: string): PlanLimits | undefined {
+  const [, perMinute, perDay] = /^([1-9]\d{0,14})(?:\/([1-9]\d{0,14}))?$/.exec(text) ?? [];
+  if (perMinute === undefined) return undefined;
+  return { requestsPerMinute: Number(perMinute), ...(perDay !== undefined && { requestsPerDay: Number(perDay) }) };
+}
+
+const PLAN_WORDS = '"free", "pro", "business", "unlimited" or';
+
+function planVariable(): unknown {
+  const text = readVariable('PETSTORE_PLAN');
+  if (text === undefined || text === 'unlimited' || Object.hasOwn(PLANS, text)) return text;
+  const limits = parsePlanLimits(text);
+  if (!limits) throw badOption('plan', `${PLAN_WORDS} requests a minute and a day, such as 5000/1000000`, { shown: text });
+  return limits;
+}
+
 function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
   if (plan === undefined || plan === 'unlimited') return plan;
   const named = typeof plan === 'string' ? Object.entries(PLANS).find(([name]) => name === plan) : undefined;
   if (named) return named[1];
   if (typeof plan === 'object' && plan !== null && !Array.isArray(plan)) return resolveLimits(plan);
-  throw badOption('plan', '"free", "pro", "business", "unlimited" or { requestsPerMinute, requestsPerDay }', { shown: plan });
+  throw badOption('plan', `${PLAN_WORDS} { requestsPerMinute, requestsPerDay }`, {
+    shown: plan,
+  });
 }
 
 function resolveLimits(limits: object): PlanLimits {

@@ -5,6 +5,9 @@ import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
 import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscriber.ts';
 
+/** What the names of its keys begin with, unless its maker says otherwise. */
+export const PREFIX = 'petstore:quota:';
+
 /** A Redis that takes longer counts as down. */
 const TIMEOUT_MS = 500;
 
@@ -48,7 +51,7 @@ export interface RedisQuotaStoreOptions {
  * redis.disconnect();
  */
 export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOptions = {}): QuotaStore {
-  const { prefix = 'petstore:quota:', processes, subscriber } = options;
+  const { prefix = PREFIX, processes, subscriber } = options;
   if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix))
     throw badOption('prefix', 'a text without braces, since Redis Cluster reads what stands in them', { shown: prefix });
   checkSubscriber(subscriber);
@@ -62,7 +65,7 @@ export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOpt
 }
 
 /** The hash stands in braces, so that whatever is kept of one key lives on one node of a cluster. */
-async function nameOf(prefix: string, { address, apiKey }: StoreKey): Promise<string> {
+export async function nameOf(prefix: string, { address, apiKey }: StoreKey): Promise<string> {
   return `${prefix}{${(await digest('SHA-256', `${address}\n${apiKey}`)).slice(0, 32)}}`;
 }
 

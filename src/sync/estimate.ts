@@ -29,10 +29,15 @@ export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: n
   return waitMs(requests, day) + waitMs(onLastDay, { ...minute, left: minute.limit, resetInMs: MINUTE_MS });
 }
 
-/** Whether this many requests fit into what is left of the day; `undefined` where the day's quota is not known. */
+/**
+ * Whether this many requests fit into what is left of the day; `undefined` where that is not known. Without a reset no header spoke of
+ * the day: its `remaining` is the most that the plan can have left, and others may have used it.
+ */
 export function fitsToday(requests: number, quota: Quota | undefined): boolean | undefined {
-  const left = quota?.day.remaining;
-  return left === undefined ? undefined : requests <= left;
+  const { remaining, resetAt } = quota?.day ?? {};
+  if (remaining === undefined) return undefined;
+  if (requests > remaining) return false;
+  return resetAt === undefined ? undefined : true;
 }
 
 function windows({ limit = Number.POSITIVE_INFINITY, remaining, resetAt }: WindowQuota, lengthMs: number, nowMs: number): Windows {

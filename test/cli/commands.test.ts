@@ -187,7 +187,11 @@ describe('petstore set', () => {
     [['set', '1', '9007199254740993'], 2, 'petstore: Cannot use 9007199254740993 as quantity: it is beyond ±(2^53−1)\n'],
     [['set', '1'], 2, "petstore: missing required argument 'quantity'\n"],
     [['set', '1', '5', '--bad'], 2, "petstore: unknown option '--bad'\n"],
-    [['set', '1', '5', '--plan', 'gold'], 2, 'petstore: Cannot use --plan gold: it must be one of free, pro, business, unlimited\n'],
+    [
+      ['set', '1', '5', '--plan', 'gold'],
+      2,
+      'petstore: Cannot use --plan gold: it must be one of free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000\n',
+    ],
     [['set', '1', '5', '--environment', 'staging'], 2, /Cannot make a client without the staging address.*PETSTORE_STAGING_BASE_URL/],
     [['lits'], 2, "petstore: unknown command 'lits' (Did you mean list?)\n"],
   ])('%j ends with %i and one line', async (words, code, line) => {

@@ -5,7 +5,7 @@ import type { Quota } from '../../src/quota/ledger/quota.ts';
 import type { ReviewedChange, SyncReport } from '../../src/sync/index.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
-const QUOTA: Quota = { minute: { limit: 60, remaining: 60 }, day: { limit: 100, remaining: 100 } };
+const QUOTA: Quota = { minute: { limit: 60, remaining: 60 }, day: { limit: 100, remaining: 100, resetAt: new Date('2100-01-01') } };
 
 /** The lines of a plan of these changes. */
 async function planOf(changes: ReviewedChange[], { quota = QUOTA, ...rest }: Partial<SyncReport> & { quota?: Quota } = {}) {

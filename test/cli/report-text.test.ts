@@ -27,7 +27,7 @@ test.each([
   ['quota', undefined, false, 'the quota is not there: 1 pet updated, 1 pet left; run the same command again to go on'],
   ['abort', RETRY_AT, false, 'interrupted: 1 pet updated, 1 pet left; run the same command again to go on'],
 ] as const)('explainEnd of a stop by %s, with quota again at %s, tells when to go on', (stopped, retryAt, isDayUsedUp, line) => {
-  expect(explainEnd({ ...REPORT, stopped }, { journal: 'j', retryAt, isDayUsedUp })).toBe(`petstore: ${line}`);
+  expect(explainEnd({ ...REPORT, stopped }, { journal: 'j', retryAt, isDayUsedUp })).toBe(line);
 });
 
 test('explainEnd says nothing of a run that went to its end', () => {

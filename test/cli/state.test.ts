@@ -24,19 +24,19 @@ test.each([
   expect(stateFolder(env, platform)).toBe(folder);
 });
 
-test.skipIf(process.platform !== 'linux')('openState makes a folder that only its user can read', () => {
-  openState(new FakeTerminal({ env: { XDG_STATE_HOME: home } }))?.close();
+test.skipIf(process.platform !== 'linux')('openState makes a folder that only its user can read', async () => {
+  (await openState({}, new FakeTerminal({ env: { XDG_STATE_HOME: home } })))?.close();
   expect(statSync(join(home, 'petstore')).mode & 0o777).toBe(0o700);
 });
 
-test.skipIf(process.platform !== 'linux')('openState says why a run goes on alone', () => {
+test.skipIf(process.platform !== 'linux')('openState says why a run goes on alone', async () => {
   const terminal = new FakeTerminal({ env: { XDG_STATE_HOME: '/dev/null' } });
-  expect(openState(terminal)).toBeUndefined();
+  expect(await openState({}, terminal)).toBeUndefined();
   expect(terminal.err).toMatch(/^petstore: other runs are not known to this one: .*ENOTDIR.* \(--no-state goes without\)\n$/);
 });
 
-test('openState keeps nothing for a user without a home, and says nothing', () => {
+test('openState keeps nothing for a user without a home, and says nothing', async () => {
   const terminal = new FakeTerminal();
-  expect(openState(terminal)).toBeUndefined();
+  expect(await openState({}, terminal)).toBeUndefined();
   expect(terminal.err).toBe('');
 });

@@ -113,7 +113,7 @@ describe('--dry-run', () => {
         '- 2  5',
         '+ 2  3  (-2)',
         "? 99  missing in the service's list",
-        "2 changes, 1 unchanged, 1 missing: 3 requests, no waiting for quota; today's quota suffices",
+        "2 changes, 1 unchanged, 1 missing: 3 requests, no waiting for quota; today's quota is unknown",
         '',
       ].join('\n'),
     );
@@ -129,7 +129,7 @@ describe('--dry-run', () => {
       failed: [],
       requests: 2,
       estimatedMs: 0,
-      fitsToday: true,
+      fitsToday: 'unknown',
     });
   });
 

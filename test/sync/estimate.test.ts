@@ -42,7 +42,8 @@ describe('estimateMs', () => {
 });
 
 test('fitsToday compares with what is left, and does not guess', () => {
-  expect(fitsToday(10, { minute: {}, day: { limit: 1_000, remaining: 10 } })).toBe(true);
+  expect(fitsToday(10, { minute: {}, day: { limit: 1_000, remaining: 10, resetAt: at(60) } })).toBe(true);
+  expect(fitsToday(10, { minute: {}, day: { limit: 1_000, remaining: 10 } })).toBeUndefined();
   expect(fitsToday(11, { minute: {}, day: { limit: 1_000, remaining: 10 } })).toBe(false);
   expect(fitsToday(11, { minute: {}, day: {} })).toBeUndefined();
   expect(fitsToday(11, undefined)).toBeUndefined();

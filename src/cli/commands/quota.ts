@@ -1,16 +1,24 @@
+import { keyFromVariables } from '../../options/client-options.ts';
 import type { Quota, WindowQuota } from '../../quota/ledger/quota.ts';
 import { type Client, type CommonOptions, connect } from '../connect.ts';
 import { duration } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
+import type { SharedState } from '../state.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface QuotaCommandOptions extends CommonOptions {
+  reset?: boolean;
+}
 
 /** Shows what is left of the key's quota; asking the service costs one request. */
-export async function quota(options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
-  const { client, environment, close } = await connect(options, terminal);
+export async function quota(options: QuotaCommandOptions, terminal: Terminal): Promise<ExitCode> {
+  const { client, state, environment, close } = await connect(options, terminal);
   const serviceClock = hearClock(client, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {
+    if (options.reset) return await reset({ client, state, options, terminal });
     await askOnce(client, signal);
     await writeResult(
       terminal.stdout,
@@ -30,6 +38,26 @@ function hearClock(client: Client, { now }: Terminal): () => number {
     if (date) aheadMs = date.getTime() - now();
   });
   return () => now() + aheadMs;
+}
+
+interface Reset {
+  client: Client;
+  state: SharedState | undefined;
+  options: QuotaCommandOptions;
+  terminal: Terminal;
+}
+
+/** Forgets what runs share of the key's quota, such as until when it is closed; what the service counts is its own. */
+async function reset({ client, state, options, terminal }: Reset): Promise<ExitCode> {
+  const source = keyFromVariables();
+  const apiKey = typeof source === 'function' ? await source() : source;
+  if (!state || apiKey === undefined) throw new UsageError('Cannot use --reset: this run shares no quota with others');
+  await state.forget({ address: client.baseUrl, apiKey });
+  await writeResult(
+    terminal.stdout,
+    options.json ? `${JSON.stringify({ forgotten: true, store: state.name })}\n` : `forgotten: the quota of this key in ${state.name}\n`,
+  );
+  return EXIT.done;
 }
 
 /** Every answer tells the quota; leaving the list at its first batch spares the rest. */

@@ -1,4 +1,5 @@
 import type { PlanLimits } from '../../contract/plans.ts';
+import { parsePlanLimits } from '../../options/client-options.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
@@ -58,7 +59,7 @@ function portNumber(text: string): number {
 
 /** `300/10000`: requests a minute and a day; `300`: a minute only. */
 function parseLimits(text: string): PlanLimits {
-  const [, perMinute, perDay] = /^([1-9]\d{0,8})(?:\/([1-9]\d{0,8}))?$/.exec(text) ?? [];
-  if (perMinute === undefined) throw new UsageError(`Cannot use --limits ${text}: it must be requests a minute and a day, such as 60/1000`);
-  return { requestsPerMinute: Number(perMinute), ...(perDay !== undefined && { requestsPerDay: Number(perDay) }) };
+  const limits = parsePlanLimits(text);
+  if (limits === undefined) throw new UsageError(`Cannot use --limits ${text}: it must be requests a minute and a day, such as 60/1000`);
+  return limits;
 }

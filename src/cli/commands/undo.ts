@@ -11,6 +11,7 @@ export async function undo(path: string, options: JobOptions, terminal: Terminal
   return runJob(
     {
       name: path,
+      title: `undo ${path}`,
       journal,
       files: { 'the journal of the job': path, '--journal': journal },
       start: (client, settings) => undoSync(client, { ...settings, journal: undone, undoJournal: fileJournal(journal) }),

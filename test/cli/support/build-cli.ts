@@ -14,6 +14,7 @@ export async function buildCli(): Promise<{ folder: string; file: string }> {
     format: 'esm',
     platform: 'node',
     target: 'node22',
+    external: ['ioredis', 'redis'],
   });
   return { folder, file };
 }

@@ -1,0 +1,201 @@
+import { type FileHandle, open } from 'node:fs/promises';
+import { extname } from 'node:path';
+import type { Quota } from '../quota/ledger/quota.ts';
+import type { ReviewedChange, SyncReport } from '../sync/index.ts';
+import { recordError } from '../sync/recorded-error.ts';
+import { counted, duration } from './duration.ts';
+import type { ExitCode } from './exit-code.ts';
+import { oneLine } from './explain-error.ts';
+import { csvLine } from './input/csv-rows.ts';
+import type { BadRow } from './input/wanted-row.ts';
+import { jsonText } from './json-text.ts';
+import type { ObservedQuota, RunRecord } from './run-record.ts';
+import { UsageError } from './usage-error.ts';
+
+/** What a report is written from. */
+export interface ReportParts {
+  /** Such as `sync restock.csv`. */
+  title: string;
+  service: string;
+  journal: string | undefined;
+  isDryRun: boolean;
+  record: RunRecord;
+  endedAtMs: number;
+  quota: Quota;
+  /** Undefined for a run that ended with an error. */
+  report: SyncReport | undefined;
+  rejects: readonly BadRow[];
+  rejected: number;
+  exitCode: ExitCode;
+  /** Why it ended early, or what went wrong. */
+  ending: string | undefined;
+}
+
+const FORMATS = { '.json': jsonReport, '.csv': csvReport, '.txt': textReport } as const;
+
+/** A file for the report of a run, opened before anything is sent, and written when the run has ended. */
+export class ReportFile {
+  readonly #path: string;
+  readonly #handle: FileHandle;
+  readonly #format: (parts: ReportParts) => string;
+
+  private constructor(path: string, handle: FileHandle, format: (parts: ReportParts) => string) {
+    this.#path = path;
+    this.#handle = handle;
+    this.#format = format;
+  }
+
+  /** What the file held stays until the report is written. @throws UsageError */
+  static async open(path: string): Promise<ReportFile> {
+    const format = Object.entries(FORMATS).find(([extension]) => extension === extname(path).toLowerCase())?.[1];
+    if (!format) throw new UsageError(`Cannot use --report ${path}: its name must end in .json, .csv or .txt, which is how it is written`);
+    try {
+      return new ReportFile(path, await open(path, 'a'), format);
+    } catch (error) {
+      throw new UsageError(`Cannot use --report ${path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async write(parts: ReportParts): Promise<void> {
+    try {
+      await this.#handle.truncate();
+      await this.#handle.appendFile(this.#format(parts));
+    } catch (error) {
+      throw new Error(`Cannot write --report ${this.#path}: ${error instanceof Error ? error.message : String(error)}`);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#handle.close();
+  }
+}
+
+/** What became of a change. */
+type Result = 'updated' | 'failed' | 'pending';
+
+function* resultsOf({ record, report }: ReportParts): Generator<ReviewedChange & { at?: Date; result: Result }> {
+  const failed = new Set(report?.failed.map(({ petId }) => String(petId)));
+  for (const change of record.changes())
+    yield { ...change, result: change.at ? 'updated' : failed.has(String(change.petId)) ? 'failed' : 'pending' };
+}
+
+function countsOf({ report, rejected }: ReportParts): Record<string, number> {
+  const { updated = 0, unchanged = 0, missing = [], failed = [], pending = [] } = report ?? {};
+  return { updated, unchanged, missing: missing.length, failed: failed.length, pending: pending.length, rejected };
+}
+
+function failuresOf({ report }: ReportParts): { petId: number | bigint; quantity: number; error: ReturnType<typeof recordError> }[] {
+  return (report?.failed ?? []).map(({ petId, quantity, error }) => ({ petId, quantity, error: recordError(error) }));
+}
+
+function jsonReport(parts: ReportParts): string {
+  const { title, service, journal, isDryRun, record, endedAtMs, quota, report, rejects, exitCode, ending } = parts;
+  const instant = (observed: ObservedQuota | undefined) => observed && { ...observed, atMs: undefined, at: new Date(observed.atMs) };
+  const waits = record.waits.map(({ reason, fromMs, untilMs }) => ({ reason, from: new Date(fromMs), until: new Date(untilMs) }));
+  return `${jsonText({
+    title,
+    service,
+    journal,
+    dryRun: isDryRun,
+    from: new Date(record.beganAtMs),
+    to: new Date(endedAtMs),
+    exitCode,
+    ending,
+    counts: countsOf(parts),
+    requests: record.requests,
+    quota: { atStart: instant(record.quotaAtStart), atEnd: instant(record.quotaAtEnd), day: quota.day },
+    changes: [...resultsOf(parts)],
+    failed: failuresOf(parts),
+    missing: report?.missing ?? [],
+    pending: report?.pending ?? [],
+    rejects,
+    waits,
+  })}\n`;
+}
+
+const COLUMNS = ['what', 'petId', 'from', 'to', 'row', 'at', 'until', 'detail'] as const;
+type Row = Partial<Record<(typeof COLUMNS)[number], string | number | bigint | undefined>>;
+
+function csvReport(parts: ReportParts): string {
+  const lines = Array.from(csvRows(parts), (row) => csvLine(COLUMNS.map((column) => String(row[column] ?? ''))));
+  return `${COLUMNS.join(',')}\n${lines.join('\n')}\n`;
+}
+
+function* csvRows(parts: ReportParts): Generator<Row> {
+  const { record, endedAtMs, report, rejects } = parts;
+  const messages = new Map(failuresOf(parts).map(({ petId, error }) => [String(petId), oneLine(error.message)]));
+  yield { what: 'run', at: iso(record.beganAtMs), until: iso(endedAtMs), detail: summaryOf(parts).join('; ') };
+  for (const { petId, from, to, at, result } of resultsOf(parts))
+    yield { what: result, petId, from, to, at: at?.toISOString(), detail: messages.get(String(petId)) };
+  const planned = new Set(Array.from(record.changes(), ({ petId }) => String(petId)));
+  for (const { petId, quantity } of report?.failed ?? [])
+    if (!planned.has(String(petId))) yield { what: 'failed', petId, to: quantity, detail: messages.get(String(petId)) };
+  for (const petId of report?.missing ?? []) yield { what: 'missing', petId };
+  for (const { row, reason, text } of rejects) yield { what: 'rejected', row, detail: `${reason}: ${text}` };
+  for (const { reason, fromMs, untilMs } of record.waits) yield { what: 'wait', at: iso(fromMs), until: iso(untilMs), detail: reason };
+}
+
+function iso(ms: number): string {
+  return new Date(ms).toISOString();
+}
+
+/** Lines of one kind that a report in text names: it is to be mailed. */
+const NAMED = 100;
+
+function textReport(parts: ReportParts): string {
+  const { title, service, journal, isDryRun, record, endedAtMs, report, rejects, rejected } = parts;
+  const changes = Array.from(resultsOf(parts), ({ petId, from, to, at, result }) => {
+    const when = at === undefined ? '' : ` ${at.toISOString()}`;
+    return `${String(petId).padStart(12)}  ${String(from).padStart(8)} -> ${String(to).padEnd(8)}  ${result}${when}`;
+  });
+  const waits = record.waits.map(({ reason, fromMs, untilMs }) => `  ${iso(fromMs)} to ${iso(untilMs)}: ${reason}`);
+  return [
+    `petstore ${title}${isDryRun ? ' --dry-run' : ''}`,
+    ...summaryOf(parts),
+    '',
+    `Service   ${service}`,
+    `Journal   ${journal ?? 'none'}`,
+    `From      ${iso(record.beganAtMs)}`,
+    `To        ${iso(endedAtMs)} (${duration(endedAtMs - record.beganAtMs)})`,
+    ...section('Changes', changes),
+    ...section(
+      'Failed',
+      report?.failed.map(({ petId, quantity, error }) => `  pet ${petId} (quantity ${quantity}): ${oneLine(error.message)}`),
+    ),
+    ...section(
+      "Missing in the service's list",
+      report?.missing.map((petId) => `  pet ${petId}`),
+    ),
+    ...section(
+      'Bad rows',
+      rejects.map(({ row, reason, text }) => `  row ${row}: ${reason}: ${oneLine(text)}`),
+      rejected,
+    ),
+    ...section('Waits', waits),
+    '',
+  ].join('\n');
+}
+
+function section(title: string, lines: readonly string[] = [], count = lines.length): string[] {
+  if (count === 0) return [];
+  const more = count > NAMED ? [`  and ${count - NAMED} more: a report in .json or .csv names them`] : [];
+  return ['', `${title} (${count})`, ...lines.slice(0, NAMED), ...more];
+}
+
+/** How the run ended, what it did, and what that cost. */
+function summaryOf(parts: ReportParts): string[] {
+  const { exitCode, ending, record, quota } = parts;
+  const { sent, lists, updates, retries, refused } = record.requests;
+  const counts = Object.entries(countsOf(parts)).map(([name, count]) => `${count} ${name}`);
+  return [
+    `Exit code ${exitCode}: ${counts.join(', ')}`,
+    ...(ending === undefined ? [] : [ending]),
+    `${counted(sent, 'request')} of the quota: ${counted(lists, 'list')}, ${counted(updates, 'update')}; ${retries} of them again after a failure, ${refused} refused (429)`,
+    `Left at the end: ${leftOf(record.quotaAtEnd)}; of the day ${quota.day.resetAt ? `${quota.day.remaining} of ${quota.day.limit}` : 'unknown'}`,
+  ];
+}
+
+function leftOf(observed: ObservedQuota | undefined): string {
+  if (observed?.remaining === undefined) return 'unknown';
+  return `${observed.remaining} of ${observed.limit ?? 'unknown'}, as the last answer said`;
+}

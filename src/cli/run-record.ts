@@ -1,0 +1,90 @@
+import { isPetStoreError, type RateLimit } from '../errors.ts';
+import type { ClientEvents, WaitReason } from '../events.ts';
+import type { ReviewedChange } from '../sync/index.ts';
+import type { Client } from './connect.ts';
+
+/** A time in which calls waited, in milliseconds since 1970. */
+export interface RecordedWait {
+  reason: WaitReason;
+  fromMs: number;
+  untilMs: number;
+}
+
+/** What the service said of the quota with one answer. */
+export interface ObservedQuota extends Partial<RateLimit> {
+  atMs: number;
+}
+
+/** A wait shorter than this is no news. */
+const TOLD_WAIT_MS = 1_000;
+/** Waits that are kept; more are a service that is down. */
+const KEPT_WAITS = 10_000;
+
+/** Hears what a run does: its requests, its waits, which updates were confirmed and when. */
+export class RunRecord {
+  readonly beganAtMs: number;
+  readonly requests = { sent: 0, lists: 0, updates: 0, retries: 0, refused: 0 };
+  readonly waits: RecordedWait[] = [];
+  quotaAtStart: ObservedQuota | undefined;
+  quotaAtEnd: ObservedQuota | undefined;
+  /** What the service said when it refused the key or the quota, in a sentence; undefined where it was not asked. */
+  refusal: string | undefined;
+  /** Before this instant there is no quota. */
+  retryAt: Date | undefined;
+  readonly #now: () => number;
+  readonly #confirmedAtMs = new Map<string, number>();
+  #planned: Iterable<ReviewedChange> = [];
+
+  constructor(client: Client, now: () => number) {
+    this.#now = now;
+    this.beganAtMs = now();
+    client.on('request', (event) => this.#countRequest(event));
+    client.on('response', (event) => this.#observe(event));
+    client.on('wait', (event) => this.#wait(event));
+    client.on('queue', (event) => this.#wait(event));
+    client.on('settled', (event) => this.#settle(event));
+  }
+
+  /** Takes what the run is about to send. */
+  plan(changes: Iterable<ReviewedChange>): void {
+    this.#planned = [...changes];
+  }
+
+  /** What the run was about to send; `at` where the service confirmed it. */
+  *changes(): Generator<ReviewedChange & { at?: Date }> {
+    for (const change of this.#planned) {
+      const atMs = this.#confirmedAtMs.get(String(change.petId));
+      yield atMs === undefined ? change : { ...change, at: new Date(atMs) };
+    }
+  }
+
+  #countRequest({ operation, attempt }: ClientEvents['request']): void {
+    this.requests.sent += 1;
+    if (operation === 'updateInventory') this.requests.updates += 1;
+    else this.requests.lists += 1;
+    if (attempt > 1) this.requests.retries += 1;
+  }
+
+  #observe({ status, rateLimit }: ClientEvents['response']): void {
+    if (status === 429) this.requests.refused += 1;
+    if (!rateLimit) return;
+    this.quotaAtEnd = { ...rateLimit, atMs: this.#now() };
+    this.quotaAtStart ??= this.quotaAtEnd;
+  }
+
+  #wait({ reason, ms }: Pick<ClientEvents['wait'], 'reason' | 'ms'>): void {
+    if (ms < TOLD_WAIT_MS) return;
+    const fromMs = this.#now();
+    const last = this.waits.at(-1);
+    if (last?.reason === reason && last.untilMs >= fromMs) last.untilMs = Math.max(last.untilMs, fromMs + ms);
+    else if (this.waits.length < KEPT_WAITS) this.waits.push({ reason, fromMs, untilMs: fromMs + ms });
+  }
+
+  #settle({ petId, outcome, error }: ClientEvents['settled']): void {
+    if (petId !== undefined && outcome === 'succeeded') this.#confirmedAtMs.set(String(petId), this.#now());
+    if (!isPetStoreError(error) || (error.kind !== 'rate-limit' && error.kind !== 'authentication')) return;
+    // Without a status it is the client that refuses, before it asks.
+    if (error.status !== undefined) this.refusal = error.message;
+    if (error.retryAt !== undefined && (this.retryAt === undefined || error.retryAt > this.retryAt)) this.retryAt = error.retryAt;
+  }
+}

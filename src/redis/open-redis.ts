@@ -1,0 +1,86 @@
+import * as z from 'zod/mini';
+import type { StoreKey } from '../quota-store.ts';
+import { type RedisClient, scriptsOf } from './redis-client.ts';
+import { nameOf, PREFIX } from './redis-quota-store.ts';
+
+/** A connection to Redis that was made for an address. */
+export interface OpenedRedis {
+  client: RedisClient;
+  close(): void;
+}
+
+/** A library that could connect, and is not installed. */
+export class NoRedisLibraryError extends Error {
+  override readonly name = 'NoRedisLibraryError';
+}
+
+/** Connects with ioredis or node-redis, whichever is installed. @throws NoRedisLibraryError, or what the connection failed with */
+export async function openRedis(url: string): Promise<OpenedRedis> {
+  const opened = (await withIoredis(url)) ?? (await withNodeRedis(url));
+  if (!opened) throw new NoRedisLibraryError('it needs ioredis or redis: npm install ioredis');
+  return opened;
+}
+
+/** Forgets what is kept of a key. */
+export async function forgetQuota(client: RedisClient, key: StoreKey): Promise<void> {
+  await scriptsOf(client).run("return redis.call('DEL', KEYS[1])", await nameOf(PREFIX, key), '');
+}
+
+const LOCK_SCRIPT = `
+local request = cjson.decode(ARGV[1])
+local kept = redis.call('GET', KEYS[1])
+if kept and cjson.decode(kept).id ~= request.id then
+  return cjson.encode({ text = cjson.decode(kept).text, leftMs = redis.call('PTTL', KEYS[1]) })
+end
+if request.heldMs > 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', request.heldMs) else redis.call('DEL', KEYS[1]) end
+return ''
+`;
+
+const OtherHolder = z.object({ text: z.string(), leftMs: z.number() });
+
+/** Takes, renews or gives back a lock, in one step. Gives what another holder wrote, where there is one. */
+export async function exchangeRedisLock(
+  client: RedisClient,
+  { name, ...request }: { name: string; id: string; text: string; heldMs: number },
+): Promise<{ text: string; leftMs: number } | undefined> {
+  const answer = await scriptsOf(client).run(LOCK_SCRIPT, `petstore:lock:{${name}}`, JSON.stringify(request));
+  return answer === '' ? undefined : OtherHolder.parse(JSON.parse(String(answer)));
+}
+
+async function withIoredis(url: string): Promise<OpenedRedis | undefined> {
+  const library = await import('ioredis').catch(missing);
+  if (!library) return undefined;
+  const redis = new library.Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: CONNECT_MS });
+  // Each connection that failed is told here; the promise below has the last one's reason.
+  let lost: Error | undefined;
+  redis.on('error', (error) => {
+    lost = error;
+  });
+  await redis.connect().catch((error: unknown) => {
+    redis.disconnect();
+    throw lost ?? error;
+  });
+  return { client: redis, close: () => redis.disconnect() };
+}
+
+async function withNodeRedis(url: string): Promise<OpenedRedis | undefined> {
+  const library = await import('redis').catch(missing);
+  if (!library) return undefined;
+  let isOpened = false;
+  const redis = library.createClient({
+    url,
+    socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (tries) => (isOpened ? Math.min(tries * 50, 2_000) : false) },
+  });
+  redis.on('error', () => {});
+  await redis.connect();
+  isOpened = true;
+  return { client: redis, close: () => redis.destroy() };
+}
+
+const CONNECT_MS = 5_000;
+
+/** Only where the library itself is not there: what it throws while it loads is no reason to try another. */
+function missing(error: unknown): undefined {
+  if (error instanceof Error && String(Reflect.get(error, 'code')) === 'ERR_MODULE_NOT_FOUND') return undefined;
+  throw error;
+}

@@ -1,0 +1,114 @@
+import { hostname } from 'node:os';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
+import type { Interruption } from '../../src/cli/interrupt.ts';
+import { takeLock } from '../../src/cli/job-lock.ts';
+import { type LockExchange, openState, type SharedState } from '../../src/cli/state.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
+import { jobFolder } from './support/job-folder.ts';
+
+describe('--lock', () => {
+  test('lets one of two runs start, says who holds it, and is free afterwards', async () => {
+    const { served, sync, file } = await jobFolder();
+    const words = ['--lock', 'restock', '--quota-store', `file:${file('q.db')}`];
+    served.sandbox.faults.add({ delayMs: 400, when: ({ method }) => method === 'PATCH' });
+    const first = sync('petId,adjust\n1,1\n', words);
+    await vi.waitFor(() => expect(served.sandbox.requests.length).toBe(2));
+    const second = await sync('petId,adjust\n1,1\n', words);
+    expect(second).toMatchObject({ code: 1, out: '' });
+    expect(second.err).toMatch(
+      /^petstore: Cannot start: the lock restock in file:q\.db is held by process \d+ on \S+, since 20\S+Z; if that died, it is free in \d+ s/,
+    );
+    expect((await first).code).toBe(0);
+    expect((await sync('petId,adjust\n1,1\n', words)).code).toBe(0);
+    expect(served.sandbox.inventory.get(1)?.quantity).toBe(7);
+  });
+
+  test('is not asked for by a dry run, and one of another name is free', async () => {
+    const { file, sync } = await jobFolder();
+    const store = ['--quota-store', `file:${file('q.db')}`];
+    const state = await openState({ quotaStore: `file:${file('q.db')}` }, new FakeTerminal());
+    await state?.lock('restock')({ id: 'other', text: '{}', heldMs: 60_000 });
+    state?.close();
+    expect((await sync('petId,adjust\n1,1\n', ['--lock', 'restock', '--dry-run', ...store])).code).toBe(0);
+    expect((await sync('petId,adjust\n1,1\n', ['--lock', 'other', ...store])).code).toBe(0);
+    expect(await sync('petId,adjust\n1,1\n', ['--lock', 'restock', ...store])).toMatchObject({
+      code: 1,
+      err: expect.stringContaining('is held by another program; if that died, it is free in 60 s'),
+    });
+  });
+
+  test.each([
+    [['--lock', 'a b'], 'Cannot use --lock a b: it must be a name'],
+    [['--lock', 'job', '--no-state'], 'Cannot use --lock: this run shares nothing with others; give --quota-store'],
+  ])('as %j is refused', async (words, reason) => {
+    const { served, sync } = await jobFolder();
+    expect(await sync('petId,adjust\n1,1\n', words)).toMatchObject({ code: 2, err: expect.stringContaining(reason) });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+});
+
+describe('takeLock', () => {
+  /** A lock in memory, which tests take away. */
+  let held: { id: string; text: string; untilMs: number } | undefined;
+  let isAway: boolean;
+  const lost = vi.fn<(interruption: Interruption) => void>();
+
+  const exchange: LockExchange = async ({ id, text, heldMs }) => {
+    if (isAway) throw new Error('away');
+    const leftMs = (held?.untilMs ?? 0) - Date.now();
+    if (held && held.id !== id && leftMs > 0) return { text: held.text, leftMs };
+    held = { id, text, untilMs: Date.now() + heldMs };
+    return undefined;
+  };
+  const state: SharedState = {
+    name: 'memory',
+    quotaStore: { processes: 1, isCheap: true, join: () => expect.unreachable() },
+    forget: async () => {},
+    lock: () => exchange,
+    close: () => {},
+  };
+  const take = () => takeLock({ name: 'restock', state, onLost: lost, terminal: new FakeTerminal() });
+
+  beforeEach(() => {
+    held = undefined;
+    isAway = false;
+    lost.mockClear();
+    vi.useFakeTimers({ now: 0 });
+    return () => void vi.useRealTimers();
+  });
+
+  test('holds it for as long as the job runs', async () => {
+    const lock = await take();
+    await vi.advanceTimersByTimeAsync(3_600_000);
+    await expect(take()).rejects.toThrow(`is held by process ${process.pid} on ${hostname()}, since 1970-01-01T00:00:00.000Z`);
+    await lock.release();
+    await (await take()).release();
+    expect(lost).not.toHaveBeenCalled();
+  });
+
+  test('takes one whose holder died 30 s ago', async () => {
+    held = { id: 'dead', text: '{"id":"dead","host":"web-2","pid":812,"since":"then"}', untilMs: 30_000 };
+    await expect(take()).rejects.toThrow('is held by process 812 on web-2, since then; if that died, it is free in 30 s');
+    await vi.advanceTimersByTimeAsync(30_000);
+    await (await take()).release();
+  });
+
+  test('ends the job where another run has taken it', async () => {
+    const lock = await take();
+    held = { id: 'thief', text: '{}', untilMs: 1e9 };
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(lost.mock.lastCall?.[0]).toMatchObject({ message: 'the lock restock in memory was lost', exitCode: 1 });
+    await lock.release();
+  });
+
+  test('ends the job before it ends itself, where the store stays away', async () => {
+    const lock = await take();
+    await vi.advanceTimersByTimeAsync(15_000);
+    isAway = true;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(lost).not.toHaveBeenCalled();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(lost).toHaveBeenCalledOnce();
+    await lock.release();
+  });
+});

@@ -1,0 +1,164 @@
+import { readFile, writeFile } from 'node:fs/promises';
+import { describe, expect, test, vi } from 'vitest';
+import { FakeTerminal } from './support/fake-terminal.ts';
+import { type JobFolder, jobFolder } from './support/job-folder.ts';
+
+const INSTANT = expect.stringMatching(/^20\d\d-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/);
+/** One change, one that is refused, one missing pet and one bad row. */
+const ROWS = 'petId,quantity\n1,9\n2,9\n3,5\n99,1\nx,1\n';
+
+/** Runs a job of all kinds of outcomes, and gives its report as text. */
+async function reportOf({ served, sync, file }: JobFolder, name: string, words: string[] = []): Promise<string> {
+  served.sandbox.faults.add({ status: 400, when: ({ path }) => path === '/inventory/2' });
+  await sync(ROWS, ['--max-bad-rows', '1', '--report', file(name), ...words]);
+  return readFile(file(name), 'utf8');
+}
+
+describe('--report', () => {
+  test('writes JSON of every change, failure and reject, the requests and the quota', async () => {
+    const job = await jobFolder();
+    const report = JSON.parse(await reportOf(job, 'r.json', ['--journal', job.file('j')]));
+    expect(report).toMatchObject({
+      title: expect.stringMatching(/^sync .*in\.csv$/),
+      service: job.served.url,
+      journal: job.file('j'),
+      dryRun: false,
+      from: INSTANT,
+      to: INSTANT,
+      exitCode: 4,
+      counts: { updated: 1, unchanged: 1, missing: 1, failed: 1, pending: 0, rejected: 1 },
+      requests: { sent: 3, lists: 1, updates: 2, retries: 0, refused: 0 },
+      quota: {
+        atStart: { limit: 1_000, remaining: 999, at: INSTANT },
+        atEnd: { limit: 1_000, remaining: 997 },
+        day: { limit: expect.any(Number) },
+      },
+      changes: [
+        { petId: 1, from: 5, to: 9, result: 'updated', at: INSTANT },
+        { petId: 2, from: 5, to: 9, result: 'failed' },
+      ],
+      failed: [{ petId: 2, quantity: 9, error: { kind: 'bad-request', status: 400 } }],
+      missing: [99],
+      pending: [],
+      rejects: [{ row: 6, reason: 'petId must be an integer, not "x"', text: 'x,1' }],
+      waits: [],
+    });
+  });
+
+  test('writes CSV with a line for each', async () => {
+    const lines = (await reportOf(await jobFolder(), 'r.csv')).split('\n');
+    expect(lines[0]).toBe('what,petId,from,to,row,at,until,detail');
+    expect(lines[1]).toMatch(/^run,,,,,20\S+Z,20\S+Z,"Exit code 4: 1 updated, .*; 3 requests of the quota: 1 list, 2 updates; /);
+    expect(lines[2]).toMatch(/^updated,1,5,9,,20\S+Z,,$/);
+    expect(lines[3]).toMatch(/^failed,2,5,9,,,,Cannot update pet 2: .*400/);
+    expect(lines.slice(4)).toEqual(['missing,99,,,,,,', 'rejected,,,,6,,,"petId must be an integer, not ""x"": x,1"', '']);
+  });
+
+  test('writes text that can be mailed', async () => {
+    const job = await jobFolder();
+    const text = (await reportOf(job, 'r.txt')).replaceAll(/20\d\d-\S+Z/g, 'INSTANT').replace(job.file('in.csv'), 'in.csv');
+    expect(text.split('\n')).toEqual([
+      'petstore sync in.csv',
+      'Exit code 4: 1 updated, 1 unchanged, 1 missing, 1 failed, 0 pending, 1 rejected',
+      '3 requests of the quota: 1 list, 2 updates; 0 of them again after a failure, 0 refused (429)',
+      'Left at the end: 997 of 1000, as the last answer said; of the day unknown',
+      '',
+      `Service   ${job.served.url}`,
+      'Journal   none',
+      'From      INSTANT',
+      expect.stringMatching(/^To {8}INSTANT \(\d+ m?s\)$/),
+      '',
+      'Changes (2)',
+      '           1         5 -> 9         updated INSTANT',
+      '           2         5 -> 9         failed',
+      '',
+      'Failed (1)',
+      expect.stringMatching(/^ {2}pet 2 \(quantity 9\): Cannot update pet 2: /),
+      '',
+      "Missing in the service's list (1)",
+      '  pet 99',
+      '',
+      'Bad rows (1)',
+      '  row 6: petId must be an integer, not "x": x,1',
+      '',
+    ]);
+  });
+
+  test('of many changes names a hundred as text, and all as CSV', async () => {
+    const pets = Array.from({ length: 150 }, (_, index) => ({ petId: index + 1, quantity: 5 }));
+    const { sync, file } = await jobFolder({ pets });
+    const rows = `petId,quantity\n${pets.map(({ petId }) => `${petId},6`).join('\n')}\n`;
+    await sync(rows, ['--dry-run', '--report', file('r.txt')]);
+    expect(await readFile(file('r.txt'), 'utf8')).toContain('\n  and 50 more: a report in .json or .csv names them\n');
+    await sync(rows, ['--report', file('r.csv')]);
+    expect((await readFile(file('r.csv'), 'utf8')).match(/^updated,/gm)).toHaveLength(150);
+  });
+
+  test('tells a wait, and what is pending, of a run that is ended', async () => {
+    const { served, sync, file } = await jobFolder();
+    const terminal = new FakeTerminal();
+    served.sandbox.faults.add({ status: 429, headers: { 'retry-after': '60' }, when: ({ path }) => path === '/inventory/1' });
+    const running = sync('petId,quantity\n1,9\n', ['--report', file('r.json')], terminal);
+    await vi.waitFor(() => expect(terminal.err).toMatch(/waiting 6\d s/), { timeout: 10_000 });
+    terminal.interrupt('SIGTERM');
+    expect((await running).code).toBe(143);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({
+      exitCode: 143,
+      ending: 'terminated: 0 pets updated, 1 pet left; run it again for the rest; with adjustments, only with a --journal',
+      requests: { sent: 2, refused: 1 },
+      changes: [{ petId: 1, from: 5, to: 9, result: 'pending' }],
+      pending: [{ petId: 1, quantity: 9 }],
+      waits: [{ reason: 'rate-limit', from: INSTANT, until: INSTANT }],
+    });
+  });
+
+  test('is written of a run that is refused or fails, too', async () => {
+    const { served, sync, file } = await jobFolder();
+    await sync('petId,quantity\n1,9\n2,9\n', ['--max-changes', '1', '--report', file('r.json')]);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({
+      exitCode: 2,
+      ending: 'Cannot start: 2 of the 4 pets in the list would change, and --max-changes allows at most 1',
+      counts: { updated: 0 },
+    });
+    served.sandbox.faults.add({ status: 501 });
+    await sync('petId,quantity\n1,9\n', ['--report', file('r.json')]);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({ exitCode: 1, ending: expect.stringContaining('501') });
+  });
+
+  test('of an undo names what was set back', async () => {
+    const { sync, run, file } = await jobFolder();
+    await sync('petId,quantity\n1,9\n', ['--journal', file('j')]);
+    await run(['undo', file('j'), '--report', file('r.csv')]);
+    expect(await readFile(file('r.csv'), 'utf8')).toMatch(/^updated,1,9,5,,20\S+Z,,$/m);
+  });
+
+  test.each([
+    ['r.pdf', 'its name must end in .json, .csv or .txt, which is how it is written'],
+    ['no/r.txt', 'ENOENT'],
+  ])('to %s is refused before anything is sent', async (name, reason) => {
+    const { served, sync, file } = await jobFolder();
+    expect(await sync('petId,quantity\n1,9\n', ['--report', file(name)])).toMatchObject({
+      code: 2,
+      out: '',
+      err: expect.stringContaining(`Cannot use --report ${name}: ${reason}`),
+    });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
+  test('over the journal or the rejects is refused, and leaves what they hold', async () => {
+    const { sync, file } = await jobFolder();
+    await writeFile(file('j.csv'), 'held');
+    const { code, err } = await sync('petId,quantity\n1,9\n', ['--rejects', file('j.csv'), '--report', file('j.csv')]);
+    expect({ code, err }).toEqual({ code: 2, err: 'petstore: Cannot use j.csv as --report: it is --rejects already\n' });
+    expect(await readFile(file('j.csv'), 'utf8')).toBe('held');
+  });
+
+  test.skipIf(process.platform !== 'linux')('that the disk has no room for ends with 1 when the job is done', async () => {
+    const { symlink } = await import('node:fs/promises');
+    const { served, sync, file } = await jobFolder();
+    await symlink('/dev/full', file('r.txt'));
+    const { code, err } = await sync('petId,quantity\n1,9\n', ['--report', file('r.txt')]);
+    expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('Cannot write --report r.txt: ') });
+    expect(served.sandbox.inventory.get(1)?.quantity).toBe(9);
+  });
+});
