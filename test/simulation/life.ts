@@ -1,6 +1,6 @@
 import type { ClientEvents, PetStoreClient, StockView } from 'petstore-inventory';
 import { seeded } from '../worlds/random.ts';
-import type { Owner, VirtualTime } from '../worlds/virtual-time.ts';
+import type { VirtualTime } from '../worlds/virtual-time.ts';
 import type { Disk } from './disk.ts';
 import type { Network } from './network.ts';
 import type { Program, Surroundings } from './program.ts';
@@ -30,6 +30,8 @@ export class Life {
   readonly started: number[] = [];
   readonly settled = new Map<number, ClientEvents['settled']>();
   readonly requests = new Map<number, number>();
+  /** What it did so far that a crash could come before. */
+  steps = 0;
   /** What listens to the signals of calls, by what was called. */
   readonly #heard = new Map<string, ReadonlySet<unknown>>();
   #view: StockView | undefined;
@@ -110,8 +112,3 @@ function clockOf({ time, startMs }: World, { aheadMs, rate, steps }: ClockSettin
   const setByMs = () => steps.reduce((sum, { atMs, byMs }) => (time.nowMs - startMs >= atMs ? sum + byMs : sum), 0);
   return { monotonicMs: () => 5_000 + passedMs(), wallMs: () => Math.floor(startMs + passedMs()) + aheadMs + setByMs() };
 }
-
-/** A world in which no process is killed at a step. */
-export async function goOn(): Promise<void> {}
-
-export type { Owner };

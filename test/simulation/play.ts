@@ -3,7 +3,7 @@ import { createSandbox, type Fault, type Sandbox } from '../../src/sandbox/index
 import { seeded } from '../worlds/random.ts';
 import { type Ending, VirtualTime } from '../worlds/virtual-time.ts';
 import { Disk } from './disk.ts';
-import { goOn, Life, type World } from './life.ts';
+import { Life, type World } from './life.ts';
 import { Network } from './network.ts';
 import { type Break, loadProgram } from './program.ts';
 import { Store } from './store.ts';
@@ -16,6 +16,7 @@ const MOST_TIMERS = 300_000;
 /** After the last process is done, everything works again for so long before what is left is counted. */
 const CALM_MS = 70_000;
 const MOST_RUNS = 12;
+const BACK_AFTER_MS = 1_000;
 export const FIRST_QUANTITY = 10;
 
 /** One call, or one run of a job. */
@@ -58,6 +59,8 @@ export interface Played {
 
 export interface Outcome {
   readonly story: Story;
+  /** How many steps the first life took. */
+  readonly steps: number;
   readonly violations: readonly Violation[];
   readonly log: readonly string[];
 }
@@ -92,7 +95,8 @@ export class Simulator {
     const play = new Play(story, { time: this.#time, start: this.#start, tell });
     const ending = await this.#time.run(play.run(), { untilMs: story.startsAtMs + LONGEST_MS, mostTimers: MOST_TIMERS });
     process.off('unhandledRejection', onUnhandled);
-    return { story, violations: judge(play.told(ending, unhandled)), log };
+    const played = play.told(ending, unhandled);
+    return { story, violations: judge(played), log, steps: played.lives[0]?.steps ?? 0 };
   }
 }
 
@@ -111,6 +115,8 @@ class Play {
   readonly #jobs = new Map<number, Job>();
   readonly #lives: Life[] = [];
   readonly #leftovers: string[] = [];
+  /** Told when a life ends at a step. */
+  readonly #onDeath = new Map<Life, () => void>();
   #isCalm = false;
 
   constructor(story: Story, stage: Stage) {
@@ -124,7 +130,7 @@ class Play {
       time,
       startMs,
       start,
-      step: goOn,
+      step: (life) => this.#step(life),
       address: { apiKey: keys.plan, baseUrl },
       network: new Network({ time, startMs, tell, settings: story.network, service: fetch }),
       store: story.store && new Store(time, story.store, { startMs, tell }),
@@ -162,17 +168,36 @@ class Play {
     const { time } = this.#stage;
     const disk = new Disk(time, diskOf(settings, this.#story), seeded(this.#story.seed * 13 + index));
     let sinceMs = 0;
-    for (const [number, crash] of settings.crashes.entries()) {
-      const life = this.#begin(settings, { number, disk, index });
+    for (const crash of settings.crashes) {
+      const life = this.#begin(settings, { number: this.#lives.length, disk, index });
       void this.#act(life, { fromMs: sinceMs, toMs: crash.atMs });
       await time.wait(Math.max(1, crash.atMs - this.#sinceStartMs));
       this.#crash(life, crash.isPower);
       await time.wait(crash.backAfterMs);
       sinceMs = this.#sinceStartMs;
     }
-    const life = this.#begin(settings, { number: settings.crashes.length, disk, index });
+    for (const death of settings.deaths ?? []) {
+      const life = this.#begin(settings, { number: this.#lives.length, disk, index });
+      const died = new Promise<true>((resolve) => this.#onDeath.set(life, () => resolve(true)));
+      const act = this.#act(life, { fromMs: sinceMs, toMs: Number.POSITIVE_INFINITY });
+      if (!(await Promise.race([died, act]))) return life;
+      this.#crash(life, death.isPower);
+      await time.wait(BACK_AFTER_MS);
+      sinceMs = this.#sinceStartMs;
+    }
+    const life = this.#begin(settings, { number: this.#lives.length, disk, index });
     await this.#act(life, { fromMs: sinceMs, toMs: Number.POSITIVE_INFINITY });
     return life;
+  }
+
+  /** Does not resolve where the life ends here. */
+  async #step(life: Life): Promise<void> {
+    life.steps += 1;
+    const lives = this.#lives.filter(({ name }) => name === life.name).indexOf(life);
+    if (life.settings.deaths?.[lives]?.atStep !== life.steps) return;
+    life.owner.isAlive = false;
+    this.#onDeath.get(life)?.();
+    await new Promise(() => {});
   }
 
   get #sinceStartMs(): number {
@@ -181,7 +206,7 @@ class Play {
 
   #begin(settings: ProcessSettings, { number, disk, index }: { number: number; disk: Disk; index: number }): Life {
     this.#stage.tell(`${settings.name} starts`);
-    const life = new Life(this.#world, settings, { number, disk, id: 1 + index * 100 + number });
+    const life = new Life(this.#world, settings, { number, disk, id: 1 + index * 1_000 + number });
     this.#lives.push(life);
     return life;
   }
@@ -276,10 +301,10 @@ class Play {
   }
 
   /** Runs each job of a process, in one that is as patient as it is by default, until its journal says that it is finished. */
-  async #finishJobs({ settings, number, disk }: Life, index: number): Promise<void> {
+  async #finishJobs({ settings, disk }: Life, index: number): Promise<void> {
     const jobs = settings.acts.filter((act) => act.kind === 'job' && this.#jobs.has(act.id));
     if (jobs.length === 0) return;
-    const life = this.#begin({ ...settings, client: {} }, { number: number + 1, disk, index });
+    const life = this.#begin({ ...settings, client: {} }, { number: this.#lives.length, disk, index });
     for (const act of jobs) await this.#finish(life, act);
     life.close();
   }
@@ -315,17 +340,24 @@ function serve(story: Story, { time, isCalm }: { time: VirtualTime; isCalm: () =
   const isIn = ({ fromMs, toMs }: { fromMs: number; toMs: number }) => time.nowMs - startsAtMs >= fromMs && time.nowMs - startsAtMs < toMs;
   const faults: Fault[] = [
     ...failing.map((petId) => ({ when: (request: { petId: bigint | undefined }) => request.petId === BigInt(petId), status: 400 })),
-    ...outages.map((span) => ({
-      when: () => !isCalm() && isIn(span),
-      status: span.status,
-      ...(span.retryAfter !== undefined && { headers: { 'retry-after': String(span.retryAfter) } }),
-    })),
+    ...outages.flatMap((span) => outageOf(span, () => !isCalm() && isIn(span))),
     ...(service.faults ?? []).map((fault) => ({ ...fault, when: () => !isCalm() })),
   ];
   const plans = { plan: { requestsPerMinute: perMinute } };
   const pets = Array.from({ length: PETS }, (_, index) => ({ petId: index + 1, quantity: FIRST_QUANTITY }));
   const latency = () => (isCalm() ? 1 : (service.latency ?? 0));
   return createSandbox({ ...service, latency, plans, pets, seed, faults, clock: () => time.nowMs });
+}
+
+/** Where the service says how long to wait, it does not say the same to all. */
+function outageOf({ status, retryAfter }: Story['outages'][number], when: () => boolean): Fault[] {
+  if (retryAfter === undefined) return [{ when, status }];
+  return retryAfter.map((seconds, index) => ({
+    when,
+    status,
+    headers: { 'retry-after': String(seconds) },
+    rate: 1 / (retryAfter.length - index),
+  }));
 }
 
 /** Every update of its own kind, so that the ledger tells whose it was. */

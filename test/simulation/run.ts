@@ -1,9 +1,11 @@
 // Plays stories against the source, one for each seed, and prints those in which something was not as it must be, shrunk:
-// npm run simulate -- [--seeds 1-300] [--story '{"seed":1,...}'] [--log] [--lanes 2]
+// npm run simulate -- [--seeds 1-300] [--story '{"seed":1,...}'] [--log] [--lanes 2] [--breaks] [--crashes small|all]
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { BREAKS } from './breaks.ts';
+import { playCrashes } from './crash-matrix.ts';
 import { type Outcome, Simulator } from './play.ts';
 import { shrink } from './shrink.ts';
 import { drawStory, readStory, type Story } from './story.ts';
@@ -13,6 +15,10 @@ const { values } = parseArgs({
     seeds: { type: 'string', default: '1-300' },
     story: { type: 'string' },
     log: { type: 'boolean', default: false },
+    /** Puts known faults into the source, one at a time, and tells the seeds that find them. */
+    breaks: { type: 'boolean', default: false },
+    /** Kills jobs at every step in place of playing seeds. */
+    crashes: { type: 'string' },
     lanes: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     /** Given to the processes that play. */
     lane: { type: 'string' },
@@ -69,7 +75,41 @@ async function playAll(): Promise<number> {
   return failed;
 }
 
+async function playBroken(): Promise<number> {
+  const found: boolean[] = [];
+  for (const [name, fault] of Object.entries(BREAKS)) {
+    const simulator = await Simulator.load(fault);
+    const { seed, truth } = await firstWrong(simulator);
+    simulator.close();
+    console.log(truth === undefined ? `NOT FOUND  ${name}` : `seed ${String(seed).padStart(4)}  ${name}\n           found by: ${truth}`);
+    found.push(truth !== undefined);
+  }
+  return found.filter((isFound) => !isFound).length;
+}
+
+async function firstWrong(simulator: Simulator): Promise<{ seed: number; truth: string | undefined }> {
+  for (let seed = first; seed <= last; seed++) {
+    const { violations } = await simulator.play(drawStory(seed));
+    if (violations[0]) return { seed, truth: violations[0].truth };
+  }
+  return { seed: last, truth: undefined };
+}
+
+async function playMatrix(): Promise<number> {
+  const simulator = await Simulator.load();
+  const startMs = performance.now();
+  const wrong = await playCrashes(simulator, { isWhole: values.crashes === 'all', tell: console.log });
+  for (const outcome of wrong.slice(0, MOST_SHRUNK)) await tellShrunk(simulator, outcome);
+  simulator.close();
+  console.log(
+    `${Math.round((performance.now() - startMs) / 1_000)} s, ${wrong.length === 0 ? 'nothing was wrong' : `${wrong.length} runs went wrong`}`,
+  );
+  return wrong.length;
+}
+
 async function play(): Promise<number> {
+  if (values.crashes !== undefined) return playMatrix();
+  if (values.breaks) return playBroken();
   if (values.story !== undefined) return playOne(readStory(values.story));
   return values.lane === undefined ? playAll() : playLane(Number(values.lane));
 }

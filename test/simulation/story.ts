@@ -76,6 +76,8 @@ export interface ProcessSettings {
   readonly view: { readonly maxAgeMs: number | 'quota'; readonly maxStaleMs: number };
   /** It is killed at these instants, or the power of its machine fails, and it comes back. */
   readonly crashes: readonly { readonly atMs: number; readonly backAfterMs: number; readonly isPower: boolean }[];
+  /** Its first lives end at these steps, counted from 1: a request or an answer, or what a file is asked to do. */
+  readonly deaths?: readonly { readonly atStep: number; readonly isPower: boolean }[];
   readonly acts: readonly Act[];
 }
 
@@ -85,8 +87,8 @@ export interface Story {
   readonly startsAtMs: number;
   readonly perMinute: number;
   readonly service: Service & { readonly latency?: number };
-  /** When every request is answered with this status, or refused for that many seconds. */
-  readonly outages: readonly (Span & { readonly status: number; readonly retryAfter?: number | undefined })[];
+  /** When every request is answered with this status, or refused for one of so many seconds. */
+  readonly outages: readonly (Span & { readonly status: number; readonly retryAfter?: readonly number[] | undefined })[];
   /** Pets whose updates the service refuses for good. */
   readonly failing: readonly number[];
   readonly network: NetworkSettings;
@@ -153,7 +155,9 @@ function drawService(draw: Draw, isRough: boolean): Story['service'] {
 }
 
 function drawOutage(draw: Draw, span: Span): Story['outages'][number] {
-  return draw.chance(0.3) ? { ...span, status: 503, retryAfter: draw.whole(1, 40) } : { ...span, status: draw.of(500, 503, 504) };
+  return draw.chance(0.3)
+    ? { ...span, status: 503, retryAfter: [draw.whole(1, 40), draw.whole(1, 40)] }
+    : { ...span, status: draw.of(500, 503, 504) };
 }
 
 function drawNetwork(draw: Draw, { seed, isRough, lengthMs }: { seed: number; isRough: boolean; lengthMs: number }): NetworkSettings {

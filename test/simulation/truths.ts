@@ -166,11 +166,14 @@ function miscounted(evidence: Evidence): string[] {
     const sent = network.sent.filter((one) => isOf(one, made.act)).length;
     return attempts === undefined || attempts === sent ? [] : [`${nameOf(made)} tells of ${attempts} attempts, and sent ${sent} requests`];
   });
-  const ofLives = lives.flatMap((life) => {
-    const told = Array.from(life.requests.values()).reduce((sum, count) => sum + count, 0);
-    const sent = network.sent.filter(({ process, life: number }) => process === life.name && number === life.number).length;
-    return told === sent ? [] : [`${life.name} told of ${told} requests and sent ${sent}`];
-  });
+  // A life that was killed may have told of a request that did not leave.
+  const ofLives = lives
+    .filter(({ owner }) => owner.isAlive)
+    .flatMap((life) => {
+      const told = Array.from(life.requests.values()).reduce((sum, count) => sum + count, 0);
+      const sent = network.sent.filter(({ process, life: number }) => process === life.name && number === life.number).length;
+      return told === sent ? [] : [`${life.name} told of ${told} requests and sent ${sent}`];
+    });
   return [...ofUpdates, ...ofLives];
 }
 

@@ -1,0 +1,61 @@
+import type { Break } from './program.ts';
+
+/** One fault in each part of the package, each found by the stories of the first 1,000 seeds: `npm run simulate -- --breaks`. */
+export const BREAKS: Readonly<Record<string, Break>> = {
+  'client: a refusal hides that an earlier attempt may have arrived': {
+    path: 'call.ts',
+    before: "if (this.#before === 'in-doubt') return;",
+    after: '',
+  },
+  'gate: a permit that is given back leaves its place in flight taken': {
+    path: 'quota/gate/permit.ts',
+    before: 'if (this.#inFlight?.delete(permit)) permit.limits.leave();',
+    after: 'this.#inFlight?.delete(permit);',
+  },
+  'gate: a shorter Retry-After opens a key that a longer one closed': {
+    path: 'quota/ledger/cooldown.ts',
+    before: 'this.#untilMs = Math.max(this.#untilMs, instantMs);',
+    after: 'this.#untilMs = instantMs;',
+  },
+  'retry: an abort does not end a backoff': {
+    path: 'retry/retry.ts',
+    before: 'await wait(ownMs, call.signal);',
+    after: 'await wait(ownMs, new AbortController().signal);',
+  },
+  'order: whoever leaves the line lets the next one begin': {
+    path: 'order/pet-line.ts',
+    before: 'if (this.#current === turn) this.#beginNext(undefined);',
+    after: 'if (this.#first || this.#current === turn) this.#beginNext(undefined);',
+  },
+  'view: a list undoes an update that was confirmed after it left': {
+    path: 'view/held-stock.ts',
+    before: 'for (const item of this.#since?.values() ?? []) next = next.with(item);',
+    after: '',
+  },
+  'sync: a resumed adjustment is planned anew': {
+    path: 'sync/stock-job.ts',
+    before: 'else if (this.#doubtful.has(row)) this.#resume(row, quantity);',
+    after: '',
+  },
+  'journal: a promise is not flushed before its request': {
+    path: 'sync/job-log.ts',
+    before: 'this.note(record);\n    await this.flush();',
+    after: 'this.note(record);',
+  },
+  'file: a line is written behind a torn one': {
+    path: 'node/file-journal.ts',
+    // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source.
+    before: 'this.#endsInLine ? text : `\\n${text}`',
+    after: 'text',
+  },
+  'leases: a slot that is given back counts twice': {
+    path: 'quota/lease/lease.ts',
+    before: 'return left;',
+    after: 'return 2 * left;',
+  },
+  'transport: an attempt has no time limit': {
+    path: 'transport/exchange.ts',
+    before: 'startTimer(this.#call.options.attemptTimeoutMs, ',
+    after: 'startTimer(1e9, ',
+  },
+};
