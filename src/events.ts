@@ -48,6 +48,12 @@ export interface ClientEvents {
   request: CallEvent & { method: string; path: string };
   /** The headers of an answer came, `ms` after the request left; `date` is the service's clock, in whole seconds. */
   response: CallEvent & { status: number; ms: number; date?: Date; rateLimit?: RateLimit };
+  /**
+   * The service announced in an answer that the endpoint is deprecated (RFC 9745), or when it will stop (RFC 8594): each date that it
+   * named, and a page about it. Told once for each operation of a client; of `fetch`, once for each method and path, where segments with
+   * digits count as the same.
+   */
+  deprecation: CallEvent & { method: string; path: string; deprecatedAt?: Date; sunsetAt?: Date; link?: string };
   /** An attempt failed and will be made again, `delayMs` from now at the earliest. */
   retry: CallEvent & { delayMs: number; error: PetStoreError };
   /** A call begins to wait, for about `ms` milliseconds; 0 where only an answer or an earlier update can tell how long. */
@@ -90,7 +96,7 @@ export interface Logger {
   debug(message: string): void;
   /** What calls wait for and until when, once for all; the gate of a key closed or opened, the store of a quota was lost or is back. */
   info(message: string): void;
-  /** A retry, no retries left, a status that the specification does not name, two clients that disagree. */
+  /** A retry, no retries left, a deprecation, a status that the specification does not name, two clients that disagree. */
   warn(message: string): void;
   /** Nothing so far: failures reject. */
   error(message: string): void;
@@ -104,6 +110,7 @@ function createListeners(): Listeners {
     started: new Set(),
     request: new Set(),
     response: new Set(),
+    deprecation: new Set(),
     retry: new Set(),
     wait: new Set(),
     queue: new Set(),

@@ -9,6 +9,7 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
   started: ['debug', () => 'begins'],
   request: ['debug', ({ attempt, method, path }) => `sends attempt ${attempt}: ${method} ${path}`],
   response: ['debug', ({ status, ms }) => `is answered ${status} after ${seconds(ms)}`],
+  deprecation: ['warn', (event) => `finds ${deprecationText(event)}`],
   retry: ['warn', ({ delayMs, error }) => `is tried again in ${seconds(delayMs)}: ${error.message}`],
   wait: ['debug', ({ reason, ms }) => `waits ${ms > 0 ? `${seconds(ms)} ` : ''}for ${reason}`],
   queue: ['info', ({ reason, ms, calls }) => `waits ${seconds(ms)} for ${reason}, first of ${calls}`],
@@ -35,6 +36,13 @@ export function createLog(logger: Logger): EventLog {
     },
     warn: (message) => write('warn', message),
   };
+}
+
+/** `PATCH /inventory/42 deprecated as of 2026-11-01T00:00:00.000Z, to stop at 2027-06-30T00:00:00.000Z, see https://shop.example/news` */
+export function deprecationText({ method, path, deprecatedAt, sunsetAt, link }: ClientEvents['deprecation']): string {
+  const since = deprecatedAt ? `deprecated as of ${deprecatedAt.toISOString()}` : 'deprecated';
+  const until = sunsetAt ? `, to stop at ${sunsetAt.toISOString()}` : '';
+  return `${method} ${path} ${since}${until}${link === undefined ? '' : `, see ${link}`}`;
 }
 
 function seconds(ms: number): string {

@@ -72,6 +72,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'errors',
     'events',
     'index',
+    'log-lines',
     'node',
     'quota-store',
     'redis',

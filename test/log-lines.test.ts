@@ -62,12 +62,18 @@ describe('createLog', () => {
     const { log, lines } = makeLog();
     log.tell('retry', { ...update, delayMs: 500, error: new ServerError('Cannot update pet 42: the service answered 500') });
     log.tell('unknownStatus', { ...list, status: 'reserved' });
+    const [deprecatedAt, sunsetAt] = [new Date('2026-11-01T00:00:00Z'), new Date('2027-06-30T00:00:00Z')];
+    const news = 'https://shop.example/news';
+    log.tell('deprecation', { ...update, method: 'PATCH', path: '/inventory/42', deprecatedAt, sunsetAt, link: news });
+    log.tell('deprecation', { ...list, method: 'GET', path: '/inventory' });
     log.tell('retryBudget', { ...update, state: 'empty', available: 0 });
     log.tell('retryBudget', { ...list, state: 'refilled', available: 5 });
     log.warn('beware');
     expect(lines).toEqual([
       'warn petstore-inventory: update pet 42 is tried again in 0.5 s: Cannot update pet 42: the service answered 500 (call 7)',
       'warn petstore-inventory: list the inventory finds the unknown status reserved (call 8)',
+      'warn petstore-inventory: update pet 42 finds PATCH /inventory/42 deprecated as of 2026-11-01T00:00:00.000Z, to stop at 2027-06-30T00:00:00.000Z, see https://shop.example/news (call 7)',
+      'warn petstore-inventory: list the inventory finds GET /inventory deprecated (call 8)',
       'warn petstore-inventory: update pet 42 finds the retry budget empty, 0 left (call 7)',
       'warn petstore-inventory: list the inventory finds the retry budget refilled, 5 left (call 8)',
       'warn petstore-inventory: beware',

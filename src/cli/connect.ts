@@ -1,6 +1,7 @@
 import { PetStoreClient } from '../client.ts';
 import type { PlanLimits } from '../contract/plans.ts';
 import type { Logger } from '../events.ts';
+import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
 import { noteAddress } from './asked-address.ts';
 import { openState, type SharedState } from './state.ts';
@@ -57,6 +58,7 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
   const { client, close } = connection;
   const asked = { address: client.baseUrl, source: sourceOfAddress(options, terminal) };
   noteAddress(client, asked);
+  client.on('deprecation', (event) => tell(terminal, `petstore: the service says: ${deprecationText(event)}`));
   tellRetries(client, asked, terminal);
   tellWaits(client, terminal);
   return {

@@ -12,6 +12,7 @@ import type { Redactor } from '../redactor.ts';
 import { VERSION } from '../version.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import type { Credentials } from './credentials.ts';
+import { Deprecations } from './deprecations.ts';
 import { Exchange, type Received } from './exchange.ts';
 import type { Http, RequestBody, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
@@ -59,6 +60,8 @@ export class Transport {
   readonly #options: TransportOptions;
   // The key that names the quota in a store, while calls wait for it.
   #keyOfStore: Promise<string> | undefined;
+  // Made with the first answer that somebody listens to.
+  #deprecations: Deprecations | undefined;
   // Browsers name themselves.
   readonly #ownHeaders: Readonly<Record<string, string>> = isBrowser() ? HEADERS_IN_BROWSER : HEADERS;
 
@@ -148,10 +151,11 @@ export class Transport {
     let received: Received | undefined;
     try {
       received = await exchange.send((wired) => this.#options.http(wired, this.#options), this.#begin(call, request, key));
-      const { answer } = received;
-      const reopensAtMs = observer.observe(answer, () =>
-        this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs)),
-      );
+      const { answer, response } = received;
+      const reopensAtMs = observer.observe(answer, () => {
+        this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs));
+        this.#tellDeprecation(call, request, response.headers);
+      });
       const address = `${this.#options.baseUrl}/${pathOf(request)}`;
       const open = new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor, reopensAtMs, address });
       if (isSuccess(answer)) return open;
@@ -191,6 +195,13 @@ export class Transport {
       const date = answer.dateMs === undefined ? {} : { date: new Date(answer.dateMs) };
       return { ...event, status: answer.status, ms, ...date, ...(rateLimit ? { rateLimit } : {}) };
     });
+  }
+
+  #tellDeprecation(call: Call, request: AttemptRequest, headers: Headers): void {
+    if (!call.hasListener('deprecation')) return;
+    const { baseUrl, redactor } = this.#options;
+    this.#deprecations ??= new Deprecations();
+    this.#deprecations.announce(call, { method: request.method, path: pathOf(request), baseUrl, headers }, redactor);
   }
 
   #headers(call: Call, key: string, { body, own }: AttemptRequest): Record<string, string> {

@@ -41,6 +41,14 @@ async function runWaiting(words: string[], terminal: FakeTerminal): Promise<{ co
   return { code: await running, waiting, err: terminal.err };
 }
 
+test('what the service announces of the end of an endpoint is told on stderr', async () => {
+  const headers = { sunset: 'Wed, 30 Jun 2027 00:00:00 GMT' };
+  vi.stubGlobal('fetch', async () => Response.json([PET], { headers }));
+  const terminal = new FakeTerminal({ stdin: ROWS });
+  await runWaiting(['sync', '-', '--dry-run'], terminal);
+  expect(terminal.err).toBe('petstore: the service says: GET /inventory deprecated, to stop at 2027-06-30T00:00:00.000Z\n');
+});
+
 describe('a wait', () => {
   test.each([
     ['set', ['set', '1', '5'], ''],

@@ -23,6 +23,7 @@ const errorBody = (message: string, code = 'no') => JSON.stringify({ code, messa
 const byte = (encode: (code: number) => string) => [...KEY].map((character) => encode(character.charCodeAt(0))).join('');
 const hex = (code: number) => code.toString(16).padStart(2, '0');
 const long = (before: number) => 'x'.repeat(before) + KEY.repeat(3);
+const linking = (address: string) => ({ Deprecation: '@1688169599', Link: `<${address}>; rel="deprecation"` });
 const ECHOES: [string, Step][] = [
   ['the message of an Error body', ({ answer }) => answer(400, errorBody(`bad key ${KEY}`))],
   ['the code of an Error body', ({ answer }) => answer(401, errorBody('m', KEY))],
@@ -53,6 +54,8 @@ const ECHOES: [string, Step][] = [
   ['the host of a Location', ({ answer }) => answer(302, '', { Location: `https://${KEY.replace(/\W.*/, '')}.evil.test/` })],
   ['the query of a Location', ({ answer }) => answer(302, '', { Location: `/v1?key=${KEY}#${KEY}` })],
   ['the credentials of a Location', ({ answer }) => answer(302, '', { Location: `https://${encodeURIComponent(KEY)}:x@evil.test/` })],
+  ['the link of a deprecation', ({ answer }) => answer(400, '', linking(`https://evil.test/${KEY}?key=${KEY}#${KEY}`))],
+  ['the credentials of such a link', ({ answer }) => answer(400, '', linking(`https://${encodeURIComponent(KEY)}:x@evil.test/`))],
   ['every header', ({ answer }) => answer(429, '', { 'Retry-After': KEY, Date: KEY, 'X-RateLimit-Limit': KEY, 'WWW-Authenticate': KEY })],
   ['the status line', ({ end }) => end(`HTTP/1.1 400 ${KEY}\r\nContent-Length: 0\r\n\r\n`)],
   ['a header that is broken', ({ end }) => end(`${head(200, { [`X ${KEY}`]: KEY })}`)],
@@ -67,7 +70,7 @@ test.concurrent.each(ECHOES)('the key shows nowhere when the service echoes it i
   const logger = { debug: write, info: write, warn: write, error: write };
   await using at = await lab([step], { maxRetries: 0, logger, attemptTimeoutMs: 1000 });
   const events: unknown[] = [];
-  for (const name of ['request', 'response', 'retry', 'wait', 'gate', 'retryBudget', 'settled', 'unknownStatus'] as const) {
+  for (const name of ['request', 'response', 'retry', 'wait', 'gate', 'retryBudget', 'settled', 'unknownStatus', 'deprecation'] as const) {
     at.client.on(name, (event) => events.push(event));
   }
   const error = await rejectionOf(at.client.updateInventory(1, { quantity: 5 }));

@@ -1,0 +1,70 @@
+import { parseHttpDate } from './http-date.ts';
+
+/** What an answer announces of the endpoint that gave it. */
+export interface Deprecation {
+  /** When it is, or was, deprecated (RFC 9745); undefined where the service names no date. */
+  deprecatedAt?: Date;
+  /** When it is expected to stop (RFC 8594). */
+  sunsetAt?: Date;
+  /** A page about it: the `deprecation` link of the answer, else its `sunset` link. */
+  link?: string;
+}
+
+interface Reading {
+  /** The time, to which years of two digits are relative. */
+  nowMs: number;
+  /** The address that was asked, to which links are relative. */
+  address: string;
+}
+
+/** Reads Deprecation and Sunset; undefined where neither is there or makes sense. */
+export function readDeprecation(headers: Headers, { nowMs, address }: Reading): Deprecation | undefined {
+  const deprecation = headers.get('deprecation')?.trim() ?? '';
+  const deprecatedAtMs = parseDeprecation(deprecation, nowMs);
+  const sunsetAtMs = parseHttpDate(headers.get('sunset')?.trim() ?? '', nowMs);
+  if (deprecatedAtMs === undefined && sunsetAtMs === undefined && deprecation !== 'true') return undefined;
+  const link = readLink(headers.get('link') ?? '', address);
+  return {
+    ...(deprecatedAtMs !== undefined && { deprecatedAt: new Date(deprecatedAtMs) }),
+    ...(sunsetAtMs !== undefined && { sunsetAt: new Date(sunsetAtMs) }),
+    ...(link !== undefined && { link }),
+  };
+}
+
+/** `@` and seconds (RFC 9651 section 3.3.7), maybe with parameters; drafts of RFC 9745 had an HTTP-date, or `true` without a date. */
+function parseDeprecation(text: string, nowMs: number): number | undefined {
+  const seconds = /^@(-?\d{1,12})(?:\s*;.*)?$/.exec(text)?.[1];
+  return seconds === undefined ? parseHttpDate(text, nowMs) : Number(seconds) * 1000;
+}
+
+/** Longer ones are cut: a service lists a few links. */
+const LONGEST_LINKS = 4096;
+/** `<address>; name=value; name="value"` (RFC 8288 section 3). */
+const LINK = /<([^>]*)>((?:;[^\s=;,]+(?:=(?:"[^"]*"|[^\s";,]*))?)*)/g;
+const SPACE_OUTSIDE_QUOTES = /("[^"]*")|\s+/g;
+
+function readLink(text: string, address: string): string | undefined {
+  const links = text.slice(0, LONGEST_LINKS).replace(SPACE_OUTSIDE_QUOTES, (_space, quoted: string | undefined) => quoted ?? '');
+  const addresses = new Map<string, string | undefined>();
+  for (const [, target = '', parameters = ''] of links.matchAll(LINK)) {
+    for (const relation of relationsOf(parameters)) if (!addresses.has(relation)) addresses.set(relation, webAddress(target, address));
+  }
+  return addresses.get('deprecation') ?? addresses.get('sunset');
+}
+
+/** The first `rel` counts (RFC 8288 section 3.3). */
+function relationsOf(parameters: string): string[] {
+  for (const [, name = '', quoted, token] of parameters.matchAll(/;([^=;"]+)(?:=(?:"([^"]*)"|([^;"]*)))?/g)) {
+    if (name.toLowerCase() === 'rel') return (quoted ?? token ?? '').toLowerCase().split(/\s+/);
+  }
+  return [];
+}
+
+/** An address for a browser, without credentials. */
+function webAddress(target: string, address: string): string | undefined {
+  const url = URL.parse(target, address);
+  if (!url || !/^https?:$/.test(url.protocol)) return undefined;
+  url.username = '';
+  url.password = '';
+  return url.href;
+}
