@@ -23,6 +23,7 @@ export default defineConfig({
         extends: true,
         test: {
           name: 'unit',
+          setupFiles: ['test/support/preload.ts'],
           include: ['test/**/*.test.ts'],
           exclude: ['test/fleet/**', 'test/docs/site/**', 'test/runtimes/**', 'test/consumers/**', 'test/bench/**'],
         },

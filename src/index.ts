@@ -14,7 +14,8 @@
 export type { InventoryItems, PetStoreApi } from './api.ts';
 export { PetStoreClient, type PetStoreFetch } from './client.ts';
 export { API_VERSION } from './contract/http.ts';
-export { ErrorBody, type Int64, InventoryItem, InventoryUpdate, isPetStatus, PetId, PetStatus } from './contract/models.ts';
+export { ErrorBody, type Int64, InventoryItem, InventoryUpdate, PetId, PetStatus } from './contract/models.ts';
+export { isPetStatus } from './contract/pet-status.ts';
 export { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
 export * from './errors.ts';
 export type { CallEvent, ClientEvents, Logger, WaitReason } from './events.ts';

@@ -11,7 +11,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What a door may cost, bundled, minified and compressed, with all its dependencies, in bytes of 1024. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 80, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 83, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 26, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 76, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
@@ -32,16 +32,18 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 64 KiB, of which its four dependencies are at most 24', async () => {
+test('PetStoreClient alone costs a page at most 50 KiB at once and 69 in all, of which its four dependencies are at most 24', async () => {
   const taken = '{ PetStoreClient }';
   const [whole, own] = [await bundleDoor('.', 'browser', { taken }), await bundleDoor('.', 'browser', { taken, packages: 'external' })];
-  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(64);
+  expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(50);
+  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(69);
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 
 test.for(['.', './sandbox'])('The door %s asks for nothing that a browser lacks', async (door) => {
   const { code } = await bundleDoor(door, 'browser');
-  expect(code.match(/["'`]node:[a-z]|(?:\bfrom|\bimport|\brequire)\s*\(?["'`][^"'`]*/g)).toBeNull();
+  // Its own chunks aside.
+  expect(code.match(/["'`]node:[a-z]|(?:\bfrom|\bimport|\brequire)\s*\(?["'`](?!\.\/)[^"'`]*/g)).toBeNull();
 });
 
 test('Installing the package brings four dependencies, and what p-retry needs', async () => {

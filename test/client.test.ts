@@ -191,7 +191,7 @@ describe('a logger', () => {
       'debug petstore-inventory: update pet 42 sends attempt 2: PATCH /inventory/42 (call 1)',
       'debug petstore-inventory: update pet 42 is answered 404 after 0 s (call 1)',
       'info petstore-inventory: update pet 42 finds the gate open (call 1)',
-      'debug petstore-inventory: update pet 42 ends after 1.001 s: rejected, NotFoundError: ... (call 1)',
+      'debug petstore-inventory: update pet 42 ends after 1 s: rejected, NotFoundError: ... (call 1)',
     ]);
     expect(lines.join('\n')).not.toContain(KEY);
     expect(lines.join('').includes('\n')).toBe(false);

@@ -1,5 +1,5 @@
 import { isPetStoreError } from '../errors.ts';
-import { JournalError } from '../sync/index.ts';
+import { JournalError } from '../sync/journal.ts';
 import type { SyncReport } from '../sync/report.ts';
 import { UsageError } from './usage-error.ts';
 

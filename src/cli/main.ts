@@ -1,9 +1,9 @@
-import { setFlagsFromString } from 'node:v8';
-import { runCli } from './run-cli.ts';
+import { enableCompileCache } from 'node:module';
 import type { Terminal } from './terminal.ts';
 
-// Reading a million rows makes much garbage and keeps little: V8 would let its nursery grow by 100 MB for it.
-setFlagsFromString('--semi-space-growth-factor=1');
+// What is imported from here on is compiled once for all runs.
+enableCompileCache();
+const { runCli } = await import('./run-cli.ts');
 
 const terminal: Terminal = {
   stdin: process.stdin,

@@ -3,11 +3,12 @@ import { VERSION } from '../version.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { get } from './commands/get.ts';
 import { type ListOptions, list } from './commands/list.ts';
+
 import { type QuotaCommandOptions, quota } from './commands/quota.ts';
-import { type SandboxCommandOptions, sandbox } from './commands/sandbox.ts';
+import type { SandboxCommandOptions } from './commands/sandbox.ts';
+
 import { type SetOptions, set } from './commands/set.ts';
-import { type SyncCommandOptions, sync } from './commands/sync.ts';
-import { undo } from './commands/undo.ts';
+import type { SyncCommandOptions } from './commands/sync.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import type { CommonOptions } from './connect.ts';
 import type { ExitCode } from './exit-code.ts';
@@ -18,7 +19,7 @@ const ENVIRONMENT_HELP = `
 Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
 Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted, 143 terminated`;
 
-/** The commands, their arguments and options; `exit` gets the code of the command that was run. */
+/** The commands, their arguments and options; those that need much are loaded when they are run. `exit` gets the code of the command that was run. */
 export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void): Command {
   const program = new Command('petstore')
     .description('The pet store inventory from the command line; --sandbox tries any command without a key')
@@ -81,10 +82,16 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
       'after',
       '\nThe file: CSV with a header, a JSON array or NDJSON, with petId and either quantity or adjust (+5, -2) in each row.',
     )
-    .action(async (file: string, options: SyncCommandOptions) => exit(await sync(file, options, terminal)));
+    .action(async (file: string, options: SyncCommandOptions) => {
+      const { sync } = await import('./commands/sync.ts');
+      exit(await sync(file, options, terminal));
+    });
   withJobOptions(program.command('undo <journal>').description('set back what the job of a journal set, where it still stands so'))
     .option('--journal <path>', 'keep the journal of the undo there, in place of beside the other with .undo after its name')
-    .action(async (journal: string, options: JobOptions) => exit(await undo(journal, options, terminal)));
+    .action(async (journal: string, options: JobOptions) => {
+      const { undo } = await import('./commands/undo.ts');
+      exit(await undo(journal, options, terminal));
+    });
 }
 
 function withJobOptions(command: Command): Command {
@@ -118,7 +125,10 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
     .option('--json', 'write addresses and keys as JSON')
     .option('-v, --verbose', 'show everything that is known of an error')
-    .action(async (options: SandboxCommandOptions) => exit(await sandbox(options, terminal)));
+    .action(async (options: SandboxCommandOptions) => {
+      const { sandbox } = await import('./commands/sandbox.ts');
+      exit(await sandbox(options, terminal));
+    });
 }
 
 function withCommonOptions(command: Command, environment = '--environment <name>'): Command {

@@ -1,8 +1,6 @@
 import * as z from 'zod/mini';
-
-/** The ends of int64, the type of a petId (specification, InventoryItem). */
-const MIN_INT64 = -(2n ** 63n);
-const MAX_INT64 = 2n ** 63n - 1n;
+import { MAX_INT64, MIN_INT64 } from './pet-id.ts';
+import { PET_STATUSES } from './pet-status.ts';
 
 /**
  * The ID of a pet: an int64 (specification, InventoryItem).
@@ -24,21 +22,8 @@ export type PetId = z.infer<typeof PetId>;
  * @example
  * console.log(PetStatus.options); // → [ 'available', 'pending', 'sold' ]
  */
-export const PetStatus = z.enum(['available', 'pending', 'sold']);
+export const PetStatus = z.enum(PET_STATUSES);
 export type PetStatus = z.infer<typeof PetStatus>;
-
-const knownStatuses: ReadonlySet<string> = new Set(PetStatus.options);
-
-/**
- * Tells whether a status is one that the specification names (specification, PetStatus); the service may add others. Never throws.
- *
- * @example
- * const items = await petstore.listInventory();
- * console.log(items.every(({ status }) => isPetStatus(status)), isPetStatus('lost')); // → true false
- */
-export function isPetStatus(status: string): status is PetStatus {
-  return knownStatuses.has(status);
-}
 
 /**
  * How ids come out of the client: as `number`, or exact as `bigint` (specification, InventoryItem: a petId is an int64).

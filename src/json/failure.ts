@@ -1,3 +1,5 @@
+import type { Int64 } from '../contract/models.ts';
+
 /** What is wrong at one place of a document. */
 export interface Problem {
   /** `[3].quantity` in a list, `quantity` in a single item, `[3]` for a row as a whole, empty for the document. */
@@ -14,8 +16,22 @@ export type FailureReason = 'invalid-json' | 'invalid-utf8' | 'schema' | 'too-la
 export interface ReadFailure {
   ok: false;
   reason: FailureReason;
-  /** At least one, at most {@link MAX_PROBLEMS}, in the order of the document. */
-  problems: Problem[];
+  /** At least one, at most {@link MAX_PROBLEMS}, in the order of the document; of values that do not match, what the schema says of them. */
+  problems: Problem[] | BadRows;
+}
+
+/** Values that do not match, from the first bad one on: the schema says why, once it is loaded. */
+export class BadRows {
+  readonly values: readonly unknown[];
+  readonly int64: Int64;
+  /** The row number of the first value; undefined for an item that stands alone. */
+  readonly firstRow: number | undefined;
+
+  constructor(values: readonly unknown[], int64: Int64, firstRow?: number) {
+    this.values = values;
+    this.int64 = int64;
+    this.firstRow = firstRow;
+  }
 }
 
 /** Longest text of one item, in bytes of UTF-8 without the white space around it. */

@@ -1,7 +1,7 @@
 import type { Int64, InventoryItem } from '../contract/models.ts';
-import { notJsonText, type ReadFailure } from './failure.ts';
+import { BadRows, notJsonText, type ReadFailure } from './failure.ts';
+import { readItem } from './item.ts';
 import { hasLongId, NOT_JSON, parseJson, parseWithLongIds } from './parse-json.ts';
-import { problemsOf, readRows } from './read-rows.ts';
 
 export type ItemResult<Ids extends Int64> = { ok: true; item: InventoryItem<Ids> } | ReadFailure;
 
@@ -10,6 +10,7 @@ export function parseItem<Ids extends Int64>(text: string, int64: Ids): ItemResu
   const parsed = parseJson(text);
   if (parsed === NOT_JSON) return notJsonText(text);
   const value = hasLongId(parsed) ? parseWithLongIds(text) : parsed;
-  const [item] = readRows([value], int64).items;
-  return item === undefined ? { ok: false, reason: 'schema', problems: problemsOf(value, int64, '') } : { ok: true, item };
+  const item = readItem(value, int64);
+  if (item !== undefined) return { ok: true, item };
+  return { ok: false, reason: 'schema', problems: new BadRows([value], int64) };
 }

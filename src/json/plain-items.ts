@@ -1,4 +1,5 @@
-import { type Int64, type InventoryItem, PetStatus } from '../contract/models.ts';
+import type { Int64, InventoryItem } from '../contract/models.ts';
+import { PET_STATUSES } from '../contract/pet-status.ts';
 import { BYTE } from './bytes.ts';
 import type { PADDING_BYTES } from './pending-bytes.ts';
 import { type ItemId, isSafeInteger, type ReadPetId, readPetId } from './pet-id.ts';
@@ -7,7 +8,7 @@ import { Phrase } from './phrase.ts';
 const BEFORE_PET_ID = new Phrase('{"petId":');
 const BEFORE_QUANTITY = new Phrase(',"quantity":');
 const BEFORE_STATUS = new Phrase(',"status":"');
-const KNOWN_STATUSES = PetStatus.options.map((status) => ({ status, written: new Phrase(`,"status":"${status}"}`) }));
+const KNOWN_STATUSES = PET_STATUSES.map((status) => ({ status, written: new Phrase(`,"status":"${status}"}`) }));
 
 /** Longer texts are left to others: a call with that many arguments could overflow the stack. */
 const MAX_STATUS_LENGTH = 64;

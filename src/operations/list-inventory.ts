@@ -39,7 +39,7 @@ async function readItems<Ids extends Int64>(
 ): Promise<InventoryItem<Ids>[]> {
   const { bytes, isComplete } = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
   const { items, failure, isCut = false } = isComplete ? readSmall(bytes, int64) : await readLarge(answer, bytes, { int64, maxBytes });
-  if (failure) throw invalidResponse(call, answer, { ...failure, isCut });
+  if (failure) throw await invalidResponse(call, answer, { ...failure, isCut });
   new UnknownStatuses(call, answer).announce(items);
   return items;
 }

@@ -8,7 +8,8 @@ import {
   type PetStoreError,
   type Problem,
 } from '../errors.ts';
-import { failureAt } from '../json/failure.ts';
+import { BadRows, failureAt } from '../json/failure.ts';
+import { loadPart } from '../load-part.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
 
@@ -33,7 +34,7 @@ export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'>
 
 interface Fault {
   reason: InvalidResponseReason;
-  problems: readonly Problem[];
+  problems: readonly Problem[] | BadRows;
   /** Nothing is wrong but that the end is missing. */
   isCut?: boolean;
 }
@@ -42,13 +43,23 @@ interface Fault {
  * The error of an answer that does not match: the first problem is in the message, the others in `problems`.
  * Runtimes take a compressed stream that was cut for a whole one, so that this is how a broken connection shows itself there.
  */
-export function invalidResponse(call: Call, answer: OpenAnswer, { reason, problems, isCut = false }: Fault): PetStoreError {
+export async function invalidResponse(
+  call: Call,
+  answer: OpenAnswer,
+  { reason, problems: found, isCut = false }: Fault,
+): Promise<PetStoreError> {
   if (isCut && answer.isCompressed) return answer.cutOff();
+  const problems = found instanceof BadRows ? await judge(found, call) : found;
   const { status } = answer;
   const details: FailureDetails = { ...call.details(), status, code: 'invalid_response' };
   const but = reason === 'invalid-json' ? butOtherType(answer) : '';
   const message = `Cannot ${call.purpose}: the service answered ${status} with a body that ${describe(problems)}${but}`;
   return new InvalidResponseError(message, { ...details, reason, problems });
+}
+
+async function judge(rows: BadRows, call: Call): Promise<readonly Problem[]> {
+  const { problemsOf } = await loadPart('zod', call, import('../json/problems.ts'));
+  return problemsOf(rows);
 }
 
 function describe([first, ...others]: readonly Problem[]): string {

@@ -78,7 +78,7 @@ export class ItemBatches<Ids extends Int64> {
   /** Reads until there are items or the list ends. */
   async #read(): Promise<InventoryItem<Ids>[]> {
     for (;;) {
-      if (this.#failure) throw invalidResponse(this.#call, this.#answer, this.#failure);
+      if (this.#failure) throw await invalidResponse(this.#call, this.#answer, this.#failure);
       const chunk = await this.#answer.nextWhenAsked();
       const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
       this.#unknownStatuses.announce(items);

@@ -1,5 +1,5 @@
 import type { Call } from '../call.ts';
-import { isPetStatus } from '../contract/models.ts';
+import { isPetStatus } from '../contract/pet-status.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 
 /** So many are announced for one call at most: a service that makes up one for every item would flood whoever listens. */

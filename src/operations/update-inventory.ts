@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
-import { type Int64, type InventoryItem, PetId } from '../contract/models.ts';
+import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
+import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
 import { isBeginning } from '../json/is-beginning.ts';
@@ -28,9 +29,8 @@ export function updateInventory<Ids extends Int64>(petId: unknown, update: unkno
 }
 
 function checkPetId(petId: unknown): PetId {
-  const known = PetId.safeParse(petId);
   // -0 has no digits of its own in a path.
-  if (known.success) return known.data === 0 ? 0 : known.data;
+  if (isPetId(petId)) return petId === 0 ? 0 : petId;
   const rule =
     typeof petId === 'string'
       ? 'it must be a number or a bigint, not a string'
@@ -60,14 +60,14 @@ async function readItem<Ids extends Int64>(
   { pet, int64 }: { pet: PetId; int64: Ids },
 ): Promise<InventoryItem<Ids>> {
   const { bytes, isComplete } = await readUpTo(answer, MAX_ITEM_BYTES);
-  if (!isComplete) throw invalidResponse(call, answer, itemTooLarge(''));
+  if (!isComplete) throw await invalidResponse(call, answer, itemTooLarge(''));
   const text = decode(bytes);
-  if (text === undefined) throw invalidResponse(call, answer, NOT_UTF8);
+  if (text === undefined) throw await invalidResponse(call, answer, NOT_UTF8);
   const result = parseItem(text, int64);
-  if (!result.ok) throw invalidResponse(call, answer, { ...result, isCut: isBeginning(bytes, 'item') });
+  if (!result.ok) throw await invalidResponse(call, answer, { ...result, isCut: isBeginning(bytes, 'item') });
   const { item } = result;
   if (BigInt(item.petId) !== BigInt(pet)) {
-    throw invalidResponse(call, answer, {
+    throw await invalidResponse(call, answer, {
       reason: 'mismatch',
       problems: [{ path: 'petId', message: `must be ${pet}, not ${item.petId}` }],
     });

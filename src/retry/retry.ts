@@ -1,7 +1,7 @@
-import pRetry from 'p-retry';
 import type { Call } from '../call.ts';
 import { wait } from '../clock/wait.ts';
 import { AuthenticationError, PetStoreError } from '../errors.ts';
+import { loadPart } from '../load-part.ts';
 import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
 /** Limits how many retries all calls make together. */
@@ -38,11 +38,16 @@ interface RetrySteps<T> {
  */
 export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
   const first = steps.attempt();
-  // Most calls succeed at once: p-retry begins where the first attempt has failed.
-  return first.catch(() => retryFrom(first, call, steps));
+  // Most calls succeed at once: p-retry begins, and is loaded, where the first attempt has failed.
+  return first.catch((failure) => {
+    const mayRenewKey = steps.renewKey !== undefined && failure instanceof AuthenticationError;
+    if (call.options.maxRetries === 0 || !(mayRenewKey || isWorthAnother(failure, call))) throw failure;
+    return retryFrom(first, call, steps);
+  });
 }
 
-function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer, renewKey }: RetrySteps<T>): Promise<T> {
+async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer, renewKey }: RetrySteps<T>): Promise<T> {
+  const { default: pRetry } = await loadPart('p-retry', call, import('p-retry'));
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
     // p-retry's own delay would add to ours, and its signal would throw away an answer that came just before an abort.
@@ -70,7 +75,7 @@ function tryWithOtherKey(call: Call, failure: AuthenticationError): void {
  * A call that is over gets no other attempt, whatever ended it. The last failure, as the cause of the next, means that the next attempt
  * was not even let through. What is not idempotent is sent again only where nothing was done.
  */
-function isWorthAnother(error: Error, call: Call): error is PetStoreError {
+function isWorthAnother(error: unknown, call: Call): error is PetStoreError {
   if (call.signal.aborted || !(error instanceof PetStoreError)) return false;
   if (call.lastFailure !== undefined && error.cause === call.lastFailure) return false;
   return mayRetry(error) && (call.isIdempotent || isLeftToGate(error) || call.isUnsent);

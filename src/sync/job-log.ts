@@ -1,5 +1,6 @@
 import type { Journal } from './journal.ts';
-import { type JournalRecord, writeRecord } from './journal-record.ts';
+import type { JournalRecord } from './journal-record.ts';
+import { writeRecord } from './record-line.ts';
 
 /** Lines that are handed over at once, so that no journal has to hold a job's worth of text. */
 const BATCH = 1000;

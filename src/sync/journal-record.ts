@@ -1,9 +1,11 @@
 import * as z from 'zod/mini';
-import { PetId } from '../contract/models.ts';
+import type { PetId } from '../contract/models.ts';
+import { isPetId } from '../contract/pet-id.ts';
+import { JOURNAL_VERSION } from './record-line.ts';
 
 /** An id as JSON can hold it exactly: a number where a double is exact, else its digits. */
 const RecordedId = z.union([
-  PetId,
+  z.custom<PetId>(isPetId),
   z.pipe(
     z.string().check(z.regex(/^-?\d{1,19}$/)),
     z.transform((digits) => BigInt(digits)),
@@ -21,9 +23,6 @@ const RecordedError = z.object({
 
 /** An instant as `toISOString` writes it. */
 const Instant = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));
-
-/** The version of journals that are begun now. Version 1 has neither `undoes` nor `undo`. */
-export const JOURNAL_VERSION = 2;
 
 /** What a journal tells. `job` comes first and once, `run` begins every run, `end` closes a job that has nothing left to do. */
 const JournalRecord = z.discriminatedUnion('type', [
@@ -66,11 +65,6 @@ export function isBeginning(line: string): boolean {
 export function newerVersion(line: string): number | undefined {
   const { data } = z.object({ type: z.literal('job'), version: z.number() }).safeParse(parseJson(line));
   return data !== undefined && data.version > JOURNAL_VERSION ? data.version : undefined;
-}
-
-/** One line without its end. */
-export function writeRecord(record: JournalRecord): string {
-  return JSON.stringify(record, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }
 
 /** `undefined` for a line that is no record: torn, or foreign. */

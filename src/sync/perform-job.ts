@@ -3,11 +3,13 @@ import type { Int64 } from '../contract/models.ts';
 import { type StopReason, stopReason } from './failure.ts';
 import { JobLog } from './job-log.ts';
 import type { Journal } from './journal.ts';
-import { JOURNAL_VERSION, type JournalRecord } from './journal-record.ts';
+import type { JournalRecord } from './journal-record.ts';
+import { loadReplay } from './load-replay.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
+import { JOURNAL_VERSION } from './record-line.ts';
 import { recordError } from './recorded-error.ts';
-import { type History, replay } from './replay.ts';
+import type { History } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooMany } from './sync-options.ts';
@@ -27,7 +29,8 @@ export interface JobParts {
 /** Does what is left of a job, or gives the report of one that is finished. */
 export async function performJob(parts: JobParts): Promise<SyncReport> {
   const { client, job, options, undone } = parts;
-  const history = options.journal && (await replay(options.journal, { job, store: client.baseUrl, undone }));
+  const { journal } = options;
+  const history = journal && (await (await loadReplay(options.signal)).replay(journal, { job, store: client.baseUrl, undone }));
   return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob(parts, history);
 }
 

@@ -1,4 +1,4 @@
-import { PetId } from '../contract/models.ts';
+import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type WantedEntry, WantedStock } from './wanted-stock.ts';
@@ -63,11 +63,6 @@ function problemOf(entry: unknown): string {
 
 function isIterable(value: unknown): boolean {
   return isObject(value) && (Symbol.asyncIterator in value || Symbol.iterator in value);
-}
-
-// Most ids are numbers, and the schema takes twenty times as long to say so.
-function isPetId(petId: unknown): petId is PetId {
-  return Number.isSafeInteger(petId) || PetId.safeParse(petId).success;
 }
 
 function isObject(value: unknown): value is Record<string, unknown> {

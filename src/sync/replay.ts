@@ -1,7 +1,8 @@
 import { InvalidArgumentError } from '../errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { type Journal, JournalError } from './journal.ts';
-import { isBeginning, JOURNAL_VERSION, type JournalRecord, newerVersion, parseRecord } from './journal-record.ts';
+import { isBeginning, type JournalRecord, newerVersion, parseRecord } from './journal-record.ts';
+import { JOURNAL_VERSION } from './record-line.ts';
 import { restoreError } from './recorded-error.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 

@@ -4,9 +4,10 @@ import { InvalidArgumentError } from '../errors.ts';
 import { badOption } from '../options/rules.ts';
 import { IdTable } from '../stock/id-table.ts';
 import type { Journal } from './journal.ts';
-import { type JournalRecord, writeRecord } from './journal-record.ts';
+import type { JournalRecord } from './journal-record.ts';
+import { loadReplay } from './load-replay.ts';
 import { performJob, thenClose } from './perform-job.ts';
-import { checkStore, named, recordsOf } from './replay.ts';
+import { writeRecord } from './record-line.ts';
 import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
 import { checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
@@ -59,7 +60,7 @@ interface UndoParts {
 }
 
 async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts): Promise<SyncReport> {
-  const past = await readPast(journal, client.baseUrl);
+  const past = await readPast(journal, client.baseUrl, options.signal);
   const { stock, left } = past.changes.toBeSetBack();
   const { now = Date.now } = options;
   return performJob({
@@ -92,7 +93,8 @@ interface Past {
 }
 
 /** @throws InvalidArgumentError, JournalError */
-async function readPast(journal: Journal, store: string | undefined): Promise<Past> {
+async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
+  const { checkStore, named, recordsOf } = await loadReplay(signal);
   const changes = new PastChanges();
   let wanted: string | undefined;
   let beganAt: string | undefined;

@@ -1,6 +1,6 @@
-import { PetStatus } from '../contract/models.ts';
+import { PET_STATUSES } from '../contract/pet-status.ts';
 
-const KNOWN: readonly string[] = PetStatus.options;
+const KNOWN: readonly string[] = PET_STATUSES;
 
 /** Numbers statuses, so that a column of them takes a byte a pet. */
 export class StatusTable {

@@ -1,4 +1,5 @@
-import { PetId } from '../contract/models.ts';
+import type { PetId } from '../contract/models.ts';
+import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { badOption, hasMethods, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
 
@@ -152,9 +153,7 @@ export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; 
 
 /** @throws InvalidArgumentError for what is no int64 */
 export function checkPetId(petId: unknown): PetId {
-  if (typeof petId === 'number' && Number.isSafeInteger(petId)) return petId;
-  const known = PetId.safeParse(petId);
-  if (known.success) return known.data;
+  if (isPetId(petId)) return petId;
   const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
   throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId' });
 }

@@ -1,6 +1,7 @@
 import { readFile } from 'node:fs/promises';
+import { basename } from 'node:path';
 import { gzipSync } from 'node:zlib';
-import { build } from 'esbuild';
+import { build, type Metafile } from 'esbuild';
 import * as z from 'zod/mini';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
@@ -11,6 +12,8 @@ const Lockfile = z.object({ packages: z.record(z.string(), z.object({ dependenci
 export interface Door {
   /** Minified and compressed, in bytes. */
   gzipBytes: number;
+  /** The same of what is loaded at once; the rest is loaded when it is needed. */
+  firstGzipBytes: number;
   /** The minified code. */
   code: string;
   /** The files that it is made of, below the repository. */
@@ -54,7 +57,25 @@ export async function bundleDoor(
     logLevel: 'silent',
   });
   const code = outputFiles.map(({ text }) => text).join('\n');
-  return { code, gzipBytes: gzipSync(code, { level: 9 }).length, files: Object.keys(metafile.inputs) };
+  const first = chunksAtOnce(metafile);
+  const firstCode = outputFiles.filter(({ path }) => first.has(basename(path))).map(({ text }) => text);
+  return { code, gzipBytes: gzipped(code), firstGzipBytes: gzipped(firstCode.join('\n')), files: Object.keys(metafile.inputs) };
+}
+
+function gzipped(code: string): number {
+  return gzipSync(code, { level: 9 }).length;
+}
+
+/** The names of the entry's file, and of those that it imports before it runs. */
+function chunksAtOnce({ outputs }: Metafile): Set<string> {
+  const first = new Set<string>();
+  const left = Object.keys(outputs).filter((path) => /stdin\.js$/.test(path));
+  for (let path = left.pop(); path !== undefined; path = left.pop()) {
+    first.add(basename(path));
+    const imported = outputs[path]?.imports.filter(({ kind }) => kind === 'import-statement') ?? [];
+    left.push(...imported.map((each) => each.path).filter((each) => !first.has(basename(each))));
+  }
+  return first;
 }
 
 /** The packages that come along when this one is installed, by the lockfile. */

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import type { Int64 } from '../../src/contract/models.ts';
-import { itemSchema } from '../../src/json/item.ts';
+import { BadRows, type Problem, type ReadFailure } from '../../src/json/failure.ts';
 import { ItemReader } from '../../src/json/item-reader.ts';
+import { itemSchema, problemsOf } from '../../src/json/problems.ts';
 
 /** Documents that a service may send, good and bad, in layouts that differ. */
 export const documents = [
@@ -45,6 +46,12 @@ export const badDocuments = [
   '\uFEFF\uFEFF[]',
   '[\uFEFF]',
 ];
+
+/** What is wrong, also where the schema has to say it. */
+export function problemsIn(failure: ReadFailure | undefined): readonly Problem[] {
+  const problems = failure?.problems ?? [];
+  return problems instanceof BadRows ? problemsOf(problems) : problems;
+}
 
 export function encode(text: string): Uint8Array {
   return new TextEncoder().encode(text);

@@ -1,7 +1,12 @@
 import { expect, test } from 'vitest';
-import { parseItem } from '../../src/json/parse-item.ts';
+import type { Int64 } from '../../src/contract/models.ts';
+import { type ItemResult, parseItem } from '../../src/json/parse-item.ts';
+import { problemsIn } from './documents.ts';
 
 const deep = `${'['.repeat(100_000)}${']'.repeat(100_000)}`;
+
+const reasonOf = (result: ItemResult<Int64>) => (result.ok ? undefined : result.reason);
+const problemsOf = (result: ItemResult<Int64>) => problemsIn(result.ok ? undefined : result);
 
 test('parseItem reads the fields of the contract and drops others', () => {
   const text = ' {"petId":1.0,"quantity":-0,"status":"new","__proto__":{"x":1},"more":[]} ';
@@ -34,7 +39,7 @@ test.each([
 ] as const)('parseItem as %s tells what is wrong with the id %s', (int64, written, message) => {
   const result = parseItem(`{"petId":${written},"quantity":1,"status":"x"}`, int64);
 
-  expect(result).toEqual({ ok: false, reason: 'schema', problems: [{ path: 'petId', message }] });
+  expect([reasonOf(result), problemsOf(result)]).toEqual(['schema', [{ path: 'petId', message }]]);
 });
 
 test.each([
@@ -46,8 +51,9 @@ test.each([
 ])('parseItem refuses %.20j as %s', (text, reason) => {
   const result = parseItem(text, 'number');
 
-  expect(result).toMatchObject({ ok: false, reason, problems: [{ path: '' }] });
-  expect(JSON.stringify(result)).not.toContain('secret');
+  expect(reasonOf(result)).toBe(reason);
+  expect(problemsOf(result)).toMatchObject([{ path: '' }]);
+  expect(JSON.stringify(problemsOf(result))).not.toContain('secret');
 });
 
 test('parseItem lets an unknown field be nested 100,000 deep', () => {

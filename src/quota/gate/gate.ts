@@ -2,6 +2,7 @@ import type { Call } from '../../call.ts';
 import { SteadyClock } from '../../clock/steady-clock.ts';
 import { startTimer } from '../../clock/timer.ts';
 import type { PetStoreError } from '../../errors.ts';
+import { partNotLoaded } from '../../load-part.ts';
 import { LeaseClient, type LeaseClientStart } from '../lease/lease-client.ts';
 import { Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
@@ -183,7 +184,7 @@ export class Gate {
   #schedule(most: number, nowMs: number): void {
     if (this.#releaser?.isBusy) return;
     const ceiling = this.#ledger.ceiling(nowMs);
-    this.#releaser ??= new Releaser(ceiling, (left) => this.#release(left));
+    this.#releaser ??= new Releaser(ceiling, { release: (most) => this.#release(most), fail: (cause) => this.#refuseAll(cause) });
     this.#releaser.refill(ceiling);
     // The two counts disagree where the releaser takes nothing, and no other event would look again.
     if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
@@ -238,6 +239,12 @@ export class Gate {
   #isTooLong({ free, at, reason }: Outlook, maxWaitMs: number, nowMs: number): boolean {
     if (free > 0 || !Number.isFinite(at) || at - nowMs <= maxWaitMs || reason === 'outage') return false;
     return reason === 'rate-limit' || !this.#ledger.isWaitingForAnswer;
+  }
+
+  /** Nothing can let the calls that wait go: each is told so, and the next that waits tries anew. */
+  #refuseAll(cause: unknown): void {
+    const nowMs = this.#clock.now();
+    for (const queued of this.#queue.removeWhere(() => true)) queued.refuse(partNotLoaded('bottleneck', queued.call, cause), nowMs);
   }
 
   #refusalToWait(call: Call, { at, reason, isOfShare = false }: Outlook, nowMs: number): PetStoreError {

@@ -1,24 +1,33 @@
 import type Bottleneck from 'bottleneck';
-import Light from 'bottleneck/light.js';
 import { isRequestBound } from '../../clock/request-bound.ts';
+
+interface ReleaserEvents {
+  /** Lets up to `most` waiting calls go. */
+  release: (most: number) => void;
+  /** The limiter could not be loaded. */
+  fail: (cause: unknown) => void;
+}
 
 /**
  * Lets waiting calls go, in batches, through a limiter sized to the plan: a second count, independent of the ledger, so that no fault in it
  * can send more than the plan. One batch is in the air at a time.
  */
 export class Releaser {
-  #limiter: Bottleneck;
+  // Loaded with the first batch: on most keys no call ever waits.
+  #Limiter: typeof Bottleneck | undefined;
+  #limiter: Bottleneck | undefined;
   readonly #release: (most: number) => void;
+  readonly #fail: (cause: unknown) => void;
   #isBusy = false;
   // What the limiter still lets through; it tells it only asynchronously.
   #reservoir: number;
   #usedAtMs = Date.now();
 
   /** @param limit requests in a window; infinite where the plan sets none */
-  constructor(limit: number, release: (most: number) => void) {
+  constructor(limit: number, { release, fail }: ReleaserEvents) {
     this.#release = release;
+    this.#fail = fail;
     this.#reservoir = limit;
-    this.#limiter = createLimiter(limit);
   }
 
   get isBusy(): boolean {
@@ -31,8 +40,8 @@ export class Releaser {
     const nowMs = Date.now();
     const beginsToCount = this.#reservoir === Number.POSITIVE_INFINITY && left < this.#reservoir;
     // The limiter reads the machine's clock: set back by an hour, it would hold its next batch for an hour.
-    if (nowMs < this.#usedAtMs || beginsToCount) this.#limiter = createLimiter(left);
-    else if (left !== this.#reservoir) void this.#limiter.incrementReservoir(left - this.#reservoir);
+    if (nowMs < this.#usedAtMs || beginsToCount) this.#limiter = undefined;
+    else if (left !== this.#reservoir) void this.#limiter?.incrementReservoir(left - this.#reservoir);
     this.#usedAtMs = nowMs;
     this.#reservoir = left;
   }
@@ -47,17 +56,29 @@ export class Releaser {
     const weight = Math.min(most, this.#reservoir);
     if (weight < 1) return false;
     this.#isBusy = true;
-    this.#reservoir -= weight;
-    const job = async () => this.#release(weight);
     const done = () => {
       this.#isBusy = false;
       onDone();
     };
-    this.#limiter.schedule({ weight: Number.isFinite(weight) ? weight : 1 }, job).then(done, done);
+    this.#pass(weight).then(done, done);
+    this.#reservoir -= weight;
     return true;
+  }
+
+  #pass(weight: number): Promise<void> {
+    const job = async () => this.#release(weight);
+    const reservoir = this.#reservoir;
+    if (this.#limiter) return schedule(this.#limiter, weight, job);
+    const passFirst = (Limiter: typeof Bottleneck) => {
+      this.#Limiter = Limiter;
+      this.#limiter = new Limiter({ reservoir: Number.isFinite(reservoir) ? reservoir : null });
+      return schedule(this.#limiter, weight, job);
+    };
+    if (this.#Limiter) return passFirst(this.#Limiter);
+    return import('bottleneck/light.js').then(({ default: Limiter }) => passFirst(Limiter), this.#fail);
   }
 }
 
-function createLimiter(limit: number): Bottleneck {
-  return new Light({ reservoir: Number.isFinite(limit) ? limit : null });
+function schedule(limiter: Bottleneck, weight: number, job: () => Promise<void>): Promise<void> {
+  return limiter.schedule({ weight: Number.isFinite(weight) ? weight : 1 }, job);
 }

@@ -1,4 +1,3 @@
-import * as z from 'zod/mini';
 import type { Call } from '../../call.ts';
 import type { ClientEvents } from '../../events.ts';
 import type { ApiKeySource } from '../../options/client-options.ts';
@@ -10,27 +9,52 @@ import { showThrown, textOf } from '../../thrown.ts';
 /** Waits beyond this are the same to every caller, and a Date could not hold the instant. */
 const LONGEST_MS = 1e15;
 
-const Count = z.int().check(z.gte(0));
-const Milliseconds = z.number().check(z.gte(0), z.lte(LONGEST_MS));
+const REASONS: readonly LeaseResponse['reason'][] = ['closed', 'quota', 'probe', 'lost'];
 
-const Response = z
-  .object({
-    granted: Count,
-    expiresInMs: Milliseconds,
-    resetAtMs: Milliseconds,
-    waitMs: Milliseconds,
-    reason: z.enum(['closed', 'quota', 'probe', 'lost']),
-    members: Count,
-  })
-  .check(z.refine(({ granted, expiresInMs }) => granted === 0 || expiresInMs > 0, { path: ['expiresInMs'] }));
+/** What each field must be; by hand, since every process with a store would load zod for it. */
+const IS_FIELD: { readonly [Field in keyof LeaseResponse]: (value: unknown) => value is LeaseResponse[Field] } = {
+  granted: isCount,
+  expiresInMs: isMilliseconds,
+  resetAtMs: isMilliseconds,
+  waitMs: isMilliseconds,
+  reason: isReason,
+  members: isCount,
+};
 
 /** Checks what a store answered. @throws TypeError that shows the answer */
 export function parseLeaseResponse(answer: unknown): LeaseResponse {
-  const read = Response.safeParse(answer);
-  if (read.success) return read.data;
-  const field = read.error.issues[0]?.path[0];
-  if (typeof answer !== 'object' || answer === null || field === undefined) throw new TypeError(`it answered ${showValue(answer)}`);
-  throw new TypeError(`it answered an object whose \`${String(field)}\` is ${showValue(Reflect.get(answer, field))}`);
+  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw new TypeError(`it answered ${showValue(answer)}`);
+  const read = <Field extends keyof LeaseResponse>(field: Field): LeaseResponse[Field] => {
+    const value: unknown = Reflect.get(answer, field);
+    if (IS_FIELD[field](value)) return value;
+    throw badField(field, value);
+  };
+  const response = {
+    granted: read('granted'),
+    expiresInMs: read('expiresInMs'),
+    resetAtMs: read('resetAtMs'),
+    waitMs: read('waitMs'),
+    reason: read('reason'),
+    members: read('members'),
+  };
+  if (response.granted > 0 && response.expiresInMs === 0) throw badField('expiresInMs', 0);
+  return response;
+}
+
+function badField(field: keyof LeaseResponse, value: unknown): TypeError {
+  return new TypeError(`it answered an object whose \`${field}\` is ${showValue(value)}`);
+}
+
+function isReason(value: unknown): value is LeaseResponse['reason'] {
+  return REASONS.some((reason) => reason === value);
+}
+
+function isCount(value: unknown): value is number {
+  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+}
+
+function isMilliseconds(value: unknown): value is number {
+  return typeof value === 'number' && value >= 0 && value <= LONGEST_MS;
 }
 
 /** What came of an exchange with a store. */

@@ -1,3 +1,7 @@
+// What a command loads when it is run, before a test takes over the clock: loading takes turns of the real one.
+import '../../../src/cli/commands/sync.ts';
+import '../../../src/cli/commands/undo.ts';
+
 import { Writable } from 'node:stream';
 import type { Terminal, TextStream } from '../../../src/cli/terminal.ts';
 

@@ -1,0 +1,15 @@
+/** The states of an inventory entry that the specification names (specification, PetStatus). */
+export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
+
+const knownStatuses: ReadonlySet<string> = new Set(PET_STATUSES);
+
+/**
+ * Tells whether a status is one that the specification names (specification, PetStatus); the service may add others. Never throws.
+ *
+ * @example
+ * const items = await petstore.listInventory();
+ * console.log(items.every(({ status }) => isPetStatus(status)), isPetStatus('lost')); // → true false
+ */
+export function isPetStatus(status: string): status is (typeof PET_STATUSES)[number] {
+  return knownStatuses.has(status);
+}

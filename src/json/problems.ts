@@ -1,0 +1,51 @@
+import * as z from 'zod/mini';
+import type { Int64, InventoryItem } from '../contract/models.ts';
+import { isInt64 } from '../contract/pet-id.ts';
+import { type BadRows, MAX_PROBLEMS, type Problem } from './failure.ts';
+import { isExactInt64, isSafeInteger, toBigInt, withoutMinusZero } from './pet-id.ts';
+import { typeName } from './type-name.ts';
+
+type ItemSchemas = { readonly [Ids in Int64]: z.ZodMiniType<InventoryItem<Ids>> };
+
+const quantity = z
+  .number({ error: expected('an integer') })
+  .check(z.refine(isSafeInteger, 'must be an integer within ±(2^53−1)'), z.overwrite(withoutMinusZero));
+const status = z.string({ error: expected('a string') });
+const error = expected('an object');
+const petId = {
+  number: z.pipe(z.custom<number>(isSafeInteger, { error: describeId }), z.transform(withoutMinusZero)),
+  bigint: z.pipe(z.custom<number | bigint>(isExactInt64, { error: describeId }), z.transform(toBigInt)),
+};
+
+/** What an item must be, in zod's words: it is asked about the values that `readItem` does not know to be good. */
+export const itemSchema: ItemSchemas = {
+  number: z.object({ petId: petId.number, quantity, status }, { error }),
+  bigint: z.object({ petId: petId.bigint, quantity, status }, { error }),
+};
+
+/** Says what is wrong with the first of some values that do not match. */
+export function problemsOf({ values, int64, firstRow }: BadRows): Problem[] {
+  const problems: Problem[] = [];
+  for (let index = 0; index < values.length && problems.length < MAX_PROBLEMS; index += 1) {
+    problems.push(...problemsOfItem(values[index], int64, firstRow === undefined ? '' : `[${firstRow + index}]`));
+  }
+  return problems.slice(0, MAX_PROBLEMS);
+}
+
+/** `path` is where the item stands in its list, empty when it stands alone. */
+function problemsOfItem(value: unknown, int64: Int64, path: string): Problem[] {
+  const issues = z.safeParse(itemSchema[int64], value).error?.issues ?? [];
+  return issues.map((issue) => ({ path: [path, ...issue.path].filter((part) => part !== '').join('.'), message: issue.message }));
+}
+
+function expected(what: string): (issue: { input?: unknown }) => string {
+  return ({ input }) => (input === undefined ? 'is missing' : `must be ${what}, not ${typeName(input)}`);
+}
+
+function describeId({ input }: { input?: unknown }): string {
+  if (input === undefined) return 'is missing';
+  if (typeof input === 'bigint' && isInt64(input)) return `is ${input}, beyond ±(2^53−1); int64: 'bigint' reads it exactly`;
+  return typeof input === 'number' || typeof input === 'bigint'
+    ? 'must be an integer within int64'
+    : `must be an integer, not ${typeName(input)}`;
+}

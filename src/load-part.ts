@@ -1,0 +1,31 @@
+import type { EndSignal } from './clock/light-signal.ts';
+import { untilAborted } from './clock/until-aborted.ts';
+import { ConfigurationError, type FailureDetails } from './errors.ts';
+import { showThrown, textOf } from './thrown.ts';
+
+/** What needs a part: a call. */
+interface Needing {
+  /** `update pet 42`. */
+  purpose: string;
+  details(): FailureDetails;
+  signal: EndSignal;
+}
+
+/**
+ * Waits for a part of the package that a good call does not need, and that is imported when a call needs it. The runtime loads it once,
+ * however many calls ask.
+ * @throws ConfigurationError where it cannot be loaded, or the reason of an abort
+ */
+export function loadPart<Part>(name: string, call: Needing, imported: Promise<Part>): Promise<Part> {
+  const loaded = imported.catch((cause) => {
+    throw partNotLoaded(name, call, cause);
+  });
+  return untilAborted(loaded, call.signal);
+}
+
+/** The error of a part that is missing where the package was installed, or that a page could not fetch. */
+export function partNotLoaded(name: string, call: Pick<Needing, 'purpose' | 'details'>, cause: unknown): ConfigurationError {
+  const why = textOf(cause, 'message') ?? showThrown(cause);
+  const message = `Cannot ${call.purpose}: ${name}, a part of this package that is loaded when it is needed, cannot be loaded: ${why}`;
+  return new ConfigurationError(message, { ...call.details(), option: 'package', cause });
+}

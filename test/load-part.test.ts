@@ -1,0 +1,122 @@
+import { execFile } from 'node:child_process';
+import { promisify } from 'node:util';
+import { expect, test } from 'vitest';
+import * as z from 'zod/mini';
+
+const Outcome = z.object({ loaded: z.array(z.string()), told: z.array(z.unknown()) });
+
+/**
+ * Runs a program on the built package in a process of its own, and gives the parts that it loaded, each as often as it was, and what it
+ * told. `service` answers what it is given in turn; a part named in `missing` cannot be loaded, `late` ones take 50 ms.
+ */
+async function run(program: string, { missing = '-', late = '-' } = {}): Promise<z.infer<typeof Outcome>> {
+  const source = `
+    import { registerHooks } from 'node:module';
+    const loaded = [];
+    const told = [];
+    const PART = /\\/(p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
+    registerHooks({
+      load(url, context, next) {
+        const part = /petstore-inventory|node_modules|dist/.test(url) ? PART.exec(url)?.[1] : undefined;
+        if (part) loaded.push(part);
+        if (part === '${missing}') throw new Error('the disk is gone');
+        if (part === '${late}') Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 50);
+        return next(url, context);
+      },
+    });
+    const { PetStoreClient } = await import('petstore-inventory');
+    const answers = [];
+    const sent = [];
+    const item = '{"petId":1,"quantity":2,"status":"sold"}';
+    const fetch = async (url, { method, body }) => {
+      sent.push(method + ' ' + new URL(url).pathname + (body ?? ''));
+      const answer = answers.shift() ?? new Response(method === 'GET' ? '[' + item + ']' : item);
+      if (answer instanceof Error) throw answer;
+      return answer;
+    };
+    const petstore = new PetStoreClient({ apiKey: 'k', baseUrl: 'https://pets.test/v1', plan: 'unlimited', fetch });
+    ${program}
+    console.log(JSON.stringify({ loaded, told }));`;
+  const { stdout } = await promisify(execFile)(process.execPath, ['--input-type=module', '-e', source], { timeout: 30_000 });
+  return Outcome.parse(JSON.parse(stdout));
+}
+
+const refused = "Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) })";
+const tellError = '({ name, kind, message, outcome, attempts }) => told.push({ name, kind, message, outcome, attempts })';
+
+test('a good call loads neither p-retry nor bottleneck, and of zod only what the public schemas are made of', async () => {
+  const { loaded, told } = await run(`
+    told.push(await petstore.listInventory(), await petstore.updateInventory(1, { quantity: 2 }));
+    for await (const item of petstore.streamInventory()) told.push(item.petId);`);
+  expect(loaded).toEqual([]);
+  expect(told).toEqual([[{ petId: 1, quantity: 2, status: 'sold' }], { petId: 1, quantity: 2, status: 'sold' }, 1]);
+});
+
+test('two failures at the same time load p-retry, and both calls succeed', async () => {
+  const { loaded, told } = await run(
+    `answers.push(${refused}, ${refused});
+    told.push((await Promise.all([petstore.listInventory(), petstore.listInventory()])).length);`,
+    { late: 'p-retry' },
+  );
+  expect(loaded.filter((part) => part === 'p-retry')).toHaveLength(1);
+  expect(told).toEqual([2]);
+});
+
+test('a failure that is not tried again loads nothing', async () => {
+  const { loaded, told } = await run(`
+    answers.push(new Response('{}', { status: 404 }), ${refused});
+    await petstore.updateInventory(1, { quantity: 2 }).catch(${tellError});
+    await petstore.listInventory({ maxRetries: 0 }).catch(${tellError});`);
+  expect(loaded).toEqual([]);
+  expect(told).toMatchObject([{ name: 'NotFoundError' }, { name: 'ConnectionError' }]);
+});
+
+test('where p-retry cannot be loaded the call says so, and its outcome is true', async () => {
+  const { told } = await run(
+    `answers.push(${refused}, new Response('', { status: 500 }));
+    await petstore.updateInventory(1, { quantity: 2 }).catch(${tellError});
+    await petstore.updateInventory(1, { quantity: 2 }).catch(${tellError});`,
+    { missing: 'p-retry' },
+  );
+  const message =
+    'Cannot update pet 1: p-retry, a part of this package that is loaded when it is needed, cannot be loaded: the disk is gone';
+  const told500 = { name: 'ConfigurationError', kind: 'configuration', message, attempts: 1 };
+  expect(told).toEqual([
+    { ...told500, outcome: 'not-sent' },
+    { ...told500, outcome: 'unknown' },
+  ]);
+});
+
+test('an answer that is not known to be good loads what judges it, and where that fails the call says so', async () => {
+  const call = `answers.push(new Response('[{"petId":"1","quantity":2,"status":"sold"}]'));
+    await petstore.listInventory().catch(${tellError});`;
+  const judged = await run(call);
+  expect(judged.loaded).toEqual(['problems']);
+  expect(judged.told).toMatchObject([{ name: 'InvalidResponseError' }]);
+  const failed = await run(call, { missing: 'problems' });
+  expect(failed.told).toMatchObject([{ name: 'ConfigurationError', attempts: 1 }]);
+});
+
+const limited = `const limited = new PetStoreClient({ apiKey: 'l', baseUrl: 'https://pets.test/v1', plan: 'unlimited', concurrency: 1, fetch });
+  const ids = Array.from({ length: 20 }, (_, index) => index + 1);
+  const update = (petId) => limited.updateInventory(petId, { quantity: petId }).catch((error) => error.name);`;
+
+test('calls that wait while bottleneck is loaded, and those that come meanwhile, are sent in their order', async () => {
+  const { loaded, told } = await run(
+    `${limited}
+    const first = ids.slice(0, 10).map(update);
+    await new Promise(setImmediate);
+    await Promise.all([...first, ...ids.slice(10).map(update)]);
+    told.push(...sent.map((line) => Number(/inventory.(\\d+)/.exec(line)[1])));`,
+    { late: 'bottleneck' },
+  );
+  expect(loaded).toEqual(['bottleneck']);
+  expect(told).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
+});
+
+test('where bottleneck cannot be loaded the calls that wait say so, and none of them hangs', async () => {
+  const { told } = await run(`${limited} told.push(...(await Promise.all(ids.slice(0, 3).map(update))).slice(1));`, {
+    missing: 'bottleneck',
+  });
+  expect(told).toEqual(['ConfigurationError', 'ConfigurationError']);
+});

@@ -1,0 +1,7 @@
+// What a call loads when it first needs it, before a test takes over the clock: loading takes turns of the real one.
+await Promise.all([
+  import('p-retry'),
+  import('bottleneck/light.js'),
+  import('../../src/json/problems.ts'),
+  import('../../src/sync/replay.ts'),
+]);
