@@ -123,7 +123,9 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .option('--db <path>', 'a file that keeps the stock (SQLite)')
     .option('--pets <number>', 'made-up pets in a new stock', '12')
     .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
-    .option('--json', 'write addresses and keys as JSON')
+    .option('--state', 'show what the keys of the sandbox at --port have left, and end')
+    .option('--reset', 'let the sandbox at --port begin anew: stock, quotas and requests as at first; and end')
+    .option('--json', 'write addresses and keys, or the state, as JSON')
     .option('-v, --verbose', 'show everything that is known of an error')
     .action(async (options: SandboxCommandOptions) => {
       const { sandbox } = await import('./commands/sandbox.ts');

@@ -65,6 +65,11 @@ export class SqliteStock implements Stock {
     return isGone;
   }
 
+  clear(): void {
+    this.#database.exec('DELETE FROM pets');
+    this.#size = 0;
+  }
+
   /** Reads page by page, so that a list may be left halfway and updates may happen meanwhile. */
   *values(): Generator<StockItem, undefined> {
     let fromId = BEFORE_FIRST;

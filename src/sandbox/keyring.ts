@@ -59,6 +59,11 @@ export class Keyring {
     return new Meter(this.#plans.get(plan) ?? { requestsPerMinute: 1 }, this.#rules);
   }
 
+  /** Gives every key its full quota, and ends bans. */
+  refill(): void {
+    this.#meters.clear();
+  }
+
   /** All valid keys, in the order in which they were added. */
   list(): KnownKey[] {
     return [...this.#known.values()];

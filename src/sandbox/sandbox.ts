@@ -13,7 +13,7 @@ import { checkSandboxOptions, type SandboxOptions } from './options.ts';
 import { createRandom } from './random.ts';
 import type { Desk } from './reception.ts';
 import { createService, type Environment, type Service } from './service.ts';
-import { inventPets, MemoryStock, type Stock, toStockItem } from './stock.ts';
+import { inventPets, MemoryStock, type Stock, type StockItem, toStockItem } from './stock.ts';
 
 const DEFAULT_PETS = 12;
 const DEFAULT_BAN = { after: 10, forMs: 600_000 };
@@ -51,6 +51,8 @@ export interface Sandbox<Plans extends string = never> {
   report(): SandboxReport;
   /** Forgets requests and counts of the report; stock and quotas stay. */
   clear(): void;
+  /** Begins anew: the stock of both environments as at first, full quotas, no bans, no requests. Keys, faults and the clock stay. */
+  reset(): void;
   /**
    * Makes a key for a plan valid, a new one unless you give it, and returns it.
    * @throws {SandboxError} for a plan that it does not have, or a key that is no key.
@@ -112,8 +114,16 @@ export function assembleSandbox(options: SandboxOptions, stock: Stock = new Memo
   };
   const domains = new Domains(options.domains ?? []);
   const service = createService({ ...desk, domains, routes: options.routes, environments: environmentsOf({ stock, stagingStock }) });
-  const sandbox = openSandbox(options, { ...desk, domains, service, stock, stagingStock, plans: [...plans.keys()] });
-  fillStocks(options, { stock, stagingStock });
+  const first = firstStocks(options);
+  const reset = () => {
+    stock.clear();
+    stagingStock.clear();
+    fillStocks(first, { stock, stagingStock });
+    keyring.refill();
+    ledger.clear();
+  };
+  const sandbox = openSandbox(options, { ...desk, domains, service, stock, stagingStock, plans: [...plans.keys()], reset });
+  fillStocks(first, { stock, stagingStock });
   return { sandbox, service, keyring, ledger, stock };
 }
 
@@ -128,6 +138,7 @@ interface Opened extends Desk, Stocks {
   readonly service: Service;
   readonly domains: Domains;
   readonly plans: readonly string[];
+  readonly reset: () => void;
 }
 
 /** Gives a sandbox its address and its keys. */
@@ -149,6 +160,7 @@ function openSandbox(options: SandboxOptions, { keyring, ledger, domains, ...ope
     domains,
     report: () => ledger.report(),
     clear: () => ledger.clear(),
+    reset: opened.reset,
     addKey: (plan, key) => keyring.add(plan, key),
     revokeKey: (key) => keyring.revoke(key),
   };
@@ -180,11 +192,24 @@ interface Stocks {
   readonly stagingStock: Stock;
 }
 
+/** What the stocks hold at first: made anew each time, so that what is changed later is not in it. */
+interface FirstStocks {
+  pets: () => Iterable<StockItem>;
+  staging: () => Iterable<StockItem>;
+}
+
 /** Staging gets the pets that you listed, or a handful of made-up ones: it is there to be told apart, not to be large. */
-function fillStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions, { stock, stagingStock }: Stocks): void {
-  const listed = typeof pets === 'number' ? undefined : Array.from(pets, toStockItem);
-  const count = typeof pets === 'number' ? pets : 0;
-  const some = listed?.map((item) => ({ ...item }));
-  stagingStock.fill(some ?? inventPets(Math.min(count, DEFAULT_PETS), createRandom(seed + 2)));
-  if (stock.size === 0) stock.fill(listed ?? inventPets(count, createRandom(seed)));
+function firstStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions): FirstStocks {
+  if (typeof pets === 'number') {
+    const invent = (count: number, from: number) => inventPets(count, createRandom(from));
+    return { pets: () => invent(pets, seed), staging: () => invent(Math.min(pets, DEFAULT_PETS), seed + 2) };
+  }
+  const listed = Array.from(pets, toStockItem);
+  return { pets: () => listed, staging: () => listed };
+}
+
+/** A stock that is kept elsewhere may have its pets already. */
+function fillStocks({ pets, staging }: FirstStocks, { stock, stagingStock }: Stocks): void {
+  stagingStock.fill(staging());
+  if (stock.size === 0) stock.fill(pets());
 }

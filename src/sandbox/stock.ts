@@ -35,6 +35,8 @@ export interface Stock {
   /** Adds many at once. */
   fill(items: Iterable<StockItem>): void;
   delete(petId: bigint): boolean;
+  /** Takes all pets out. */
+  clear(): void;
   values(): IterableIterator<StockItem>;
 }
 
@@ -60,6 +62,10 @@ export class MemoryStock implements Stock {
 
   delete(petId: bigint): boolean {
     return this.#items.delete(petId);
+  }
+
+  clear(): void {
+    this.#items.clear();
   }
 
   values(): IterableIterator<StockItem> {

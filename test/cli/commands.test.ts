@@ -462,11 +462,36 @@ describe('petstore sandbox', () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0'], terminal);
     await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
-    expect(terminal.out).toMatch(
+    const comments = terminal.out.split('\n').filter((line) => line.startsWith('#'));
+    expect(comments.map((line) => line.slice(2, 12).trimEnd())).toEqual([
+      'page',
+      'production',
+      'staging',
+      'free key',
+      'pro key',
+      'business k',
+    ]);
+    expect(terminal.out.replace(/^#.*\n/gm, '')).toMatch(
       /^PETSTORE_BASE_URL=(http:\/\/127.0.0.1:\d+)\/v1\nPETSTORE_STAGING_BASE_URL=\1\/staging\/v1\nPETSTORE_API_KEY=\S+\n$/,
     );
     terminal.interrupt();
     await running;
+  });
+
+  test('--state tells what is left at a port, and --reset lets that sandbox begin anew', async () => {
+    const own = await serveSandbox({ plans: { free: { requestsPerMinute: 1, requestsPerDay: 5 } } });
+    const port = new URL(own.url).port;
+    const ask = () => fetch(`${own.url}/inventory`, { headers: { authorization: `Bearer ${own.keys.free}` } });
+    await Promise.all([ask(), ask()]);
+    own.sandbox.inventory.delete(1);
+    const before = await run(['sandbox', '--state', '--port', port]);
+    expect(before.out).toMatch(/^free {6}minute 0 of 1 left, resets in \d+ s; day 4 of 5 left, resets in .+; asked to wait for \d+ s$/m);
+    expect(before.out).toMatch(/\n2 requests, 1 with 429, 0 during a penalty, 0 bans\n$/);
+    expect(await run(['sandbox', '--reset', '--port', port])).toEqual({ code: 0, out: '', err: '' });
+    const { keys, report } = JSON.parse((await run(['sandbox', '--state', '--json', '--port', port])).out);
+    expect([keys[0].minute.remaining, report.requests, own.sandbox.inventory.size]).toEqual([1, 0, 12]);
+    await own.close();
+    expect(await run(['sandbox', '--state', '--port', port])).toMatchObject({ code: 1, err: expect.stringContaining('start it with') });
   });
 
   test('goes on serving when the reader of its variables has gone', async () => {

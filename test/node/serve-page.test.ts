@@ -39,12 +39,13 @@ async function opened(pageUrl: string, options: { width?: number; colorScheme?: 
 
 describe.skipIf(isSkipped)('the page of a served sandbox', () => {
   test('shows the keys, the windows and the inventory', async () => {
-    const { pageUrl, keys, url } = await started({ pets: [{ petId: 9_007_199_254_740_993n, quantity: 4, status: 'sold' }] });
+    const { pageUrl, keys, url, stagingUrl } = await started({ pets: [{ petId: 9_007_199_254_740_993n, quantity: 4, status: 'sold' }] });
     const page = await opened(pageUrl);
     await page.getByText(keys.business).waitFor();
     expect(await page.locator('#address').textContent()).toBe(url);
+    expect(await page.locator('#staging-address').textContent()).toBe(stagingUrl);
     expect(await page.getByRole('row', { name: '9007199254740993 4 sold' }).count()).toBe(1);
-    await expect.poll(() => page.locator('#keys li').first().textContent()).toContain('60 of 60 left');
+    await expect.poll(() => page.locator('#keys li').first().textContent()).toMatch(/60 of 60 left, resets in \d+ s/);
   });
 
   test('shows what a client does: its answers, its 429s, its penalty', async () => {
@@ -68,6 +69,7 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     await page.getByText('banned', { exact: true }).waitFor();
     await page.keyboard.press('Enter');
     expect(sandbox.report()).toMatchObject({ bans: 1 });
+    await expect.poll(() => page.locator('#totals').textContent()).toMatch(/, 1 ban$/);
   });
 
   test('the patient demo client updates pets and stays out of trouble', async () => {
@@ -111,6 +113,69 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     await expect.poll(() => page.locator('#stock td:first-child').allTextContents()).toEqual(['11']);
   });
 
+  test('turns the pages of a large stock, and begins at the first for a search', async () => {
+    const { pageUrl } = await started({ pets: 250 });
+    const page = await opened(pageUrl);
+    const ends = async () => {
+      const ids = await page.locator('#stock td:first-child').allTextContents();
+      return [ids.at(0), ids.at(-1), await page.locator('#stock-place').textContent()];
+    };
+    await expect.poll(ends).toEqual(['1', '100', '1 to 100']);
+    await page.getByRole('button', { name: 'Next' }).click();
+    await page.getByRole('button', { name: 'Next' }).click();
+    await expect.poll(ends).toEqual(['201', '250', '201 to 250']);
+    expect(await page.getByRole('button', { name: 'Next' }).isDisabled()).toBe(true);
+    await page.getByRole('button', { name: 'Previous' }).click();
+    await expect.poll(ends).toEqual(['101', '200', '101 to 200']);
+    await page.getByLabel('Search by id or status').fill('25');
+    await expect.poll(ends).toEqual(['25', '250', '']);
+  });
+
+  test('finds a pet at the end of a million', async () => {
+    const { pageUrl } = await started({ pets: 1_000_000 });
+    const page = await opened(pageUrl);
+    await page.getByLabel('Search by id or status').fill('99999');
+    const ids = () => page.locator('#stock td:first-child').allTextContents();
+    await expect
+      .poll(ids, { timeout: 20_000 })
+      .toEqual([
+        '99999',
+        '199999',
+        ...[2, 3, 4, 5, 6, 7, 8].map((one) => `${one}99999`),
+        '999990',
+        ...[1, 2, 3, 4, 5, 6, 7, 8, 9].map((one) => `99999${one}`),
+      ]);
+  });
+
+  test('draws what each of two clients sent, was left with, and was asked to wait', async () => {
+    const { pageUrl, url, keys } = await started({ plans: { free: { requestsPerMinute: 2 } } });
+    const page = await opened(pageUrl);
+    const ask = (key: string) => fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${key}` } });
+    await Promise.all([ask(keys.free), ask(keys.free), ask(keys.free), ask(keys.pro)]);
+    await page.getByRole('img', { name: /^free: 3 requests in 5 min, 1 refused/ }).waitFor();
+    await page.getByRole('img', { name: /^pro: 1 requests? in 5 min, 0 refused/ }).waitFor();
+    const free = page.getByRole('img', { name: /^free/ });
+    await expect.poll(() => free.locator('.asked').count()).toBe(1);
+    expect(await free.locator('.refused').count()).toBe(1);
+    // The free client has nothing left, the other nearly all.
+    const levels = await page
+      .locator('#graphs polyline')
+      .evaluateAll((lines) => lines.map((line) => line.getAttribute('points')?.split(/[ ,]/)[1]));
+    expect(levels.map(Number)).toEqual([100, expect.closeTo(0.33, 1)]);
+  });
+
+  test('lets the sandbox begin anew', async () => {
+    const { pageUrl, url, keys, sandbox } = await started();
+    const page = await opened(pageUrl);
+    await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
+    sandbox.inventory.delete(1);
+    await page.locator('#timeline li').first().waitFor();
+    await page.getByRole('button', { name: 'Begin anew' }).click();
+    await page.getByText('Stock, quotas and requests are as at first').waitFor();
+    await expect.poll(() => page.locator('#stock tr').count()).toBe(12);
+    expect([sandbox.report().requests, await page.locator('#timeline li').count()]).toEqual([0, 0]);
+  });
+
   test('shows foreign text as text', async () => {
     const { pageUrl, url, keys } = await started({ pets: [{ petId: 1, quantity: 1, status: '<img src=x onerror=alert(1)>' }] });
     const page = await opened(pageUrl);
@@ -140,6 +205,16 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     expect(width).toBeLessThanOrEqual(360);
     expect(ground).toBe({ light: 'rgb(246, 247, 245)', dark: 'rgb(20, 24, 26)' }[colorScheme]);
   });
+});
+
+test('another site cannot reset it: the header is missing, and no preflight allows it', async () => {
+  const { pageUrl, sandbox } = await started();
+  sandbox.inventory.delete(1);
+  expect((await fetch(`${pageUrl}page/reset`, { method: 'POST' })).status).toBe(400);
+  const preflight = { origin: 'https://elsewhere.example', 'access-control-request-method': 'POST' };
+  const allowed = await fetch(`${pageUrl}page/reset`, { method: 'OPTIONS', headers: preflight });
+  expect(allowed.headers.get('access-control-allow-origin')).toBeNull();
+  expect(sandbox.inventory.size).toBe(11);
 });
 
 test('beside the page there are its description and nothing else', async () => {

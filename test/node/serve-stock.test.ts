@@ -67,3 +67,15 @@ test('two files that are opened at once leave `process.emitWarning` as it was', 
   await Promise.all([started({ db: join(folder(), 'a.sqlite') }), started({ db: join(folder(), 'b.sqlite') })]);
   expect(process.emitWarning).toBe(emitWarning);
 });
+
+test('reset() empties the file and puts the pets of the options there', async () => {
+  const db = join(folder(), 'inventory.sqlite');
+  const first = await serveSandbox({ db, pets: 2 });
+  await first.close();
+  const again = await serveSandbox({ db, pets: [{ petId: 7, quantity: 1 }] });
+  expect(again.sandbox.inventory.size).toBe(2);
+  again.sandbox.reset();
+  await again.close();
+  const { sandbox } = await started({ db });
+  expect([...sandbox.inventory]).toEqual([{ petId: 7n, quantity: 1, status: 'available' }]);
+});

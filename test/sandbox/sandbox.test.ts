@@ -241,6 +241,31 @@ describe('sandboxes', () => {
     expect(sandbox.inventory.size).toBe(1);
   });
 
+  test.each([
+    3,
+    [
+      { petId: 1, quantity: 5 },
+      { petId: 2, quantity: 6 },
+    ],
+  ])('reset() begins anew with the pets %j, and keeps the keys', async (pets) => {
+    const sandbox = createSandbox({
+      pets,
+      plans: { tiny: { requestsPerMinute: 1 } },
+      ban: { after: 0, forMs: 60_000 },
+      clock: () => 30_000,
+    });
+    const [stock, staging] = [[...sandbox.inventory], [...sandbox.staging.inventory]];
+    const statusOf = async () => (await asked(sandbox, '/inventory', { headers: { authorization: `Bearer ${sandbox.keys.tiny}` } })).status;
+    expect([await statusOf(), await statusOf(), await statusOf()]).toEqual([200, 429, 401]);
+    sandbox.inventory.set(1, { quantity: 77 });
+    sandbox.inventory.set(99, { quantity: 1 });
+    sandbox.staging.inventory.delete(1);
+    sandbox.reset();
+    expect([[...sandbox.inventory], [...sandbox.staging.inventory]]).toEqual([stock, staging]);
+    expect([sandbox.requests, sandbox.report()]).toMatchObject([[], { requests: 0, bans: 0 }]);
+    expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
+  });
+
   test('a long list is written as it is read: what changes behind its first piece is in it', async () => {
     const sandbox = createSandbox({ pets: 50_000 });
     const reader = (await asked(sandbox, '/inventory')).body?.pipeThrough(new TextDecoderStream()).getReader();

@@ -1,8 +1,10 @@
 import type { PlanLimits } from '../../contract/plans.ts';
+import type { ServedSandbox } from '../../node/index.ts';
 import { parsePlanLimits } from '../../options/client-options.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
+import { describeState, readSandboxState, resetSandbox } from '../sandbox-state.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -14,10 +16,26 @@ export interface SandboxCommandOptions {
   db?: string;
   pets: string;
   limits?: string;
+  state?: boolean;
+  reset?: boolean;
 }
 
-/** Serves a sandbox until it is interrupted. Its addresses and a key come on stdout as variables, ready for `eval` or an .env file. */
+/** Serves a sandbox, or with --state and --reset asks one that is served already. */
 export async function sandbox(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
+  return options.state || options.reset ? askServed(options, terminal) : serve(options, terminal);
+}
+
+async function askServed(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
+  const pageUrl = `http://127.0.0.1:${portNumber(options.port)}/`;
+  if (options.reset) await resetSandbox(pageUrl);
+  if (!options.state) return EXIT.done;
+  const state = await readSandboxState(pageUrl);
+  await writeResult(terminal.stdout, options.json ? `${JSON.stringify(state)}\n` : describeState(state));
+  return EXIT.done;
+}
+
+/** Serves until it is interrupted. Addresses and keys come on stdout, with variables that are ready for an .env file. */
+async function serve(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = options.limits === undefined ? undefined : parseLimits(options.limits);
   const { serveSandbox } = await import('../../node/serve.ts');
   const served = await serveSandbox({
@@ -31,7 +49,7 @@ export async function sandbox(options: SandboxCommandOptions, terminal: Terminal
   try {
     await writeResult(
       terminal.stdout,
-      options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : variables({ url, stagingUrl, key: keys.pro }),
+      options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : describeServed({ url, stagingUrl, pageUrl, keys }),
     );
     tell(terminal, `The sandbox is at ${pageUrl}; Ctrl-C ends it`);
     await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
@@ -42,8 +60,12 @@ export async function sandbox(options: SandboxCommandOptions, terminal: Terminal
   return EXIT.done;
 }
 
-function variables({ url, stagingUrl, key }: { url: string; stagingUrl: string; key: string }): string {
-  return `PETSTORE_BASE_URL=${url}\nPETSTORE_STAGING_BASE_URL=${stagingUrl}\nPETSTORE_API_KEY=${key}\n`;
+/** Comments for the reader, and variables for a program; an .env file may hold both. */
+function describeServed({ url, stagingUrl, pageUrl, keys }: Pick<ServedSandbox, 'url' | 'stagingUrl' | 'pageUrl' | 'keys'>): string {
+  const places = { page: pageUrl, production: url, staging: stagingUrl };
+  const named = [...Object.entries(places), ...Object.entries(keys).map(([plan, key]) => [`${plan} key`, key] as const)];
+  const comments = named.map(([name, value]) => `# ${name.padEnd(12)} ${value}\n`).join('');
+  return `${comments}PETSTORE_BASE_URL=${url}\nPETSTORE_STAGING_BASE_URL=${stagingUrl}\nPETSTORE_API_KEY=${keys.pro}\n`;
 }
 
 function wholeNumber(option: string, text: string): number {

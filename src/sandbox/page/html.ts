@@ -18,8 +18,14 @@ export const PAGE_HTML = `<!doctype html>
 <main>
   <section aria-labelledby="keys-title">
     <h2 id="keys-title">Keys and limits</h2>
-    <p class="address">Address <code id="address"></code> <button type="button" id="copy-address">Copy</button></p>
+    <p class="address">Production <code id="address"></code> <button type="button" id="copy-address" aria-label="Copy the address of production">Copy</button></p>
+    <p class="address">Staging <code id="staging-address"></code> <button type="button" id="copy-staging-address" aria-label="Copy the address of staging">Copy</button></p>
     <ul id="keys"></ul>
+  </section>
+  <section aria-labelledby="graph-title">
+    <h2 id="graph-title">Latest minutes <span>of production, the newest at the right</span></h2>
+    <p class="legend"><span class="passed">requests</span> <span class="refused">refused</span> <span class="left">Remaining</span> <span class="asked">asked to wait</span></p>
+    <div id="graphs"><p id="graphs-empty">No key was used yet</p></div>
   </section>
   <section aria-labelledby="demo-title">
     <h2 id="demo-title">Demo client</h2>
@@ -33,6 +39,7 @@ export const PAGE_HTML = `<!doctype html>
   </section>
   <section aria-labelledby="requests-title">
     <h2 id="requests-title">Requests <span id="totals"></span></h2>
+    <p class="buttons"><button type="button" id="reset">Begin anew</button> <span id="reset-note" role="status"></span></p>
     <ol id="timeline" tabindex="0" aria-label="Latest requests, newest first"></ol>
   </section>
   <section aria-labelledby="stock-title">
@@ -44,6 +51,7 @@ export const PAGE_HTML = `<!doctype html>
         <tbody id="stock"></tbody>
       </table>
     </div>
+    <p class="buttons pages"><button type="button" id="stock-previous" disabled>Previous</button> <span id="stock-place" role="status"></span> <button type="button" id="stock-next" disabled>Next</button></p>
   </section>
 </main>
 </body>

@@ -3,17 +3,17 @@ import { streamSSE } from 'hono/streaming';
 import { errorAnswer } from '../answers.ts';
 import type { SandboxRequest } from '../ledger.ts';
 import type { SandboxParts } from '../sandbox.ts';
-import { parsePetId, type Stock, type StockItem } from '../stock.ts';
+import { History } from './history.ts';
 import { PAGE_HTML } from './html.ts';
 import { PAGE_SCRIPT } from './script.ts';
+import { searchStock } from './search.ts';
 import { PAGE_STYLE } from './style.ts';
 
 const NEWS_EVERY_MS = 250;
 const MAX_REQUESTS_TOLD = 200;
 const MAX_KEYS_TOLD = 50;
-const MAX_ITEMS_SHOWN = 100;
-// A search reads no more than this, so that five million pets hold nobody up.
-const MAX_ITEMS_SEARCHED = 20_000;
+/** Pages of other sites can send no such header without asking first, and are refused. */
+const RESET_HEADER = 'x-sandbox-reset';
 
 /** Nothing may be loaded from anywhere but the sandbox, whatever gets into the page. */
 const SECURITY_HEADERS = {
@@ -26,6 +26,8 @@ const SECURITY_HEADERS = {
 /** What a served sandbox has beside the service: the page at `/` and the description at `/openapi.json`. */
 export function createPage(parts: SandboxParts): Hono {
   const page = new Hono();
+  const { keyring, ledger, sandbox, stock } = parts;
+  const history = new History({ keyring, ledger, now: () => sandbox.clock.now() });
   page.use('*', async (context, next) => {
     await next();
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) context.header(name, value);
@@ -33,7 +35,19 @@ export function createPage(parts: SandboxParts): Hono {
   page.get('/', (context) => context.html(PAGE_HTML));
   page.get('/page/style.css', (context) => context.body(PAGE_STYLE, 200, { 'content-type': 'text/css; charset=utf-8' }));
   page.get('/page/script.js', (context) => context.body(PAGE_SCRIPT, 200, { 'content-type': 'text/javascript; charset=utf-8' }));
-  page.get('/page/stock', (context) => context.json(searchStock(parts.stock, context.req.query('search') ?? '')));
+  page.get('/page/stock', async (context) => {
+    const { search: words = '', from = '0' } = context.req.query();
+    return context.json(await searchStock(stock, { words, from: Number.parseInt(from, 10) || 0, signal: context.req.raw.signal }));
+  });
+  page.get('/page/history', (context) => context.json({ nowMs: sandbox.clock.now(), keys: history.list() }));
+  page.get('/page/state', (context) => context.json(JSON.parse(newsOf(parts, []))));
+  page.post('/page/reset', (context) => {
+    if (context.req.header(RESET_HEADER) === undefined)
+      return errorAnswer({ status: 400, code: 'bad_request', message: `Send the header ${RESET_HEADER}` });
+    sandbox.reset();
+    history.clear();
+    return context.json({});
+  });
   page.get('/page/events', (context) => tellNews(context, parts));
   page.get('/openapi.json', async (context) => {
     // Loaded when it is asked for: the library that writes it is larger than the rest of the sandbox.
@@ -43,20 +57,6 @@ export function createPage(parts: SandboxParts): Hono {
   page.notFound(() => errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }));
   page.onError(() => errorAnswer({ status: 500, code: 'internal', message: 'The sandbox could not answer' }));
   return page;
-}
-
-/** Ids are text here: the page has no use for numbers that it would round. */
-function searchStock(stock: Stock, search: string): { size: number; items: { petId: string; quantity: number; status: string }[] } {
-  const words = search.trim().toLowerCase();
-  const exact = stock.get(parsePetId(words) ?? 0n);
-  const found: StockItem[] = exact === undefined || words === '' ? [] : [exact];
-  let searched = 0;
-  for (const item of stock.values()) {
-    searched += 1;
-    if (found.length >= MAX_ITEMS_SHOWN || searched > MAX_ITEMS_SEARCHED) break;
-    if (item !== exact && `${item.petId} ${item.status}`.includes(words) && item.petId !== found[0]?.petId) found.push(item);
-  }
-  return { size: stock.size, items: found.map(({ petId, ...rest }) => ({ petId: String(petId), ...rest })) };
 }
 
 /** Sends what is new a few times a second, however many requests there were, until the reader leaves. */

@@ -1,4 +1,5 @@
 import { DEMO_SCRIPT } from './demo.ts';
+import { GRAPH_SCRIPT } from './graph.ts';
 
 /** What runs in the browser. Text of the sandbox is only ever set as text, never as markup. */
 export const PAGE_SCRIPT = `
@@ -8,8 +9,10 @@ const clockTime = (ms) => new Date(ms).toISOString().slice(11, 23);
 const duration = (seconds) => (seconds > 7200 ? Math.round(seconds / 3600) + ' h' : seconds > 120 ? Math.ceil(seconds / 60) + ' min' : seconds + ' s');
 const baseUrl = location.origin + '/v1';
 
-find('address').textContent = baseUrl;
-find('copy-address').addEventListener('click', (event) => copy(event.currentTarget, baseUrl));
+for (const [id, address] of [['address', baseUrl], ['staging-address', location.origin + '/staging/v1']]) {
+  find(id).textContent = address;
+  find('copy-' + id).addEventListener('click', (event) => copy(event.currentTarget, address));
+}
 
 async function copy(button, text) {
   await navigator.clipboard?.writeText(text).catch(() => {});
@@ -43,7 +46,7 @@ function showGauge({ box, meter, text }, told, nowMs) {
   if (!told) return;
   Object.assign(meter, { max: told.limit, low: told.limit / 5, high: told.limit / 2, optimum: told.limit, value: told.remaining });
   const seconds = Math.max(0, Math.ceil((told.resetAtMs - nowMs) / 1000));
-  text.textContent = told.remaining + ' of ' + told.limit + ' left, ' + duration(seconds);
+  text.textContent = told.remaining + ' of ' + told.limit + ' left, resets in ' + duration(seconds);
 }
 function showKeys({ keys, nowMs }) {
   for (const known of keys) {
@@ -72,16 +75,27 @@ function requestLine(request) {
 function showRequests({ requests, report }) {
   find('timeline').prepend(...requests.map(requestLine).reverse());
   while (find('timeline').childElementCount > 200) find('timeline').lastElementChild.remove();
-  find('totals').textContent = report.requests + ' in all, ' + report.rateLimited + ' with 429, ' + report.duringPenalty + ' during a penalty, ' + report.bans + ' bans';
+  find('totals').textContent = report.requests + ' in all, ' + report.rateLimited + ' with 429, ' + report.duringPenalty + ' during a penalty, ' + report.bans + (report.bans === 1 ? ' ban' : ' bans');
 }
 
 // ---- inventory
-let searches = 0;
+const PAGE = 100;
+let from = 0;
+let searching;
 async function showStock() {
-  const search = ++searches;
-  const answer = await fetch('/page/stock?search=' + encodeURIComponent(find('search').value)).catch(() => undefined);
-  if (!answer?.ok || search !== searches) return;
-  const { size, items } = await answer.json();
+  searching?.abort();
+  const { signal } = (searching = new AbortController());
+  const asked = '/page/stock?from=' + from + '&search=' + encodeURIComponent(find('search').value);
+  const answer = await fetch(asked, { signal }).catch(() => undefined);
+  const told = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
+  if (!told || signal.aborted) return;
+  const { size, items, hasMore } = told;
+  // The last pets of the page may have gone.
+  if (items.length === 0 && from > 0) return turnTo(from - PAGE);
+  const isOnePage = from === 0 && !hasMore;
+  find('stock-previous').disabled = from === 0;
+  find('stock-next').disabled = !hasMore;
+  find('stock-place').textContent = isOnePage ? '' : (from + 1) + ' to ' + (from + items.length);
   find('stock-size').textContent = size + ' pets';
   find('stock').replaceChildren(...items.map(({ petId, quantity, status }) => {
     const row = make('tr');
@@ -91,9 +105,23 @@ async function showStock() {
   const box = find('stock').closest('.scroll');
   const isCut = box.scrollHeight > box.clientHeight;
   const isPart = items.length < size && find('search').value === '';
-  find('stock-hint').textContent = (isPart ? ', the first ' + items.length + ' below' : '') + (isCut ? ', scroll for more' : '');
+  find('stock-hint').textContent = (isPart ? ', ' + (from === 0 ? 'the first ' : '') + items.length + ' below' : '') + (isCut ? ', scroll for more' : '');
 }
-find('search').addEventListener('input', showStock);
+function turnTo(place) {
+  from = Math.max(0, place);
+  find('stock').closest('.scroll').scrollTop = 0;
+  return showStock();
+}
+find('search').addEventListener('input', () => turnTo(0));
+find('stock-next').addEventListener('click', () => turnTo(from + PAGE));
+find('stock-previous').addEventListener('click', () => turnTo(from - PAGE));
+find('reset').addEventListener('click', async () => {
+  const answer = await fetch('/page/reset', { method: 'POST', headers: { 'x-sandbox-reset': '1' } }).catch(() => undefined);
+  find('timeline').replaceChildren();
+  find('reset-note').textContent = answer?.ok ? 'Stock, quotas and requests are as at first' : 'The sandbox did not answer';
+  turnTo(0);
+  showGraphs();
+});
 showStock();
 
 // ---- live
@@ -106,4 +134,4 @@ events.addEventListener('message', ({ data }) => {
   showRequests(news);
   if (news.requests.some(({ method }) => method === 'PATCH')) showStock();
 });
-${DEMO_SCRIPT}`;
+${GRAPH_SCRIPT}${DEMO_SCRIPT}`;

@@ -18,7 +18,7 @@ button { cursor: pointer; } button[aria-pressed=true] { border-color: var(--warn
 :focus-visible { outline: 3px solid var(--link); outline-offset: 2px; }
 #keys li { border-top: 1px solid var(--line); padding: .5rem 0; }
 .key { display: flex; flex-wrap: wrap; gap: .5rem; align-items: center; }
-.gauge { display: grid; grid-template-columns: 3.5rem minmax(0, 1fr) 12rem; gap: 0 .5rem; align-items: center; font-size: .85rem; color: var(--soft); font-variant-numeric: tabular-nums; }
+.gauge { display: grid; grid-template-columns: 3.5rem minmax(0, 1fr) 17rem; gap: 0 .5rem; align-items: center; font-size: .85rem; color: var(--soft); font-variant-numeric: tabular-nums; }
 .gauge span:last-child { text-align: right; }
 meter { width: 100%; height: .8rem; }
 .buttons { display: flex; flex-wrap: wrap; gap: .5rem; }
@@ -29,6 +29,13 @@ meter { width: 100%; height: .8rem; }
   #timeline li { grid-template-columns: 6.4rem 2.5rem minmax(0, 1fr); } #timeline li span:last-child { grid-column: 1 / -1; } }
 #timeline li.good { border-color: var(--good); } #timeline li.warn { border-color: var(--warn); } #timeline li.bad { border-color: var(--bad); }
 .good b, b.good { color: var(--good); } .warn b, b.warn { color: var(--warn); } .bad b, b.bad { color: var(--bad); }
+#graphs figure { margin: 0 0 .6rem; } #graphs figcaption { font-size: .85rem; color: var(--soft); font-variant-numeric: tabular-nums; }
+#graphs svg { display: block; width: 100%; height: 6rem; background: var(--ground); border: 1px solid var(--line); border-radius: .3rem; }
+.legend { display: flex; flex-wrap: wrap; gap: 0 1rem; font-size: .85rem; color: var(--soft); }
+.legend span::before { content: ''; display: inline-block; width: .8rem; height: .8rem; margin-right: .35rem; vertical-align: -.1rem; background: var(--good); }
+.legend .refused::before { background: var(--bad); } .legend .left::before { background: var(--link); height: .2rem; vertical-align: .25rem; } .legend .asked::before { background: var(--warn); opacity: .35; }
+svg .passed { fill: var(--good); } svg .refused { fill: var(--bad); } svg .asked { fill: var(--warn); opacity: .25; } svg .left { fill: none; stroke: var(--link); stroke-width: 2; vector-effect: non-scaling-stroke; }
+button:disabled { opacity: .5; cursor: default; } .pages { justify-content: center; align-items: center; margin-top: .5rem; }
 table { width: 100%; border-collapse: collapse; font-variant-numeric: tabular-nums; }
 th, td { text-align: left; padding: .25rem .5rem; border-top: 1px solid var(--line); overflow-wrap: anywhere; }
 label { display: grid; gap: .2rem; margin-bottom: .5rem; color: var(--soft); }

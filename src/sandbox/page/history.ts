@@ -1,0 +1,74 @@
+import type { Keyring, KnownKey } from '../keyring.ts';
+import type { Ledger, SandboxRequest } from '../ledger.ts';
+
+/** How far back the graph goes. */
+const SECONDS = 300;
+
+/** What happened to a key in one second. */
+export interface Sample {
+  /** Since 1970, by the sandbox's clock. */
+  second: number;
+  requests: number;
+  /** Those that were refused: 429, or a ban. */
+  refused: number;
+  /** What was left of the minute after the last of them, and until when. */
+  remaining: number;
+  limit: number;
+  resetAtMs: number;
+  /** Until when the key was asked to wait. */
+  waitsUntilMs: number;
+  isBanned: boolean;
+}
+
+export interface KeyHistory extends KnownKey {
+  samples: Sample[];
+}
+
+/** Keeps the latest minutes of every key that is used on production, a sample for each second with a request. */
+export class History {
+  readonly #keyring: Keyring;
+  readonly #now: () => number;
+  readonly #byKey = new Map<string, KeyHistory>();
+
+  constructor({ keyring, ledger, now }: { keyring: Keyring; ledger: Ledger; now: () => number }) {
+    this.#keyring = keyring;
+    this.#now = now;
+    ledger.subscribe((request) => this.#note(request));
+  }
+
+  /** The keys that were used in the latest minutes. */
+  list(): KeyHistory[] {
+    const first = Math.floor(this.#now() / 1000) - SECONDS;
+    for (const [key, { samples }] of this.#byKey) {
+      while (samples[0] !== undefined && samples[0].second < first) samples.shift();
+      if (samples.length === 0) this.#byKey.delete(key);
+    }
+    return [...this.#byKey.values()];
+  }
+
+  clear(): void {
+    this.#byKey.clear();
+  }
+
+  #note({ key, plan, environment, status, code }: SandboxRequest): void {
+    if (key === undefined || plan === undefined || environment !== 'production') return;
+    const history = this.#byKey.get(key) ?? { key, plan, samples: [] };
+    this.#byKey.set(key, history);
+    const sample = this.#sampleOf(history);
+    sample.requests += 1;
+    if (status === 429 || code === 'key_banned') sample.refused += 1;
+  }
+
+  #sampleOf({ samples, ...known }: KeyHistory): Sample {
+    const nowMs = this.#now();
+    const { minute, penaltyUntilMs, bannedUntilMs } = this.#keyring.meter('production', known).gauges(nowMs);
+    const figures = { ...minute, waitsUntilMs: Math.max(penaltyUntilMs, bannedUntilMs, 0), isBanned: bannedUntilMs > nowMs };
+    const second = Math.floor(nowMs / 1000);
+    const last = samples.at(-1);
+    if (last?.second === second) return Object.assign(last, figures);
+    const sample = { second, requests: 0, refused: 0, ...figures };
+    samples.push(sample);
+    if (samples.length > SECONDS) samples.shift();
+    return sample;
+  }
+}
