@@ -11,6 +11,8 @@ import { UsageError } from './usage-error.ts';
 /** A lock that is not renewed for so long is free: its holder died. */
 const HELD_MS = 30_000;
 const RENEW_MS = HELD_MS / 3;
+/** A store that takes longer counts as away. */
+const ANSWER_MS = 5_000;
 
 /** Who holds a lock. */
 const LockHolder = z.object({ id: z.string(), host: z.string(), pid: z.number(), since: z.string() });
@@ -36,7 +38,7 @@ export async function takeLock({ name, state, onLost, terminal }: Wanted): Promi
   if (!state) throw new UsageError('Cannot use --lock: this run shares nothing with others; give --quota-store');
   const holder: LockHolder = { id: randomUUID(), host: hostname(), pid: process.pid, since: new Date(terminal.now()).toISOString() };
   const exchange = state.lock(name);
-  const hold = (heldMs: number) => exchange({ id: holder.id, text: JSON.stringify(holder), heldMs });
+  const hold = (heldMs: number) => withinTime(exchange({ id: holder.id, text: JSON.stringify(holder), heldMs }), state);
   const other = await hold(HELD_MS);
   if (other) throw new Error(`Cannot start: ${describe(other, name, state)}`);
   let renewedAtMs = terminal.now();
@@ -53,6 +55,16 @@ export async function takeLock({ name, state, onLost, terminal }: Wanted): Promi
     await hold(0).catch(() => {});
   };
   return { release };
+}
+
+function withinTime<Answer>(answer: Promise<Answer>, { name }: SharedState): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(
+      () => reject(new Error(`Cannot take the lock: ${name} did not answer within ${ANSWER_MS / 1_000} s`)),
+      ANSWER_MS,
+    );
+    answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }
 
 function describe({ text, leftMs }: { text: string; leftMs: number }, name: string, { name: place }: SharedState): string {

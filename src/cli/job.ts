@@ -96,8 +96,9 @@ async function withReport(run: Run): Promise<ExitCode> {
   const file = options.report === undefined ? undefined : await ReportFile.open(options.report);
   try {
     const end = await (options.dryRun ? dryRun(run) : realRun(run)).catch((error: unknown): End => ({ error }));
-    await file?.write(reportParts(run, end));
+    const [writing] = await Promise.allSettled([file?.write(reportParts(run, end))]);
     if ('error' in end) throw end.error;
+    if (writing.status === 'rejected') throw writing.reason;
     return end.exitCode;
   } finally {
     await file?.close();

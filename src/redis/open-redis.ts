@@ -60,7 +60,7 @@ async function withIoredis(url: string): Promise<OpenedRedis | undefined> {
     redis.disconnect();
     throw lost ?? error;
   });
-  return { client: redis, close: () => redis.disconnect() };
+  return { client: redis, close: () => endGently(redis.quit(), () => redis.disconnect()) };
 }
 
 async function withNodeRedis(url: string): Promise<OpenedRedis | undefined> {
@@ -74,10 +74,19 @@ async function withNodeRedis(url: string): Promise<OpenedRedis | undefined> {
   redis.on('error', () => {});
   await redis.connect();
   isOpened = true;
-  return { client: redis, close: () => redis.destroy() };
+  return { client: redis, close: () => endGently(redis.close(), () => redis.destroy()) };
 }
 
 const CONNECT_MS = 5_000;
+/** A Redis that takes longer to take what was sent to it counts as down. */
+const END_MS = 500;
+
+/** Lets what was sent arrive, such as until when the key is closed, before the connection ends. */
+function endGently(ended: Promise<unknown>, end: () => void): void {
+  const timer = setTimeout(end, END_MS);
+  const stop = () => clearTimeout(timer);
+  ended.then(stop, stop);
+}
 
 /** Only where the library itself is not there: what it throws while it loads is no reason to try another. */
 function missing(error: unknown): undefined {

@@ -15,7 +15,7 @@ interface Scenario {
   name: string;
   pets: number;
   changed: number;
-  adjust?: boolean;
+  dryRun?: boolean;
   journal?: boolean;
 }
 
@@ -30,6 +30,7 @@ interface Figures {
 
 const SCENARIOS: Scenario[] = [
   { name: '900 pets, 30 changed', pets: 900, changed: 30 },
+  { name: '50,000 pets, all changed, dry run', pets: 50_000, changed: 50_000, dryRun: true },
   { name: '100,000 pets, 200 changed', pets: 100_000, changed: 200 },
   { name: '1,000,000 rows, 200 changed', pets: 1_000_000, changed: 200 },
   { name: '1,000,000 rows with a journal, 200 changed', pets: 1_000_000, changed: 200, journal: true },
@@ -39,7 +40,7 @@ const { folder, file } = await buildCli();
 for (const scenario of SCENARIOS) console.log(scenario.name.padEnd(46), await measure(scenario));
 await rm(folder, { recursive: true });
 
-async function measure({ pets, changed, journal = false }: Scenario): Promise<Figures> {
+async function measure({ pets, changed, dryRun = false, journal = false }: Scenario): Promise<Figures> {
   const csv = join(folder, `${pets}.csv`);
   await writeCsv(csv, pets, changed);
   const served = await serveSandbox({
@@ -47,7 +48,7 @@ async function measure({ pets, changed, journal = false }: Scenario): Promise<Fi
     plans: { business: { requestsPerMinute: 1_000_000 } },
   });
   const started = performance.now();
-  const words = ['sync', csv, ...(journal ? ['--journal', join(folder, 'journal')] : [])];
+  const words = ['sync', csv, ...(journal ? ['--journal', join(folder, 'journal')] : []), ...(dryRun ? ['--dry-run'] : [])];
   const child = spawn(process.execPath, [file, ...words], {
     env: {
       ...process.env,

@@ -51,10 +51,12 @@ describe('takeLock', () => {
   /** A lock in memory, which tests take away. */
   let held: { id: string; text: string; untilMs: number } | undefined;
   let isAway: boolean;
+  let hangs: boolean;
   const lost = vi.fn<(interruption: Interruption) => void>();
 
   const exchange: LockExchange = async ({ id, text, heldMs }) => {
     if (isAway) throw new Error('away');
+    if (hangs) await new Promise(() => {});
     const leftMs = (held?.untilMs ?? 0) - Date.now();
     if (held && held.id !== id && leftMs > 0) return { text: held.text, leftMs };
     held = { id, text, untilMs: Date.now() + heldMs };
@@ -72,6 +74,7 @@ describe('takeLock', () => {
   beforeEach(() => {
     held = undefined;
     isAway = false;
+    hangs = false;
     lost.mockClear();
     vi.useFakeTimers({ now: 0 });
     return () => void vi.useRealTimers();
@@ -98,6 +101,21 @@ describe('takeLock', () => {
     held = { id: 'thief', text: '{}', untilMs: 1e9 };
     await vi.advanceTimersByTimeAsync(10_000);
     expect(lost.mock.lastCall?.[0]).toMatchObject({ message: 'the lock restock in memory was lost', exitCode: 1 });
+    await lock.release();
+  });
+
+  test('is refused by a store that does not answer, and ends a job whose store stops answering', async () => {
+    const lock = await take();
+    const { promise } = Promise.withResolvers<undefined>();
+    vi.spyOn(state, 'lock').mockReturnValue(() => promise);
+    const refused = expect(take()).rejects.toThrow('Cannot take the lock: memory did not answer within 5 s');
+    await vi.advanceTimersByTimeAsync(5_000);
+    await refused;
+    vi.restoreAllMocks();
+    hangs = true;
+    await vi.advanceTimersByTimeAsync(30_000);
+    expect(lost).toHaveBeenCalled();
+    hangs = false;
     await lock.release();
   });
 

@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises';
 import { IdTable } from '../../stock/id-table.ts';
+import { IntColumn } from '../../stock/int-column.ts';
 import type { WantedEntry } from '../../sync/index.ts';
 import { counted } from '../duration.ts';
 import { UsageError } from '../usage-error.ts';
@@ -33,7 +34,7 @@ export class InputCheck {
   readonly #tell: (line: string) => void;
   readonly #ids = new IdTable();
   /** The row of each pet, and all rows of those that have several. */
-  readonly #firstRows: number[] = [];
+  readonly #firstRows = new IntColumn();
   readonly #repeated = new Map<number, number[]>();
   #rejected = 0;
 
@@ -76,14 +77,14 @@ export class InputCheck {
   #take(entry: WantedEntry, row: number): WantedEntry {
     const known = this.#ids.size;
     const index = this.#ids.take(entry.petId);
-    if (index === known) this.#firstRows.push(row);
+    if (index === known) this.#firstRows.set(index, row);
     else this.#repeat(index, row);
     return entry;
   }
 
   #repeat(index: number, row: number): void {
     const rows = this.#repeated.get(index);
-    if (!rows) this.#repeated.set(index, [this.#firstRows[index] ?? 0, row]);
+    if (!rows) this.#repeated.set(index, [this.#firstRows.get(index), row]);
     else if (rows.length <= NAMED_ROWS) rows.push(row);
   }
 

@@ -1,0 +1,107 @@
+import { spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { serveSandbox } from 'petstore-inventory/node';
+import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { takeLock } from '../../src/cli/job-lock.ts';
+import { openState } from '../../src/cli/state.ts';
+import { FakeTerminal } from '../cli/support/fake-terminal.ts';
+import { HAS_REDIS, RedisServer } from './redis-server.ts';
+
+const ROOT = fileURLToPath(new URL('../..', import.meta.url));
+const LIBRARIES = ['ioredis', 'redis'];
+/** What the program needs beside one of them. */
+const DEPENDENCIES = ['bottleneck', 'is-network-error', 'ky', 'p-retry', 'zod'];
+
+describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://', { timeout: 60_000 }, () => {
+  let redis: RedisServer;
+
+  beforeEach(async () => {
+    redis = await RedisServer.start();
+  });
+  afterEach(() => redis.kill());
+
+  async function open() {
+    const state = await openState({ quotaStore: redis.url }, new FakeTerminal());
+    if (!state) return expect.unreachable();
+    onTestFinished(() => state.close());
+    return state;
+  }
+
+  test('keeps a lock that one of two machines holds, and says which', async () => {
+    const terminal = new FakeTerminal();
+    const [here, there] = [await open(), await open()];
+    const lock = await takeLock({ name: 'restock', state: here, onLost: () => expect.unreachable(), terminal });
+    const second = () => takeLock({ name: 'restock', state: there, onLost: () => expect.unreachable(), terminal });
+    await expect(second()).rejects.toThrow(
+      new RegExp(`the lock restock in ${redis.url} is held by process ${process.pid} on .*free in 30 s`),
+    );
+    await lock.release();
+    await (await second()).release();
+  });
+
+  test('frees a lock whose holder died, and renews only for its holder', async () => {
+    const lock = (await open()).lock('restock');
+    expect(await lock({ id: 'dead', text: 'dead', heldMs: 200 })).toBeUndefined();
+    expect(await lock({ id: 'next', text: 'next', heldMs: 30_000 })).toEqual({ text: 'dead', leftMs: expect.any(Number) });
+    expect(await lock({ id: 'dead', text: 'dead', heldMs: 300 })).toBeUndefined();
+    await vi.waitFor(async () => expect(await lock({ id: 'next', text: 'next', heldMs: 30_000 })).toBeUndefined(), { timeout: 5_000 });
+    expect(await lock({ id: 'dead', text: 'dead', heldMs: 0 })).toEqual({ text: 'next', leftMs: expect.any(Number) });
+  });
+
+  /** Runs a packed program beside these libraries, and gives what it said. */
+  async function runBeside(libraries: string[], words: string[], env: Record<string, string>) {
+    const folder = mkdtempSync(join(tmpdir(), 'petstore-beside-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const modules = join(folder, 'node_modules');
+    cpSync(join(ROOT, 'dist'), join(modules, 'petstore-inventory/dist'), { recursive: true });
+    cpSync(join(ROOT, 'package.json'), join(modules, 'petstore-inventory/package.json'));
+    for (const name of [...DEPENDENCIES, ...libraries]) {
+      mkdirSync(dirname(join(modules, name)), { recursive: true });
+      symlinkSync(join(ROOT, 'node_modules', name), join(modules, name));
+    }
+    // One in a folder above must not be found.
+    for (const name of LIBRARIES.filter((library) => !libraries.includes(library))) {
+      mkdirSync(join(modules, name));
+      writeFileSync(join(modules, name, 'package.json'), '{"main":"not-there.js"}');
+    }
+    const child = spawn(process.execPath, [join(modules, 'petstore-inventory/dist/cli.js'), ...words], {
+      env: { PATH: process.env.PATH, ...env },
+    });
+    let said = '';
+    for (const stream of [child.stdout, child.stderr]) {
+      stream.on('data', (chunk) => {
+        said += chunk;
+      });
+    }
+    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+    return { code, said };
+  }
+
+  test.each([['ioredis'], ['redis']])('shares the quota by %s, and quota --reset forgets it', async (library) => {
+    const served = await serveSandbox({ plans: { fleet: { requestsPerMinute: 60, requestsPerDay: 1 } } });
+    onTestFinished(() => served.close());
+    const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.fleet };
+    const store = ['--quota-store', redis.url];
+    expect(await runBeside([library], ['list', '--csv', ...store], env)).toMatchObject({ code: 0 });
+    expect(await runBeside([library], ['list', ...store], env)).toMatchObject({ code: 5 });
+    expect(await runBeside([library], ['list', ...store], env)).toMatchObject({ code: 5 });
+    expect(served.sandbox.requests.map(({ status }) => status)).toEqual([200, 429]);
+    expect(await redis.ask('DBSIZE')).toBe(1);
+    expect(await runBeside([library], ['quota', '--reset', ...store], env)).toEqual({
+      code: 0,
+      said: `forgotten: the quota of this key in ${redis.url}\n`,
+    });
+    expect(await redis.ask('DBSIZE')).toBe(0);
+  });
+
+  test('without a library says what to install', async () => {
+    const env = { PETSTORE_BASE_URL: 'https://pets.test/v1', PETSTORE_API_KEY: 'psk' };
+    expect(await runBeside([], ['list', '--quota-store', redis.url], env)).toEqual({
+      code: 2,
+      said: `petstore: Cannot use ${redis.url} as --quota-store: it needs ioredis or redis: npm install ioredis\n`,
+    });
+  });
+});
