@@ -48,6 +48,8 @@ export interface Job {
   review?(changes: Iterable<ReviewedChange>): void;
   /** Such as `sync restock.csv`. */
   title: string;
+  /** What can be done where it was finished before. */
+  hint?: string;
   /** The rows of its input that were bad. */
   input?: { readonly rejects: readonly BadRow[]; readonly rejected: number };
 }
@@ -185,6 +187,7 @@ function tellEnd({ job, client, record, signal, terminal }: Run, report: SyncRep
   const isRefused = refusal !== undefined && (report.stopped === 'quota' || report.stopped === 'authentication');
   const line = explainEnd(report, {
     journal: job.journal,
+    hint: job.hint,
     retryAt,
     isDayUsedUp: client.quota.day.remaining === 0,
     interruption: signal.reason instanceof Interruption ? signal.reason.message : undefined,

@@ -50,13 +50,16 @@ export interface Ending {
   /** Before this instant there is no quota. */
   retryAt: Date | undefined;
   isDayUsedUp: boolean;
+  /** What can be done about a job that is finished already. */
+  hint?: string | undefined;
   /** What ended it where that was neither the service nor its end. */
   interruption?: string | undefined;
 }
 
 /** Why a run ended early and how to go on, or why it had nothing to do, on one line; `undefined` where it went to its end. */
 export function explainEnd({ stopped, updated, pending, finishedAt }: SyncReport, ending: Ending): string | undefined {
-  if (finishedAt) return `nothing sent: this job was finished at ${finishedAt.toISOString()}; a new job needs a new --journal`;
+  if (finishedAt)
+    return `nothing sent: this job was finished at ${finishedAt.toISOString()}; ${ending.hint ?? 'a new job needs a new --journal'}`;
   if (stopped === undefined) return undefined;
   const when = stopped === 'quota' && ending.retryAt ? ` after ${ending.retryAt.toISOString()}` : '';
   const how =

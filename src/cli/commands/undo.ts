@@ -12,6 +12,7 @@ export async function undo(path: string, options: JobOptions, terminal: Terminal
     {
       name: path,
       title: `undo ${path}`,
+      hint: `petstore undo ${journal} takes it back`,
       journal,
       files: { 'the journal of the job': path, '--journal': journal },
       start: (client, settings) => undoSync(client, { ...settings, journal: undone, undoJournal: fileJournal(journal) }),
