@@ -79,10 +79,10 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     this.#options = { baseUrl, plan, int64, maxResponseBytes, call };
     const redactor = new Redactor();
     const credentials = createCredentials(apiKey, redactor);
-    this.#emitter = new Emitter(logger && createLog(logger));
+    this.#emitter = new Emitter(logger && createLog(logger), this);
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
-    const transport = new Transport({ http, fetch, baseUrl, credentials, redactor });
+    const transport = new Transport({ client: this, http, fetch, baseUrl, credentials, redactor });
     const limits = new ClientLimits({ concurrency, share });
     this.#pipeline = new Pipeline({ client: this, gate: this.#gate, limits, transport, emitter: this.#emitter });
     Object.defineProperty(this, INSPECT, PRINTED);

@@ -1,3 +1,4 @@
+import { channelOf } from './channels.ts';
 import type { PetId } from './contract/models.ts';
 import { InvalidArgumentError, type OperationName, type PetStoreError, type RateLimit, type UpdateOutcome } from './errors.ts';
 import { unharmed } from './thrown.ts';
@@ -130,19 +131,23 @@ export interface EventLog {
   warn(message: string): unknown;
 }
 
-/** Tells listeners and the log what happens. What they throw harms no call. */
+/** Tells listeners, the log and the channels of the runtime what happens. What they throw harms no call. */
 export class Emitter {
   // Made with the first listener: most clients have none.
   #listeners: Listeners | undefined;
   readonly #log: EventLog | undefined;
+  // Whose events these are; without it they go to no channel.
+  readonly #client: object | undefined;
 
-  constructor(log?: EventLog) {
+  constructor(log?: EventLog, client?: object) {
     this.#log = log;
+    this.#client = client;
   }
 
   /** False where an event need not be made, since it has no listener. */
   hasListener(name: keyof ClientEvents): boolean {
-    return this.#log !== undefined || (this.#listeners !== undefined && this.#listeners[name].size > 0);
+    if (this.#log !== undefined || (this.#listeners !== undefined && this.#listeners[name].size > 0)) return true;
+    return this.#client !== undefined && channelOf(name)?.hasSubscribers === true;
   }
 
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
@@ -162,6 +167,12 @@ export class Emitter {
   emit<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void {
     for (const listener of [...(this.#listeners?.[name] ?? [])]) unharmed(() => listener(event));
     unharmed(() => this.#log?.tell(name, event));
+    if (this.#client) this.#publish(name, event, this.#client);
+  }
+
+  #publish(name: keyof ClientEvents, event: CallEvent, client: object): void {
+    const channel = channelOf(name);
+    if (channel?.hasSubscribers) unharmed(() => channel.publish({ ...event, client }));
   }
 
   warn(message: string): void {

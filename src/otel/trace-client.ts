@@ -1,5 +1,7 @@
 import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
+import { surround } from '../around-fetch.ts';
 import type { PetStoreClient } from '../client.ts';
+import { isBrowser } from '../options/environment.ts';
 import { unharmed } from '../thrown.ts';
 import { VERSION } from '../version.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
@@ -26,6 +28,12 @@ export interface TraceOptions {
    * @default the global one
    */
   meterProvider?: MeterProvider | undefined;
+  /**
+   * Whether requests carry the trace context, by the global propagator: `traceparent`, and `baggage` where there is some. Set it to false
+   * where an instrumentation of `fetch` sends its own, or where the service shall not have it.
+   * @default true; false in browsers, where the service must allow these headers (CORS)
+   */
+  propagate?: boolean | undefined;
 }
 
 /** Name and version: what tells these spans from those of others. */
@@ -36,7 +44,8 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
 
 /**
  * Gives each call of a client a span, a child of what is active where the call is made, with spans of its attempts and waits in it,
- * and measures them. What a tracer throws harms no call.
+ * and measures them. The span of an attempt is active while `fetch` is called, and the request carries its context. What a tracer
+ * throws harms no call.
  *
  * @returns a function that ends this, and the spans of calls that are under way, which are not measured
  * @throws what a provider throws when it is asked for its tracer or meter
@@ -47,7 +56,7 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
  */
 export function traceClient(
   client: Pick<PetStoreClient, 'on' | 'baseUrl'>,
-  { tracerProvider = trace, meterProvider = metrics }: TraceOptions = {},
+  { tracerProvider = trace, meterProvider = metrics, propagate = !isBrowser() }: TraceOptions = {},
 ): () => void {
   const calls = new Map<number, TracedCall>();
   const scope = scopeOf(client.baseUrl, tracerProvider.getTracer(...LIBRARY), meterProvider.getMeter(...LIBRARY));
@@ -62,6 +71,7 @@ export function traceClient(
       calls.delete(event.callId);
       call?.settle(event);
     }),
+    surround(client, (callId, fetchWith) => calls.get(callId)?.fetch(fetchWith, propagate)),
   ];
   return () => {
     for (const stop of stops) stop();

@@ -3,15 +3,17 @@ import {
   type Counter,
   context,
   type Histogram,
+  propagation,
   type Span,
   SpanKind,
   SpanStatusCode,
   type Tracer,
   trace,
 } from '@opentelemetry/api';
+import type { FetchWith } from '../around-fetch.ts';
 import { isPetStoreError } from '../errors.ts';
 import type { CallEvent, ClientEvents, WaitReason } from '../events.ts';
-import { isError, textOf } from '../thrown.ts';
+import { isError, textOf, unharmed } from '../thrown.ts';
 
 /** What the calls of one client are traced and measured with. */
 export interface Scope {
@@ -60,6 +62,15 @@ export class TracedCall {
     };
     const span = this.#startSpan(isKnown ? method : 'HTTP', SpanKind.CLIENT, attributes);
     this.#step = { span, measured, histogram: requests, sinceMs: performance.now() };
+  }
+
+  /** Calls fetch with the span of the attempt active, and with its context in the headers if the service is to have it. */
+  fetch(fetchWith: FetchWith, propagate: boolean): void {
+    const active = this.#step ? trace.setSpan(this.#inside, this.#step.span) : this.#inside;
+    const headers = new Headers();
+    const setter = { set: (carrier: Headers, name: string, value: string) => carrier.set(name, value) };
+    if (propagate) unharmed(() => propagation.inject(active, headers, setter));
+    context.with(active, () => fetchWith(Object.fromEntries(headers)));
   }
 
   hear({ status, operation }: ClientEvents['response']): void {

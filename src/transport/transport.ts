@@ -1,3 +1,4 @@
+import { fetchSurrounded, isSurrounded } from '../around-fetch.ts';
 import type { Call } from '../call.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
@@ -35,6 +36,8 @@ export interface AttemptRequest {
 }
 
 export interface TransportOptions {
+  /** Whose requests these are, for what is around them. */
+  client: object;
   http: Http;
   fetch: typeof globalThis.fetch | undefined;
   baseUrl: string;
@@ -150,7 +153,7 @@ export class Transport {
     const exchange = new Exchange(call, this.#options);
     let received: Received | undefined;
     try {
-      received = await exchange.send((wired) => this.#options.http(wired, this.#options), this.#begin(call, request, key));
+      received = await exchange.send((wired) => this.#send(call, wired), this.#begin(call, request, key));
       const { answer, response } = received;
       const reopensAtMs = observer.observe(answer, () => {
         this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs));
@@ -169,6 +172,16 @@ export class Transport {
       observer.release();
       throw failure;
     }
+  }
+
+  #send(call: Call, wired: WireRequest): Promise<Response> {
+    const { client, http, baseUrl, fetch } = this.#options;
+    if (!isSurrounded(client)) return http(wired, this.#options);
+    const surrounded: typeof globalThis.fetch = (input, init) =>
+      fetchSurrounded(client, call.id, (headers) =>
+        (fetch ?? globalThis.fetch)(input, { ...init, headers: { ...headers, ...wired.headers } }),
+      );
+    return http(wired, { baseUrl, fetch: surrounded });
   }
 
   #tellRequest(call: Call, request: AttemptRequest): void {

@@ -1,4 +1,5 @@
-import { metrics, SpanKind, trace } from '@opentelemetry/api';
+import { context, metrics, propagation, SpanKind, trace } from '@opentelemetry/api';
+import { W3CTraceContextPropagator } from '@opentelemetry/core';
 import type { PetStoreClientOptions } from 'petstore-inventory';
 import { traceClient } from 'petstore-inventory/otel';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
@@ -375,5 +376,100 @@ describe('traceClient', () => {
     const shown = collector.spans.map(({ name, attributes, status, events }) => ({ name, attributes, status, events }));
     expect(JSON.stringify([shown, await collector.series()])).not.toContain(KEY);
     expect(JSON.stringify(shown)).toContain('no ***');
+  });
+});
+
+describe('The requests of a traced client', () => {
+  beforeAll(() => {
+    propagation.setGlobalPropagator(new W3CTraceContextPropagator());
+    return () => propagation.disable();
+  });
+
+  /** The `traceparent` of a span, as W3C Trace Context has it. */
+  const parentOf = (spanId: string, traceId: string) => `00-${traceId}-${spanId}-01`;
+
+  test('carry the context of their attempt, which is active while fetch is called', async () => {
+    const active: (string | undefined)[] = [];
+    const noting = (answer: Answering) => (request: Parameters<Answering>[0]) => {
+      active.push(trace.getActiveSpan()?.spanContext().spanId);
+      return answer(request);
+    };
+    const collector = new Collector();
+    const { client, seen } = scriptedClient([noting(() => failure(500)), noting(() => item(42))]);
+    traceClient(client, collector);
+    const update = client.updateInventory(42, { quantity: 1 });
+    await vi.runAllTimersAsync();
+    await update;
+    const attempts = collector.spans.filter(({ name }) => name === 'PATCH').map((span) => span.spanContext());
+    expect(attempts).toHaveLength(2);
+    expect(active).toEqual(attempts.map(({ spanId }) => spanId));
+    expect(seen.map(({ headers }) => headers.traceparent)).toEqual(attempts.map(({ spanId, traceId }) => parentOf(spanId, traceId)));
+  });
+
+  test('carry none where `propagate` is false, nor once the tracing has ended, while the context is active only as long', async () => {
+    const collector = new Collector();
+    const active: boolean[] = [];
+    const { client, seen } = scriptedClient([
+      () => {
+        active.push(trace.getActiveSpan() !== undefined);
+        return json(200, []);
+      },
+    ]);
+    const stop = traceClient(client, { ...collector, propagate: false });
+    await client.listInventory();
+    stop();
+    await client.listInventory();
+    expect(seen.map(({ headers }) => headers.traceparent)).toEqual([undefined, undefined]);
+    expect(active).toEqual([true, false]);
+  });
+
+  test("keep the client's own headers, whatever a propagator sets", async () => {
+    const fields = { Authorization: 'Bearer other', 'Content-Type': 'text/plain', 'x-team': 'other', 'X-Trace': 'given' };
+    vi.spyOn(propagation, 'inject').mockImplementation((_context, carrier, setter) => {
+      for (const [name, value] of Object.entries(fields)) setter?.set(carrier, name, value);
+    });
+    const { client, seen } = scriptedClient([() => item(42)], { headers: { 'X-Team': 'stock' } });
+    traceClient(client, new Collector());
+    await client.updateInventory(42, { quantity: 1 });
+    expect(seen[0]?.headers).toMatchObject({
+      authorization: `Bearer ${KEY}`,
+      'content-type': 'application/json',
+      'x-team': 'stock',
+      'x-trace': 'given',
+    });
+  });
+
+  test.each([
+    ['throws', () => thrower()],
+    [
+      'sets what is no header',
+      (carrier: unknown, set: (carrier: unknown, name: string, value: string) => void) => set(carrier, 'a b', '\n'),
+    ],
+  ])('are sent once also where a propagator %s', async (_what, inject) => {
+    vi.spyOn(propagation, 'inject').mockImplementation((_context, carrier, setter) =>
+      inject(carrier, (_carrier, name, value) => setter?.set(carrier, name, value)),
+    );
+    const { client, seen } = scriptedClient([() => item(42)]);
+    traceClient(client, new Collector());
+    expect(await client.updateInventory(42, { quantity: 1 })).toMatchObject({ petId: 42 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('are sent once also where the manager of contexts throws', async () => {
+    vi.spyOn(context, 'with').mockImplementation(thrower);
+    const { client, seen } = scriptedClient([() => item(42)]);
+    traceClient(client, new Collector());
+    expect(await client.updateInventory(42, { quantity: 1 })).toMatchObject({ petId: 42 });
+    expect(seen).toHaveLength(1);
+  });
+
+  test('carry the context of the first tracer where there are two', async () => {
+    const first = new Collector();
+    const { client, seen } = scriptedClient([() => json(200, [])]);
+    traceClient(client, first);
+    traceClient(client, new Collector());
+    await client.listInventory();
+    const { spanId = '', traceId = '' } = first.spans.find(({ name }) => name === 'GET')?.spanContext() ?? {};
+    expect(seen[0]?.headers.traceparent).toBe(parentOf(spanId, traceId));
   });
 });

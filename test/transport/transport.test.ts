@@ -45,7 +45,7 @@ function setUp(answer: Answering, credentials: Credentials = 'psk_1') {
     release: () => log.push('release'),
   };
   const transport = admitting(
-    new Transport({ http, fetch: undefined, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() }),
+    new Transport({ client: {}, http, fetch: undefined, baseUrl: 'https://pets.test/v1', credentials, redactor: new Redactor() }),
   );
   return { transport, observer, log, sent };
 }

@@ -1,0 +1,48 @@
+import { unharmed } from './thrown.ts';
+
+/** Calls fetch with these headers as well; the client's own win. */
+export type FetchWith = (headers: Record<string, string>) => Promise<Response>;
+
+/** What runs around each request of a client. It calls `fetchWith` at once; where it does not, or throws, the request is sent without it. */
+export type Surrounding = (callId: number, fetchWith: FetchWith) => unknown;
+
+const surroundingsOf = new WeakMap<object, ReadonlySet<Surrounding>>();
+
+/** Lets a tracer be around each request of a client. Gives a function that ends this. */
+export function surround(client: object, surrounding: Surrounding): () => void {
+  // A wrapper of its own, so that each is ended alone.
+  const own: Surrounding = (callId, fetchWith) => surrounding(callId, fetchWith);
+  surroundingsOf.set(client, new Set(surroundingsOf.get(client)).add(own));
+  return () => {
+    const left = new Set(surroundingsOf.get(client));
+    left.delete(own);
+    if (left.size > 0) surroundingsOf.set(client, left);
+    else surroundingsOf.delete(client);
+  };
+}
+
+/** Whether anything is around the requests of a client. */
+export function isSurrounded(client: object): boolean {
+  return surroundingsOf.has(client);
+}
+
+/** Sends a request of a client, with what is around it. */
+export function fetchSurrounded(client: object, callId: number, fetchWith: FetchWith): Promise<Response> {
+  let outermost = fetchWith;
+  for (const surrounding of surroundingsOf.get(client) ?? []) {
+    const inner = outermost;
+    outermost = (outer) => fetchWithin(surrounding, callId, (headers) => inner({ ...outer, ...headers }));
+  }
+  return outermost({});
+}
+
+function fetchWithin(surrounding: Surrounding, callId: number, fetchWith: FetchWith): Promise<Response> {
+  let fetched: Promise<Response> | undefined;
+  const once: FetchWith = (headers) => {
+    // A fetch that throws has been called all the same.
+    fetched ??= new Promise((resolve) => resolve(fetchWith(headers)));
+    return fetched;
+  };
+  unharmed(() => surrounding(callId, once));
+  return once({});
+}
