@@ -6,10 +6,22 @@ export type FetchWith = (headers: Record<string, string>) => Promise<Response>;
 /** What runs around each request of a client. It calls `fetchWith` at once; where it does not, or throws, the request is sent without it. */
 export type Surrounding = (callId: number, fetchWith: FetchWith) => unknown;
 
-const surroundingsOf = new WeakMap<object, ReadonlySet<Surrounding>>();
+type Surroundings = Pick<WeakMap<object, ReadonlySet<Surrounding>>, 'get' | 'set' | 'has' | 'delete'>;
+
+// The doors of the package are bundled apart, and a program may have two copies of it: all of a program share one table.
+const TABLE = Symbol.for('petstore-inventory.around-fetch');
+
+function sharedTable(): Surroundings {
+  const known: unknown = Reflect.get(globalThis, TABLE);
+  if (known instanceof WeakMap) return known;
+  const table: Surroundings = new WeakMap();
+  Object.defineProperty(globalThis, TABLE, { value: table });
+  return table;
+}
 
 /** Lets a tracer be around each request of a client. Gives a function that ends this. */
 export function surround(client: object, surrounding: Surrounding): () => void {
+  const surroundingsOf = sharedTable();
   // A wrapper of its own, so that each is ended alone.
   const own: Surrounding = (callId, fetchWith) => surrounding(callId, fetchWith);
   surroundingsOf.set(client, new Set(surroundingsOf.get(client)).add(own));
@@ -23,13 +35,13 @@ export function surround(client: object, surrounding: Surrounding): () => void {
 
 /** Whether anything is around the requests of a client. */
 export function isSurrounded(client: object): boolean {
-  return surroundingsOf.has(client);
+  return sharedTable().has(client);
 }
 
 /** Sends a request of a client, with what is around it. */
 export function fetchSurrounded(client: object, callId: number, fetchWith: FetchWith): Promise<Response> {
   let outermost = fetchWith;
-  for (const surrounding of surroundingsOf.get(client) ?? []) {
+  for (const surrounding of sharedTable().get(client) ?? []) {
     const inner = outermost;
     outermost = (outer) => fetchWithin(surrounding, callId, (headers) => inner({ ...outer, ...headers }));
   }

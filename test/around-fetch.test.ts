@@ -47,4 +47,15 @@ describe('fetchSurrounded', () => {
     await expect(fetchSurrounded(client, 1, fetchWith)).rejects.toThrow('made up');
     expect(fetchWith).toHaveBeenCalledOnce();
   });
+
+  test('knows what another copy of the package put around a client', async () => {
+    const client = {};
+    vi.resetModules();
+    const other = await import('../src/around-fetch.ts');
+    other.surround(client, (_callId, fetchWith) => fetchWith({ traceparent: '00' }));
+    const fetchWith = vi.fn(async (_headers: Record<string, string>) => answer());
+    await fetchSurrounded(client, 1, fetchWith);
+    expect(other.surround).not.toBe(surround);
+    expect(fetchWith.mock.calls).toEqual([[{ traceparent: '00' }]]);
+  });
 });
