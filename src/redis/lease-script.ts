@@ -126,7 +126,10 @@ local function observe()
   end
   if isFresh(request.minute) then observeMinute(request.minute) end
   if not request.isProbeAnswered or record.probeBy ~= request.member or record.probeUntilMs == 0 then return end
-  if not isKnown() then record.minute = { limit = UNLIMITED, left = UNLIMITED, firstRemaining = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE } end
+  local isDescribed = request.minute and now - request.minute.ageMs >= record.probeUntilMs - 1000
+  if not isKnown() and not isDescribed then
+    record.minute = { limit = UNLIMITED, left = UNLIMITED, firstRemaining = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE }
+  end
   record.probeUntilMs = 0
 end
 local function turn()

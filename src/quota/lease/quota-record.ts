@@ -118,8 +118,9 @@ function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): voi
   if (request.minute && isFresh(record, request.minute, nowMs)) observeMinute(record, request, { ...request.minute, nowMs });
   const isOwnProbe = record.probeBy === request.member && record.probeUntilMs > 0;
   if (!request.isProbeAnswered || !isOwnProbe) return;
-  // The headers did not describe the minute: the plan alone counts, for a minute.
-  if (!isKnown(record, nowMs))
+  // The headers did not describe the minute: the plan alone counts, for a minute. One that they did describe may be over by now.
+  const isDescribed = request.minute !== undefined && nowMs - request.minute.ageMs >= record.probeUntilMs - PROBE_TIMEOUT_MS;
+  if (!isKnown(record, nowMs) && !isDescribed)
     record.minute = { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
   record.probeUntilMs = 0;
 }

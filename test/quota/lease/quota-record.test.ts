@@ -84,6 +84,14 @@ describe('exchangeLease', () => {
     expect(record.minute).toMatchObject({ left: 3, resetAtMs: RESET, endsAtMs: RESET + 405 });
   });
 
+  test('asks again where the window of a probe was over by its answer', () => {
+    const record = emptyRecord();
+    take(record, 'a', 1, RESET - 5);
+    const answered = leaseRequestOf({ wanted: 4, minute: observed({ endsInMs: 0 }), isProbeAnswered: true });
+    expect(exchangeLease(record, answered, RESET)).toMatchObject({ granted: 1, reason: 'probe' });
+    expect(take(record, 'b', 4, RESET + 1)).toMatchObject({ granted: 0, reason: 'probe' });
+  });
+
   test('takes what others heard only where it is less', () => {
     const record = knownRecord({ remaining: 50 });
     exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ remaining: 80 }) }), NOON);
