@@ -66,12 +66,17 @@ describe('petstore doctor', () => {
   });
 
   test('finds that staging is production', async () => {
-    const { code, out } = await doctor({ ...well(), PETSTORE_STAGING_BASE_URL: served.url });
+    const { code, out } = await doctor({ ...well(), PETSTORE_STAGING_BASE_URL: `${served.url}/` });
     expect(code).toBe(1);
     expect(problemsIn(out)).toEqual([
       expect.stringMatching(/^problem {2}environments production and staging are the same host, 127\.0\.0\.1:\d+$/),
     ]);
     expect(out).toContain('docs/domains.md#production-and-staging');
+  });
+
+  test('notes that one host serves both, as a sandbox does', async () => {
+    const { code, out } = await doctor({ ...well(), PETSTORE_STAGING_BASE_URL: served.stagingUrl });
+    expect([code, out]).toEqual([0, expect.stringMatching(/^note {5}environments .*, with paths of their own$/m)]);
   });
 
   test('finds that there is neither key nor address, and asks nothing', async () => {
