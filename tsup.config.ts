@@ -73,7 +73,8 @@ const commandLine: Options = {
   // A command loads what it needs.
   splitting: true,
   clean: false,
-  noExternal: [/./],
+  // The libraries of a `--quota-store` are those of its user, and not every program has them.
+  noExternal: [/^(?!(?:io)?redis$)/],
   esbuildPlugins: [zodBeside],
   removeNodeProtocol: false,
   esbuildOptions: (options) => Object.assign(minified(options), { chunkNames: 'cli/[name]-[hash]' }),

@@ -8,12 +8,19 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { takeLock } from '../../src/cli/job-lock.ts';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from '../cli/support/fake-terminal.ts';
+import { runTogether } from './command-lines.ts';
 import { HAS_REDIS, RedisServer } from './redis-server.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const LIBRARIES = ['ioredis', 'redis'];
 /** What the program needs beside one of them. */
 const DEPENDENCIES = ['bottleneck', 'is-network-error', 'ky', 'p-retry', 'zod'];
+
+test('Two command lines and an application that share a file meet no 429 on one key', { timeout: 400_000 }, async () => {
+  const seen = await runTogether('file', { banAfter: 0, windowMs: 60_000 });
+  expect(seen).toMatchObject({ codes: [0, 0], refused: 0, bans: 0 });
+  expect(seen.served).toBeGreaterThan(0);
+});
 
 describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://', { timeout: 60_000 }, () => {
   let redis: RedisServer;
