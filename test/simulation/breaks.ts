@@ -1,6 +1,6 @@
 import type { Break } from './program.ts';
 
-/** One fault in each part of the package, each found by the stories of the first 1,000 seeds: `npm run simulate -- --breaks`. */
+/** Faults in the parts of a client, each found by the stories of the first 1,000 seeds: `npm run simulate -- --breaks`. */
 export const BREAKS: Readonly<Record<string, Break>> = {
   'client: a refusal hides that an earlier attempt may have arrived': {
     path: 'call.ts',
@@ -47,11 +47,6 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source.
     before: 'this.#endsInLine ? text : `\\n${text}`',
     after: 'text',
-  },
-  'leases: a slot that is given back counts twice': {
-    path: 'quota/lease/lease.ts',
-    before: 'return left;',
-    after: 'return 2 * left;',
   },
   'transport: an attempt has no time limit': {
     path: 'transport/exchange.ts',
