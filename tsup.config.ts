@@ -54,6 +54,7 @@ const doors = {
   node: 'src/node/index.ts',
   redis: 'src/redis/index.ts',
   otel: 'src/otel/index.ts',
+  undici: 'src/undici/index.ts',
 };
 
 const others: Options = { ...library, entry: doors, noExternal: bundled, esbuildPlugins: [classesOfMain] };

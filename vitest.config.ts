@@ -6,7 +6,7 @@ export default defineConfig({
   resolve: {
     alias: [
       { find: /^petstore-inventory$/, replacement: source('index.ts') },
-      { find: /^petstore-inventory\/(sandbox|node|redis|otel)$/, replacement: source('$1/index.ts') },
+      { find: /^petstore-inventory\/(sandbox|node|redis|otel|undici)$/, replacement: source('$1/index.ts') },
     ],
   },
   test: {

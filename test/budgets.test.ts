@@ -15,6 +15,7 @@ const BUDGETS = {
   './sandbox': { platform: 'browser', kib: 26, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 80, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
+  './undici': { platform: 'node', kib: 6, without: /^src\/(?:sandbox|node|redis|otel|cli|sync|view|quota)\// },
   './otel': {
     platform: 'browser',
     kib: 3,
@@ -36,11 +37,11 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 50 KiB at once and 69 in all, of which its four dependencies are at most 24', async () => {
+test('PetStoreClient alone costs a page at most 51 KiB at once and 70 in all, of which its four dependencies are at most 24', async () => {
   const taken = '{ PetStoreClient }';
   const [whole, own] = [await bundleDoor('.', 'browser', { taken }), await bundleDoor('.', 'browser', { taken, packages: 'external' })];
-  expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(50);
-  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(69);
+  expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(51);
+  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(70);
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 

@@ -4,7 +4,7 @@ import { duration } from '../duration.ts';
 import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import { isProxyCode, proxyCode } from '../proxy-codes.ts';
 import type { Redactor } from '../redactor.ts';
-import { textOf } from '../thrown.ts';
+import { fieldOf, textOf } from '../thrown.ts';
 import { describeRefusal, proxyRefusal } from './proxy-refusal.ts';
 import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
@@ -25,8 +25,13 @@ export interface Asked {
 /** The error of an attempt whose answer never came, or came broken. */
 export function connectionFailure(thrown: unknown, call: Call, asked: Asked): PetStoreError {
   const { code, why } = findReason(thrown, asked.redactor);
-  if (code !== undefined && isBeforeRequest(code, causesOf(thrown))) call.refused('connection');
-  return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${why && `: ${why}`}`, {
+  const chain = causesOf(thrown);
+  const isUnsent = chain.some((error) => fieldOf(error, 'isUnsent') === true);
+  if (isUnsent || (code !== undefined && isBeforeRequest(code, chain))) call.refused('connection');
+  // Our own fetch knows which of its settings led there.
+  const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);
+  const reason = [why, setting && `look at ${asked.redactor.clean(setting)}`].filter((part) => part).join('; ');
+  return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, {
     ...call.details(),
     code,
     cause: safeCause(thrown, asked.redactor),

@@ -76,6 +76,12 @@ export class Exchange {
     else this.#reader = readerOf(body);
   }
 
+  /** A fetch that cannot be used as it is set sent nothing. */
+  #ofCall({ message, option, cause }: ConfigurationError): ConfigurationError {
+    this.#call.refused('connection');
+    return new ConfigurationError(message, { ...this.#call.details(), option, cause });
+  }
+
   /** Another attempt would fare no better. */
   #badFetch(what: string): ConfigurationError {
     const message = `Cannot ${this.#call.purpose}: \`fetch\` must give ${what}`;
@@ -160,6 +166,7 @@ export class Exchange {
     if (signal.aborted) return signal.reason;
     if (this.#isOver) return new DOMException('The answer was dropped', 'AbortError');
     this.#isOwnMistake = !isOfNetwork;
+    if (thrown instanceof ConfigurationError) return this.#ofCall(thrown);
     return this.failure(thrown);
   }
 }

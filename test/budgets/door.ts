@@ -51,7 +51,7 @@ export async function bundleDoor(
     platform,
     target: 'es2023',
     packages,
-    external: ['ioredis', 'redis', '@opentelemetry/api'],
+    external: ['ioredis', 'redis', '@opentelemetry/api', 'undici'],
     metafile: true,
     write: false,
     logLevel: 'silent',

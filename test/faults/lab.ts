@@ -1,4 +1,5 @@
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { undiciFetch } from 'petstore-inventory/undici';
 import { KEY, logOf } from '../support/client.ts';
 import { head, RawServer, type Step, type Wire } from './raw-server.ts';
 
@@ -21,7 +22,9 @@ export interface Lab extends AsyncDisposable {
 /** Starts a server that takes these steps, and a client with at most two retries that knows no limits. */
 export async function lab(steps: Step[], options: PetStoreClientOptions = {}): Promise<Lab> {
   const server = await RawServer.listen(...steps);
-  const client = new PetStoreClient({ apiKey: KEY, baseUrl: server.url, plan: 'unlimited', maxRetries: 2, ...options });
+  // The same cases hold through either.
+  const fetch = process.env.TEST_FETCH === 'undici' ? undiciFetch() : undefined;
+  const client = new PetStoreClient({ apiKey: KEY, baseUrl: server.url, plan: 'unlimited', maxRetries: 2, fetch, ...options });
   const dispose = async () => {
     client.close();
     await server[Symbol.asyncDispose]();

@@ -1,0 +1,115 @@
+import type { Proxies } from './proxies.ts';
+import type { DispatchedRequest } from './read-request.ts';
+import { type RawHeaders, readResponse } from './read-response.ts';
+import { type Controller, ResponseBody } from './response-body.ts';
+import { routeFailure } from './route-failure.ts';
+
+interface Handler {
+  onRequestStart(controller: Controller, context: unknown): void;
+  onResponseStart(controller: Controller, status: number, headers: RawHeaders, statusText?: string): void;
+  onResponseData(controller: Controller, chunk: Uint8Array<ArrayBuffer>): void;
+  onResponseEnd(controller: Controller, trailers: unknown): void;
+  onResponseError(controller: Controller, error: unknown): void;
+}
+
+/** The part of a dispatcher that is used here. */
+export interface Dispatcher {
+  dispatch(options: DispatchOptions, handler: Handler): boolean;
+}
+
+interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
+  origin: string;
+  path: string;
+  method: string;
+  headersTimeout: number;
+  bodyTimeout: number;
+}
+
+/** undici asks for what it is given only, and hands bytes on as they came. */
+const ENCODINGS = 'gzip, deflate, br';
+
+/** Sends one request. Resolves when the headers are in; rejects as fetch does, or with the signal's reason. */
+export function dispatch(dispatcher: Dispatcher, request: DispatchedRequest, proxies: Proxies | undefined): Promise<Response> {
+  return new Promise((resolve, reject) => {
+    const { url, method, body } = request;
+    const headers = { 'accept-encoding': ENCODINGS, ...request.headers };
+    const handler = new ResponseHandler(request, proxies, { resolve, reject });
+    // The client has time limits of its own.
+    const limits = { headersTimeout: 0, bodyTimeout: 0 };
+    try {
+      dispatcher.dispatch({ origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, ...limits }, handler);
+    } catch (thrown) {
+      handler.fail(thrown);
+    }
+  });
+}
+
+interface Settling {
+  resolve: (response: Response) => void;
+  reject: (reason: unknown) => void;
+}
+
+/** One response, from its request on until its body ends. */
+class ResponseHandler implements Handler {
+  readonly #request: DispatchedRequest;
+  readonly #proxies: Proxies | undefined;
+  readonly #settling: Settling;
+  readonly #onAbort = () => this.#abort();
+  #controller: Controller | undefined;
+  #body: ResponseBody | undefined;
+
+  constructor(request: DispatchedRequest, proxies: Proxies | undefined, settling: Settling) {
+    this.#request = request;
+    this.#proxies = proxies;
+    this.#settling = settling;
+    request.signal?.addEventListener('abort', this.#onAbort);
+  }
+
+  onRequestStart(controller: Controller): void {
+    this.#controller = controller;
+    // It waited for a connection while the call ended.
+    if (this.#request.signal?.aborted) this.#abort();
+  }
+
+  onResponseStart(controller: Controller, status: number, headers: RawHeaders, statusText = ''): void {
+    // Informational; the answer is still to come (RFC 9110 section 15.2).
+    if (status < 200) return;
+    this.#body = new ResponseBody(controller, () => this.#end());
+    this.#settling.resolve(readResponse({ status, statusText, headers }, this.#body, this.#request));
+  }
+
+  onResponseData(_controller: Controller, chunk: Uint8Array<ArrayBuffer>): void {
+    this.#body?.push(chunk);
+  }
+
+  onResponseEnd(): void {
+    this.#end();
+    this.#body?.end();
+  }
+
+  onResponseError(_controller: Controller | undefined, error: unknown): void {
+    this.fail(error);
+  }
+
+  fail(thrown: unknown): void {
+    this.#end();
+    const { signal, url } = this.#request;
+    const reason: unknown = signal?.aborted
+      ? signal.reason
+      : routeFailure(thrown, { url, proxies: this.#proxies, hasStarted: this.#controller !== undefined });
+    this.#body?.fail(reason);
+    this.#settling.reject(reason);
+  }
+
+  #abort(): void {
+    const reason: unknown = this.#request.signal?.reason;
+    this.#controller?.abort(reason instanceof Error ? reason : new DOMException('The request was aborted', 'AbortError'));
+    this.#body?.fail(reason);
+    this.#settling.reject(reason);
+    this.#end();
+  }
+
+  #end(): void {
+    this.#request.signal?.removeEventListener('abort', this.#onAbort);
+  }
+}

@@ -1,0 +1,85 @@
+import type { SecureContext } from 'node:tls';
+import { badOption, booleanOption, numberOption, refuseUnknown } from '../options/rules.ts';
+import { type Certificates, secureContextOf } from './certificates.ts';
+import { type Proxies, resolveProxies } from './proxies.ts';
+
+/**
+ * How requests reach the service. What is left out is as in undici.
+ *
+ * @example
+ * const options: UndiciFetchOptions = { proxy: 'http://proxy.example:3128', connections: 16 };
+ * const client = new PetStoreClient({ apiKey, baseUrl, fetch: undiciFetch(options) });
+ */
+export interface UndiciFetchOptions extends Certificates {
+  /**
+   * The address of a forward proxy, with user and password where it wants them (`http://user:password@proxy.example:3128`); false for
+   * none, whatever the variables say.
+   * @default `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case
+   */
+  proxy?: string | URL | false | undefined;
+  /**
+   * Most connections to the service at once; HTTP/2 shares one among its requests.
+   * @default as many as there are requests in flight
+   */
+  connections?: number | undefined;
+  /**
+   * Milliseconds for which an idle connection is kept: less than the load balancer in front of the service keeps it.
+   * @default 4000
+   */
+  keepAliveTimeoutMs?: number | undefined;
+  /**
+   * Milliseconds until a connection has to stand, TLS included.
+   * @default 10000
+   */
+  connectTimeoutMs?: number | undefined;
+  /**
+   * Whether to speak HTTP/2 where the service offers it.
+   * @default as in undici: true from 8 on, false in 7
+   */
+  allowH2?: boolean | undefined;
+}
+
+const OPTION_NAMES = [
+  'proxy',
+  'ca',
+  'cert',
+  'key',
+  'passphrase',
+  'connections',
+  'keepAliveTimeoutMs',
+  'connectTimeoutMs',
+  'allowH2',
+] as const satisfies readonly (keyof UndiciFetchOptions)[];
+
+/** The options, checked and in the words of undici. */
+export interface Route {
+  proxies: Proxies;
+  agent: {
+    connections?: number;
+    keepAliveTimeout?: number;
+    allowH2?: boolean;
+    connectTimeout?: number;
+  };
+  secureContext: SecureContext | undefined;
+}
+
+/** @throws ConfigurationError that names the option, the rule and the value */
+export function resolveRoute(options: UndiciFetchOptions): Route {
+  if (typeof options !== 'object' || options === null)
+    throw badOption('undiciFetch', 'a dispatcher of undici, or options such as { proxy }');
+  refuseUnknown(options, OPTION_NAMES);
+  const connections = numberOption('connections', options.connections, undefined, { min: 1, integer: true });
+  const keepAliveTimeout = numberOption('keepAliveTimeoutMs', options.keepAliveTimeoutMs, undefined, { min: 1 });
+  const connectTimeout = numberOption('connectTimeoutMs', options.connectTimeoutMs, undefined, { min: 1 });
+  const allowH2 = options.allowH2 === undefined ? undefined : booleanOption('allowH2', options.allowH2, true);
+  return {
+    proxies: resolveProxies(options.proxy),
+    agent: {
+      ...(connections !== undefined && { connections }),
+      ...(keepAliveTimeout !== undefined && { keepAliveTimeout }),
+      ...(connectTimeout !== undefined && { connectTimeout }),
+      ...(allowH2 !== undefined && { allowH2 }),
+    },
+    secureContext: secureContextOf(options),
+  };
+}

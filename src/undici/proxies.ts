@@ -1,0 +1,53 @@
+import { readVariable } from '../options/environment.ts';
+import { badOption } from '../options/rules.ts';
+
+/** A forward proxy, and the setting that named it. */
+export interface ForwardProxy {
+  /** With user and password: never to be shown. */
+  url: URL;
+  /** `HTTPS_PROXY`, or `proxy` for the option. */
+  setting: string;
+}
+
+/** Which proxy leads where. */
+export interface Proxies {
+  /** To addresses of `https:`. */
+  https: ForwardProxy | undefined;
+  http: ForwardProxy | undefined;
+  /** Names of hosts to which none leads; those of the variable unless the option is given. */
+  none: string;
+}
+
+/**
+ * The proxies of an option, or of the variables: in lower case first, as curl has it. That of `http:` counts for `https:` too where there is
+ * no other, as in undici.
+ * @throws ConfigurationError that names the option or the variable, and shows no password
+ */
+export function resolveProxies(proxy: string | URL | false | undefined): Proxies {
+  if (proxy === false) return { https: undefined, http: undefined, none: '' };
+  if (proxy !== undefined) {
+    const given = { url: checkProxy('proxy', proxy), setting: '`proxy`' };
+    return { https: given, http: given, none: '' };
+  }
+  const http = proxyOf('http_proxy') ?? proxyOf('HTTP_PROXY');
+  const https = proxyOf('https_proxy') ?? proxyOf('HTTPS_PROXY') ?? http;
+  return { https, http, none: readVariable('no_proxy') ?? readVariable('NO_PROXY') ?? '' };
+}
+
+function proxyOf(variable: string): ForwardProxy | undefined {
+  const value = readVariable(variable);
+  return value === undefined ? undefined : { url: checkProxy(variable, value), setting: variable };
+}
+
+function checkProxy(setting: string, value: unknown): URL {
+  // A variable may name host and port alone.
+  const text = typeof value === 'string' && !/^\w[\w+.-]*:\/\//.test(value) && setting !== 'proxy' ? `http://${value}` : String(value);
+  const url = URL.parse(text);
+  if (url && /^https?:$/.test(url.protocol) && url.hostname !== '') return url;
+  throw badOption(setting, 'the address of an http or https proxy, such as http://proxy.example:3128', undefined);
+}
+
+/** Where a proxy is, without what may be secret in it. */
+export function showProxy({ url }: ForwardProxy): string {
+  return `${url.protocol}//${url.host}`;
+}

@@ -1,0 +1,30 @@
+/** One request in the words of undici. */
+export interface DispatchedRequest {
+  url: URL;
+  method: string;
+  headers: Record<string, string>;
+  body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
+  signal: AbortSignal | undefined;
+}
+
+type Input = Parameters<typeof globalThis.fetch>[0];
+
+/** Reads what a fetch is given. The client gives an address and an `init` of plain values, which cost nothing to read. */
+export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest {
+  const { headers, body = null, method = 'GET', signal } = init;
+  if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(new Request(input, init));
+  return { url: new URL(input), method, headers: headers ?? {}, body, signal: signal ?? undefined };
+}
+
+function readAnyRequest(request: Request): DispatchedRequest {
+  const { url, method, headers, body, signal } = request;
+  return { url: new URL(url), method, headers: Object.fromEntries(headers), body, signal };
+}
+
+function isPlainBody(body: unknown): body is string | Uint8Array | null {
+  return body === null || typeof body === 'string' || body instanceof Uint8Array;
+}
+
+function isPlainHeaders(headers: unknown): headers is Record<string, string> | undefined {
+  return headers === undefined || (typeof headers === 'object' && headers !== null && Object.getPrototypeOf(headers) === Object.prototype);
+}

@@ -1,0 +1,86 @@
+import { type Duplex, pipeline, Readable } from 'node:stream';
+import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { DispatchedRequest } from './read-request.ts';
+import type { Bytes, ResponseBody } from './response-body.ts';
+
+/** The response headers as undici reads them: names in lower case. */
+export type RawHeaders = Record<string, string | string[] | undefined>;
+
+interface Head {
+  status: number;
+  statusText: string;
+  headers: RawHeaders;
+}
+
+/** A Response refuses a body with these (fetch standard, null body status). */
+const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
+
+const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
+  ['gzip', createGunzip],
+  ['x-gzip', createGunzip],
+  ['deflate', createInflate],
+  ['br', createBrotliDecompress],
+  // From Node 22.15 on.
+  ...(zlib.createZstdDecompress ? [['zstd', zlib.createZstdDecompress] as const] : []),
+]);
+
+/** A Response whose body is decoded as fetch does it. */
+export function readResponse({ status, statusText, headers: raw }: Head, body: ResponseBody, { method, url }: DispatchedRequest): Response {
+  const headers = headersOf(raw);
+  const isBodiless = method === 'HEAD' || BODILESS.has(status);
+  const stream = isBodiless ? null : decoded(body, headers.get('content-encoding'));
+  // A Response refuses a status outside 200 to 599, and an answer may have one.
+  const isUsual = status >= 200 && status <= 599;
+  const response = new Response(stream, { status: isUsual ? status : 599, statusText: isText(statusText) ? statusText : '', headers });
+  Object.defineProperty(response, 'url', { value: url.href });
+  return isUsual ? response : Object.defineProperty(response, 'status', { value: status });
+}
+
+/** Takes the codings off in the reverse order (RFC 9110 section 8.4); with one that is not known the body stays as it is, as with fetch. */
+function decoded(body: ResponseBody, codings: string | null): ReadableStream<Bytes> {
+  if (codings === null) return body.toStream();
+  const decoders = codings
+    .toLowerCase()
+    .split(',')
+    .map((coding) => DECODERS.get(coding.trim()))
+    .reverse();
+  const known = decoders.filter((decoder) => decoder !== undefined);
+  return known.length < decoders.length ? body.toStream() : streamOf(decode(body, known), body);
+}
+
+/** An empty body is no coding's, and is no mistake. */
+async function* decode(body: ResponseBody, decoders: readonly (() => Duplex)[]): AsyncGenerator<Bytes> {
+  const { value, done } = await body.read();
+  if (done) return;
+  const whole = async function* () {
+    yield value;
+    yield* body;
+  };
+  yield* decoders.reduce<Readable>((stream, make) => pipeline(stream, make(), () => {}), Readable.from(whole()));
+}
+
+function streamOf(bytes: AsyncGenerator<Bytes>, body: ResponseBody): ReadableStream<Bytes> {
+  const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
+    const { value, done } = await bytes.next();
+    if (done) controller.close();
+    else controller.enqueue(value);
+  };
+  return new ReadableStream({ pull, cancel: () => body.cancel() }, { highWaterMark: 0 });
+}
+
+function headersOf(raw: RawHeaders): Headers {
+  const headers = new Headers();
+  for (const [name, value] of Object.entries(raw)) {
+    for (const each of Array.isArray(value) ? value : [value ?? '']) headers.append(name, isText(each) ? each : toBytes(each));
+  }
+  return headers;
+}
+
+function isText(text: string): boolean {
+  return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
+}
+
+/** undici reads bytes beyond ASCII as UTF-8, and Headers take bytes only. */
+function toBytes(text: string): string {
+  return Buffer.from(text, 'utf8').toString('latin1');
+}

@@ -1,0 +1,101 @@
+/** What a handler of undici 7 and 8 is given to steer its response. */
+export interface Controller {
+  pause(): void;
+  resume(): void;
+  abort(reason: Error): void;
+}
+
+export type Bytes = Uint8Array<ArrayBuffer>;
+
+/** So much waits for its reader before the service is held up. */
+const MOST_WAITING_BYTES = 65_536;
+
+interface Reading {
+  resolve: (read: ReadableStreamReadResult<Bytes>) => void;
+  reject: (reason: unknown) => void;
+}
+
+/** The bytes of a response as they come, with a reader such as a ReadableStream has, at a part of what one costs. */
+export class ResponseBody {
+  readonly #controller: Controller;
+  readonly #onCancel: () => void;
+  readonly #chunks: Bytes[] = [];
+  #waitingBytes = 0;
+  #reading: Reading | undefined;
+  #isEnded = false;
+  #failure: { reason: unknown } | undefined;
+
+  constructor(controller: Controller, onCancel: () => void) {
+    this.#controller = controller;
+    this.#onCancel = onCancel;
+  }
+
+  push(chunk: Bytes): void {
+    if (this.#isEnded || this.#failure) return;
+    const reading = this.#takeReading();
+    if (reading) return reading.resolve({ value: chunk, done: false });
+    this.#chunks.push(chunk);
+    this.#waitingBytes += chunk.byteLength;
+    if (this.#waitingBytes > MOST_WAITING_BYTES) this.#controller.pause();
+  }
+
+  end(): void {
+    this.#isEnded = true;
+    this.#takeReading()?.resolve({ value: undefined, done: true });
+  }
+
+  fail(reason: unknown): void {
+    if (this.#isEnded) return;
+    this.#failure ??= { reason };
+    this.#takeReading()?.reject(reason);
+  }
+
+  /** Gives the next bytes; what came before a failure is given first. */
+  read(): Promise<ReadableStreamReadResult<Bytes>> {
+    const chunk = this.#chunks.shift();
+    if (chunk) {
+      this.#waitingBytes -= chunk.byteLength;
+      if (this.#chunks.length === 0) this.#controller.resume();
+      return Promise.resolve({ value: chunk, done: false });
+    }
+    if (this.#failure) return Promise.reject(this.#failure.reason);
+    if (this.#isEnded) return Promise.resolve({ value: undefined, done: true });
+    return new Promise((resolve, reject) => {
+      this.#reading = { resolve, reject };
+    });
+  }
+
+  /** Drops the connection where more would come. */
+  async cancel(): Promise<void> {
+    this.#onCancel();
+    this.#chunks.length = 0;
+    if (this.#isEnded || this.#failure) return;
+    this.end();
+    this.#controller.abort(new DOMException('The body was dropped', 'AbortError'));
+  }
+
+  /** The same as a stream of this runtime. */
+  toStream(): ReadableStream<Bytes> {
+    const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
+      const { value, done } = await this.read();
+      if (done) controller.close();
+      else controller.enqueue(value);
+    };
+    return new ReadableStream({ pull, cancel: () => this.cancel() }, { highWaterMark: 0 });
+  }
+
+  /** For streams of Node. */
+  async *[Symbol.asyncIterator](): AsyncGenerator<Bytes> {
+    try {
+      for (let read = await this.read(); !read.done; read = await this.read()) yield read.value;
+    } finally {
+      await this.cancel();
+    }
+  }
+
+  #takeReading(): Reading | undefined {
+    const reading = this.#reading;
+    this.#reading = undefined;
+    return reading;
+  }
+}

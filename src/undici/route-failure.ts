@@ -1,0 +1,69 @@
+import { isCertificateCode } from '../certificate-codes.ts';
+import { fieldOf, textOf } from '../thrown.ts';
+import { type ForwardProxy, type Proxies, showProxy } from './proxies.ts';
+
+/** What is known of a request that failed. */
+interface Attempt {
+  url: URL;
+  proxies: Proxies | undefined;
+  /** Whether it was handed to a connection, so that it may have left. */
+  hasStarted: boolean;
+}
+
+/** Why a request got no answer: which option or variable to look at, and whether it surely was not processed. */
+class RouteFailure extends Error {
+  readonly setting: string | undefined;
+  readonly isUnsent: boolean;
+
+  constructor(cause: unknown, { setting, isUnsent }: Pick<RouteFailure, 'setting' | 'isUnsent'>) {
+    super(textOf(cause, 'message') ?? 'the request failed', { cause });
+    this.setting = setting;
+    this.isUnsent = isUnsent;
+  }
+}
+
+/** What a fetch rejects with where no answer comes (fetch standard, network error). */
+export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
+  const proxy = attempt.url.protocol === 'https:' ? attempt.proxies?.https : attempt.proxies?.http;
+  const cause = new RouteFailure(thrown, { setting: settingOf(thrown, proxy), isUnsent: isUnsent(thrown, attempt) });
+  return new TypeError('fetch failed', { cause });
+}
+
+function settingOf(thrown: unknown, proxy: ForwardProxy | undefined): string | undefined {
+  const codes = errorsOf(thrown).map((error) => textOf(error, 'code') ?? '');
+  if (
+    proxy &&
+    (isOfProxy(thrown, proxy.url) || codes.some((code) => /^(?:UND_ERR_PRX|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET|HPE_)/.test(code)))
+  )
+    return `${proxy.setting}, which says ${showProxy(proxy)}`;
+  if (codes.some(isCertificateCode)) return '`ca` of undiciFetch, or NODE_EXTRA_CA_CERTS';
+  if (codes.some((code) => /^ERR_SSL_\w*_CERTIFICATE/.test(code))) return '`cert` and `key` of undiciFetch';
+  return undefined;
+}
+
+/** Whether it is the proxy that refused, or that cannot be reached: an error of the system names host or port. */
+function isOfProxy(thrown: unknown, { hostname, port, protocol }: URL): boolean {
+  if (/^Proxy response/.test(textOf(thrown, 'message') ?? '')) return true;
+  const portNumber = Number(port || (protocol === 'https:' ? 443 : 80));
+  return errorsOf(thrown).some((error) => fieldOf(error, 'port') === portNumber || fieldOf(error, 'hostname') === hostname);
+}
+
+/** An error, its cause, and those of an AggregateError. */
+function errorsOf(thrown: unknown): readonly unknown[] {
+  const several = fieldOf(thrown, 'errors');
+  return [thrown, fieldOf(thrown, 'cause'), ...(Array.isArray(several) ? several : [])];
+}
+
+const REFUSED_STREAM = 7;
+
+/** HTTP/2 tells when a stream was not processed: it was refused, or is behind a GOAWAY (RFC 9113 sections 6.8 and 8.7). */
+function isUnsent(thrown: unknown, { hasStarted }: Attempt): boolean {
+  if (!hasStarted) return true;
+  const message = textOf(thrown, 'message') ?? '';
+  if (fieldOf(thrown, 'http2ErrorCode') === REFUSED_STREAM) return true;
+  if (/NGHTTP2_REFUSED_STREAM|"stream error" received - code 7\b/.test(message)) return true;
+  // A client certificate that is missing or wrong ends the handshake on the other side, before a request is read.
+  if (/^ERR_SSL_\w*_CERTIFICATE/.test(textOf(thrown, 'code') ?? '')) return true;
+  // undici 8 fails only the streams behind it with this error, which it gives for a GOAWAY without a reason; of others it is not sure.
+  return textOf(thrown, 'code') === 'UND_ERR_INFO' && message.startsWith('HTTP/2: "GOAWAY"');
+}

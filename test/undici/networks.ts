@@ -1,0 +1,118 @@
+import { execFileSync } from 'node:child_process';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
+import { createServer, type Server } from 'node:https';
+import type { AddressInfo, Socket } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { Server as ProxyServer } from 'proxy-chain';
+
+/** A made-up authority with a certificate for a server and one for a client, as files and as text. */
+export interface Authority extends Disposable {
+  folder: string;
+  ca: string;
+  cert: string;
+  key: string;
+  clientCert: string;
+  clientKey: string;
+}
+
+/** Makes what a company's own authority would hand out. */
+export function makeAuthority(): Authority {
+  const folder = mkdtempSync(join(tmpdir(), 'petstore-ca-'));
+  const openssl = (...words: string[]) => execFileSync('openssl', words, { cwd: folder, stdio: 'pipe' });
+  const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
+  openssl('req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '2', '-subj', '/CN=Made-up authority');
+  for (const name of ['server', 'client']) {
+    openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
+    writeFileSync(join(folder, `${name}.ext`), 'subjectAltName=DNS:localhost,IP:127.0.0.1');
+    const issue = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${name}.ext`];
+    openssl('x509', '-req', '-in', `${name}.csr`, ...issue, '-out', `${name}.pem`);
+  }
+  const read = (file: string) => readFileSync(join(folder, file), 'utf8');
+  return {
+    folder,
+    ca: read('ca.pem'),
+    cert: read('server.pem'),
+    key: read('server.key'),
+    clientCert: read('client.pem'),
+    clientKey: read('client.key'),
+    [Symbol.dispose]: () => rmSync(folder, { recursive: true }),
+  };
+}
+
+/** A service behind TLS, and how often it was asked. */
+export interface SecureService extends AsyncDisposable {
+  url: string;
+  /** `GET 1.1`: method and version of each request. */
+  asked: string[];
+}
+
+const LIST = '[{"petId":1,"quantity":2,"status":"sold"}]';
+const ITEM = '{"petId":1,"quantity":2,"status":"sold"}';
+
+type Answer = (request: IncomingMessage | Http2ServerRequest, response: ServerResponse | Http2ServerResponse) => void;
+
+function answerInto(asked: string[]): Answer {
+  return (request, response) => {
+    asked.push(`${request.method} ${request.httpVersion}`);
+    response.statusCode = 200;
+    response.setHeader('content-type', 'application/json');
+    response.end(request.method === 'GET' ? LIST : ITEM);
+  };
+}
+
+/** A TLS server of the made-up authority; with `wantsClient` it accepts only clients with a certificate of it. */
+export async function startTls({ ca, cert, key }: Authority, { wantsClient = false } = {}): Promise<SecureService> {
+  const asked: string[] = [];
+  const server = createServer({ ca, cert, key, requestCert: wantsClient, rejectUnauthorized: wantsClient }, answerInto(asked));
+  return listen(server, asked);
+}
+
+/** A server that speaks HTTP/2 only. */
+export async function startHttp2({ cert, key }: Authority, answer?: (asked: string[]) => Answer): Promise<SecureService> {
+  const asked: string[] = [];
+  const server = createSecureServer({ cert, key, allowHTTP1: false }, (answer ?? answerInto)(asked));
+  return listen(server, asked);
+}
+
+async function listen(server: Server | Http2SecureServer, asked: string[]): Promise<SecureService> {
+  const sockets = new Set<Socket>();
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket))));
+  server.on('tlsClientError', () => {});
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = async () => {
+    for (const socket of sockets) socket.destroy();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `https://localhost:${portOf(server.address())}/v1`, asked, [Symbol.asyncDispose]: stop };
+}
+
+function portOf(address: AddressInfo | string | null): number {
+  return typeof address === 'object' && address ? address.port : 0;
+}
+
+/** A forward proxy, and the hosts to which it led. */
+export interface ForwardProxyServer extends AsyncDisposable {
+  /** Without a password. */
+  url: string;
+  port: number;
+  led: string[];
+}
+
+/** Starts a forward proxy (CONNECT); with a password it lets only `user` through. */
+export async function startProxy(password?: string): Promise<ForwardProxyServer> {
+  const led: string[] = [];
+  const proxy = new ProxyServer({
+    port: 0,
+    host: '127.0.0.1',
+    prepareRequestFunction: ({ username, password: given, hostname, isHttp }) => {
+      const isAllowed = password === undefined || (username === 'user' && given === password);
+      if (isAllowed) led.push(`${isHttp ? 'forwarded' : 'tunnel'} ${hostname}`);
+      return { requestAuthentication: !isAllowed };
+    },
+  });
+  await proxy.listen();
+  return { url: `http://127.0.0.1:${proxy.port}`, port: proxy.port, led, [Symbol.asyncDispose]: () => proxy.close(true) };
+}

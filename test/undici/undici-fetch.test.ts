@@ -1,0 +1,217 @@
+import { createServer } from 'node:http';
+import { join } from 'node:path';
+import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { undiciFetch } from 'petstore-inventory/undici';
+import { Agent } from 'undici';
+import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7 } from 'undici-7';
+import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { type Authority, makeAuthority, startHttp2, startProxy, startTls } from './networks.ts';
+
+const KEY = 'psk_0123456789';
+const PASSWORD = 'pass-word-0123456789';
+let authority: Authority;
+beforeAll(() => {
+  authority = makeAuthority();
+});
+afterAll(() => authority[Symbol.dispose]());
+beforeEach(() => {
+  for (const name of ['HTTP_PROXY', 'HTTPS_PROXY', 'NO_PROXY']) vi.stubEnv(name, '').stubEnv(name.toLowerCase(), '');
+  return () => void vi.unstubAllEnvs();
+});
+
+function clientOf(baseUrl: string, fetch: typeof globalThis.fetch, options: PetStoreClientOptions = {}): PetStoreClient {
+  return new PetStoreClient({ apiKey: KEY, baseUrl, plan: 'unlimited', maxRetries: 0, fetch, ...options });
+}
+
+async function failureOf(work: Promise<unknown>) {
+  const error = await work.then(
+    () => undefined,
+    (thrown: unknown) => thrown,
+  );
+  if (!isPetStoreError(error)) throw new Error(`not a PetStoreError: ${error}`);
+  return error;
+}
+
+const items = [{ petId: 1, quantity: 2, status: 'sold' }];
+
+describe('a service of an own authority', () => {
+  test('is reached with `ca`, as text or as the path of a file', async () => {
+    await using service = await startTls(authority);
+    expect(await clientOf(service.url, undiciFetch({ ca: authority.ca })).listInventory()).toEqual(items);
+    expect(await clientOf(service.url, undiciFetch({ ca: join(authority.folder, 'ca.pem') })).listInventory()).toEqual(items);
+  });
+
+  test('is refused without it, and the message names the setting', async () => {
+    await using service = await startTls(authority);
+    const error = await failureOf(clientOf(service.url, undiciFetch()).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({
+      kind: 'connection',
+      code: expect.stringMatching(/^(?:UNABLE_TO_VERIFY|SELF_SIGNED)/),
+      outcome: 'not-sent',
+    });
+    expect(error.message).toContain('look at `ca` of undiciFetch, or NODE_EXTRA_CA_CERTS');
+    expect(service.asked).toEqual([]);
+  });
+});
+
+describe('a service that wants a client certificate', () => {
+  test('is reached with `cert` and `key`', async () => {
+    await using service = await startTls(authority, { wantsClient: true });
+    const fetch = undiciFetch({ ca: authority.ca, cert: authority.clientCert, key: authority.clientKey });
+    expect(await clientOf(service.url, fetch).updateInventory(1, { quantity: 2 })).toEqual(items[0]);
+  });
+
+  test('refuses a client without one, and nothing was changed', async () => {
+    await using service = await startTls(authority, { wantsClient: true });
+    const error = await failureOf(clientOf(service.url, undiciFetch({ ca: authority.ca })).updateInventory(1, { quantity: 2 }));
+    expect(error.kind).toBe('connection');
+    expect(service.asked).toEqual([]);
+  });
+});
+
+describe('a service that speaks only HTTP/2', () => {
+  test('is reached, many calls over one connection', async () => {
+    await using service = await startHttp2(authority);
+    const client = clientOf(service.url, undiciFetch({ ca: authority.ca }));
+    const lists = await Promise.all(Array.from({ length: 20 }, () => client.listInventory()));
+    expect(lists).toHaveLength(20);
+    expect(new Set(service.asked)).toEqual(new Set(['GET 2.0']));
+  });
+
+  test('and refuses a stream leaves an update not sent', async () => {
+    await using service = await startHttp2(authority, (asked) => (request, response) => {
+      asked.push(`${request.method}`);
+      if ('stream' in response) response.stream.close(7);
+    });
+    const error = await failureOf(clientOf(service.url, undiciFetch({ ca: authority.ca })).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ kind: 'connection', outcome: 'not-sent' });
+  });
+
+  test('and resets a stream for another reason leaves an update in doubt', async () => {
+    await using service = await startHttp2(authority, () => (_request, response) => {
+      if ('stream' in response) response.stream.close(2);
+    });
+    const error = await failureOf(clientOf(service.url, undiciFetch({ ca: authority.ca })).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ kind: 'connection', outcome: 'unknown' });
+  });
+});
+
+describe('behind a forward proxy', () => {
+  test('the option `proxy` leads through it', async () => {
+    await using service = await startTls(authority);
+    await using proxy = await startProxy();
+    const client = clientOf(service.url, undiciFetch({ ca: authority.ca, proxy: proxy.url }));
+    expect(await client.listInventory()).toEqual(items);
+    expect(proxy.led).toEqual(['tunnel localhost']);
+  });
+
+  test('HTTPS_PROXY with user and password leads through it, and NO_PROXY past it', async () => {
+    await using service = await startTls(authority);
+    await using proxy = await startProxy(PASSWORD);
+    vi.stubEnv('HTTPS_PROXY', `http://user:${PASSWORD}@127.0.0.1:${proxy.port}`);
+    expect(await clientOf(service.url, undiciFetch({ ca: authority.ca })).listInventory()).toEqual(items);
+    expect(proxy.led).toEqual(['tunnel localhost']);
+    vi.stubEnv('NO_PROXY', 'localhost');
+    expect(await clientOf(service.url, undiciFetch({ ca: authority.ca })).listInventory()).toEqual(items);
+    expect(proxy.led).toEqual(['tunnel localhost']);
+  });
+
+  test('HTTP/2 goes through it too', async () => {
+    await using service = await startHttp2(authority);
+    await using proxy = await startProxy();
+    expect(await clientOf(service.url, undiciFetch({ ca: authority.ca, proxy: proxy.url })).listInventory()).toEqual(items);
+    expect(service.asked).toEqual(['GET 2.0']);
+  });
+
+  test('that wants a password, a call says so once and is not sent', async () => {
+    await using service = await startTls(authority);
+    await using proxy = await startProxy(PASSWORD);
+    vi.stubEnv('HTTPS_PROXY', `http://user:wrong-${PASSWORD}@127.0.0.1:${proxy.port}`);
+    const client = clientOf(service.url, undiciFetch({ ca: authority.ca }), { maxRetries: 3 });
+    const error = await failureOf(client.updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ kind: 'connection', code: 'proxy_407', attempts: 1, outcome: 'not-sent' });
+    expect(error.message).toContain(`look at HTTPS_PROXY, which says ${proxy.url}`);
+    expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain(PASSWORD);
+  });
+
+  test('that is down, a call names the setting', async () => {
+    const error = await failureOf(
+      clientOf('https://pets.test/v1', undiciFetch({ proxy: 'http://127.0.0.1:9' })).updateInventory(1, { quantity: 2 }),
+    );
+    expect(error).toMatchObject({ kind: 'connection', code: 'ECONNREFUSED', outcome: 'not-sent' });
+    expect(error.message).toContain('look at `proxy`, which says http://127.0.0.1:9');
+  });
+
+  test('that answers a page, a call names the setting', async () => {
+    const page = createServer();
+    page.on('connect', (_request, socket) => socket.end('HTTP/1.1 502 Bad Gateway\r\nContent-Type: text/html\r\n\r\n<html>no</html>'));
+    await new Promise<void>((resolve) => page.listen(0, '127.0.0.1', resolve));
+    const address = page.address();
+    const port = typeof address === 'object' && address ? address.port : 0;
+    const error = await failureOf(
+      clientOf('https://pets.test/v1', undiciFetch({ proxy: `http://127.0.0.1:${port}` })).updateInventory(1, { quantity: 2 }),
+    );
+    page.close();
+    expect(error).toMatchObject({ kind: 'connection', code: 'proxy_502', outcome: 'not-sent' });
+    expect(error.message).toContain(`look at \`proxy\`, which says http://127.0.0.1:${port}`);
+  });
+});
+
+describe('undiciFetch refuses', () => {
+  const refusal = (options: Parameters<typeof undiciFetch>[0]) => () => undiciFetch(options);
+
+  test('an authority that is no certificate, or cannot be read', () => {
+    expect(refusal({ ca: '/nowhere/ca.pem' })).toThrow(
+      'Cannot use "/nowhere/ca.pem" as `ca`: it must be PEM text, or the path of a PEM file that can be read (ENOENT)',
+    );
+    expect(refusal({ ca: new URL(import.meta.url).pathname })).toThrow('`ca`: it must be a certificate in PEM text');
+    expect(refusal({ ca: authority.key })).toThrow('there is none in this text');
+  });
+
+  test('a client certificate without its key, a key without one, and one of another', () => {
+    expect(refusal({ cert: authority.clientCert })).toThrow('as `key`: it must be the private key of `cert`');
+    expect(refusal({ key: authority.clientKey })).toThrow('as `cert`: it must be the certificate of `key`');
+    expect(refusal({ cert: authority.clientCert, key: authority.key })).toThrow('as `key`: it must be the private key of `cert`');
+  });
+
+  test('an address of a proxy that is none, and shows no password', () => {
+    expect(refusal({ proxy: `ftp://user:${PASSWORD}@proxy.test` })).toThrow('as `proxy`: it must be the address of an http or https proxy');
+    vi.stubEnv('HTTPS_PROXY', `ftp://user:${PASSWORD}@proxy.test`);
+    expect(refusal({})).toThrow(/^(?!.*pass-word).*`HTTPS_PROXY`/);
+  });
+});
+
+describe('a dispatcher', () => {
+  test.each([
+    ['8', () => new Agent()],
+    ['7', () => new AgentOf7()],
+  ])('of undici %s carries lists, updates and streams', async (_version, make) => {
+    const service = createServer((request, response) => response.end(JSON.stringify(request.method === 'GET' ? items : items[0])));
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    const address = service.address();
+    const dispatcher = make();
+    const client = clientOf(`http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/v1`, undiciFetch(dispatcher));
+    expect([await client.listInventory(), await client.updateInventory(1, { quantity: 2 })]).toEqual([items, items[0]]);
+    expect(await (await client.fetch('/inventory')).json()).toEqual(items);
+    const streamed = [];
+    for await (const item of client.streamInventory()) streamed.push(item);
+    expect(streamed).toEqual(items);
+    await dispatcher.close();
+    service.close();
+  });
+
+  test('of undici 7 leads through a proxy', async () => {
+    await using service = await startTls(authority);
+    await using proxy = await startProxy();
+    const dispatcher = new ProxyAgentOf7({ uri: proxy.url, requestTls: { ca: authority.ca } });
+    expect(await clientOf(service.url, undiciFetch(dispatcher)).listInventory()).toEqual(items);
+    expect(proxy.led).toEqual(['tunnel localhost']);
+    await dispatcher.close();
+  });
+
+  test('and a ConnectionError that it gives hold no request', async () => {
+    const error = await failureOf(clientOf('http://127.0.0.1:9/v1', undiciFetch()).listInventory());
+    expect(error).toBeInstanceOf(ConnectionError);
+    expect(`${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain(KEY);
+  });
+});
