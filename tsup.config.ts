@@ -82,8 +82,8 @@ const commandLine: Options = {
   banner: { js: '#!/usr/bin/env node' },
 };
 
-export default defineConfig(({ dts }) => {
+export default defineConfig(({ dts, outDir = 'dist' }) => {
   // Here and not by `clean`, since all are built at the same time.
-  rmSync('dist', { recursive: true, force: true });
+  rmSync(outDir, { recursive: true, force: true });
   return [main, others, commandLine, ...(dts === false ? [] : [types])];
 });
