@@ -15,8 +15,10 @@ const bundledForStart = ['ky', /^zod\//];
 const zodBeside: Plugin = {
   name: 'zod-beside',
   setup: ({ onResolve }) => {
-    onResolve({ filter: /^zod\// }, ({ path, importer }) =>
-      /zod-openapi|src\/(?:sandbox|sync|node\/serve)/.test(importer) ? { path, external: true } : undefined,
+    onResolve({ filter: /^zod(?:\/|$)/ }, ({ path, importer }) =>
+      /zod-openapi|@modelcontextprotocol|zod-to-json-schema|src\/(?:sandbox|sync|node\/serve|cli\/mcp)/.test(importer)
+        ? { path, external: true }
+        : undefined,
     );
   },
 };

@@ -161,6 +161,9 @@ describe('the source', () => {
     expect(importsWhere((from, to) => /^ky($|\/)/.test(to) && !isIn(from, 'transport'))).toEqual([]);
     expect(importsWhere((from, to) => /^p-retry($|\/)/.test(to) && !isIn(from, 'retry'))).toEqual([]);
     expect(importsWhere((from, to) => /^bottleneck($|\/)/.test(to) && !isIn(from, 'quota'))).toEqual([]);
+    expect(importsWhere((from, to) => to.startsWith('@modelcontextprotocol/') && !/^cli\/(mcp\/|commands\/mcp\.ts)/.test(from))).toEqual(
+      [],
+    );
     expect(importsWhere((from, to) => /^(hono|zod-openapi)($|\/)/.test(to) && !isIn(from, 'sandbox', 'node'))).toEqual([]);
   });
 

@@ -242,7 +242,8 @@ export function wholeNumber(option: string, text: string, { min, max }: { min: n
   throw new UsageError(`Cannot use --${option} ${text}: it must be a whole number from ${min} to ${max}`);
 }
 
-function maxChangesOf({ maxChanges }: JobOptions): SyncOptions['maxChanges'] {
+/** @throws UsageError */
+export function maxChangesOf({ maxChanges }: Pick<JobOptions, 'maxChanges'>): SyncOptions['maxChanges'] {
   if (maxChanges === undefined) return undefined;
   const [, number, percent] = /^(\d{1,9}|\d{1,3}\.\d{1,3}(?=%))(%)?$/.exec(maxChanges) ?? [];
   if (number === undefined || (percent && Number(number) > 100))

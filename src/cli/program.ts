@@ -3,7 +3,7 @@ import { VERSION } from '../version.ts';
 import { type DoctorOptions, doctor } from './commands/doctor.ts';
 import { get } from './commands/get.ts';
 import { type ListOptions, list } from './commands/list.ts';
-
+import type { McpOptions } from './commands/mcp.ts';
 import { type QuotaCommandOptions, quota } from './commands/quota.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
 
@@ -37,6 +37,7 @@ export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void
   addJobCommands(program, terminal, exit);
   addDoctorCommand(program, terminal, exit);
   addSandboxCommand(program, terminal, exit);
+  addMcpCommand(program, terminal, exit);
   return program;
 }
 
@@ -130,6 +131,20 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .action(async (options: SandboxCommandOptions) => {
       const { sandbox } = await import('./commands/sandbox.ts');
       exit(await sandbox(options, terminal));
+    });
+}
+
+function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
+  withCommonOptions(
+    program.command('mcp').description('serve the stock to an agent by the Model Context Protocol, over stdin and stdout; it reads only'),
+  )
+    .option('--allow-updates', 'let the agent plan updates, and apply plans that it has shown')
+    .option('--max-changes <number>', 'refuse plans of more changes: a number, or a part of the list such as 10%', '100')
+    .option('--allow-negative', 'let a stock become negative')
+    .option('--journals <folder>', "keep the journals of applied plans there, in place of this user's state folder")
+    .action(async (options: McpOptions) => {
+      const { mcp } = await import('./commands/mcp.ts');
+      exit(await mcp(options, terminal));
     });
 }
 

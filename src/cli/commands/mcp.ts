@@ -1,0 +1,56 @@
+import { join } from 'node:path';
+import { Readable, Writable } from 'node:stream';
+import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
+import { type CommonOptions, connect } from '../connect.ts';
+import { EXIT, type ExitCode } from '../exit-code.ts';
+import { Interruption, interruptSignal } from '../interrupt.ts';
+import { maxChangesOf } from '../job.ts';
+import { Plans } from '../mcp/plans.ts';
+import { createMcpServer } from '../mcp/server.ts';
+import { stateFolder } from '../state.ts';
+import type { Terminal } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
+
+export interface McpOptions extends CommonOptions {
+  allowUpdates?: boolean;
+  allowNegative?: boolean;
+  maxChanges: string;
+  journals?: string;
+}
+
+/** Hosts give up on a tool after a minute, unless they are told otherwise. */
+const MAX_WAIT = '45s';
+
+/** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends. */
+export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
+  const limits = options.allowUpdates ? limitsOf(options, terminal) : undefined;
+  const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
+  const { signal, stopListening } = interruptSignal(terminal);
+  const input = Readable.from(terminal.stdin);
+  const server = createMcpServer(client, limits && new Plans(client, limits));
+  try {
+    const ended = new Promise((resolve) => {
+      input.once('end', resolve).once('close', resolve);
+      signal.addEventListener('abort', resolve, { once: true });
+    });
+    await server.connect(new StdioServerTransport(input, outputOf(terminal)));
+    await ended;
+    return signal.reason instanceof Interruption ? signal.reason.exitCode : EXIT.done;
+  } finally {
+    await server.close();
+    stopListening();
+    close();
+  }
+}
+
+function limitsOf(options: McpOptions, { env, now }: Terminal): ConstructorParameters<typeof Plans>[1] {
+  const state = stateFolder(env, process.platform);
+  const journals = options.journals ?? (state && join(state, 'journals'));
+  if (journals === undefined)
+    throw new UsageError('Cannot use --allow-updates: there is no home for journals; name a folder with --journals');
+  return { maxChanges: maxChangesOf(options), allowNegative: options.allowNegative === true, journals, now };
+}
+
+function outputOf({ stdout }: Terminal): Writable {
+  return new Writable({ decodeStrings: false, write: (text: string, _encoding, done) => void stdout.write(text, (error) => done(error)) });
+}

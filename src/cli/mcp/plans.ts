@@ -1,0 +1,129 @@
+import { randomUUID } from 'node:crypto';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { fileJournal } from '../../node/file-journal.ts';
+import { estimateMs, fitsToday } from '../../sync/estimate.ts';
+import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, type WantedEntry } from '../../sync/index.ts';
+import type { Client } from '../connect.ts';
+import { UsageError } from '../usage-error.ts';
+
+/** Plans are kept until so many newer ones were shown. */
+const MOST_PLANS = 100;
+
+export interface PlanLimits {
+  maxChanges: SyncOptions['maxChanges'];
+  allowNegative: boolean;
+  /** The folder of the journals, one for each plan that is applied. */
+  journals: string;
+  now: () => number;
+}
+
+/** A plan as it is shown. */
+export interface ShownPlan {
+  planId: string;
+  changes: ReviewedChange[];
+  unchanged: number;
+  missing: SyncReport['missing'];
+  failed: SyncReport['failed'];
+  requests: number;
+  estimatedMs: number;
+  fitsToday: boolean | undefined;
+}
+
+interface KeptPlan {
+  wanted: readonly WantedEntry[];
+  /** The changes that were shown, by pet. */
+  changes: ReadonlyMap<string, ReviewedChange>;
+  journal: string;
+  running: Promise<SyncReport> | undefined;
+}
+
+type RunOptions = Pick<SyncOptions, 'signal' | 'onProgress'>;
+
+/** The plans that were shown, which are the only ones that can be applied. */
+export class Plans {
+  readonly #client: Client;
+  readonly #limits: PlanLimits;
+  readonly #kept = new Map<string, KeptPlan>();
+
+  constructor(client: Client, limits: PlanLimits) {
+    this.#client = client;
+    this.#limits = limits;
+  }
+
+  /** Makes a plan for the price of one list. @throws UsageError, InvalidArgumentError for changes that are not allowed */
+  async make(wanted: readonly WantedEntry[], { signal }: RunOptions): Promise<ShownPlan> {
+    const { maxChanges, now } = this.#limits;
+    const changes: ReviewedChange[] = [];
+    const review = (reviewed: Iterable<ReviewedChange>) => {
+      for (const change of reviewed) changes.push(change);
+    };
+    const report = await syncInventory(this.#client, wanted, { dryRun: true, maxChanges, review, signal });
+    signal?.throwIfAborted();
+    if (report.stopped !== undefined)
+      throw new UsageError(`Cannot plan: the list of the stock was not read to its end (${report.stopped})`);
+    this.#refuseNegative(changes);
+    const { quota } = this.#client;
+    const requests = changes.length + 1;
+    return {
+      planId: this.#keep(wanted, changes),
+      changes,
+      unchanged: report.unchanged,
+      missing: report.missing,
+      failed: report.failed,
+      requests,
+      estimatedMs: estimateMs(requests, quota, now()),
+      fitsToday: fitsToday(requests, quota),
+    };
+  }
+
+  /** Applies a plan that was shown; one that was interrupted goes on, one that was applied sends nothing. @throws UsageError */
+  async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string }> {
+    const plan = this.#kept.get(planId);
+    if (!plan) throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId)}: no such plan was shown; make one with plan_updates`);
+    plan.running ??= this.#run(plan, options).finally(() => {
+      plan.running = undefined;
+    });
+    return { report: await plan.running, journal: plan.journal };
+  }
+
+  async #run({ wanted, changes, journal }: KeptPlan, options: RunOptions): Promise<SyncReport> {
+    await mkdir(this.#limits.journals, { recursive: true, mode: 0o700 });
+    return syncInventory(this.#client, wanted, {
+      ...options,
+      maxChanges: this.#limits.maxChanges,
+      journal: fileJournal(journal),
+      review: (reviewed) => refuseOthers(reviewed, changes),
+    });
+  }
+
+  #refuseNegative(changes: readonly ReviewedChange[]): void {
+    const negative = this.#limits.allowNegative ? undefined : changes.find(({ to }) => to < 0);
+    if (!negative) return;
+    const { petId, from, to } = negative;
+    throw new UsageError(
+      `Cannot plan: pet ${petId} would go from ${from} to ${to}; a stock below zero needs --allow-negative at the start`,
+    );
+  }
+
+  #keep(wanted: readonly WantedEntry[], changes: readonly ReviewedChange[]): string {
+    const planId = randomUUID().slice(0, 8);
+    const day = new Date(this.#limits.now()).toISOString().slice(0, 10);
+    const journal = join(this.#limits.journals, `mcp-${day}-${planId}.journal`);
+    const shown = new Map(changes.map((change) => [String(change.petId), change]));
+    this.#kept.set(planId, { wanted, changes: shown, journal, running: undefined });
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size > MOST_PLANS) this.#kept.delete(oldest);
+    return planId;
+  }
+}
+
+/** @throws UsageError for a change that was not shown */
+function refuseOthers(reviewed: Iterable<ReviewedChange>, shown: ReadonlyMap<string, ReviewedChange>): void {
+  for (const { petId, from, to } of reviewed) {
+    const change = shown.get(String(petId));
+    if (change && change.from === from && change.to === to) continue;
+    const was = change ? `the plan shows ${change.from} to ${change.to}` : 'the plan does not show it';
+    throw new UsageError(`Cannot apply the plan: pet ${petId} would now go from ${from} to ${to}, and ${was}; make a new plan`);
+  }
+}

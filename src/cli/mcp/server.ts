@@ -1,0 +1,186 @@
+import { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
+import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/protocol.js';
+import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
+import * as z from 'zod/mini';
+import type { InventoryItem, PetId } from '../../contract/models.ts';
+import type { SyncReport, WantedEntry } from '../../sync/index.ts';
+import { VERSION } from '../../version.ts';
+import { StockView } from '../../view/index.ts';
+import type { Client } from '../connect.ts';
+import { explainError } from '../explain-error.ts';
+import { UsageError } from '../usage-error.ts';
+import type { Plans } from './plans.ts';
+
+type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
+
+/** How old a list may be that is shown: pages of one list then cost one request. */
+const MAX_AGE_MS = 5_000;
+const MOST_SHOWN = 1_000;
+
+const PetIdArgument = z
+  .union([z.int(), z.string().check(z.regex(/^-?\d{1,19}$/))])
+  .check(z.describe('The id of a pet; beyond 2^53 - 1 a string of digits'));
+
+const LIST = {
+  status: z.optional(z.string().check(z.describe('Only pets of this status, such as available, pending or sold'))),
+  below: z.optional(z.int().check(z.describe('Only pets of which fewer are in stock'))),
+  petIds: z.optional(z.array(PetIdArgument).check(z.maxLength(MOST_SHOWN))),
+  offset: z._default(z.int().check(z.gte(0)), 0),
+  limit: z._default(z.int().check(z.gte(1), z.lte(MOST_SHOWN)), 100),
+};
+
+const Update = z.object({
+  petId: PetIdArgument,
+  quantity: z.optional(z.int().check(z.describe('What the stock shall become'))),
+  adjust: z.optional(z.int().check(z.describe('What is added to the stock; negative takes away'))),
+});
+const PLAN = {
+  updates: z
+    .array(Update)
+    .check(z.minLength(1), z.maxLength(MOST_SHOWN), z.describe('For each pet either quantity or adjust; entries of one pet add up')),
+};
+const APPLY = { planId: z.string().check(z.describe('As plan_updates gave it')) };
+
+const INSTRUCTIONS = `The stock of a pet store: quantity and status of each pet.
+Requests are limited by the key's plan; a call may wait for quota, and says until when where the wait is too long.`;
+const WITH_UPDATES = `
+To change stock, call plan_updates, show its changes to the user, and apply the plan with apply_plan when they agree.`;
+
+/** Makes the server of a client; without `plans` it reads only. */
+export function createMcpServer(client: Client, plans: Plans | undefined): McpServer {
+  const instructions = plans ? INSTRUCTIONS + WITH_UPDATES : INSTRUCTIONS;
+  const server = new McpServer({ name: 'petstore-inventory', version: VERSION }, { instructions });
+  addReading(server, client);
+  if (plans) addUpdating(server, plans);
+  return server;
+}
+
+function addReading(server: McpServer, client: Client): void {
+  const view = new StockView(client, { maxAgeMs: MAX_AGE_MS });
+  const annotations = { readOnlyHint: true };
+  server.registerTool(
+    'list_inventory',
+    {
+      title: 'List the stock',
+      description: 'Lists pets with quantity and status; costs at most one request.',
+      inputSchema: LIST,
+      annotations,
+    },
+    ({ petIds, ...given }, { signal }) =>
+      answer(async () => {
+        const wanted = petIds && new Set(petIds.map(String));
+        const all = await view.items({ signal });
+        return page(all, { ...given, wanted, asOf: view.asOf });
+      }),
+  );
+  server.registerTool(
+    'get_quota',
+    {
+      title: 'Show the quota',
+      description: "Shows what is known of the key's quota, without a request; before the first request little is.",
+      inputSchema: {},
+      annotations,
+    },
+    () => answer(async () => ({ quota: client.quota, retryBudget: client.retryBudget })),
+  );
+}
+
+interface PageOptions {
+  status?: string | undefined;
+  below?: number | undefined;
+  wanted: ReadonlySet<string> | undefined;
+  offset: number;
+  limit: number;
+  asOf: Date | undefined;
+}
+
+function page(all: Iterable<InventoryItem<'bigint'>>, { status, below, wanted, offset, limit, asOf }: PageOptions): object {
+  const pets: object[] = [];
+  let [total, matching] = [0, 0];
+  for (const item of all) {
+    total += 1;
+    if (status !== undefined && item.status !== status) continue;
+    if ((below !== undefined && item.quantity >= below) || wanted?.has(String(item.petId)) === false) continue;
+    if (matching >= offset && pets.length < limit) pets.push({ ...item, petId: shownId(item.petId) });
+    matching += 1;
+  }
+  const next = offset + pets.length;
+  return { pets, matching, total, asOf, ...(next < matching && { nextOffset: next }) };
+}
+
+function addUpdating(server: McpServer, plans: Plans): void {
+  server.registerTool(
+    'plan_updates',
+    {
+      title: 'Plan changes of stock',
+      description: 'Shows what updates would change, and changes nothing; costs one request. Its planId is for apply_plan.',
+      inputSchema: PLAN,
+      annotations: { readOnlyHint: true },
+    },
+    ({ updates }, { signal }) =>
+      answer(async () => {
+        const { changes, missing, failed, ...plan } = await plans.make(updates.map(wantedEntry), { signal });
+        const shown = changes.map(({ petId, from, to }) => ({ petId: shownId(petId), from, to }));
+        return { ...plan, changes: shown, missing: missing.map(shownId), failed: failed.map(shownFailure) };
+      }),
+  );
+  server.registerTool(
+    'apply_plan',
+    {
+      title: 'Apply a plan',
+      description:
+        'Makes the changes of a plan that plan_updates showed, and no others. Applied again, it goes on where it was interrupted, or sends nothing.',
+      inputSchema: APPLY,
+      annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
+    },
+    ({ planId }, extra) =>
+      answer(async () => {
+        const onProgress = progressTo(extra);
+        const { report, journal } = await plans.apply(planId, { signal: extra.signal, onProgress });
+        return { ...shownReport(report), journal, undo: `petstore undo ${journal}` };
+      }),
+  );
+}
+
+/** @throws UsageError where it is not clear what is wanted */
+function wantedEntry({ petId, quantity, adjust }: z.infer<typeof Update>): WantedEntry {
+  const id = BigInt(petId);
+  if (quantity !== undefined && adjust === undefined) return { petId: id, quantity };
+  if (adjust !== undefined && quantity === undefined) return { petId: id, adjust };
+  throw new UsageError(`Cannot plan for pet ${petId}: give either quantity or adjust`);
+}
+
+function shownReport({ missing, failed, pending, ...counts }: SyncReport): object {
+  return { ...counts, missing: missing.map(shownId), failed: failed.map(shownFailure), pending: pending.length };
+}
+
+function shownFailure({ petId, quantity, error }: SyncReport['failed'][number]): object {
+  return { petId: shownId(petId), quantity, error: error.message };
+}
+
+/** JSON of agents rounds longer numbers. */
+function shownId(petId: PetId): number | string {
+  return Number.isSafeInteger(Number(petId)) ? Number(petId) : String(petId);
+}
+
+/** Tells whoever asked for it how far the updates are. */
+function progressTo({
+  _meta,
+  sendNotification,
+}: Extra): ((progress: { changes: number; updated: number; failed: number }) => void) | undefined {
+  const progressToken = _meta?.progressToken;
+  if (progressToken === undefined) return undefined;
+  return ({ changes, updated, failed }) => {
+    const params = { progressToken, progress: updated + failed, total: changes };
+    sendNotification({ method: 'notifications/progress', params }).catch(() => {});
+  };
+}
+
+/** What a tool gives: its result as JSON, or the error as the command line explains it. */
+async function answer(work: () => Promise<object>): Promise<CallToolResult> {
+  try {
+    return { content: [{ type: 'text', text: JSON.stringify(await work()) }] };
+  } catch (error) {
+    return { content: [{ type: 'text', text: explainError(error) }], isError: true };
+  }
+}

@@ -1,0 +1,201 @@
+import { readdir, rm } from 'node:fs/promises';
+import { join } from 'node:path';
+import { Client } from '@modelcontextprotocol/sdk/client/index.js';
+import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
+import { build } from 'esbuild';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import * as z from 'zod/mini';
+import { PetStoreClient } from '../../src/client.ts';
+import { fileJournal } from '../../src/node/file-journal.ts';
+import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { undoSync } from '../../src/sync/index.ts';
+import { buildCli } from './support/build-cli.ts';
+
+let cli: { folder: string; file: string };
+let served: ServedSandbox;
+
+beforeAll(async () => {
+  cli = await buildCli();
+});
+afterAll(() => rm(cli.folder, { recursive: true }));
+beforeEach(async () => {
+  served = await serveSandbox({ pets: [...PETS] });
+  return () => served.close();
+});
+
+const LONG_ID = 9_007_199_254_740_993n;
+const PETS = [
+  { petId: 1n, quantity: 0, status: 'available' },
+  { petId: 2n, quantity: 5, status: 'sold' },
+  { petId: LONG_ID, quantity: 7, status: 'available' },
+];
+
+const Result = z.object({ content: z.array(z.object({ text: z.string() })), isError: z.optional(z.boolean()) });
+
+/** An agent: the official client, of a server in a process of its own. */
+async function startAgent(options: string[] = [], env: Record<string, string> = {}) {
+  const agent = new Client({ name: 'test', version: '1.0.0' });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [cli.file, 'mcp', '--no-state', ...options],
+    env: { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder, ...env },
+    stderr: 'pipe',
+  });
+  await agent.connect(transport);
+  onTestFinished(() => agent.close());
+  const call = async (name: string, args: Record<string, unknown> = {}) => {
+    const { content, isError = false } = Result.parse(await agent.callTool({ name, arguments: args }));
+    const text = content.map((part) => part.text).join('');
+    return isError ? text : JSON.parse(text);
+  };
+  return { agent, call };
+}
+
+const quantities = () => PETS.map(({ petId }) => served.sandbox.inventory.get(petId)?.quantity);
+const withJournals = () => ['--allow-updates', '--journals', join(cli.folder, 'journals')];
+
+describe('petstore mcp', () => {
+  test('offers reading alone unless updates are allowed', async () => {
+    const [reading, updating] = [await startAgent(), await startAgent(withJournals())];
+    const namesOf = async ({ agent }: typeof reading) =>
+      (await agent.listTools()).tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint]);
+    const readOnly = [
+      ['list_inventory', true],
+      ['get_quota', true],
+    ];
+    expect(await namesOf(reading)).toEqual(readOnly);
+    expect(await namesOf(updating)).toEqual([...readOnly, ['plan_updates', true], ['apply_plan', false]]);
+    expect(await reading.call('apply_plan', { planId: 'x' })).toContain('apply_plan not found');
+  });
+
+  test('lists pets by page, with ids that no JSON rounds, for one request', async () => {
+    const { call } = await startAgent();
+    const first = await call('list_inventory', { status: 'available', limit: 1 });
+    expect(first).toMatchObject({ pets: [{ petId: 1, quantity: 0, status: 'available' }], matching: 2, total: 3, nextOffset: 1 });
+    const rest = await call('list_inventory', { status: 'available', offset: first.nextOffset });
+    expect(rest).toMatchObject({ pets: [{ petId: String(LONG_ID), quantity: 7 }], matching: 2 });
+    expect(rest.nextOffset).toBeUndefined();
+    expect((await call('list_inventory', { petIds: [2, String(LONG_ID)], below: 6 })).pets).toEqual([
+      { petId: 2, quantity: 5, status: 'sold' },
+    ]);
+    expect(await call('get_quota')).toMatchObject({ quota: { minute: { limit: 300, remaining: 299 } } });
+  });
+
+  test('plans, applies what was shown once, and keeps a journal that can be undone', async () => {
+    const { call } = await startAgent(withJournals());
+    const updates = [
+      { petId: 1, quantity: 40 },
+      { petId: String(LONG_ID), adjust: -2 },
+      { petId: 2, quantity: 5 },
+      { petId: 99, quantity: 1 },
+    ];
+    const plan = await call('plan_updates', { updates });
+    expect(plan).toMatchObject({
+      changes: [
+        { petId: 1, from: 0, to: 40 },
+        { petId: String(LONG_ID), from: 7, to: 5 },
+      ],
+      unchanged: 1,
+      missing: [99],
+      requests: 3,
+    });
+    expect(quantities()).toEqual([0, 5, 7]);
+    const { planId } = plan;
+    const applied = await call('apply_plan', { planId });
+    expect(applied).toMatchObject({ updated: 2, unchanged: 1, missing: [99], failed: [], pending: 0 });
+    expect(quantities()).toEqual([40, 5, 5]);
+    const sent = served.sandbox.requests.length;
+    expect(await call('apply_plan', { planId })).toMatchObject({ updated: 2, finishedAt: expect.any(String) });
+    expect(served.sandbox.requests.slice(sent)).toEqual([]);
+
+    const client = new PetStoreClient({ baseUrl: served.url, apiKey: served.keys.pro, int64: 'bigint' });
+    await undoSync(client, { journal: fileJournal(applied.journal) });
+    expect(quantities()).toEqual([0, 5, 7]);
+  });
+
+  test('applies no plan that it did not show, nor one that would now change something else', async () => {
+    const { call } = await startAgent(withJournals());
+    expect(await call('apply_plan', { planId: 'made-up' })).toBe(
+      'Cannot apply the plan "made-up": no such plan was shown; make one with plan_updates',
+    );
+    const { planId } = await call('plan_updates', { updates: [{ petId: 1, adjust: 3 }] });
+    served.sandbox.inventory.set(1, { quantity: 10 });
+    expect(await call('apply_plan', { planId })).toBe(
+      'Cannot apply the plan: pet 1 would now go from 10 to 13, and the plan shows 0 to 3; make a new plan',
+    );
+    expect(quantities()).toEqual([10, 5, 7]);
+  });
+
+  test.each([
+    [
+      'more changes than --max-changes',
+      ['--max-changes', '1'],
+      [
+        { petId: 1, quantity: 1 },
+        { petId: 2, quantity: 1 },
+      ],
+      '--max-changes` allows at most 1',
+    ],
+    ['a stock below zero', [], [{ petId: 2, adjust: -6 }], 'pet 2 would go from 5 to -1; a stock below zero needs --allow-negative'],
+    ['both of quantity and adjust', [], [{ petId: 2, adjust: 1, quantity: 1 }], 'Cannot plan for pet 2: give either quantity or adjust'],
+    ['an id that is none', [], [{ petId: 'one', quantity: 1 }], 'petId'],
+  ])('refuses a plan of %s, and sends no update', async (_what, options, updates, message) => {
+    const { call } = await startAgent([...withJournals(), ...options]);
+    expect(await call('plan_updates', { updates })).toContain(message.replace('`', ''));
+    expect(served.sandbox.requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
+  });
+
+  test('says what is wrong with a call in words, without the key, and goes on', async () => {
+    const key = 'psk_wrong_S3cret';
+    const { call, agent } = await startAgent([], { PETSTORE_API_KEY: key });
+    const text = await call('list_inventory');
+    expect(text).toMatch(/^Cannot read the inventory: the service answered 401 .*check PETSTORE_API_KEY$/);
+    expect(text).not.toContain(key);
+    await agent.ping();
+  });
+
+  test('tells how far it is, and ends with its stdin', async () => {
+    const { agent, call } = await startAgent(withJournals());
+    const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });
+    const told: unknown[] = [];
+    const onprogress = (progress: unknown) => told.push(progress);
+    await agent.callTool({ name: 'apply_plan', arguments: { planId } }, undefined, { onprogress });
+    expect(told).toContainEqual({ progress: 1, total: 1 });
+    const { transport } = agent;
+    const pid = transport instanceof StdioClientTransport ? (transport.pid ?? 0) : 0;
+    await agent.close();
+    expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  test('keeps its journals in a folder of the user by itself', async () => {
+    const home = join(cli.folder, 'home');
+    const { call } = await startAgent(['--allow-updates'], { HOME: home, XDG_STATE_HOME: home });
+    const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });
+    await call('apply_plan', { planId });
+    expect(await readdir(join(home, 'petstore/journals'))).toEqual([
+      expect.stringMatching(new RegExp(`^mcp-\\d{4}-\\d\\d-\\d\\d-${planId}\\.journal$`)),
+    ]);
+  });
+});
+
+test('No other command loads the Model Context Protocol', async () => {
+  const { metafile } = await build({
+    entryPoints: [new URL('../../src/cli/main.ts', import.meta.url).pathname],
+    outdir: 'dist',
+    bundle: true,
+    splitting: true,
+    format: 'esm',
+    platform: 'node',
+    write: false,
+    metafile: true,
+    external: ['ioredis', 'redis'],
+  });
+  const holding = Object.entries(metafile.outputs).filter(([, { inputs }]) =>
+    Object.keys(inputs).some((path) => path.includes('@modelcontextprotocol')),
+  );
+  const importing = Object.values(metafile.outputs).flatMap(({ imports }) =>
+    imports.filter(({ path }) => holding.some(([held]) => held === path)),
+  );
+  expect(holding).toHaveLength(1);
+  expect(importing.map(({ kind }) => kind)).toEqual(['dynamic-import']);
+});
