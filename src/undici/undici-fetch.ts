@@ -11,6 +11,7 @@ import { readRequest } from './read-request.ts';
  * @see {@link undiciFetch}
  */
 export interface AnyDispatcher {
+  /** Sends a request of undici. */
   dispatch(options: never, handler: never): boolean;
 }
 

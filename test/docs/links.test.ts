@@ -6,11 +6,13 @@ import { ROOT } from './support/installed-package.ts';
 const guides = readdirSync(join(ROOT, 'docs')).filter((name) => name.endsWith('.md'));
 const documents = ['README.md', 'CHANGELOG.md', 'examples/README.md', ...guides.map((name) => `docs/${name}`)];
 
-test.for(documents)('%s links to files and headings that are there', (document) => {
+const withAgents = [...documents, 'AGENTS.md'];
+
+test.for(withAgents)('%s links to files and headings that are there', (document) => {
   expect(linksOf(document).filter((link) => !leadsSomewhere(document, link))).toEqual([]);
 });
 
-test.for(documents)('%s links elsewhere by whole https addresses', (document) => {
+test.for(withAgents)('%s links elsewhere by whole https addresses', (document) => {
   const external = allLinksOf(document).filter((link) => /^[a-z]+:/.test(link));
   expect(external.filter((link) => !/^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/\S*)?$/.test(link))).toEqual([]);
 });
@@ -25,13 +27,13 @@ test('README leads to every guide', () => {
   expect(missing).toEqual([]);
 });
 
-test.for(documents)('%s begins with its title, and has no other', (document) => {
+test.for(withAgents)('%s begins with its title, and has no other', (document) => {
   const text = readFileSync(join(ROOT, document), 'utf8').replace(/^```.*?^```$/gms, '');
   expect(text).toMatch(/^# \S/);
   expect(text.match(/^# /gm)).toHaveLength(1);
 });
 
-test.for(documents)('%s speaks of nothing outside the project', (document) => {
+test.for(withAgents)('%s speaks of nothing outside the project', (document) => {
   expect(readFileSync(join(ROOT, document), 'utf8')).not.toMatch(/\bshared\/|\/work\/|\/root\/|\bapi\.md|conventions\.md|service\.md/);
 });
 

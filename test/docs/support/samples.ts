@@ -6,7 +6,9 @@ import { ROOT } from './installed-package.ts';
 const TESTED_ELSEWHERE = 'docs/sandbox.md';
 
 /** Where code is shown that has to run. */
-export const DOCUMENTS = ['README.md', ...globSync('docs/*.md', { cwd: ROOT }).toSorted()].filter((path) => path !== TESTED_ELSEWHERE);
+export const DOCUMENTS = ['README.md', 'AGENTS.md', ...globSync('docs/*.md', { cwd: ROOT }).toSorted()].filter(
+  (path) => path !== TESTED_ELSEWHERE,
+);
 
 /** A block of code in a document. */
 export interface Sample {
