@@ -3,6 +3,7 @@ import type { PlanLimits } from '../contract/plans.ts';
 import type { Logger } from '../events.ts';
 import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
+import { fetchUsesProxies, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
 import { openState, type SharedState } from './state.ts';
 import { StatusLine } from './status-line.ts';
@@ -49,6 +50,8 @@ export interface Connection {
   environment: string;
   /** What it shares with other runs. */
   state: SharedState | undefined;
+  /** Whether requests go by way of the proxies that the variables name. */
+  usesProxies: boolean;
   close(): void;
 }
 
@@ -74,6 +77,7 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
 export async function openClient(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const settings = settingsOf(options, terminal);
   const state = options.sandbox ? undefined : await openState(options, terminal);
+  const usesProxies = !options.sandbox && (await useProxies());
   const makeClient = () => (options.sandbox ? connectToSandbox(settings) : connectToService(settings, options.baseUrl, state));
   const client = await makeClient().catch((error) => {
     state?.close();
@@ -83,7 +87,16 @@ export async function openClient(options: CommonOptions, terminal: Terminal): Pr
     client.close();
     state?.close();
   };
-  return { client, state, environment: environmentOf(options, terminal), close };
+  return { client, state, usesProxies, environment: environmentOf(options, terminal), close };
+}
+
+/** Has Node's fetch ask the proxies that the variables name. Tells whether it does: before 24.14, only where Node was started so. */
+async function useProxies(): Promise<boolean> {
+  const { http, https } = readProxyVariables();
+  if (!http && !https) return false;
+  const { setGlobalProxyFromEnv } = await import('node:http');
+  setGlobalProxyFromEnv?.();
+  return setGlobalProxyFromEnv !== undefined || fetchUsesProxies();
 }
 
 function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {

@@ -1,8 +1,7 @@
 import type { PetStoreClient } from '../client.ts';
 import type { Int64 } from '../contract/models.ts';
 import { duration } from '../duration.ts';
-import { readVariable } from '../options/environment.ts';
-import { type NamedProxy, proxyFor } from '../options/proxy.ts';
+import { fetchUsesProxies, type NamedProxy, proxyFor } from '../options/proxy.ts';
 import { isProxyCode } from '../proxy-codes.ts';
 import { judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
 import { type Asked, askOnce } from './check/ask.ts';
@@ -38,10 +37,18 @@ export async function checkService<Ids extends Int64>(
   client: PetStoreClient<Ids>,
   { signal }: { signal?: AbortSignal | undefined } = {},
 ): Promise<ServiceCheck> {
+  return checkClient(client, { signal, usesProxies: fetchUsesProxies() });
+}
+
+/** The same for a client that is known to go by way of the variables' proxies, or not to. */
+export async function checkClient<Ids extends Int64>(
+  client: PetStoreClient<Ids>,
+  { signal, usesProxies }: { signal?: AbortSignal | undefined; usesProxies: boolean },
+): Promise<ServiceCheck> {
   const address = client.baseUrl;
   const url = new URL(address);
   const proxy = proxyFor(url);
-  const isProxyUsed = proxy !== undefined && usesProxies();
+  const isProxyUsed = proxy !== undefined && usesProxies;
   const way = await checkWay(url, isProxyUsed ? proxy : undefined);
   signal?.throwIfAborted();
   const asked = await askOnce(client, signal);
@@ -53,12 +60,6 @@ export async function checkService<Ids extends Int64>(
     ...(await judge(asked, client)),
   ];
   return { address, isWell: findings.every(({ outcome }) => outcome !== 'problem'), findings };
-}
-
-/** Node's fetch asks a proxy only where it is told to. */
-function usesProxies(): boolean {
-  const flags = [...process.execArgv, readVariable('NODE_OPTIONS') ?? ''].join(' ');
-  return readVariable('NODE_USE_ENV_PROXY') === '1' || /--use-env-proxy(?:\s|$)/.test(flags);
 }
 
 function checkAddress({ protocol, href }: URL): Finding {

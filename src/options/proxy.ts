@@ -11,23 +11,48 @@ export interface NamedProxy {
   shown: string;
 }
 
-const VARIABLES = {
-  'http:': ['http_proxy', 'HTTP_PROXY'],
-  // Without one of its own https takes that of http, as undici does.
-  'https:': ['https_proxy', 'HTTPS_PROXY', 'http_proxy', 'HTTP_PROXY'],
-} as const;
+/** A variable that names a proxy. */
+interface ProxyVariable {
+  name: string;
+  value: string;
+}
+
+/** What the variables say of proxies. */
+export interface ProxyVariables {
+  http: ProxyVariable | undefined;
+  https: ProxyVariable | undefined;
+  /** Hosts to which none leads. */
+  none: string;
+}
+
+type ReadVariable = (name: string) => string | undefined;
 
 /**
- * The proxy that `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` name for an address, by the rules of undici's EnvHttpProxyAgent, which Node
- * uses too: lower case wins over upper case. Undefined where the address is asked directly.
+ * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` by the rules of undici's EnvHttpProxyAgent, which Node uses too: lower case wins over
+ * upper case, and https takes the proxy of http where it has none of its own.
  */
-export function proxyFor(address: string | URL, read: (name: string) => string | undefined = readVariable): NamedProxy | undefined {
+export function readProxyVariables(read: ReadVariable = readVariable): ProxyVariables {
+  const first = (...names: string[]): ProxyVariable | undefined =>
+    names.map((name) => ({ name, value: read(name) ?? '' })).find(({ value }) => value !== '');
+  const http = first('http_proxy', 'HTTP_PROXY');
+  return { http, https: first('https_proxy', 'HTTPS_PROXY') ?? http, none: read('no_proxy') ?? read('NO_PROXY') ?? '' };
+}
+
+/** The proxy that the variables name for an address; undefined where the address is asked directly. */
+export function proxyFor(address: string | URL, read: ReadVariable = readVariable): NamedProxy | undefined {
   const url = new URL(address);
-  const names = url.protocol === 'http:' || url.protocol === 'https:' ? VARIABLES[url.protocol] : [];
-  const variable = names.find((name) => read(name));
-  const proxy = variable && read(variable);
-  if (!variable || !proxy || isExempt(url, read('no_proxy') ?? read('NO_PROXY') ?? '')) return undefined;
-  return { variable, url: proxy, shown: showAddress(proxy).replaceAll('"', '') };
+  const { http, https, none } = readProxyVariables(read);
+  const proxy = url.protocol === 'https:' ? https : http;
+  if (!proxy || isExempt(url, none)) return undefined;
+  return { variable: proxy.name, url: proxy.value, shown: showAddress(proxy.value).replaceAll('"', '') };
+}
+
+declare const process: { execArgv: string[] };
+
+/** Whether Node was started so that its fetch asks the proxies of the variables. */
+export function fetchUsesProxies(): boolean {
+  const flags = [...process.execArgv, readVariable('NODE_OPTIONS') ?? ''].join(' ');
+  return readVariable('NODE_USE_ENV_PROXY') === '1' || /--use-env-proxy(?:\s|$)/.test(flags);
 }
 
 /** Whether NO_PROXY names the host: `*`, the host itself, or a domain above it as `.example.com` or `*.example.com`, each with or without a port. */

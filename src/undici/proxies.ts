@@ -1,4 +1,4 @@
-import { readVariable } from '../options/environment.ts';
+import { readProxyVariables } from '../options/proxy.ts';
 import { badOption } from '../options/rules.ts';
 
 /** A forward proxy, and the setting that named it. */
@@ -19,8 +19,7 @@ export interface Proxies {
 }
 
 /**
- * The proxies of an option, or of the variables: in lower case first, as curl has it. That of `http:` counts for `https:` too where there is
- * no other, as in undici.
+ * The proxies of an option, or of the variables.
  * @throws ConfigurationError that names the option or the variable, and shows no password
  */
 export function resolveProxies(proxy: string | URL | false | undefined): Proxies {
@@ -29,14 +28,9 @@ export function resolveProxies(proxy: string | URL | false | undefined): Proxies
     const given = { url: checkProxy('proxy', proxy), setting: '`proxy`' };
     return { https: given, http: given, none: '' };
   }
-  const http = proxyOf('http_proxy') ?? proxyOf('HTTP_PROXY');
-  const https = proxyOf('https_proxy') ?? proxyOf('HTTPS_PROXY') ?? http;
-  return { https, http, none: readVariable('no_proxy') ?? readVariable('NO_PROXY') ?? '' };
-}
-
-function proxyOf(variable: string): ForwardProxy | undefined {
-  const value = readVariable(variable);
-  return value === undefined ? undefined : { url: checkProxy(variable, value), setting: variable };
+  const { http, https, none } = readProxyVariables();
+  const forward = (named: typeof http) => named && { url: checkProxy(named.name, named.value), setting: named.name };
+  return { https: forward(https), http: forward(http), none };
 }
 
 function checkProxy(setting: string, value: unknown): URL {

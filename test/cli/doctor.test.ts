@@ -194,7 +194,7 @@ describe('petstore doctor, as a process', () => {
   ])('finds that the proxy answers %i, and shows nothing of its password', async (status, advice) => {
     await using stack = new AsyncDisposableStack();
     const [url, proxy] = [await serveInside(stack), await serveProxy(status, stack)];
-    const { code, out } = await run({ PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: '1' });
+    const { code, out } = await run({ PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy });
     expect([code, out]).toEqual([1, expect.stringContaining(advice)]);
     expect(out).toMatch(new RegExp(`^problem {2}answer .*a proxy in between refused it with ${status}`, 'm'));
     expect(out).not.toContain('secret');
@@ -203,7 +203,7 @@ describe('petstore doctor, as a process', () => {
   test('goes by way of the proxy', async () => {
     await using stack = new AsyncDisposableStack();
     const [url, proxy] = [await serveInside(stack), await serveProxy(200, stack)];
-    const env = { HTTPS_PROXY: proxy, NODE_USE_ENV_PROXY: '1', NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };
+    const env = { HTTPS_PROXY: proxy, NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };
     const { code, out } = await run({ PETSTORE_BASE_URL: url, ...env });
     expect([code, out]).toEqual([0, expect.stringMatching(/^ok {7}proxy {8}http:\/\/127\.0\.0\.1:\d+, which HTTPS_PROXY names$/m)]);
     expect(out).toMatch(/^ok {7}connection {3}the proxy \S+ leads to localhost:\d+$/m);

@@ -1,5 +1,6 @@
 import { isPetStoreError } from '../../errors.ts';
-import { checkService, type Finding } from '../../node/index.ts';
+import { checkClient } from '../../node/check-service.ts';
+import type { Finding } from '../../node/index.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, openClient, sourceOfAddress } from '../connect.ts';
 import { counted } from '../duration.ts';
@@ -52,9 +53,9 @@ async function examine(options: CommonOptions, terminal: Terminal, signal: Abort
 /** Without a client there is nothing to check; a word that no option has is a mistake of whoever called, as in every command. */
 async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<{ address?: string; findings: Line[] }> {
   try {
-    const { client, close } = await openClient(options, terminal);
+    const { client, usesProxies, close } = await openClient(options, terminal);
     try {
-      const { address, findings } = await checkService(client, { signal });
+      const { address, findings } = await checkClient(client, { signal, usesProxies });
       return { address, findings: findings.map((finding) => withSource(finding, sourceOfAddress(options, terminal))) };
     } finally {
       close();
