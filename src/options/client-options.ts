@@ -28,8 +28,8 @@ export type ApiKeySource = () => string | Promise<string>;
  */
 export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   /**
-   * The bearer key, or a function that gives it. Required here, as `PETSTORE_API_KEY`, or as `PETSTORE_API_KEY_FILE`: a file that holds it and
-   * is read again when it is replaced.
+   * The bearer key, or a function that gives it. Required here or as `PETSTORE_API_KEY`, or as `PETSTORE_API_KEY_FILE`: a file that holds it
+   * and is read again when it is replaced.
    */
   apiKey?: string | ApiKeySource | undefined;
   /**

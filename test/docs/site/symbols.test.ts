@@ -39,8 +39,10 @@ const SILENT = [
   // What implements them says it.
   /^(PetStoreApi|InventoryItems)\./,
   /^reply$/,
-  /\.(close|clear|report|revokeKey|has|list|remove|values|\[\w+\])$/,
+  /\.(close|clear|reset|report|revokeKey|has|list|remove|values|\[\w+\])$/,
   /^SandboxClock\./,
+  /^Journal\.undoJournal$/,
+  /^AnyDispatcher\./,
   /^Logger\./,
   /^isPetS/,
 ];
