@@ -25,6 +25,7 @@ export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';
 export type { Quota, RetryBudgetState, WindowQuota } from './quota/ledger/quota.ts';
 export type { LeaseRequest, LeaseResponse, ObservedWindow, QuotaStore, SharedQuota, StoreKey } from './quota-store.ts';
+export { type CallRecording, type RecordOptions, recordCalls } from './record-calls.ts';
 export { type Reply, type ReplyPromise, reply } from './reply.ts';
 export * from './sync/index.ts';
 export * from './view/index.ts';

@@ -5,6 +5,7 @@ import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
 import { fetchUsesProxies, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
+import { recordInto } from './recording-file.ts';
 import { openState, type SharedState } from './state.ts';
 import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
@@ -28,6 +29,7 @@ export interface CommonOptions {
   /** False for `--no-state`. */
   state?: boolean;
   quotaStore?: string;
+  record?: string;
 }
 
 /** Ids come out exact, however long they are. */
@@ -58,7 +60,8 @@ export interface Connection {
 /** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const connection = await openClient(options, terminal);
-  const { client, close } = connection;
+  const { client } = connection;
+  const close = recorded(connection, options, terminal);
   const asked = { address: client.baseUrl, source: sourceOfAddress(options, terminal) };
   noteAddress(client, asked);
   client.on('deprecation', (event) => tell(terminal, `petstore: the service says: ${deprecationText(event)}`));
@@ -73,7 +76,22 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
   };
 }
 
-/** The same without a word of retries and waits. */
+/** Records what the client does where `--record` says so; gives what closes the connection and the recording. */
+function recorded({ client, close }: Connection, { record }: CommonOptions, terminal: Terminal): () => void {
+  if (record === undefined) return close;
+  try {
+    const stop = recordInto(record, client, terminal);
+    return () => {
+      close();
+      stop();
+    };
+  } catch (error) {
+    close();
+    throw error;
+  }
+}
+
+/** The same without a word of retries and waits, and without a recording. */
 export async function openClient(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const settings = settingsOf(options, terminal);
   const state = options.sandbox ? undefined : await openState(options, terminal);

@@ -110,7 +110,7 @@ function withJobOptions(command: Command): Command {
 }
 
 function addDoctorCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withCommonOptions(
+  withClientOptions(
     program.command('doctor').description('check settings, network, certificate, key and limits (costs one request for each environment)'),
     '--environment <names...>',
   ).action(async (options: DoctorOptions) => exit(await doctor(options, terminal)));
@@ -148,7 +148,14 @@ function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCo
     });
 }
 
-function withCommonOptions(command: Command, environment = '--environment <name>'): Command {
+function withCommonOptions(command: Command): Command {
+  return withClientOptions(command, '--environment <name>').option(
+    '--record <file>',
+    'write there what is sent, answered and waited for, without key, ids and quantities, to be replayed',
+  );
+}
+
+function withClientOptions(command: Command, environment: string): Command {
   return command
     .option('--json', 'write JSON')
     .option('--sandbox', 'talk to a sandbox inside this process: no key needed, nothing is kept')

@@ -1,12 +1,19 @@
 // Plays stories against the source, one for each seed, and prints those in which something was not as it must be, shrunk:
 // npm run simulate -- [--seeds 1-300] [--story '{"seed":1,...}'] [--log] [--lanes 2] [--breaks] [--crashes small|all]
+// Or replays what a client recorded, with other settings where they are given:
+// npm run simulate -- --recording incident.jsonl [--plan pro|300/10000] [--share 0.5] [--log]
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { parsePlanLimits } from '../../src/options/client-options.ts';
 import { BREAKS } from './breaks.ts';
+import { compare } from './compare.ts';
 import { playCrashes } from './crash-matrix.ts';
 import { type Outcome, Simulator } from './play.ts';
+import { readRecording } from './recording.ts';
+import { replay, type Settings } from './replay.ts';
 import { shrink } from './shrink.ts';
 import { drawStory, readStory, type Story } from './story.ts';
 
@@ -19,6 +26,11 @@ const { values } = parseArgs({
     breaks: { type: 'boolean', default: false },
     /** Kills jobs at every step in place of playing seeds. */
     crashes: { type: 'string' },
+    /** A file of `recordCalls` or `--record`. */
+    recording: { type: 'string' },
+    /** What the client of the recording should have had. */
+    plan: { type: 'string' },
+    share: { type: 'string' },
     lanes: { type: 'string', default: String(Math.min(2, availableParallelism())) },
     /** Given to the processes that play. */
     lane: { type: 'string' },
@@ -107,11 +119,32 @@ async function playMatrix(): Promise<number> {
   return wrong.length;
 }
 
+async function playRecording(path: string): Promise<number> {
+  const then = readRecording(await readFile(path, 'utf8'), path);
+  const replayed = await replay(then, settingsOf(values));
+  console.log(values.log ? replayed.text.trimEnd() : compare(then, replayed));
+  return 0;
+}
+
+function settingsOf({ plan, share }: { plan?: string; share?: string }): Settings {
+  const named = (['free', 'pro', 'business', 'unlimited'] as const).find((name) => name === plan);
+  const limits = plan === undefined ? undefined : (named ?? parsePlanLimits(plan));
+  if (plan !== undefined && limits === undefined)
+    throw new Error(`Cannot replay with --plan ${plan}: it must be a plan, or such as 300/10000`);
+  return { ...(limits && { plan: limits }), ...(share !== undefined && { share: Number(share) }) };
+}
+
 async function play(): Promise<number> {
+  if (values.recording !== undefined) return playRecording(values.recording);
   if (values.crashes !== undefined) return playMatrix();
   if (values.breaks) return playBroken();
   if (values.story !== undefined) return playOne(readStory(values.story));
   return values.lane === undefined ? playAll() : playLane(Number(values.lane));
 }
 
-if ((await play()) > 0) process.exitCode = 1;
+try {
+  if ((await play()) > 0) process.exitCode = 1;
+} catch (error) {
+  console.error(error instanceof Error && values.recording !== undefined ? error.message : error);
+  process.exitCode = 2;
+}

@@ -1,0 +1,173 @@
+import type { PetStoreClient } from './client.ts';
+import { monotonicMs } from './clock/monotonic.ts';
+import type { Int64, PetId } from './contract/models.ts';
+import { isPetStoreError, type RateLimit } from './errors.ts';
+import type { CallEvent, ClientEvents } from './events.ts';
+import { unharmed } from './thrown.ts';
+import { VERSION } from './version.ts';
+
+/**
+ * How a recording is kept.
+ *
+ * @example
+ * const lines: string[] = [];
+ * const options: RecordOptions = { write: (line) => lines.push(line), latest: 0 };
+ * recordCalls(petstore, options);
+ * await petstore.listInventory();
+ * console.log(lines.length); // → 5
+ */
+export interface RecordOptions {
+  /** Gets each line at once, with its line break, to write it to a file. What it throws, at once or later, harms no call. @default none */
+  write?: (line: string) => unknown;
+  /** How many of the latest lines `text()` gives, after the first; 0 keeps none. @default 100000 */
+  latest?: number;
+}
+
+/**
+ * What is recorded of a client, until it is stopped.
+ *
+ * @example
+ * const recording: CallRecording = recordCalls(petstore);
+ * await petstore.listInventory();
+ * recording.stop();
+ * await petstore.listInventory();
+ * console.log(recording.text().split('\n').filter((line) => line.includes('"request"')).length); // → 1
+ */
+export interface CallRecording extends Disposable {
+  /** The recording so far, as JSON Lines. */
+  text(): string;
+  /** Ends it; `text()` stays as it is. */
+  stop(): void;
+}
+
+const LATEST = 100_000;
+
+/**
+ * Records what a client does, to look into an incident or to replay it: instants, operations, statuses, limit headers and waits, as JSON
+ * Lines. Neither the key nor the address, no id, no quantity, no path and no text of the service is in it: calls are counted, and so
+ * are pets that have updates under way. Calls that are under way already are left out.
+ *
+ * @example
+ * const recording = recordCalls(petstore);
+ * await petstore.updateInventory(1, { quantity: 12 });
+ * const [first, second] = recording.text().split('\n').map((line) => line && JSON.parse(line));
+ * console.log(first.format, second.event, second.operation); // → petstore-recording/1 started updateInventory
+ */
+export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, options: RecordOptions = {}): CallRecording {
+  const lines = new LatestLines(client.toJSON().plan, options);
+  const calls = new CallsUnderWay();
+  const stops = [
+    client.on('started', (event) => lines.add('started', { ...calls.begin(event), operation: event.operation })),
+    ...follow(client, (name, event, told) => {
+      if (calls.has(event)) lines.add(name, { call: event.callId, attempt: event.attempt, ...told });
+    }),
+    client.on('settled', (event) => {
+      if (calls.end(event)) lines.add('settled', { call: event.callId, attempt: event.attempt, ...endOf(event) });
+    }),
+  ];
+  const stop = () => {
+    for (const end of stops) end();
+  };
+  return { text: () => lines.text(), stop, [Symbol.dispose]: stop };
+}
+
+type Note = (name: keyof ClientEvents, event: CallEvent, told: object) => void;
+
+/** What is told between the beginning and the end of a call. */
+function follow<Ids extends Int64>(client: PetStoreClient<Ids>, note: Note): (() => void)[] {
+  return [
+    client.on('request', (event) => note('request', event, {})),
+    client.on('response', (event) => note('response', event, answerOf(event))),
+    client.on('retry', (event) => note('retry', event, { delayMs: event.delayMs, ...failureOf(event.error) })),
+    client.on('wait', (event) => note('wait', event, { reason: event.reason, ms: event.ms })),
+    client.on('gate', (event) => note('gate', event, { state: event.state, untilMs: event.until?.getTime() })),
+  ];
+}
+
+function answerOf({ status, ms, date, rateLimit }: ClientEvents['response']): object {
+  return { status, ms, dateMs: date?.getTime(), rateLimit: rateLimit && limitOf(rateLimit) };
+}
+
+function limitOf({ limit, remaining, resetAt }: RateLimit): object {
+  return { limit, remaining, resetAtMs: resetAt.getTime() };
+}
+
+function endOf({ outcome, ms, supersededBy, ...rest }: ClientEvents['settled']): object {
+  return { outcome, ms, supersededBy, ...('error' in rest && failureOf(rest.error)) };
+}
+
+/** What rejects with anything but an error of ours was aborted. Codes and messages are the service's text. */
+function failureOf(error: unknown): object {
+  return isPetStoreError(error) ? { kind: error.kind, retryAfterMs: error.retryAfterMs } : { kind: 'abort' };
+}
+
+/** Numbers pets as updates of them come, and forgets a number when the last of these has ended. */
+class CallsUnderWay {
+  readonly #petOfCall = new Map<number, string | undefined>();
+  readonly #pets = new Map<string, { number: number; calls: number }>();
+  #lastPet = 0;
+
+  begin({ callId, petId }: CallEvent): { call: number; pet?: number } {
+    const key = petId === undefined ? undefined : keyOf(petId);
+    this.#petOfCall.set(callId, key);
+    if (key === undefined) return { call: callId };
+    const pet = this.#pets.get(key) ?? { number: ++this.#lastPet, calls: 0 };
+    pet.calls += 1;
+    this.#pets.set(key, pet);
+    return { call: callId, pet: pet.number };
+  }
+
+  has({ callId }: CallEvent): boolean {
+    return this.#petOfCall.has(callId);
+  }
+
+  /** Tells whether its beginning was seen. */
+  end({ callId }: CallEvent): boolean {
+    const key = this.#petOfCall.get(callId);
+    const pet = key === undefined ? undefined : this.#pets.get(key);
+    if (pet) pet.calls -= 1;
+    if (key !== undefined && pet?.calls === 0) this.#pets.delete(key);
+    return this.#petOfCall.delete(callId);
+  }
+}
+
+/** One pet may be given as a number and as a bigint. */
+function keyOf(petId: PetId): string {
+  return String(petId);
+}
+
+class LatestLines {
+  readonly #write: ((line: string) => unknown) | undefined;
+  readonly #latest: number;
+  readonly #first: string;
+  readonly #lines: string[] = [];
+  // The machine's clock may be set while it is recorded; instants go on.
+  readonly #aheadMs = Date.now() - monotonicMs();
+
+  constructor(plan: unknown, { write, latest = LATEST }: RecordOptions) {
+    this.#write = write;
+    this.#latest = latest;
+    this.#first = `${JSON.stringify({ format: 'petstore-recording/1', version: VERSION, plan, atMs: this.#nowMs() })}\n`;
+    unharmed(() => this.#write?.(this.#first));
+  }
+
+  add(event: keyof ClientEvents, told: object): void {
+    const line = `${JSON.stringify({ atMs: this.#nowMs(), event, ...told })}\n`;
+    if (this.#latest > 0) this.#keep(line);
+    unharmed(() => this.#write?.(line));
+  }
+
+  text(): string {
+    return [this.#first, ...this.#lines.slice(-this.#latest || this.#lines.length)].join('');
+  }
+
+  /** Cut in one go: to drop one at a time would move the whole array for every line. */
+  #keep(line: string): void {
+    this.#lines.push(line);
+    if (this.#lines.length >= this.#latest * 1.25) this.#lines.splice(0, this.#lines.length - this.#latest);
+  }
+
+  #nowMs(): number {
+    return Math.round(this.#aheadMs + monotonicMs());
+  }
+}

@@ -1,0 +1,170 @@
+import { execFile } from 'node:child_process';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { PetStoreClient, type PetStoreClientOptions } from '../../src/index.ts';
+import { recordCalls } from '../../src/record-calls.ts';
+import { createSandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
+import { seeded } from '../worlds/random.ts';
+import { VirtualTime } from '../worlds/virtual-time.ts';
+import { figuresOf } from './compare.ts';
+import { type Recording, readRecording } from './recording.ts';
+import { replay } from './replay.ts';
+
+const STARTS_AT_MS = Date.parse('2026-11-21T10:00:20Z');
+
+interface Incident {
+  readonly service?: SandboxOptions;
+  readonly client?: Partial<PetStoreClientOptions>;
+  readonly work: (client: PetStoreClient, time: VirtualTime) => Promise<unknown>;
+}
+
+/** What a client did in virtual time against a sandbox in which its key has the free plan. */
+async function record({ service = {}, client: options = {}, work }: Incident): Promise<string> {
+  const time = new VirtualTime();
+  const restore = time.install();
+  try {
+    time.begin(STARTS_AT_MS, seeded(7));
+    const sandbox = createSandbox({ pets: 200, ban: false, latency: 40, clock: () => time.nowMs, ...service });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, ...options });
+    const recording = recordCalls(client);
+    const ending = await time.run(work(client, time), { untilMs: STARTS_AT_MS + 3_600_000, mostTimers: 1_000_000 });
+    client.close();
+    expect(ending).toBe('done');
+    return recording.text();
+  } finally {
+    restore();
+  }
+}
+
+const read = (text: string): Recording => readRecording(text, 'incident.jsonl');
+
+/** 150 updates at once under a plan that the key does not have; no header tells what is left. */
+const burst = () =>
+  record({
+    service: { limitHeaders: { omit: ['limit', 'remaining', 'reset'] } },
+    client: { plan: 'business', concurrency: 64, maxWaitMs: 600_000 },
+    work: (client) =>
+      Promise.allSettled(Array.from({ length: 150 }, (_, index) => client.updateInventory(index + 1, { quantity: 900_000 + index }))),
+  });
+
+describe('a replay', () => {
+  test('of a burst that met 429s sends as many requests under the same plan, and under the right one meets fewer', async () => {
+    const then = read(await burst());
+    const same = figuresOf((await replay(then)).now);
+    const right = figuresOf((await replay(then, { plan: 'free' })).now);
+    expect(figuresOf(then).refused).toBeGreaterThan(3);
+    expect({ requests: same.requests, refused: same.refused, succeeded: same.succeeded }).toEqual({
+      requests: figuresOf(then).requests,
+      refused: figuresOf(then).refused,
+      succeeded: 150,
+    });
+    expect([right.refused, right.succeeded]).toEqual([0, 150]);
+  });
+
+  test('is the same, line by line, when it is played again', async () => {
+    const then = read(await burst());
+    expect((await replay(then)).text).toBe((await replay(then)).text);
+  });
+
+  test('finds how the service counts, and what others sent', async () => {
+    const own = await record({
+      service: { policy: 'sliding-log' },
+      client: { plan: 'free' },
+      work: async (client) => {
+        for (let call = 0; call < 90; call++) await client.listInventory();
+      },
+    });
+    const { service } = await replay(read(own));
+    expect(service).toEqual({ plan: { requestsPerMinute: 60 }, policy: 'sliding-log', others: [] });
+  });
+
+  test('keeps one call after the other where they were so, and shows what a smaller share costs', async () => {
+    const then = read(
+      await record({
+        client: { plan: 'free' },
+        work: async (client) => {
+          for (let call = 0; call < 40; call++) await client.listInventory();
+        },
+      }),
+    );
+    const half = figuresOf((await replay(then, { share: 0.5 })).now);
+    expect(figuresOf((await replay(then)).now)).toEqual(figuresOf(then));
+    expect([half.requests, half.succeeded, half.tookMs > figuresOf(then).tookMs + 30_000]).toEqual([40, 40, true]);
+  });
+
+  test('meets an outage at the time at which it was, and a missing pet in the call that asked for it', async () => {
+    const then = read(
+      await record({
+        service: { faults: [{ at: [3, 4, 5, 6], status: 503 }] },
+        client: { plan: 'free' },
+        work: async (client, time) => {
+          await client.listInventory();
+          await client.updateInventory(4_711, { quantity: 5 }).catch(() => {});
+          await time.wait(1_000);
+          await client.listInventory();
+        },
+      }),
+    );
+    const { now } = await replay(then);
+    const statuses = ({ calls }: Recording) => calls.map(({ requests }) => requests.map(({ status }) => status));
+    expect(statuses(then)).toEqual([[200], [404], [503, 503, 503, 503, 200]]);
+    expect(statuses(now).slice(0, 2)).toEqual([[200], [404]]);
+    expect(new Set(statuses(now)[2])).toEqual(new Set([503, 200]));
+  });
+});
+
+describe('readRecording()', () => {
+  const first = '{"format":"petstore-recording/1","version":"1.0.0","plan":"learned","atMs":1000}\n';
+  const started = '{"atMs":1000,"event":"started","call":1,"operation":"listInventory"}\n';
+
+  test('passes over a last line that was torn', () => {
+    expect(read(`${first}${started}{"atMs":1001,"event":"requ`).calls).toHaveLength(1);
+  });
+
+  test('passes over calls whose beginning is not in it', () => {
+    expect(read(`${first}{"atMs":1000,"event":"request","call":7,"attempt":1}\n`).requests).toEqual([]);
+  });
+
+  test.each([
+    ['', 'its first line must say "format":"petstore-recording/1", and is empty'],
+    ['petId,quantity\n1,5\n', 'its first line must say "format":"petstore-recording/1", and is "petId,quantity"'],
+    [first.replace('/1', '/2'), 'its first line must say "format":"petstore-recording/1", and is "{\\"format\\":\\"petstore-recording/2'],
+    [`${first}{"atMs":1}\n${started}`, 'line 2 is none of a recording: "{\\"atMs\\":1}"'],
+  ])('refuses %j', (text, why) => {
+    expect(() => read(text)).toThrow(`Cannot replay incident.jsonl: ${why}`);
+  });
+});
+
+describe('npm run simulate -- --recording', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'recording-'));
+  });
+  afterAll(() => rm(folder, { recursive: true }));
+
+  const simulate = (...given: string[]) =>
+    promisify(execFile)(process.execPath, [new URL('run.ts', import.meta.url).pathname, '--recording', ...given]);
+
+  test('shows what was sent then beside what is sent now', async () => {
+    const path = join(folder, 'incident.jsonl');
+    await writeFile(path, await burst());
+    const { stdout } = await simulate(path, '--plan', 'free');
+    expect(stdout).toContain('plan then: business, now: free');
+    expect(stdout).toMatch(/^ {20,}then +now$/m);
+    expect(stdout).toMatch(/^ {2}answered 429 +[1-9]\d* +0$/m);
+    expect(stdout).toMatch(/^calls that succeeded +150 +150$/m);
+  });
+
+  test('says in a line what is wrong with a file that is no recording', async () => {
+    const path = join(folder, 'stock.csv');
+    await writeFile(path, 'petId,quantity\n');
+    const { code, stderr } = await simulate(path).catch((error) => error);
+    expect([code, stderr]).toEqual([
+      2,
+      `Cannot replay ${path}: its first line must say "format":"petstore-recording/1", and is "petId,quantity"\n`,
+    ]);
+  });
+});

@@ -1,0 +1,148 @@
+import * as z from 'zod/mini';
+
+const FORMAT = 'petstore-recording/1';
+const OPERATIONS = ['listInventory', 'streamInventory', 'updateInventory', 'fetch'] as const;
+
+const perMinute = { requestsPerMinute: z.number() };
+const limits = z.union([z.object({ ...perMinute, requestsPerDay: z.number() }), z.object(perMinute)]);
+const First = z.object({
+  format: z.literal(FORMAT),
+  version: z.string(),
+  plan: z.union([z.enum(['free', 'pro', 'business', 'unlimited', 'learned']), limits]),
+  atMs: z.number(),
+});
+const ofCall = { atMs: z.number(), call: z.number() };
+const failure = { kind: z.optional(z.string()), retryAfterMs: z.optional(z.number()) };
+const rateLimit = z.object({ limit: z.number(), remaining: z.number(), resetAtMs: z.number() });
+const Line = z.discriminatedUnion('event', [
+  z.object({ ...ofCall, event: z.literal('started'), operation: z.enum(OPERATIONS), pet: z.optional(z.number()) }),
+  z.object({ ...ofCall, event: z.literal('request') }),
+  z.object({
+    ...ofCall,
+    event: z.literal('response'),
+    status: z.number(),
+    ms: z.number(),
+    dateMs: z.optional(z.number()),
+    rateLimit: z.optional(rateLimit),
+  }),
+  z.object({ ...ofCall, event: z.literal('retry'), ...failure }),
+  z.object({ ...ofCall, event: z.literal('wait'), reason: z.string(), ms: z.number() }),
+  z.object({ ...ofCall, event: z.literal('gate') }),
+  z.object({ ...ofCall, event: z.literal('settled'), outcome: z.string(), ms: z.number(), ...failure }),
+]);
+type Line = z.infer<typeof Line>;
+
+/** One request of a recorded client, and what became of it. */
+export interface RecordedRequest {
+  readonly atMs: number;
+  readonly call: RecordedCall;
+  /** Undefined where no answer came. */
+  status: number | undefined;
+  /** How long its headers took, or until it failed. */
+  ms: number | undefined;
+  dateMs: number | undefined;
+  rateLimit: z.infer<typeof rateLimit> | undefined;
+  retryAfterMs: number | undefined;
+  /** The kind of the failure, where it failed. */
+  kind: string | undefined;
+}
+
+/** One call of a recorded client. */
+export interface RecordedCall {
+  readonly number: number;
+  readonly operation: (typeof OPERATIONS)[number];
+  readonly pet: number | undefined;
+  readonly atMs: number;
+  /** The call whose end it seems to have waited for. */
+  readonly after: RecordedCall | undefined;
+  readonly requests: RecordedRequest[];
+  longestWaitMs: number;
+  settled: Extract<Line, { event: 'settled' }> | undefined;
+}
+
+/** What a client did, read from its recording. */
+export interface Recording {
+  readonly version: string;
+  readonly plan: z.infer<typeof First>['plan'];
+  readonly beganAtMs: number;
+  readonly endedAtMs: number;
+  readonly calls: readonly RecordedCall[];
+  readonly requests: readonly RecordedRequest[];
+}
+
+/** A call that begins so soon after the end of another, and before anything else, is taken for one that waited for it. */
+const AT_ONCE_MS = 5;
+
+/** Reads a recording; a last line that was torn, and calls whose beginning is not in it, are passed over. @throws Error */
+export function readRecording(text: string, name: string): Recording {
+  const [head = '', ...rows] = text.split('\n');
+  const first = First.safeParse(parsed(head));
+  if (!first.success) throw new Error(`Cannot replay ${name}: its first line must say "format":"${FORMAT}", and is ${shown(head)}`);
+  // What follows the last line break is nothing, or was torn.
+  rows.pop();
+  const lines = rows.map((row, index) => {
+    const line = Line.safeParse(parsed(row));
+    if (!line.success) throw new Error(`Cannot replay ${name}: line ${index + 2} is none of a recording: ${shown(row)}`);
+    return line.data;
+  });
+  const { version, plan, atMs } = first.data;
+  return { version, plan, beganAtMs: lines[0]?.atMs ?? atMs, endedAtMs: lines.at(-1)?.atMs ?? atMs, ...follow(lines) };
+}
+
+function parsed(row: string): unknown {
+  try {
+    return JSON.parse(row);
+  } catch {
+    return undefined;
+  }
+}
+
+function shown(row: string): string {
+  return row === '' ? 'empty' : JSON.stringify(row.slice(0, 80));
+}
+
+function follow(lines: readonly Line[]): Pick<Recording, 'calls' | 'requests'> {
+  const calls = new Map<number, RecordedCall>();
+  const requests: RecordedRequest[] = [];
+  // The latest end of a call, until another call has followed it.
+  let ended: { call: RecordedCall; atMs: number } | undefined;
+  for (const line of lines) {
+    const call = calls.get(line.call);
+    if (line.event === 'started') {
+      const after = ended && line.atMs - ended.atMs <= AT_ONCE_MS ? ended.call : undefined;
+      ended = undefined;
+      calls.set(line.call, begin(line, after));
+    } else if (call) {
+      note(call, line, requests);
+      if (line.event === 'settled') ended = { call, atMs: line.atMs };
+    }
+  }
+  return { calls: [...calls.values()], requests };
+}
+
+function begin({ call, operation, pet, atMs }: Extract<Line, { event: 'started' }>, after: RecordedCall | undefined): RecordedCall {
+  return { number: call, operation, pet, atMs, after, requests: [], longestWaitMs: 0, settled: undefined };
+}
+
+function note(call: RecordedCall, line: Exclude<Line, { event: 'started' }>, requests: RecordedRequest[]): void {
+  const request = call.requests.at(-1);
+  if (line.event === 'request') {
+    const sent: RecordedRequest = { atMs: line.atMs, call, ...NO_ANSWER };
+    call.requests.push(sent);
+    requests.push(sent);
+  }
+  if (line.event === 'response' && request) Object.assign(request, line, { atMs: request.atMs, call });
+  if (line.event === 'retry' && request) fail(request, line);
+  if (line.event === 'wait') call.longestWaitMs = Math.max(call.longestWaitMs, line.ms);
+  if (line.event !== 'settled') return;
+  call.settled = line;
+  if (request && line.kind !== undefined) fail(request, line);
+}
+
+const NO_ANSWER = { status: undefined, ms: undefined, dateMs: undefined, rateLimit: undefined, retryAfterMs: undefined, kind: undefined };
+
+function fail(request: RecordedRequest, { atMs, kind, retryAfterMs }: Extract<Line, { event: 'retry' | 'settled' }>): void {
+  request.kind ??= kind;
+  request.retryAfterMs ??= retryAfterMs;
+  request.ms ??= atMs - request.atMs;
+}
