@@ -1,25 +1,26 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
-import { type CallRecording, recordCalls } from '../record-calls.ts';
-import type { Client } from './connect.ts';
+import type { PetStoreClient } from '../client.ts';
+import { recordCalls } from '../record-calls.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
 /** Writes what the client does into a file, each line at once, so that a crash loses none. Gives what ends it. @throws UsageError */
-export function recordInto(path: string, client: Client, terminal: Terminal): () => void {
+export function recordInto(path: string, client: PetStoreClient<'bigint'>, terminal: Terminal): () => void {
   const file = open(path);
-  let recording: CallRecording | undefined;
+  let isOver = false;
   const write = (line: string): void => {
+    if (isOver) return;
     try {
       writeSync(file, line);
     } catch (error) {
-      recording?.stop();
+      isOver = true;
       tell(terminal, `petstore: Cannot write --record ${path}, which ends here: ${messageOf(error)}`);
     }
   };
-  recording = recordCalls(client, { write, latest: 0 });
+  const { stop } = recordCalls(client, { write, latest: 0 });
   return () => {
-    recording?.stop();
+    stop();
     closeSync(file);
   };
 }

@@ -44,10 +44,11 @@ const ROWS: readonly [name: string, show: (figures: Figures) => string][] = [
 ];
 
 /** A replay beside what was then, for a reader. */
-export function compare(then: Recording, { service, now }: Replayed): string {
+export function compare(then: Recording, { settings, service, now }: Replayed): string {
+  const share = settings.share === undefined ? '' : ` with share ${settings.share}`;
   const both = [figuresOf(then), figuresOf(now)];
   return [
-    `${then.calls.length} calls, recorded by version ${then.version}; plan then: ${planText(then.plan)}, now: ${planText(now.plan)}`,
+    `${then.calls.length} calls, recorded by version ${then.version}; plan then: ${planText(then.plan)}, now: ${planText(now.plan)}${share}`,
     `the service, as far as it shows: ${serviceText(service)}`,
     '',
     row('', ['then', 'now']),

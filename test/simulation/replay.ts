@@ -17,6 +17,7 @@ export type Settings = Pick<PetStoreClientOptions, 'plan' | 'share'>;
 
 /** What a replay came to. */
 export interface Replayed {
+  readonly settings: Settings;
   /** The service as it was recognised. */
   readonly service: Counted;
   /** The recording of the replay. */
@@ -33,7 +34,7 @@ export async function replay(recording: Recording, settings: Settings = {}): Pro
     time.begin(recording.beganAtMs, seeded(1));
     const service = new RecordedService(recording, time);
     const text = await new Caller(recording, { time, program: start(surroundingsOf(time)), service, settings }).run();
-    return { service: service.counted, text, now: readRecording(text, 'the replay') };
+    return { settings, service: service.counted, text, now: readRecording(text, 'the replay') };
   } finally {
     restore();
   }

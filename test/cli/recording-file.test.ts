@@ -1,0 +1,43 @@
+import { readFile } from 'node:fs/promises';
+import { describe, expect, test } from 'vitest';
+import { jobFolder } from './support/job-folder.ts';
+
+describe('--record', () => {
+  test('writes what a job sent, without key, ids and quantities', async () => {
+    const { served, file, sync } = await jobFolder({ pets: [{ petId: 4_711_000_000_001, quantity: 5 }] });
+    const { code } = await sync('petId,quantity\n4711000000001,987654321\n', ['--record', file('incident.jsonl')]);
+    const text = await readFile(file('incident.jsonl'), 'utf8');
+    const lines = text
+      .trimEnd()
+      .split('\n')
+      .map((line) => JSON.parse(line));
+    expect(code).toBe(0);
+    expect(served.sandbox.requests.map(({ method }) => method)).toEqual(['GET', 'PATCH']);
+    expect(lines[0]).toMatchObject({ format: 'petstore-recording/1' });
+    expect(lines.filter(({ event }) => event === 'response').map(({ status }) => status)).toEqual([200, 200]);
+    expect(text).not.toMatch(new RegExp(`4711000000001|987654321|${served.keys.business}|${new URL(served.url).host}`));
+  });
+
+  test('takes the place of what the file held', async () => {
+    const { file, run } = await jobFolder();
+    await run(['list', '--record', file('incident.jsonl')]);
+    await run(['list', '--record', file('incident.jsonl')]);
+    expect((await readFile(file('incident.jsonl'), 'utf8')).match(/"format"/g)).toHaveLength(1);
+  });
+
+  test('refuses a path that cannot be written, and sends nothing', async () => {
+    const { served, file, run } = await jobFolder();
+    const { code, err } = await run(['list', '--record', file('none/incident.jsonl')]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^petstore: Cannot use --record none\/incident.jsonl: ENOENT/) });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
+  test.runIf(process.platform === 'linux')('ends where the disk is full, says so once, and the command goes on', async () => {
+    const { run } = await jobFolder();
+    const { code, err } = await run(['list', '--record', '/dev/full']);
+    expect({ code, err }).toEqual({
+      code: 0,
+      err: expect.stringMatching(/^petstore: Cannot write --record \/dev\/full, which ends here: ENOSPC[^\n]*\n$/),
+    });
+  });
+});
