@@ -453,7 +453,11 @@ export class Ledger {
   }
 
   #observeLimit(subject: QuotaWindow, limit: number, reset: Reset | undefined): void {
-    if (!subject.observeLimit(limit) || this.#isPlanGiven) return;
+    if (!subject.observeLimit(limit)) return;
+    if (this.#isPlanGiven) {
+      this.#shareOut(subject, limit);
+      return;
+    }
     if (!reset && subject === this.#minute && limit > LARGEST_LIMIT_WITHOUT_RESET) return;
     subject.resize(shareOf(limit, this.#share));
     if (subject === this.#day) {
@@ -464,6 +468,13 @@ export class Ledger {
     const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === limit)?.requestsPerDay;
     this.#limits = { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? this.#limits.requestsPerDay : requestsPerDay };
     if (!this.#day.isKnown) this.#day.resize(shareOf(requestsPerDay, this.#share));
+  }
+
+  /** A share is of what the service allows, where that is less than the plan. */
+  #shareOut(subject: QuotaWindow, limit: number): void {
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    const planned = subject === this.#minute ? requestsPerMinute : requestsPerDay;
+    if (this.#share < 1) subject.resize(shareOf(least(planned, limit), this.#share));
   }
 
   /** Where no Limit tells it and no plan does: what the service allows is more than it says is left. */

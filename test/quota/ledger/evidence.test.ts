@@ -112,4 +112,10 @@ describe('Ledger, for a client with half of the quota,', () => {
     const story = new Story({ share: 0.5 }).answer({ limit: 60, remaining: 59, resetAtMs: NOON_MS + 61_000 });
     expect(story.left).toBe(29);
   });
+
+  test('takes half of the limit that the headers tell, also where the plan says more', () => {
+    const story = new Story({ share: 0.5, plan: { requestsPerMinute: 1_000 } }).answer({ limit: 60, remaining: 59, ...RESET });
+    expect([story.limit, story.left]).toEqual([30, 29]);
+    expect(story.answer({ limit: 300, remaining: 298, ...RESET }).answer({ limit: 300, remaining: 297, ...RESET }).limit).toBe(150);
+  });
 });
