@@ -67,11 +67,8 @@ const LONGEST_DAY_MS = 25 * 3_600_000;
 /** With little quota left few requests may be out: each could meet a surprise. */
 const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
-/**
- * While the day is unknown its end may come unseen, and each request in flight is refused. Plans up to `limitPerMinute` lose no time by fewer of
- * them; on larger ones every so many good answers let one more go.
- */
-const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300, answersPerSlot: 6 } as const;
+/** While the day is concurrent its end may come unseen; plans up to this limit lose no time by fewer requests in flight. */
+const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
 /** A service that reported what is left reports it no more after so many good answers without it. */
 const ANSWERS_WITHOUT_REMAINING = 5;
 /** So many good answers let one more be in flight, after a surprise while nothing is known. */
@@ -282,13 +279,13 @@ export class Ledger {
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
-    return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnknown(this.#minute.limit, this.#goodAnswers)) : most;
+    return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnknown(this.#minute.limit)) : most;
   }
 
   /** Not where the day allows whatever its minutes do. */
   get #mayDayEndUnseen(): boolean {
     const perMinute = this.#minute.limit;
-    if (this.#day.isKnown) return false;
+    if (this.#day.isKnown || perMinute > DAY_UNKNOWN.limitPerMinute) return false;
     return Number.isFinite(this.#day.limit) ? this.#day.limit < perMinute * MINUTES_PER_DAY : !this.#isPlanGiven;
   }
 
@@ -552,10 +549,9 @@ export class Ledger {
   }
 }
 
-/** A small limit is used up as fast by fewer. `goodAnswers` came since the last surprise. */
-function mostWhileDayUnknown(limit: number, goodAnswers: number): number {
-  const { leastInFlight, mostInFlight, partOfLimit, limitPerMinute, answersPerSlot } = DAY_UNKNOWN;
-  if (limit > limitPerMinute) return mostInFlight + Math.floor(goodAnswers / answersPerSlot);
+/** A small limit is used up as fast by fewer. */
+function mostWhileDayUnknown(limit: number): number {
+  const { leastInFlight, mostInFlight, partOfLimit } = DAY_UNKNOWN;
   return Math.min(mostInFlight, Math.max(leastInFlight, Math.ceil(limit / partOfLimit)));
 }
 

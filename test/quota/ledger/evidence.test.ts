@@ -73,13 +73,6 @@ describe('Ledger, told a Remaining,', () => {
       }).free;
     expect([mostOn(5), mostOn(60)]).toEqual([2, 8]);
   });
-
-  test('begins with eight in flight on a plan of a thousand, and lets one more go after every six good answers', () => {
-    const story = new Story({ plan: { requestsPerMinute: 1_000, requestsPerDay: 100_000 } });
-    const free: number[] = [];
-    for (let left = 999; left >= 940; left--) free.push(story.answer({ limit: 1_000, remaining: left, ...RESET }).free);
-    expect([free[0], free[5], free[59]]).toEqual([8, 9, 18]);
-  });
 });
 
 describe('Ledger, told when to come back,', () => {
