@@ -3,6 +3,7 @@ import { monotonicMs } from './clock/monotonic.ts';
 import type { Int64, PetId } from './contract/models.ts';
 import { isPetStoreError, type RateLimit } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
+import { badOption, numberOption, refuseUnknown } from './options/rules.ts';
 import { unharmed } from './thrown.ts';
 import { VERSION } from './version.ts';
 
@@ -47,6 +48,7 @@ const LATEST = 100_000;
  * Lines. Neither the key nor the address, no id, no quantity, no path and no text of the service is in it: calls are counted, and so
  * are pets that have updates under way. Calls that are under way already are left out.
  *
+ * @throws ConfigurationError for an option that is unknown or bad
  * @example
  * const recording = recordCalls(petstore);
  * await petstore.updateInventory(1, { quantity: 12 });
@@ -54,6 +56,9 @@ const LATEST = 100_000;
  * console.log(first.format, second.event, second.operation); // → petstore-recording/1 started updateInventory
  */
 export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, options: RecordOptions = {}): CallRecording {
+  refuseUnknown(options, ['write', 'latest']);
+  numberOption('latest', options.latest, LATEST, { min: 0, integer: true });
+  if (options.write !== undefined && typeof options.write !== 'function') throw badOption('write', 'a function', { shown: options.write });
   const lines = new LatestLines(client.toJSON().plan, options);
   const calls = new CallsUnderWay();
   const stops = [

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { PetStoreClient } from '../src/client.ts';
+import { ConfigurationError } from '../src/errors.ts';
 import type { PetStoreClientOptions } from '../src/options/client-options.ts';
 import { type RecordOptions, recordCalls } from '../src/record-calls.ts';
 import { createSandbox, type SandboxOptions } from '../src/sandbox/index.ts';
@@ -149,4 +150,8 @@ test.each<[string, () => unknown]>([
   expect(await client.listInventory()).toHaveLength(3);
   await nextTurn();
   expect(unhandled).not.toHaveBeenCalled();
+});
+
+test.each([{ latest: -1 }, { latest: 1.5 }, { write: 'a.jsonl' }, { kept: 3 }])('%j is no recording', (how: object) => {
+  expect(() => recorded({ how })).toThrow(ConfigurationError);
 });

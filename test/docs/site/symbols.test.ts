@@ -43,6 +43,7 @@ const SILENT = [
   /^SandboxClock\./,
   /^Journal\.undoJournal$/,
   /^AnyDispatcher\./,
+  /^CallRecording\./,
   /^Logger\./,
   /^isPetS/,
 ];
