@@ -1,7 +1,7 @@
 import type { EndSignal } from './clock/light-signal.ts';
 import { untilAborted } from './clock/until-aborted.ts';
 import { ConfigurationError, type FailureDetails } from './errors.ts';
-import { showThrown, textOf } from './thrown.ts';
+import { messageOf } from './thrown.ts';
 
 /** What needs a part: a call. */
 interface Needing {
@@ -25,7 +25,7 @@ export function loadPart<Part>(name: string, call: Needing, imported: Promise<Pa
 
 /** The error of a part that is missing where the package was installed, or that a page could not fetch. */
 export function partNotLoaded(name: string, call: Pick<Needing, 'purpose' | 'details'>, cause: unknown): ConfigurationError {
-  const why = textOf(cause, 'message') ?? showThrown(cause);
+  const why = messageOf(cause);
   const message = `Cannot ${call.purpose}: ${name}, a part of this package that is loaded when it is needed, cannot be loaded: ${why}`;
   return new ConfigurationError(message, { ...call.details(), option: 'package', cause });
 }

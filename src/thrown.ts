@@ -33,6 +33,11 @@ export function unharmed(call: () => unknown): void {
   } catch {}
 }
 
+/** The message of an error; of anything else that was thrown, its text. */
+export function messageOf(thrown: unknown): string {
+  return textOf(thrown, 'message') ?? showThrown(thrown);
+}
+
 /** What was thrown, or aborted with, as text. */
 export function showThrown(thrown: unknown): string {
   try {

@@ -114,6 +114,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'sync',
     'version',
     'view',
+    'thrown',
   ],
 };
 

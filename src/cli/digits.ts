@@ -12,3 +12,11 @@ export function quantityOf(name: string, text: string): number {
   if (Number.isSafeInteger(quantity)) return quantity;
   throw new UsageError(`Cannot use ${text.slice(0, 40)} as ${name}: it is beyond ±(2^53−1)`);
 }
+
+/** Gives an option that is a whole number of up to nine digits, within bounds where there are some. @throws UsageError */
+export function wholeNumber(option: string, text: string, bounds?: { min: number; max: number }): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (bounds ? number >= bounds.min && number <= bounds.max : number >= 0) return number;
+  const within = bounds ? ` from ${bounds.min} to ${bounds.max}` : '';
+  throw new UsageError(`Cannot use --${option} ${text}: it must be a whole number${within}`);
+}

@@ -1,4 +1,5 @@
 import { isPetStoreError, type PetStoreFailure } from '../errors.ts';
+import { messageOf } from '../thrown.ts';
 import { askedAddress } from './asked-address.ts';
 
 /** ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it. */
@@ -16,7 +17,7 @@ const ADVICE = {
 
 /** One line: what could not be done, why, and what to do about it. */
 export function explainError(error: unknown): string {
-  const message = oneLine(error instanceof Error ? error.message : String(error)).replace('`maxChanges`', '--max-changes');
+  const message = oneLine(messageOf(error)).replace('`maxChanges`', '--max-changes');
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
     return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;

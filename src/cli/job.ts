@@ -3,6 +3,7 @@ import { fileJournal } from '../node/file-journal.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
+import { wholeNumber } from './digits.ts';
 import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
@@ -233,13 +234,6 @@ function limitsOf(options: JobOptions): Pick<SyncOptions, 'concurrency' | 'prior
   const { priority = 'low' } = options;
   if (priority !== 'low' && priority !== 'normal') throw new UsageError(`Cannot use --priority ${priority}: it must be low or normal`);
   return { priority, concurrency: wholeNumber('concurrency', options.concurrency, { min: 1, max: 1000 }) };
-}
-
-/** @throws UsageError */
-export function wholeNumber(option: string, text: string, { min, max }: { min: number; max: number }): number {
-  const number = /^\d{1,9}$/.test(text) ? Number(text) : -1;
-  if (number >= min && number <= max) return number;
-  throw new UsageError(`Cannot use --${option} ${text}: it must be a whole number from ${min} to ${max}`);
 }
 
 /** @throws UsageError */

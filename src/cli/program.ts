@@ -6,7 +6,6 @@ import { type ListOptions, list } from './commands/list.ts';
 import type { McpOptions } from './commands/mcp.ts';
 import { type QuotaCommandOptions, quota } from './commands/quota.ts';
 import type { SandboxCommandOptions } from './commands/sandbox.ts';
-
 import { type SetOptions, set } from './commands/set.ts';
 import type { SyncCommandOptions } from './commands/sync.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';

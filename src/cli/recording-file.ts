@@ -1,6 +1,7 @@
 import { closeSync, openSync, writeSync } from 'node:fs';
 import type { PetStoreClient } from '../client.ts';
 import { recordCalls } from '../record-calls.ts';
+import { messageOf } from '../thrown.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -31,8 +32,4 @@ function open(path: string): number {
   } catch (error) {
     throw new UsageError(`Cannot use --record ${path}: ${messageOf(error)}`);
   }
-}
-
-function messageOf(error: unknown): string {
-  return error instanceof Error ? error.message : String(error);
 }

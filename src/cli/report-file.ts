@@ -3,6 +3,7 @@ import { extname } from 'node:path';
 import type { Quota } from '../quota/ledger/quota.ts';
 import type { ReviewedChange, SyncReport } from '../sync/index.ts';
 import { recordError } from '../sync/recorded-error.ts';
+import { messageOf } from '../thrown.ts';
 import { counted, duration } from './duration.ts';
 import type { ExitCode } from './exit-code.ts';
 import { oneLine } from './explain-error.ts';
@@ -52,7 +53,7 @@ export class ReportFile {
     try {
       return new ReportFile(path, await open(path, 'a'), format);
     } catch (error) {
-      throw new UsageError(`Cannot use --report ${path}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new UsageError(`Cannot use --report ${path}: ${messageOf(error)}`);
     }
   }
 
@@ -61,7 +62,7 @@ export class ReportFile {
       await this.#handle.truncate();
       await this.#handle.appendFile(this.#format(parts));
     } catch (error) {
-      throw new Error(`Cannot write --report ${this.#path}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new Error(`Cannot write --report ${this.#path}: ${messageOf(error)}`);
     }
   }
 

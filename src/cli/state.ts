@@ -6,6 +6,7 @@ import { QuotaFile } from '../node/quota-file.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { exchangeRedisLock, forgetQuota, NoRedisLibraryError, openRedis } from '../redis/open-redis.ts';
 import { redisQuotaStore } from '../redis/redis-quota-store.ts';
+import { messageOf } from '../thrown.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -49,7 +50,7 @@ function openOwn(terminal: Terminal): SharedState | undefined {
     const path = join(folder, 'quota.db');
     return onFile(path, path);
   } catch (error) {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     tell(terminal, `petstore: other runs are not known to this one: ${why} (--no-state goes without)`);
     return undefined;
   }
@@ -81,7 +82,7 @@ function exchangeLock(
 
 async function onRedis(url: string): Promise<SharedState> {
   const { client, close } = await openRedis(url).catch((error: unknown) => {
-    const why = error instanceof Error ? error.message : String(error);
+    const why = messageOf(error);
     const message = `Cannot use ${withoutPassword(url)} as --quota-store: ${why}`;
     throw error instanceof NoRedisLibraryError ? new UsageError(message) : new Error(message);
   });

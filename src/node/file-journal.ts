@@ -2,7 +2,7 @@ import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import { type Journal, JournalError } from '../sync/journal.ts';
-import { fieldOf, showThrown, textOf } from '../thrown.ts';
+import { fieldOf, messageOf, textOf } from '../thrown.ts';
 import { journalLines } from './journal-lines.ts';
 
 /**
@@ -193,6 +193,6 @@ async function flushFolder(path: string): Promise<void> {
 
 function journalError(what: string, cause: unknown): JournalError {
   const code = textOf(cause, 'code');
-  const why = code === 'ENOENT' ? 'make its folder first' : (textOf(cause, 'message') ?? showThrown(cause));
+  const why = code === 'ENOENT' ? 'make its folder first' : messageOf(cause);
   return new JournalError(`${what}: ${why}`, { cause, ...(code !== undefined && { code }) });
 }

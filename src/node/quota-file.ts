@@ -3,6 +3,7 @@ import { dirname } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigurationError } from '../errors.ts';
 import { showValue } from '../options/rules.ts';
+import { messageOf } from '../thrown.ts';
 import { loadSqlite } from './sqlite.ts';
 
 /** Marks a database as a quota's: "PETQ" in ASCII. */
@@ -116,7 +117,7 @@ function unusable(path: string, why: string, cause?: unknown): ConfigurationErro
 }
 
 function reason(error: unknown, path: string): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
   if (code === 'ENOENT') return `make the folder ${dirname(path)} first`;
   if (code === 'EISDIR') return 'it is a folder, name a file in it';

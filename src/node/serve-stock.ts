@@ -1,6 +1,7 @@
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SandboxError, show } from '../sandbox/sandbox-error.ts';
 import type { Stock, StockItem } from '../sandbox/stock.ts';
+import { messageOf } from '../thrown.ts';
 import { loadSqlite } from './sqlite.ts';
 
 /** Marks a database as a sandbox's: "PETS" in ASCII. */
@@ -120,7 +121,7 @@ function isForeign(database: DatabaseSync): boolean {
 }
 
 function reason(error: unknown): string {
-  const text = error instanceof Error ? error.message : String(error);
+  const text = messageOf(error);
   if (text.includes('locked')) return 'another process has it open, close that one or name another file';
   if (text.includes('not a database')) return 'it is no database, name another file';
   if (text.includes('unable to open')) return 'it cannot be opened, check the folder and its rights';

@@ -1,6 +1,6 @@
 // Errors are told apart by their fields, so that a client from another copy of the package, or a fake, does as well.
 import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
-import { fieldOf, showThrown, textOf } from '../thrown.ts';
+import { fieldOf, messageOf } from '../thrown.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
 /**
@@ -64,7 +64,7 @@ export type UpdateFailure = PetStoreFailure | SyncItemError;
 export function asFailure(thrown: unknown): UpdateFailure {
   if (isPetStoreError(thrown)) return thrown;
   const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];
-  return new SyncItemError(`Cannot update: ${textOf(thrown, 'message') ?? showThrown(thrown)}`, {
+  return new SyncItemError(`Cannot update: ${messageOf(thrown)}`, {
     reason: 'thrown',
     outcome: outcomeOf(thrown),
     cause: thrown,

@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { ConfigurationError } from '../errors.ts';
 import { badOption, showValue } from '../options/rules.ts';
-import { showThrown, textOf } from '../thrown.ts';
+import { messageOf, showThrown, textOf } from '../thrown.ts';
 
 /** What TLS is made with. */
 export interface Certificates {
@@ -43,7 +43,7 @@ export function secureContextOf({ ca, cert, key, passphrase }: Certificates): Se
   try {
     return createSecureContext({ ...authorities, ...own, ...(passphrase !== undefined && { passphrase }) });
   } catch (thrown) {
-    const why = textOf(thrown, 'message') ?? showThrown(thrown);
+    const why = messageOf(thrown);
     const message = `Cannot use this value as \`key\`: it must be the private key of \`cert\`, with its \`passphrase\` if it is encrypted (${why})`;
     throw new ConfigurationError(message, { option: 'key' });
   }

@@ -1,36 +1,21 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { readFile, writeFile } from 'node:fs/promises';
+import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
-import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { serveSandbox } from '../../src/node/serve.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
+import { type JobFolder, jobFolder } from './support/job-folder.ts';
 
-let served: ServedSandbox;
-let folder: string;
+let served: JobFolder['served'];
+let file: JobFolder['file'];
+let run: JobFolder['run'];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-sync-'));
-  served = await serveSandbox({
-    pets: [1, 2, 3, 4].map((petId) => ({ petId, quantity: 5, status: 'available' })),
-    plans: { business: { requestsPerMinute: 1_000, requestsPerDay: 1_000 } },
-  });
-  vi.stubEnv('PETSTORE_BASE_URL', served.url);
-  vi.stubEnv('PETSTORE_API_KEY', served.keys.business);
+  ({ served, file, run } = await jobFolder({ plans: { business: { requestsPerMinute: 1_000, requestsPerDay: 1_000 } } }));
 });
-
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await served.close();
-  await rm(folder, { recursive: true });
-});
-
-const file = (name: string): string => join(folder, name);
 
 async function sync(text: string | Uint8Array, words: string[] = [], terminal = new FakeTerminal()) {
   await writeFile(file('in'), text);
-  const code = await runCli(['sync', file('in'), ...words], terminal);
-  return { code, out: terminal.out, err: terminal.err.replaceAll(`${folder}/`, '') };
+  return run(['sync', file('in'), ...words], terminal);
 }
 
 const requests = (): string[] =>
@@ -395,7 +380,7 @@ describe('--journal', () => {
   });
 
   test('that cannot be one ends with 2', async () => {
-    expect(await sync('petId,adjust\n1,1\n', ['--journal', folder])).toMatchObject({ code: 2, err: expect.stringContaining('EISDIR') });
+    expect(await sync('petId,adjust\n1,1\n', ['--journal', file('')])).toMatchObject({ code: 2, err: expect.stringContaining('EISDIR') });
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('no/j')])).toMatchObject({
       code: 2,
       err: expect.stringContaining('no/j: make its folder first'),
@@ -568,10 +553,10 @@ describe('bad input', () => {
 
   test('a directory, and a file that is not there', async () => {
     const terminal = new FakeTerminal();
-    expect(await runCli(['sync', folder], terminal)).toBe(2);
+    expect(await runCli(['sync', file('')], terminal)).toBe(2);
     expect(await runCli(['sync', file('none')], terminal)).toBe(2);
     expect(await runCli(['sync', file('in/x')], terminal)).toBe(2);
-    expect(terminal.err.replaceAll(folder, '')).toBe(
+    expect(terminal.err.replaceAll(file(''), '')).toBe(
       'petstore: Cannot use : it is a directory\npetstore: Cannot use /none: there is no such file\npetstore: Cannot use /in/x: there is no such file\n',
     );
   });

@@ -1,34 +1,17 @@
-import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
-import { runCli } from '../../src/cli/run-cli.ts';
-import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
+import { readFile, writeFile } from 'node:fs/promises';
+import { beforeEach, describe, expect, test } from 'vitest';
 import { FakeTerminal } from './support/fake-terminal.ts';
+import { type JobFolder, jobFolder } from './support/job-folder.ts';
 
-let served: ServedSandbox;
-let folder: string;
+let served: JobFolder['served'];
+let file: JobFolder['file'];
+let run: JobFolder['run'];
 
 beforeEach(async () => {
-  folder = await mkdtemp(join(tmpdir(), 'petstore-undo-'));
-  served = await serveSandbox({ pets: [1, 2, 3, 4].map((petId) => ({ petId, quantity: 5 })) });
-  vi.stubEnv('PETSTORE_BASE_URL', served.url);
-  vi.stubEnv('PETSTORE_API_KEY', served.keys.business);
+  ({ served, file, run } = await jobFolder());
 });
 
-afterEach(async () => {
-  vi.unstubAllEnvs();
-  await served.close();
-  await rm(folder, { recursive: true });
-});
-
-const file = (name: string): string => join(folder, name);
 const quantities = (): (number | undefined)[] => [1, 2, 3, 4].map((petId) => served.sandbox.inventory.get(petId)?.quantity);
-
-async function run(words: string[], terminal = new FakeTerminal()) {
-  const code = await runCli(words, terminal);
-  return { code, out: terminal.out.replaceAll(`${folder}/`, ''), err: terminal.err.replaceAll(`${folder}/`, '') };
-}
 
 /** A job that takes pets 1 and 2 from 5 to 9 and 3, kept in the journal `j`. */
 async function restock(): Promise<void> {

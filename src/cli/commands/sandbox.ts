@@ -1,6 +1,7 @@
 import type { PlanLimits } from '../../contract/plans.ts';
 import type { ServedSandbox } from '../../node/index.ts';
 import { parsePlanLimits } from '../../options/client-options.ts';
+import { wholeNumber } from '../digits.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
@@ -66,11 +67,6 @@ function describeServed({ url, stagingUrl, pageUrl, keys }: Pick<ServedSandbox, 
   const named = [...Object.entries(places), ...Object.entries(keys).map(([plan, key]) => [`${plan} key`, key] as const)];
   const comments = named.map(([name, value]) => `# ${name.padEnd(12)} ${value}\n`).join('');
   return `${comments}PETSTORE_BASE_URL=${url}\nPETSTORE_STAGING_BASE_URL=${stagingUrl}\nPETSTORE_API_KEY=${keys.pro}\n`;
-}
-
-function wholeNumber(option: string, text: string): number {
-  if (/^\d{1,9}$/.test(text)) return Number(text);
-  throw new UsageError(`Cannot use --${option} ${text}: it must be a whole number`);
 }
 
 function portNumber(text: string): number {

@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { IdTable } from '../../stock/id-table.ts';
 import { IntColumn } from '../../stock/int-column.ts';
 import type { WantedEntry } from '../../sync/index.ts';
+import { messageOf } from '../../thrown.ts';
 import { counted } from '../duration.ts';
 import { UsageError } from '../usage-error.ts';
 import { csvLine } from './csv-rows.ts';
@@ -135,7 +136,7 @@ class RejectsFile {
     try {
       return new RejectsFile(await open(path, 'w'));
     } catch (error) {
-      throw new UsageError(`Cannot use --rejects ${path}: ${error instanceof Error ? error.message : String(error)}`);
+      throw new UsageError(`Cannot use --rejects ${path}: ${messageOf(error)}`);
     }
   }
 

@@ -4,7 +4,7 @@ import type { ApiKeySource } from '../../options/client-options.ts';
 import { hasMethods, showValue } from '../../options/rules.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota } from '../../quota-store.ts';
 import type { Redactor } from '../../redactor.ts';
-import { showThrown, textOf } from '../../thrown.ts';
+import { messageOf } from '../../thrown.ts';
 
 /** Waits beyond this are the same to every caller, and a Date could not hold the instant. */
 const LONGEST_MS = 1e15;
@@ -154,7 +154,7 @@ export class StoreNotices {
 
   fail(failure: unknown): void {
     if (this.#hasFailed) return;
-    const reason = this.#redactor.clean(textOf(failure, 'message') ?? showThrown(failure));
+    const reason = this.#redactor.clean(messageOf(failure));
     this.#hasFailed = true;
     this.#pending = { state: 'local', reason };
     this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
