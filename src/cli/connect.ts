@@ -91,7 +91,7 @@ function recorded({ client, close }: Connection, { record }: CommonOptions, term
   }
 }
 
-/** The same without a word of retries and waits, and without a recording. */
+/** The same, but it tells nothing of retries and waits, and records nothing. */
 export async function openClient(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const settings = settingsOf(options, terminal);
   const state = options.sandbox ? undefined : await openState(options, terminal);

@@ -25,7 +25,7 @@ export function explainError(error: unknown): string {
   return advice === undefined ? message : `${message}; ${advice.replace('ADDRESS', () => askedAddress(error) ?? 'PETSTORE_BASE_URL')}`;
 }
 
-/** A 404 that is no Error body, or that of a list, is the address that leads to nothing; of a list the message says so. */
+/** A 404 without an Error body, or for a list, means that the address is wrong; for a list the message says so already. */
 function adviceKind({ kind, code, operation }: PetStoreFailure): string {
   if (kind === 'not-found' && (operation === 'listInventory' || operation === 'streamInventory')) return 'wrong-address';
   return code === 'http_404' ? 'invalid-response' : kind;

@@ -204,7 +204,7 @@ function exitCode(report: SyncReport, { signal, rejected }: { signal: AbortSigna
   return code === EXIT.done && rejected > 0 ? EXIT.partlyDone : code;
 }
 
-/** Longer than any day: a job that waits for the next one goes on over its end. */
+/** Longer than a day, so that a job waits for the next day's quota. */
 const OVER_THE_DAY = '7d';
 
 function patient(options: JobOptions): JobOptions {

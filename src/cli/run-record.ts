@@ -15,9 +15,9 @@ export interface ObservedQuota extends Partial<RateLimit> {
   atMs: number;
 }
 
-/** A wait shorter than this is no news. */
+/** Shorter waits are not kept. */
 const TOLD_WAIT_MS = 1_000;
-/** Waits that are kept; more are a service that is down. */
+/** Most waits that are kept: behind a service that is down a run could have any number. */
 const KEPT_WAITS = 10_000;
 
 /** Hears what a run does: its requests, its waits, which updates were confirmed and when. */

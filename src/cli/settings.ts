@@ -3,7 +3,7 @@ import type { CommonOptions } from './connect.ts';
 import { stateFolder } from './state.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What a check of the command line looks at beyond that of a client. */
+/** What `petstore doctor` checks beside what `checkService` does. */
 export type SettingName = 'environment' | 'environments' | 'key' | 'plan given' | 'shared' | 'client';
 
 type Setting = Finding<SettingName>;
@@ -20,7 +20,7 @@ function checkName({ environment }: CommonOptions, { env }: Terminal): Setting {
   return { check: 'environment', outcome: 'ok', message: `${environment} (${source})`, facts: { value: environment, source } };
 }
 
-/** Whether the key looks like one; what it must not have at all the client refuses by itself. */
+/** Whether the key looks like one. The client itself refuses characters that no key has. */
 function checkKey({ env }: Terminal): Setting {
   const { PETSTORE_API_KEY: key, PETSTORE_API_KEY_FILE: file } = env;
   const source = key ? 'PETSTORE_API_KEY' : file ? `the file ${file} (PETSTORE_API_KEY_FILE)` : undefined;

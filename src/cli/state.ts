@@ -41,7 +41,7 @@ async function openNamed(place: string): Promise<SharedState> {
   throw new UsageError(`Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT`);
 }
 
-/** Where that is impossible the command goes on alone, and says so. */
+/** Where it cannot be opened, the command goes on without it and says so. */
 function openOwn(terminal: Terminal): SharedState | undefined {
   const folder = stateFolder(terminal.env, process.platform);
   if (folder === undefined) return undefined;

@@ -2,7 +2,7 @@ import { UsageError } from './usage-error.ts';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 const DAY_MS = 86_400_000;
-/** A timer takes no more than 24 days; a job that may take a week is ended by something else. */
+/** The longest time of an option; a timer takes 24 days. */
 const LONGEST_MS = 7 * DAY_MS;
 
 /** Gives the milliseconds of an option such as `90s`, `10m`, `1h30m`. @throws UsageError */

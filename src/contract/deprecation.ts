@@ -37,7 +37,7 @@ function parseDeprecation(text: string, nowMs: number): number | undefined {
   return seconds === undefined ? parseHttpDate(text, nowMs) : Number(seconds) * 1000;
 }
 
-/** Longer ones are cut: a service lists a few links. */
+/** A longer Link header is cut. */
 const LONGEST_LINKS = 4096;
 /** `<address>; name=value; name="value"` (RFC 8288 section 3). */
 const LINK = /<([^>]*)>((?:;[^\s=;,]+(?:=(?:"[^"]*"|[^\s";,]*))?)*)/g;

@@ -86,7 +86,7 @@ function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
   return { check: 'proxy', outcome: 'note', message, advice, see: GUIDES.proxy, facts };
 }
 
-/** What hinders us hinders no client whose own fetch goes another way. */
+/** A problem on our own way to the service is only a note where the client's `fetch`, which may go another way, got an answer. */
 function asPassed(finding: Finding): Finding {
   if (finding.outcome !== 'problem') return finding;
   const message = `${finding.message}; the client's own \`fetch\` got an answer all the same`;
@@ -110,7 +110,7 @@ async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids
   const { response, receivedAtMs } = asked;
   const answer = await judgeAnswer(response, client.baseUrl);
   const { plan } = client.toJSON();
-  // What is not the service knows nothing of its limits.
+  // The headers of another server say nothing of the limits.
   if (answer.outcome === 'problem' && response.status !== 401 && response.status !== 429)
     return [answer, judgeClock(response, receivedAtMs)];
   return [answer, judgeLimits(response, { plan, receivedAtMs }), judgePlan(response.headers, plan), judgeClock(response, receivedAtMs)];

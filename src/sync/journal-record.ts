@@ -36,7 +36,7 @@ const JournalRecord = z.discriminatedUnion('type', [
     undoes: z.optional(z.string()),
   }),
   z.object({ type: z.literal('run'), at: z.string() }),
-  /** An undo of this job begins: the job itself never goes on. */
+  /** An undo of this job begins; the job itself does not go on after it. */
   z.object({ type: z.literal('undo'), at: Instant }),
   /** The pet may stand at `to` from now on. */
   z.object({ type: z.literal('intent'), petId: RecordedId, from: z.number(), to: z.number() }),

@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import { readDeprecation } from '../contract/deprecation.ts';
 import type { Redactor } from '../redactor.ts';
 
-/** So many are announced by one client at most: paths of a `fetch` may be without number. */
+/** Most announcements of one client, since the paths of a `fetch` have no bound. */
 const MOST_ANNOUNCED = 64;
 
 /** What was asked, and what the answer says. */

@@ -1,7 +1,7 @@
 /** Shared by all copies of the package. */
 const DIRECT = Symbol.for('petstore-inventory.direct-fetch');
 
-/** Marks a fetch that takes an address and plain values, and gains nothing by what ky makes of them. */
+/** Marks a fetch that takes an address and plain values, so that ky makes no Request for it. */
 export function markDirect(fetch: typeof globalThis.fetch): typeof globalThis.fetch {
   return Object.defineProperty(fetch, DIRECT, { value: true });
 }

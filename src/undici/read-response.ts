@@ -48,7 +48,7 @@ function decoded(body: ResponseBody, codings: string | null): ReadableStream<Byt
   return known.length < decoders.length ? body.toStream() : streamOf(decode(body, known), body);
 }
 
-/** An empty body is no coding's, and is no mistake. */
+/** An empty body is good with any coding. */
 async function* decode(body: ResponseBody, decoders: readonly (() => Duplex)[]): AsyncGenerator<Bytes> {
   const { value, done } = await body.read();
   if (done) return;

@@ -7,7 +7,7 @@ export interface Controller {
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** So much waits for its reader before the service is held up. */
+/** Most bytes that wait to be read; beyond them the service has to wait. */
 const MOST_WAITING_BYTES = 65_536;
 
 interface Reading {

@@ -14,7 +14,7 @@ export class Turns {
     const own = defer<void>(ignore);
     const end = before.then(() => own.promise);
     this.#ends.set(petId, end);
-    // Not before: one that is aborted in its place ends sooner than those it waits for.
+    // When those before it have ended too: a turn that is aborted ends sooner than they do.
     void end.then(() => this.#forget(petId, end));
     try {
       await untilAborted(before, signal);
