@@ -35,14 +35,17 @@ async function record(): Promise<Line[]> {
     atSeconds += waitSeconds;
     lines.push({ text, atSeconds });
   };
-  for (const command of [
+  const commands = [
     'petstore list',
     'cat restock.csv',
     'petstore sync restock.csv --dry-run',
     'petstore sync restock.csv --journal restock.journal',
-  ]) {
-    show(`\u001b[1m$ ${command}\u001b[0m`, 1.2);
-    for (const [index, line] of (await outputOf(command)).entries()) show(line, index === 0 ? 0.6 : 0.06);
+  ];
+  for (const [place, command] of commands.entries()) {
+    // The first command and its output are the first frame: a preview or a stopped animation shows them.
+    const pace = place === 0 ? 0 : 1;
+    show(`\u001b[1m$ ${command}\u001b[0m`, 1.2 * pace);
+    for (const [index, line] of (await outputOf(command)).entries()) show(line, (index === 0 ? 0.6 : 0.06) * pace);
   }
   await served.close();
   await rm(folder, { recursive: true });
@@ -65,12 +68,14 @@ function draw(lines: readonly Line[]): string {
   const height = lines.length * LINE_HEIGHT + 2 * PADDING;
   const texts = lines.map(({ text, atSeconds }, index) => {
     const y = PADDING + (index + 1) * LINE_HEIGHT - 6;
-    return `<text x="${PADDING}" y="${y}" style="animation-delay:${atSeconds.toFixed(2)}s">${spans(text)}</text>`;
+    const style = atSeconds === 0 ? 'class="first"' : `style="animation-delay:${atSeconds.toFixed(2)}s"`;
+    return `<text x="${PADDING}" y="${y}" ${style}>${spans(text)}</text>`;
   });
   return `<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 760 ${height}" width="760" height="${height}" role="img" aria-label="petstore list and petstore sync in a terminal">
 <style>
 rect{fill:#161b22}
 text{font:14px ui-monospace,SFMono-Regular,Menlo,Consolas,monospace;fill:#e6edf3;white-space:pre;opacity:0;animation:appear .01s linear forwards}
+.first{animation:none;opacity:1}
 .bold{font-weight:bold}.dim{fill:#8b949e}.red{fill:#ff7b72}.green{fill:#7ee787}.yellow{fill:#e3b341}
 @keyframes appear{to{opacity:1}}
 @media (prefers-reduced-motion:reduce){text{animation:none;opacity:1}}

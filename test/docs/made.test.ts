@@ -7,6 +7,7 @@ import { ROOT } from './support/installed-package.ts';
 
 test.for([
   ['docs/limits.md', 'docs/limits.log.ts'],
+  ['docs/compare.md', 'docs/compare/compare.ts'],
   ['docs/trace.svg', 'docs/trace.picture.ts'],
   ['docs/limits.candidates.svg', 'docs/limits.candidates.ts'],
 ] as const)('%s is as %s makes it', async ([document, script]) => {

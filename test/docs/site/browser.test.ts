@@ -1,6 +1,9 @@
+import { globSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
 import { CHROMIUM_FLAGS, findChromium } from '../../support/chromium.ts';
+import { ROOT } from '../support/installed-package.ts';
 import { faintTexts } from './support/faint-texts.ts';
 import { GUIDES, PAGES, serveSite } from './support/site.ts';
 
@@ -20,6 +23,11 @@ afterAll(async () => {
   await browser?.close();
   await site?.[Symbol.asyncDispose]();
 });
+
+/** The pictures that move. */
+const MOVING = globSync('*.svg', { cwd: join(ROOT, 'docs') }).filter((name) =>
+  /@keyframes|<animate/.test(readFileSync(join(ROOT, 'docs', name), 'utf8')),
+);
 
 const DESKTOP = { viewport: { width: 1_280, height: 900 } } as const;
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } as const;
@@ -56,8 +64,20 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
   test('begins with the README, and its menu with the guides in their order', async (context) => {
     const page = await opened(context, 'index.html');
     expect(await page.locator('.col-content h1').allTextContents()).toEqual(['petstore-inventory']);
-    const menu = await page.locator('#tsd-nav-container > li > a').allTextContents();
+    const groups = page.locator('#tsd-nav-container > li > details');
+    expect(await groups.locator('> summary').allTextContents()).toEqual(['Start', 'Tasks', 'Running', 'Reference', 'Symbols']);
+    const menu = await groups.locator('> div > ul > li > a').allTextContents();
     expect(menu.slice(0, GUIDES.length)).toEqual(GUIDES.map(({ title }) => title));
+  });
+
+  test('shows the guides of each group at once, and keeps a group closed that the reader closed', async (context) => {
+    const page = await opened(context, 'index.html');
+    const open = async () =>
+      Promise.all(GUIDES.map(({ title }) => page.locator('.tsd-navigation').getByRole('link', { name: title, exact: true }).isVisible()));
+    expect(await open()).toEqual(GUIDES.map(() => true));
+    await page.locator('.tsd-navigation summary', { hasText: 'Running' }).click();
+    await show(page, 'documents/bulk.html');
+    expect(await open()).toEqual(GUIDES.map(({ group }) => group !== 'Running'));
   });
 
   test('leads by its menu to a guide, and from there to another and to a place in it', async (context) => {
@@ -94,12 +114,24 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     expect(await page.getByRole('heading', { name: heading }).first().isVisible()).toBe(true);
   });
 
-  test('finds what only a guide says', async (context) => {
+  test.for([
+    ['ENOTFOUND', 'Addresses and domains'],
+    ['HTTPS_PROXY', 'Networks'],
+    ['client certificate', 'Networks'],
+    ['several processes', 'One quota, many processes'],
+    ['progress bar', 'Many pets at once'],
+    ['semicolon', 'The command line'],
+    ['Prometheus', 'Recipes'],
+    ['Jest', 'The sandbox'],
+  ] as const)('finds %s, of which only a guide tells, in "%s"', async ([text, title], context) => {
     const page = await opened(context, 'index.html');
     await page.getByRole('button', { name: 'Search' }).click();
-    await page.getByRole('combobox').fill('ENOTFOUND');
-    await page.locator('#tsd-search-results').getByRole('option', { name: 'Addresses and domains' }).first().click();
-    await page.getByRole('heading', { level: 1, name: 'Addresses and domains' }).waitFor();
+    await page.getByRole('combobox').fill(text);
+    const found = page.locator('#tsd-search-results').getByRole('option');
+    await found.first().waitFor();
+    expect((await found.allTextContents()).slice(0, 2)).toContain(title);
+    await found.getByText(title, { exact: true }).click();
+    await page.getByRole('heading', { level: 1, name: title }).waitFor();
   });
 
   test('fits a phone: no page scrolls sideways, and every picture is shown', async (context) => {
@@ -114,6 +146,32 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     expect(pictures).toEqual(
       new Set(['petstore.svg', 'limits.svg', 'limits.candidates.svg', 'sandbox.png', 'trace.svg', 'performance.svg']),
     );
+  });
+
+  test('shows pictures on a phone in a size in which their words can be read', async (context) => {
+    const page = await opened(context, 'index.html', PHONE);
+    const scales: number[] = [];
+    for (const path of ['index.html', ...GUIDES.map((guide) => guide.page)]) {
+      await show(page, path);
+      scales.push(...(await page.locator('.col-content img').evaluateAll(scalesOf)));
+    }
+    expect(scales.length).toBeGreaterThan(5);
+    expect(scales.filter((scale) => scale < 0.9)).toEqual([]);
+  });
+
+  test.for(MOVING)('%s has a first frame: a command with its output', async (name, context) => {
+    const page = await opened(context, 'index.html');
+    await page.setContent(readFileSync(join(ROOT, 'docs', name), 'utf8'));
+    const visible = await page.locator('svg').evaluate((svg) => {
+      for (const animation of svg.getAnimations({ subtree: true })) {
+        animation.pause();
+        animation.currentTime = 0;
+      }
+      const texts = Array.from(svg.querySelectorAll('text'));
+      return texts.filter((text) => getComputedStyle(text).opacity === '1').map((text) => text.textContent);
+    });
+    expect(visible[0]).toMatch(/^\$ /);
+    expect(visible.length).toBeGreaterThan(4);
   });
 
   test('scrolls a wide table and long code within themselves, on a phone', async (context) => {
@@ -157,6 +215,12 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     expect([light === dark, await ground()]).toEqual([false, dark]);
   });
 });
+
+/** How much of its own size each picture has, of those drawn for text of at least 12 pixels. Runs in the page. */
+async function scalesOf(elements: Element[]): Promise<number[]> {
+  const images = elements.filter((element) => element instanceof HTMLImageElement && element.src.endsWith('.svg'));
+  return images.map((image) => image.getBoundingClientRect().width / (image instanceof HTMLImageElement ? image.naturalWidth : 0));
+}
 
 /** How wide the page is, and which of its pictures are whole. Runs in the page. */
 async function measure(): Promise<{ width: number; pictures: string[] }> {

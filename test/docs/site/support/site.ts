@@ -13,16 +13,19 @@ export const PAGES = globSync('**/*.html', { cwd: SITE }).toSorted();
 export const GUIDES = guidesOf(readFileSync(join(ROOT, 'typedoc.json'), 'utf8'));
 
 export interface Guide {
+  group: string;
   page: string;
   title: string;
 }
 
 function guidesOf(config: string): Guide[] {
-  const { projectDocuments } = JSON.parse(config);
-  return projectDocuments.map((path: string) => ({
-    page: `documents/${basename(path.replace(/(?:\/README)?\.md$/, '')).toLowerCase()}.html`,
-    title: /^# (.+)$/m.exec(readFileSync(join(ROOT, path), 'utf8'))?.[1] ?? '',
-  }));
+  const { guides } = JSON.parse(config);
+  return Object.entries<string[]>(guides).flatMap(([group, paths]) => paths.map((path) => guideOf(group, path)));
+}
+
+function guideOf(group: string, path: string): Guide {
+  const title = /^# (.+)$/m.exec(readFileSync(join(ROOT, path), 'utf8'))?.[1] ?? '';
+  return { group, page: `documents/${basename(path.replace(/(?:\/README)?\.md$/, '')).toLowerCase()}.html`, title };
 }
 
 const TYPES: Record<string, string> = {
