@@ -92,7 +92,10 @@ function openDatabase(path: string): DatabaseSync {
     // SQLite would make it readable to everybody, and gives its companions the same mode.
     closeSync(openSync(path, 'a', 0o600));
     database = new sqlite.DatabaseSync(path, { timeout: TIMEOUT_MS });
+    // As one: another process may make the file meanwhile.
+    database.exec('BEGIN');
     checkOwner(database, path);
+    database.exec('COMMIT');
     database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
     database.exec(`BEGIN IMMEDIATE; ${SETUP} COMMIT;`);
     chmodSync(path, 0o600);

@@ -130,6 +130,20 @@ describe('fileQuotaStore', () => {
     mkdirSync(folder, { recursive: true });
   });
 
+  test('takes no file for that of another program, while another process makes it', () => {
+    const other = new DatabaseSync(path, { timeout: 0 });
+    onTestFinished(() => other.close());
+    const { prepare } = DatabaseSync.prototype;
+    const prepared = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
+      // The other process has to wait until the file was looked at: its table is not seen without the number that marks the file.
+      if (sql.includes('sqlite_schema')) expect(() => other.exec('CREATE TABLE quotas (name TEXT)')).toThrow('locked');
+      return prepare.call(this, sql);
+    });
+    onTestFinished(() => prepared.mockRestore());
+    fileQuotaStore(path).close();
+    expect(prepared).toHaveBeenCalledWith(expect.stringContaining('sqlite_schema'));
+  });
+
   test('closes its file with the last store that has it open, and leaves it alone the second time', () => {
     const stores = [fileQuotaStore(path), fileQuotaStore(path)];
     stores[0]?.close();
