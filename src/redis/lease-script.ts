@@ -101,9 +101,14 @@ local function observeDay(window)
   record.day = { limit = window.limit, left = math.min(before, window.remaining, record.limitPerDay or UNLIMITED),
     firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
 end
+local function describe(window)
+  if record.minute.resetAtMs ~= 0 or now - window.ageMs < record.minute.endsAtMs - MINUTE then return end
+  local left = math.max(0, math.min(window.remaining, window.limit - (UNLIMITED - record.minute.left)))
+  record.minute = { limit = window.limit, left = left, firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
+end
 local function observeMinute(window)
   if isKnown() then
-    if window.resetAtMs ~= record.minute.resetAtMs then return end
+    if window.resetAtMs ~= record.minute.resetAtMs then return describe(window) end
     record.minute.limit = window.limit
     record.minute.left = math.min(record.minute.left, window.remaining)
     return

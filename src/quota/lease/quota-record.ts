@@ -152,6 +152,7 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   if (isKnown(record, nowMs) && record.minute) {
     // Within a window Remaining only shrinks; another Reset belongs to a later window.
     if (resetAtMs === record.minute.resetAtMs) Object.assign(record.minute, { limit, left: Math.min(record.minute.left, remaining) });
+    else describe(record.minute, window);
     return;
   }
   const isOwnProbe = record.probeBy === request.member;
@@ -164,6 +165,17 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   // The store came back empty where it knows no window and a process does: the processes keep the window to themselves until it ends.
   const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
   record.minute = { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs };
+}
+
+/** The answer to the probe did not describe the minute, one after it does: what was granted since the probe is spent. */
+function describe(
+  minute: RecordedWindow,
+  { limit, remaining, resetAtMs, endsInMs, ageMs, nowMs }: ObservedWindow & { nowMs: number },
+): void {
+  const isAfterProbe = nowMs - ageMs >= minute.endsAtMs - MINUTE_MS;
+  if (minute.resetAtMs !== 0 || !isAfterProbe) return;
+  const left = Math.max(0, Math.min(remaining, limit - (UNLIMITED - minute.left)));
+  Object.assign(minute, { limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs });
 }
 
 /** Whether a Reset names a window before the one that is not known any more, or that window itself where it ended and was not closed. */

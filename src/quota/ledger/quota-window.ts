@@ -353,11 +353,12 @@ export class QuotaWindow {
     if (reading.remaining === undefined) return;
     const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
     this.#noteOthers(this.#observeRemaining(remaining, reading), reading.nowMs);
+    // Also where it does not count yet: to other processes a window with too large a Remaining says more than none.
+    if (reset) this.#noteReported(reset, remaining, reading.nowMs);
     if (this.#isClaiming) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
     this.#observedAtMs = reading.nowMs;
     this.#learned = undefined;
-    if (reset) this.#noteReported(reset, remaining, reading.nowMs);
   }
 
   /** Answers overtake each other: under the same Reset the smallest Remaining counts. */

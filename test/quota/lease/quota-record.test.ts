@@ -187,6 +187,19 @@ describe('exchangeLease', () => {
     expect(granted).toEqual([1, 1, 0, 0]);
   });
 
+  test('keeps to the headers from the first that describe the minute, where the answer to the probe did not', () => {
+    const record = emptyRecord();
+    take(record, 'a', 1);
+    exchangeLease(record, leaseRequestOf({ isProbeAnswered: true }), NOON);
+    take(record, 'b', 4);
+    const stale = observed({ limit: 20, remaining: 19, ageMs: 20, resetAtMs: NOON });
+    exchangeLease(record, leaseRequestOf({ member: 'c', minute: stale }), NOON + 10);
+    exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ limit: 20, remaining: 18 }) }), NOON + 20);
+    expect(record.minute).toMatchObject({ limit: 20, left: 16, resetAtMs: RESET, endsAtMs: NOON + 30_020 });
+    exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ limit: 20, remaining: 3 }) }), NOON + 30);
+    expect(record.minute).toMatchObject({ left: 3 });
+  });
+
   test('forgets what was written by a clock that was set back by more than a minute', () => {
     const record = knownRecord({ remaining: 0 }, { requestsPerMinute: 1, requestsPerDay: 1 });
     exchangeLease(record, leaseRequestOf({ closedForMs: 7_000_000 }), NOON + 60_000);

@@ -64,6 +64,14 @@ describe('Ledger, told a Remaining,', () => {
     expect(story.answer({ limit: 60, remaining: 8, ...RESET }).left).toBe(8);
   });
 
+  test('reports the window of one that nothing explains, so that other processes know of its Reset', () => {
+    const story = new Story();
+    for (let left = 59; left >= 10; left--) story.answer({ limit: 60, remaining: left, resetAtMs: NOON_MS + 10_000 });
+    const next = { limit: 60, remaining: 59, resetAtMs: NOON_MS + 15_000 };
+    story.answer(next);
+    expect(story.ledger.observed(story.nowMs).minute).toMatchObject({ ...next, ageMs: 0 });
+  });
+
   test('keeps two requests in flight on a plan of five while nothing tells of the day, and eight on one of sixty', () => {
     const mostOn = (requestsPerMinute: number) =>
       new Story({ plan: { requestsPerMinute, requestsPerDay: 1_000 } }).answer({
