@@ -1,7 +1,7 @@
 /**
  * Two command lines that synchronise and an application that updates, all on one key, and what the service saw of them.
  *
- *     npm exec -- node test/fleet/command-lines.ts [file|redis|none] [runs] [ban after] [windowMs]
+ *     npm exec -c 'node test/fleet/command-lines.ts --store none --runs 20 --at-once 5 --policy sliding-log --counts-refused'
  *
  * `none`: the command lines share what they keep by themselves, and the application shares nothing.
  */
@@ -10,13 +10,19 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { serveSandbox } from 'petstore-inventory/node';
+import { parseArgs } from 'node:util';
+import { type ServeSandboxOptions, serveSandbox } from 'petstore-inventory/node';
 import { RedisServer } from './redis-server.ts';
 import { startWorker, stopAll } from './workers.ts';
 
 const LIMIT = 60;
 const ROWS = 90;
 const CLI = fileURLToPath(new URL('../../dist/cli.js', import.meta.url));
+
+const STORES = ['file', 'redis', 'none'] as const;
+const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket', 'sliding-counter'] as const;
+
+type Store = (typeof STORES)[number];
 
 /** What the service saw of a run. */
 export interface SeenRun {
@@ -29,18 +35,20 @@ export interface SeenRun {
   served: number;
 }
 
+/** How the service counts and bans, and how long its window is. */
+export interface CountedBy extends Pick<ServeSandboxOptions, 'policy' | 'counting' | 'ban'> {
+  windowMs: number;
+}
+
 /** Runs all three until the command lines have ended. */
-export async function runTogether(
-  store: 'file' | 'redis' | 'none',
-  { banAfter, windowMs }: { banAfter: number; windowMs: number },
-): Promise<SeenRun> {
+export async function runTogether(store: Store, { windowMs, ...counted }: CountedBy): Promise<SeenRun> {
   const folder = mkdtempSync(join(tmpdir(), 'petstore-fleet-'));
   const redis = store === 'redis' ? await RedisServer.start() : undefined;
   const served = await serveSandbox({
+    ...counted,
     pets: ROWS * 2 + 1,
     window: windowMs,
     plans: { fleet: { requestsPerMinute: LIMIT } },
-    ban: { after: banAfter, forMs: 600_000 },
   });
   const place = { file: `file:${join(folder, 'q.db')}`, redis: redis?.url, none: undefined }[store];
   const apiKey = served.keys.fleet;
@@ -74,11 +82,33 @@ export async function runTogether(
   }
 }
 
+function readArguments() {
+  const { values } = parseArgs({
+    options: {
+      store: { type: 'string', default: 'file' },
+      runs: { type: 'string', default: '1' },
+      'at-once': { type: 'string', default: '1' },
+      'window-ms': { type: 'string', default: '60000' },
+      'ban-after': { type: 'string', default: '10' },
+      policy: { type: 'string', default: 'fixed-clock' },
+      'counts-refused': { type: 'boolean', default: false },
+    },
+  });
+  const store = STORES.find((name) => name === values.store);
+  const policy = POLICIES.find((name) => name === values.policy);
+  if (!store || !policy) throw new Error(`--store is one of ${STORES.join(', ')}, --policy one of ${POLICIES.join(', ')}`);
+  const ban = { after: Number(values['ban-after']), forMs: 600_000 };
+  const counted: CountedBy = { windowMs: Number(values['window-ms']), policy, ban, counting: { refused: values['counts-refused'] } };
+  return { store, counted, runs: Number(values.runs), atOnce: Number(values['at-once']) };
+}
+
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
-  const [, , store = 'file', runs = '1', banAfter = '0', windowMs = '60000'] = process.argv;
-  const place = store === 'redis' || store === 'none' ? store : 'file';
+  const { store, counted, runs, atOnce } = readArguments();
   const seen: SeenRun[] = [];
-  for (let run = 0; run < Number(runs); run++)
-    seen.push(await runTogether(place, { banAfter: Number(banAfter), windowMs: Number(windowMs) }));
+  let left = runs;
+  const work = async () => {
+    while (left-- > 0) seen.push(await runTogether(store, counted));
+  };
+  await Promise.all(Array.from({ length: atOnce }, work));
   console.table(seen.map(({ codes, ...rest }) => ({ codes: codes.join(' '), ...rest })));
 }
