@@ -3,12 +3,14 @@ import { unharmed } from './thrown.ts';
 /** Calls fetch with these headers as well; the client's own win. */
 export type FetchWith = (headers: Record<string, string>) => Promise<Response>;
 
-/** What runs around each request of a client. It calls `fetchWith` at once; where it does not, or throws, the request is sent without it. */
+/**
+ * What runs around each request of a client. It calls `fetchWith` at once; where it does not, or throws, the request is sent without it.
+ */
 export type Surrounding = (callId: number, fetchWith: FetchWith) => unknown;
 
 type Surroundings = Pick<WeakMap<object, ReadonlySet<Surrounding>>, 'get' | 'set' | 'has' | 'delete'>;
 
-// The doors of the package are bundled apart, and a program may have two copies of it: all of a program share one table.
+// Each entry point is bundled on its own, and a program may load two copies of the package: all of them share this table.
 const TABLE = Symbol.for('petstore-inventory.around-fetch');
 
 function sharedTable(): Surroundings {
@@ -19,10 +21,10 @@ function sharedTable(): Surroundings {
   return table;
 }
 
-/** Lets a tracer be around each request of a client. Gives a function that ends this. */
+/** Runs a tracer around each request of a client. Returns a function that removes it. */
 export function surround(client: object, surrounding: Surrounding): () => void {
   const surroundingsOf = sharedTable();
-  // A wrapper of its own, so that each is ended alone.
+  // A new wrapper for each call, so that each is removed on its own.
   const own: Surrounding = (callId, fetchWith) => surrounding(callId, fetchWith);
   surroundingsOf.set(client, new Set(surroundingsOf.get(client)).add(own));
   return () => {
@@ -51,7 +53,7 @@ export function fetchSurrounded(client: object, callId: number, fetchWith: Fetch
 function fetchWithin(surrounding: Surrounding, callId: number, fetchWith: FetchWith): Promise<Response> {
   let fetched: Promise<Response> | undefined;
   const once: FetchWith = (headers) => {
-    // A fetch that throws has been called all the same.
+    // Also where `fetch` throws: it has been called.
     fetched ??= new Promise((resolve) => resolve(fetchWith(headers)));
     return fetched;
   };

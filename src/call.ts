@@ -57,16 +57,16 @@ export class Call {
   confirmed: InventoryItem<Int64> | undefined;
   /** The failure of the latest attempt, while another one is due. */
   lastFailure: PetStoreError | undefined;
-  /** The later update of its pet whose request stood for it. */
+  /** The later update of the same pet that was sent in place of this one. */
   supersededBy: number | undefined;
-  /** A retry is paid for from the budget and has not left yet. */
+  /** The retry budget has paid for a retry that has not been sent yet. */
   hasPaidRetry = false;
   /** A low call is raised when a normal update of its pet waits behind it. */
   priority: 'normal' | 'low';
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
-  // Whether it was gone when it ended.
+  // Whether its request had ended before it did.
   #wasGone = false;
-  // Only gets worse: once a request may have arrived, no later answer takes the doubt away.
+  // Never improves: once a request may have arrived, no later answer shows that it did not.
   #progress: Progress = 'not-sent';
   // What it was before the attempt that is under way.
   #before: Progress = 'not-sent';
@@ -92,12 +92,12 @@ export class Call {
     if (options.totalTimeoutMs !== undefined) this.#endAfter(options.totalTimeoutMs);
   }
 
-  /** Whether the request on whose behalf it was made ended under it, so that it never settles by itself. */
+  /** Whether the incoming request that made the call has ended, so that the call never settles by itself (workerd). */
   get isGone(): boolean {
     return this.#lifeSign?.isGone ?? this.#wasGone;
   }
 
-  /** What becomes of a call that is gone. */
+  /** How a call ends whose request has ended. */
   get goneReason(): unknown {
     return new DOMException('The request that made this call ended', 'AbortError');
   }
@@ -122,12 +122,12 @@ export class Call {
     return this.#progress === 'in-doubt' ? 'unknown' : this.#progress;
   }
 
-  /** Ends the call, wherever it is. */
+  /** Ends the call at whatever step it is. */
   abort(reason: unknown): void {
     this.signal.abort(reason);
   }
 
-  /** The same for whoever may act on behalf of another request. */
+  /** Aborts on behalf of another request. */
   abortFromOutside(reason: unknown): void {
     if (this.#lifeSign) this.#lifeSign.send(() => this.abort(reason));
     else this.abort(reason);
@@ -140,7 +140,7 @@ export class Call {
     return wasLow;
   }
 
-  /** A request leaves: from now on the change may be applied. */
+  /** A request is being sent: from now on the change may be applied. */
   sent(): void {
     this.attempts++;
     this.hasPaidRetry = false;
@@ -149,7 +149,7 @@ export class Call {
     this.#progress = 'in-doubt';
   }
 
-  /** The attempt ended and surely changed nothing. */
+  /** The attempt ended, and changed nothing. */
   refused(by: 'service' | 'connection'): void {
     this.#isUnsent = by === 'connection';
     if (this.#before === 'in-doubt') return;

@@ -1,4 +1,4 @@
-/** OpenSSL's names for what is wrong with a certificate, as Node and Bun give them: found out here, before a request left. */
+/** OpenSSL's names for certificate errors, as Node and Bun report them. The client found the error, before it sent a request. */
 const REFUSED_HERE =
   /^(?:CERT_\w+|(?!ERR_SSL_)\w+_CERT(?:_\w+)?|(?:\w+_)?CRL_\w+|UNABLE_TO_\w+|INVALID_CA|INVALID_PURPOSE|PATH_LENGTH_EXCEEDED|HOSTNAME_MISMATCH)$/;
 

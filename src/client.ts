@@ -62,7 +62,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   // Made when it is first asked for.
   #fetch: PetStoreFetch | undefined;
 
-  // Ids are bigints only where the options say so: an annotation alone makes none.
+  // The type argument follows the options: an annotation alone does not make ids bigints.
   /**
    * Takes every setting from the `PETSTORE_...` variables. Sends nothing.
    * @throws ConfigurationError that names the variable that is missing or bad
@@ -135,7 +135,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * quota like every call (`priority: 'low'` lets others pass), and gives the service's Response whatever its status. A 429 is waited for
    * and sent again; other failures are tried again where the method is idempotent (RFC 9110 section 9.2.2). Redirects are not followed.
    * The request counts as in flight until its body was read or cancelled.
-   * @throws InvalidArgumentError before anything is sent, for another address or a key of yours; PetStoreError where no answer comes, or the
+   * @throws InvalidArgumentError before anything is sent, for another address or a key of yours; PetStoreError where no answer comes, or
+   * the
    * signal's reason
    * @example
    * const response = await petstore.fetch('/pets/42');
@@ -174,7 +175,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   /**
-   * Calls `listener` at every event of this name. Gives a function that ends this. What a listener throws harms no call.
+   * Calls `listener` at every event of this name. Gives a function that ends this. An exception of a listener is ignored.
    * @throws InvalidArgumentError for a name that no event has, or a listener that is no function
    * @example
    * petstore.on('retry', ({ operation, delayMs }) => console.log(`${operation} again in ${delayMs} ms`));
@@ -230,7 +231,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
     const { baseUrl, call } = this.#options;
     const made = fetchOperation(input, init, { baseUrl, maxRetries: call.maxRetries });
-    // Without need it waits for nothing, so that calls keep the order in which they were made.
+    // Waits for nothing unless it has to, so that calls keep their order.
     const { operation, options } = made instanceof Promise ? await made : made;
     return this.#pipeline.open(operation, this.#resolveFor(operation, options));
   }

@@ -318,7 +318,7 @@ export class InvalidResponseError extends PetStoreError {
   readonly kind = 'invalid-response';
   /** Why the answer could not be used. */
   readonly reason: InvalidResponseReason;
-  /** The first ten problems; of a list beyond 1 MiB those among the rows that had come, near the first. */
+  /** The first ten problems. Of a list beyond 1 MiB, those near the first, among the rows received so far. */
   readonly problems: readonly Problem[];
 
   /** Made by the client; by you in tests. */

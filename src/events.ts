@@ -95,11 +95,11 @@ export interface ClientEvents {
 export interface Logger {
   /** Every beginning, request, answer, wait and end of a call. */
   debug(message: string): void;
-  /** What calls wait for and until when, once for all; the gate of a key closed or opened, the store of a quota was lost or is back. */
+  /** What calls wait for and until when, once for all of them; a gate closed or opened; a quota store was lost or is back. */
   info(message: string): void;
   /** A retry, no retries left, a deprecation, a status that the specification does not name, two clients that disagree. */
   warn(message: string): void;
-  /** Nothing so far: failures reject. */
+  /** Not used: failures reject. */
   error(message: string): void;
 }
 
@@ -123,20 +123,20 @@ function createListeners(): Listeners {
   };
 }
 
-/** Where events are written down. What its methods give may be a promise that rejects. */
+/** Where events are written down. Its methods may return a promise that rejects. */
 export interface EventLog {
   /** Writes an event. */
   tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): unknown;
-  /** Writes what is no event of a call. */
+  /** Logs what belongs to no call. */
   warn(message: string): unknown;
 }
 
-/** Tells listeners, the log and the channels of the runtime what happens. What they throw harms no call. */
+/** Reports what happens to listeners, the log and the runtime's channels. What they throw is ignored. */
 export class Emitter {
   // Made with the first listener: most clients have none.
   #listeners: Listeners | undefined;
   readonly #log: EventLog | undefined;
-  // Whose events these are; without it they go to no channel.
+  // The client of these events; without it they go to no channel.
   readonly #client: object | undefined;
 
   constructor(log?: EventLog, client?: object) {

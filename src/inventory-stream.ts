@@ -73,7 +73,10 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     return this.#opened?.isAborted ?? false;
   }
 
-  /** One after the other, also where the caller does not wait, as with a generator; the first begins the call in its caller's turn. */
+  /**
+   * Reads run one after the other even if the caller does not await them, as with a generator. The first one begins the call
+   * synchronously.
+   */
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
     const next = this.#latest?.then(() => this.#read()) ?? this.#read();
     this.#latest = next.catch(() => {});
@@ -94,7 +97,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
       const value = await this.#opened.next();
       if (value !== undefined) return { done: false, value };
     } catch (error) {
-      // Whoever left is not told how the rest ended.
+      // A reader that left early is not told how the rest ended.
       if (!this.#isOver) throw this.#over(error);
     }
     return this.#over({ done: true, value: undefined });
@@ -130,7 +133,7 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
 
   async #nextBatch(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
     const { done, value } = await this.#batches.next();
-    // Whoever asked without waiting may have left items of the batch before.
+    // A caller that did not await the previous read may have left items of its batch.
     const left = this.#batch.length - this.#index;
     if (done && left === 0) return { done, value };
     if (!done) {

@@ -3,7 +3,7 @@ import { untilAborted } from './clock/until-aborted.ts';
 import { ConfigurationError, type FailureDetails } from './errors.ts';
 import { messageOf } from './thrown.ts';
 
-/** What needs a part: a call. */
+/** The call that needs a part. */
 interface Needing {
   /** `update pet 42`. */
   purpose: string;
@@ -23,7 +23,7 @@ export function loadPart<Part>(name: string, call: Needing, imported: Promise<Pa
   return untilAborted(loaded, call.signal);
 }
 
-/** The error of a part that is missing where the package was installed, or that a page could not fetch. */
+/** The error where a part is missing from the installed package, or a page could not fetch it. */
 export function partNotLoaded(name: string, call: Pick<Needing, 'purpose' | 'details'>, cause: unknown): ConfigurationError {
   const why = messageOf(cause);
   const message = `Cannot ${call.purpose}: ${name}, a part of this package that is loaded when it is needed, cannot be loaded: ${why}`;

@@ -15,7 +15,7 @@ import type { Admission, Transport } from './transport/transport.ts';
 import { UpdateNews } from './update-news.ts';
 
 interface Steps {
-  /** Whose calls these are, for those who follow its updates. */
+  /** The client of these calls, for views that follow its updates. */
   client: object;
   gate: Gate;
   limits: ClientLimits;
@@ -32,12 +32,12 @@ interface Admitted extends Admission {
 
 type Beginning = Pick<Operation<unknown>, 'name' | 'petId'> & Pick<StreamOperation<unknown>, 'own'>;
 
-/** Leads every call through its steps: in order, with retries, each attempt through the gate, then onto the wire. */
+/** Takes every call through its steps: order, retries, the gate for each attempt, transport. */
 export class Pipeline<Item extends object> {
   readonly #steps: Steps;
   // Made with the first update.
   #order: InOrder<Admitted, Reply<Item>> | undefined;
-  // None while no call is under way: most clients are idle.
+  // Undefined while no call is under way: most clients are idle.
   #calls: Set<Call> | undefined;
   #lastId = 0;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
@@ -80,7 +80,7 @@ export class Pipeline<Item extends object> {
     }
   }
 
-  /** Queues a call of the same patience beside the one that waits in its place: only the gate knows how long a wait will be. */
+  /** Queues a call with the same `maxWaitMs` beside the one that waits in its place: only the gate knows how long a wait will be. */
   #watch({ id, operation, petId, options }: Call, onRefusal: (refusal: unknown) => void): () => void {
     const { gate, limits } = this.#steps;
     if (gate.needsKey) return () => {};
@@ -180,7 +180,7 @@ export class Pipeline<Item extends object> {
     return typeof key === 'string' ? this.#use(call, permit, key) : key.then((read) => this.#use(call, permit, read));
   }
 
-  /** While a key took its time the gate may have closed: then the call waits for another permit. */
+  /** The gate may have closed while the key function ran: then the call waits for another permit. */
   #use(call: Call, permit: Permit, key: string): Admitted | Promise<Admitted> {
     if (permit.isValid) return { key, observer: permit };
     permit.cancel();
@@ -210,7 +210,7 @@ export class Pipeline<Item extends object> {
     this.#settleGone();
   }
 
-  /** Settles calls in place of the requests that ended under them, so that neither we nor a listener keep them for ever. */
+  /** Settles calls whose incoming requests have ended, so that neither this client nor a listener keeps them for ever. */
   #settleGone(): void {
     for (const call of this.#calls ?? []) {
       if (!call.isGone) continue;
@@ -220,7 +220,7 @@ export class Pipeline<Item extends object> {
   }
 
   #settle(call: Call, failed: { error: unknown } | undefined): void {
-    // One that was taken for gone may still come to its end.
+    // A call that counted as gone may still settle.
     if (!this.#calls?.delete(call)) return;
     if (this.#calls.size === 0) this.#calls = undefined;
     call.end();

@@ -13,7 +13,8 @@ export interface StoreKey {
 }
 
 /**
- * Where several processes keep the quota of one key together. It only shares: the ledger of each process stays the judge.
+ * Where several processes keep the quota of one key together. It only shares counts; the ledger of each process still decides what may be
+ * sent.
  *
  * `redisQuotaStore` and `fileQuotaStore` make one. One of your own has to answer each `LeaseRequest` in one step, also where several
  * processes send one at once.

@@ -1,4 +1,4 @@
-// What was thrown may be anything, also what throws when it is looked at.
+// A thrown value may be anything, even an object whose getters throw.
 
 /** Whether it is an error, also one of another realm: Jest runs programs in one of their own, and what `fetch` throws is not of it. */
 export function isError(thrown: unknown): thrown is Error {
@@ -24,7 +24,7 @@ export function textOf(thrown: unknown, field: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
-/** Calls what is the caller's own, such as a listener or a logger: what it throws, at once or later, is its owner's fault and harms nobody. */
+/** Calls a function of the caller's, such as a listener or a logger, and ignores what it throws or rejects with. */
 export function unharmed(call: () => unknown): void {
   try {
     const given = call();

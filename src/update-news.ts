@@ -1,9 +1,9 @@
 import type { Int64, InventoryItem, PetId } from './contract/models.ts';
 import type { UpdateOutcome } from './errors.ts';
 
-/** What follows the updates of a client, told before their promises settle. Must not throw. */
+/** A follower of a client's updates, called before their promises settle. Must not throw. */
 export interface UpdateFollower {
-  /** The service confirmed that the pet is now so. */
+  /** The service confirmed this item. */
   confirmed(item: InventoryItem<Int64>): void;
   /** An update of the pet ended, and may have been applied or not. */
   inDoubt(petId: PetId): void;

@@ -50,7 +50,7 @@ export interface Connection {
   client: Client;
   /** Where it asks, for a reader: `production`, `staging`, or `a sandbox of this process`. */
   environment: string;
-  /** What it shares with other runs. */
+  /** The state shared with other runs. */
   state: SharedState | undefined;
   /** Whether requests go by way of the proxies that the variables name. */
   usesProxies: boolean;
@@ -160,7 +160,7 @@ async function connectToService(settings: Settings, baseUrl: string | undefined,
   });
 }
 
-/** What a limit has to be so that nobody meets it. */
+/** Larger than any limit that a service can have. */
 const NO_LIMIT = { requestsPerMinute: 1_000_000_000 };
 
 async function connectToSandbox({ plan = 'pro', ...settings }: Settings): Promise<Client> {

@@ -1,6 +1,6 @@
 import { duration as exact } from '../duration.ts';
 
-/** A time span as people say it, in whole seconds, rounded up: what is estimated or counts down is not known any better. */
+/** A duration for readers, in whole seconds, rounded up: an estimate or a countdown is no more exact. */
 export function duration(ms: number): string {
   return exact(Math.ceil(ms / 1000) * 1000);
 }

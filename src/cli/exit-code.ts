@@ -3,7 +3,7 @@ import { JournalError } from '../sync/journal.ts';
 import type { SyncReport } from '../sync/report.ts';
 import { UsageError } from './usage-error.ts';
 
-/** What the shell is told. */
+/** The exit codes. */
 export const EXIT = {
   done: 0,
   failure: 1,
@@ -16,7 +16,7 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A full or broken disk is nobody's input. */
+/** A full or broken disk is no usage error. */
 const DISK_CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'];
 
 export function exitCodeOf(error: unknown): ExitCode {

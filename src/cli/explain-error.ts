@@ -36,7 +36,7 @@ export function inWords(message: string): string {
   return message.replace(/give `baseUrl[.\w]*`/, 'give --base-url').replace('give `apiKey` or set', 'set');
 }
 
-/** Everything else that is known of an error, for --verbose. */
+/** All other details of an error, for --verbose. */
 export function errorDetails(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const fields = isPetStoreError(error) ? `${JSON.stringify(error.toJSON())}\n` : '';

@@ -7,7 +7,7 @@ import { type Reply, type ReplyPromise, replyPromise } from '../reply.ts';
 import type { Client } from './connect.ts';
 
 /**
- * A client whose updates are not torn: an abort ends those that wait, and lets the requests that are under way finish.
+ * A client whose abort ends waiting updates at once and lets requests in flight finish.
  *
  * Updates are told apart by their pet, so each pet may have one at a time.
  */

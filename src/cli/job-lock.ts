@@ -8,10 +8,10 @@ import type { SharedState } from './state.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
-/** A lock that is not renewed for so long is free: its holder died. */
+/** A lock that its holder has not renewed for this long is free. */
 const HELD_MS = 30_000;
 const RENEW_MS = HELD_MS / 3;
-/** A store that takes longer counts as away. */
+/** A store that takes longer counts as unreachable. */
 const ANSWER_MS = 5_000;
 
 /** Who holds a lock. */
@@ -51,7 +51,7 @@ export async function takeLock({ name, state, onLost, terminal }: Wanted): Promi
   const timer = setInterval(() => void renew(), RENEW_MS);
   const release = async (): Promise<void> => {
     clearInterval(timer);
-    // A lock that cannot be given back ends by itself.
+    // A lock that cannot be released expires by itself.
     await hold(0).catch(() => {});
   };
   return { release };

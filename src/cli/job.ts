@@ -38,18 +38,18 @@ export interface JobOptions extends CommonOptions {
 
 /** What such a command does. */
 export interface Job {
-  /** What messages call where the wanted state comes from. */
+  /** The name of the input in messages. */
   name: string;
   /** The journal that the job keeps. */
   journal: string | undefined;
-  /** Files that are read or written, by what messages call them: each has to be another. */
+  /** The files that are read or written, by their names in messages. No two may be the same file. */
   files: Readonly<Record<string, string | undefined>>;
   start(client: Client | FinishingClient, options: SyncOptions): Promise<SyncReport>;
   /** Refuses changes before the first update. @throws UsageError */
   review?(changes: Iterable<ReviewedChange>): void;
   /** Such as `sync restock.csv`. */
   title: string;
-  /** What can be done where it was finished before. */
+  /** What to do where the job is already finished. */
   hint?: string;
   /** The rows of its input that were bad. */
   input?: { readonly rejects: readonly BadRow[]; readonly rejected: number };
@@ -80,7 +80,7 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   const settings = { ...limits, signal, now: terminal.now };
   let lock: JobLock | undefined;
   try {
-    // A dry run changes nothing that another run could change too.
+    // A dry run needs no lock: it changes nothing.
     if (options.lock !== undefined && !options.dryRun) lock = await takeLock({ name: options.lock, state, onLost: end, terminal });
     return await withReport({ job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal });
   } finally {

@@ -9,7 +9,7 @@ export function progressBar({ changes, updated, failed }: SyncProgress): string 
   return `${'█'.repeat(complete)}${'░'.repeat(WIDTH - complete)}`;
 }
 
-/** How far a synchronisation is, in words. */
+/** The progress of a synchronisation in words. */
 export function progressText({ phase, listed, changes, updated, failed, requests, etaMs = 0 }: SyncProgress): string {
   if (phase === 'listing') return `reading the list: ${counted(listed, 'pet')}`;
   const failures = failed > 0 ? `, ${failed} failed` : '';

@@ -47,12 +47,12 @@ function more(list: readonly unknown[]): string {
 /** What is known, beside its report, of how a run ended. */
 export interface Ending {
   journal: string | undefined;
-  /** Before this instant there is no quota. */
+  /** When quota is available again. */
   retryAt: Date | undefined;
   isDayUsedUp: boolean;
   /** What can be done about a job that is finished already. */
   hint?: string | undefined;
-  /** What ended it where that was neither the service nor its end. */
+  /** What ended it, such as a signal or `--until`, where it did not end by itself. */
   interruption?: string | undefined;
 }
 

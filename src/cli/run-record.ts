@@ -17,10 +17,10 @@ export interface ObservedQuota extends Partial<RateLimit> {
 
 /** Shorter waits are not kept. */
 const TOLD_WAIT_MS = 1_000;
-/** Most waits that are kept: behind a service that is down a run could have any number. */
+/** Most waits that are kept: during an outage their number has no bound. */
 const KEPT_WAITS = 10_000;
 
-/** Hears what a run does: its requests, its waits, which updates were confirmed and when. */
+/** Records what a run does by the client's events: requests, waits, and which updates were confirmed when. */
 export class RunRecord {
   readonly beganAtMs: number;
   readonly requests = { sent: 0, lists: 0, updates: 0, retries: 0, refused: 0 };
@@ -29,7 +29,7 @@ export class RunRecord {
   quotaAtEnd: ObservedQuota | undefined;
   /** What the service said when it refused the key or the quota, in a sentence; undefined where it was not asked. */
   refusal: string | undefined;
-  /** Before this instant there is no quota. */
+  /** When quota is available again. */
   retryAt: Date | undefined;
   readonly #now: () => number;
   readonly #confirmedAtMs = new Map<string, number>();
@@ -83,7 +83,7 @@ export class RunRecord {
   #settle({ petId, outcome, error }: ClientEvents['settled']): void {
     if (petId !== undefined && outcome === 'succeeded') this.#confirmedAtMs.set(String(petId), this.#now());
     if (!isPetStoreError(error) || (error.kind !== 'rate-limit' && error.kind !== 'authentication')) return;
-    // Without a status it is the client that refuses, before it asks.
+    // Without a status the client refused, and sent nothing.
     if (error.status !== undefined) this.refusal = error.message;
     if (error.retryAt !== undefined && (this.retryAt === undefined || error.retryAt > this.retryAt)) this.retryAt = error.retryAt;
   }

@@ -11,10 +11,13 @@ import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
-/** Takes or renews a lock, or gives it back (`heldMs` 0). Gives what another holder wrote, where there is one, and for how long it still holds. */
+/**
+ * Takes or renews a lock, or gives it back (`heldMs` 0). Gives what another holder wrote, where there is one, and for how long it still
+ * holds.
+ */
 export type LockExchange = (request: { id: string; text: string; heldMs: number }) => Promise<{ text: string; leftMs: number } | undefined>;
 
-/** What the runs on a machine, or on several, share. */
+/** The state that runs share, on one machine or several. */
 export interface SharedState {
   /** What messages call it; the option that gave it. */
   readonly name: string;

@@ -72,13 +72,13 @@ export class StatusLine {
     }, REDRAW_MS);
   }
 
-  /** Where writing is impossible there is nobody to tell. */
+  /** A failed write to the status line is ignored: stderr itself is gone. */
   #write(text: string): void {
     this.#stream.write(text, () => {});
   }
 }
 
-/** While it waits the bar would stand still, and a narrow terminal has no room for both. */
+/** During a wait the bar would not move, and a narrow terminal has no room for both. */
 function textOf({ bar, progress, wait }: Status): string {
   if (wait === '') return `${bar} ${progress}`.trim();
   return progress === '' ? wait : `${wait}; ${progress}`;

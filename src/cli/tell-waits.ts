@@ -5,7 +5,7 @@ import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 
-/** A wait shorter than this is not worth a word. */
+/** Shorter waits are not reported. */
 const TOLD_WAIT_MS = 2_000;
 
 type Wait = Pick<ClientEvents['wait'], 'callId' | 'reason' | 'ms'>;
@@ -22,7 +22,7 @@ function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
   const show = ({ callId, reason, ms }: Wait): void => {
     if (ms < TOLD_WAIT_MS) return;
     toldCall = callId;
-    // The line is drawn when something happens, so a countdown would stand still.
+    // The line is drawn on events only, so a countdown would not move.
     const until = new Date(terminal.now() + ms).toLocaleTimeString('en-GB');
     status.show({ wait: waitText(reason, until) });
   };

@@ -15,7 +15,7 @@ export interface Terminal {
   now(): number;
 }
 
-/** The reader of our output has gone, as in `petstore list | head`: it has what it wants. */
+/** The reader closed the pipe, as in `petstore list | head`: it has all that it wants. */
 export class ReaderGoneError extends Error {
   override readonly name = 'ReaderGoneError';
 }
@@ -30,7 +30,7 @@ export function writeText(stream: TextStream, text: string): Promise<void> {
   });
 }
 
-/** Writes what a job came to: without a reader too, the job has done what it did. @throws the stream's error, such as ENOSPC */
+/** Writes the result of a job; a closed pipe is no error here, since the job is done. @throws the stream's error, such as ENOSPC */
 export async function writeResult(stream: TextStream, text: string): Promise<void> {
   try {
     await writeText(stream, text);

@@ -1,4 +1,4 @@
-/** Something that whoever called the command has to change; the message says what, on one line. */
+/** A mistake in how the command was called; the message says what to change, on one line. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }

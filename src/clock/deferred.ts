@@ -1,13 +1,13 @@
 import { isRequestBound } from './request-bound.ts';
 
-/** How often a request looks whether another one settled what it waits for. */
+/** How often a request checks whether another request has settled its promise. */
 const LOOK_MS = 25;
-/** Who has not looked for so long is asleep at best. */
+/** A waiter that has not checked for this long counts as gone. */
 const ASLEEP_AFTER_MS = 1_000;
 
-/** A promise that somebody else settles. */
+/** A promise that other code settles. */
 export interface Deferred<T> extends Resolvers<T> {
-  /** Whether who waits would take what it is given; its request may have ended. */
+  /** Whether the waiter can still use a result; its request may have ended. */
   isAwake(): boolean;
 }
 
@@ -18,8 +18,8 @@ interface Resolvers<T> {
 }
 
 /**
- * Makes a promise that somebody else settles, maybe on behalf of another request. Where promises are bound to requests, whoever waits
- * looks again and again by a timer of its own, after calling `onLook`, since nobody else's timer may be left.
+ * Makes a promise that other code settles, perhaps on behalf of another request. Where promises are bound to requests, the waiter polls
+ * with a timer of its own, and calls `onLook` before each check, since the timers of other requests may be gone.
  */
 export function defer<T>(onLook: () => void): Deferred<T> {
   const { promise, resolve, reject } = withResolvers<T>();

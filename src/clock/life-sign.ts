@@ -1,11 +1,11 @@
 const SIGN_EVERY_MS = 25;
-/** Longer than a request keeps all others of its isolate from running. */
+/** Longer than one request can block all others of its isolate. */
 const GONE_AFTER_MS = 5_000;
 
 /**
- * Tells others whether the request that it was made in still runs, and does things on its behalf. A request that is cancelled in
- * workerd ends without a word: no code of it runs any more, so that what it holds is never given back. While it runs, what it has
- * must not be touched by others.
+ * A heartbeat: shows whether the request that made it still runs, and runs tasks on behalf of that request. A request that is cancelled
+ * in workerd runs no more code, not even `finally`, so it never releases what it holds. While it runs, other requests must not touch its
+ * promises and timers.
  */
 export class LifeSign {
   #seenAtMs = Date.now();
@@ -16,7 +16,7 @@ export class LifeSign {
     return Date.now() - this.#seenAtMs > GONE_AFTER_MS;
   }
 
-  /** Does this within moments on behalf of its request; the first errand counts. */
+  /** Runs a task within moments on behalf of its request; only the first one counts. */
   send(errand: () => void): void {
     this.#errand ??= errand;
   }

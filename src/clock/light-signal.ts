@@ -1,4 +1,4 @@
-/** What it takes to listen for an end: an `AbortSignal`, or a {@link LightSignal}. */
+/** The part of an `AbortSignal` that is needed to listen for an abort; a {@link LightSignal} has it too. */
 export interface EndSignal {
   readonly aborted: boolean;
   readonly reason: unknown;
@@ -8,7 +8,7 @@ export interface EndSignal {
 
 const NONE: readonly (() => void)[] = [];
 
-/** An `AbortSignal` that nobody outside sees, at a fraction of its cost: every call has one. Its listeners must not throw. */
+/** A cheap internal `AbortSignal`: every call has one. Its listeners must not throw. */
 export class LightSignal implements EndSignal {
   aborted = false;
   reason: unknown;

@@ -1,6 +1,6 @@
 /**
- * Milliseconds on a clock that nobody sets: durations are measured on it, so that a wait takes as long as it was told, whatever happens
- * to the machine's date. Where the runtime has none, on the machine's clock.
+ * Milliseconds on a monotonic clock: durations are measured on it, so that setting the machine's date changes no wait. Where the runtime
+ * has none, on the machine's clock.
  */
 export function monotonicMs(): number {
   return globalThis.performance?.now() ?? Date.now();

@@ -11,7 +11,7 @@ export class SteadyClock {
     return monotonicMs() + this.#aheadMs;
   }
 
-  /** A timer that ends at this instant did end: the instant has come. */
+  /** Called when a timer for this instant fires: the clock is then at least there. */
   reach(instantMs: number): void {
     const missingMs = instantMs - this.now();
     if (missingMs > EARLY_TIMER_MS) this.#aheadMs += missingMs;

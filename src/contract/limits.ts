@@ -1,7 +1,10 @@
 import { RATE_LIMIT_HEADERS, RETRY_AFTER_HEADER } from './http.ts';
 import { parseHttpDate } from './http-date.ts';
 
-/** What the headers of one answer say about the limits, read once, in milliseconds. Each is undefined where it is missing or makes no sense. */
+/**
+ * What the headers of one answer say about the limits, read once, in milliseconds. Each is undefined where it is missing or makes no
+ * sense.
+ */
 export interface Answer {
   status: number;
   /** When the headers came, on our clock. */
@@ -23,14 +26,14 @@ export interface Answer {
 const LONGEST_WINDOW_MS = 25 * 3_600_000;
 /** The clock of `Date` and that of the counter may differ by as much. */
 const LATE_RESET_MS = 5_000;
-/** Waits beyond this are the same to everybody, and a Date could not hold the instant. */
+/** A longer wait makes no difference to a caller, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
 
 export function readAnswer(status: number, headers: Headers, receivedAtMs: number): Answer {
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
   const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, dateMs ?? receivedAtMs) };
   if (dateMs !== undefined) answer.dateMs = dateMs;
-  // It means nothing on an answer that did what was asked.
+  // Ignored on a successful answer.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
   const retryAfterMs = parseRetryAfter(retryAfter, dateMs ?? receivedAtMs);
   if (retryAfterMs !== undefined) answer.retryAfterMs = retryAfterMs;

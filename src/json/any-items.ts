@@ -5,7 +5,7 @@ import { ItemScan } from './item-scan.ts';
 import { parseRows } from './parse-rows.ts';
 import type { Rows } from './read-rows.ts';
 
-/** Beyond this a larger group saves nothing. */
+/** Larger groups are no faster. */
 const MAX_GROUP_BYTES = 65_536;
 
 /** Reads items in any layout that JSON allows: cuts off a group of whole items and lets `JSON.parse` and the schema judge it. */

@@ -2,10 +2,10 @@ import { BYTE } from './bytes.ts';
 
 const FIRST_CAPACITY = 16_384;
 
-/** Zeros behind the bytes, which no JSON text has: who reads on a little meets them in place of the end of the memory. */
+/** Zeros after the bytes: no JSON text has any, so that a reader may look a few bytes ahead without checking for the end. */
 export const PADDING_BYTES = 32;
 
-/** The bytes that have come and are not used up; it keeps no byte that is, and copies each only a few times. */
+/** The received bytes that have not been read yet. Read bytes are dropped, and each byte is copied only a few times. */
 export class PendingBytes {
   /** What is there; a new view after each `append`. */
   view = new Uint8Array();

@@ -13,7 +13,7 @@ const KNOWN_STATUSES = PET_STATUSES.map((status) => ({ status, written: new Phra
 /** Longer texts are left to others: a call with that many arguments could overflow the stack. */
 const MAX_STATUS_LENGTH = 64;
 
-/** What digits never mean. */
+/** A value that digits cannot give. */
 const NO_NUMBER = -1;
 
 /** The most digits of an int64, and how many of them are read apart so that both parts are exact in a double. */

@@ -135,7 +135,7 @@ class OpenFile {
   }
 
   async append(text: string): Promise<void> {
-    // After a torn line a new one begins; the torn one stays for whoever wants to look.
+    // A new line begins after a torn one, which stays in the file.
     const written = this.#endsInLine ? text : `\n${text}`;
     const size = await this.#flush(written);
     if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is no file`, { code: 'journal_no_file' });

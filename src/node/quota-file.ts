@@ -11,7 +11,7 @@ const APPLICATION_ID = 0x50455451;
 const VERSION = 1;
 /** A process that holds the file for longer counts as hung. */
 const TIMEOUT_MS = 500;
-/** What nobody used for longer says nothing any more. */
+/** Records unused for longer are stale. */
 const KEPT_MS = 25 * 3_600_000;
 
 const SETUP = `

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Exchange } from '../sandbox/service.ts';
 
-/** Carries an answer over a socket, and breaks the exchange there if it is told to: a reset is a reset, a stall a stall. */
+/** Sends an answer over a socket, and plays faults on the connection itself: a reset is a TCP reset, a stall sends nothing. */
 export async function carryOverSocket({ response, failure }: Exchange, outgoing: ServerResponse): Promise<Response> {
   if (failure === undefined) return response;
   if (failure === 'stall') return new Promise(() => {});

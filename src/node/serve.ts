@@ -56,7 +56,7 @@ export interface ServedSandbox<Plans extends string = never> extends AsyncDispos
   close(): Promise<void>;
 }
 
-/** Listening on every address is said with one that nobody can be asked to connect to. */
+/** A server on every address reports 0.0.0.0 or ::, to which no client can connect. */
 const REACHABLE_AT: ReadonlyMap<string, string> = new Map([
   ['0.0.0.0', '127.0.0.1'],
   ['::', '::1'],
@@ -128,7 +128,7 @@ function createListener(parts: SandboxParts, hostname: string): Server {
       return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;
     },
     {
-      // Otherwise the adapter replaces the global Request and Response of the process that only wanted a server.
+      // Otherwise the adapter replaces the global Request and Response of the whole process.
       overrideGlobalObjects: false,
       errorHandler: () => errorAnswer({ status: 400, code: 'bad_request', message: 'That is no request that can be answered' }),
     },
@@ -140,7 +140,7 @@ function isForService(path: string): boolean {
   return path.startsWith(`/${VERSION_SEGMENT}`) || path.startsWith('/staging/');
 }
 
-/** A name from the open internet that leads here was pointed here by somebody else, perhaps to read the keys (DNS rebinding). */
+/** A public host name that resolves to this server may be an attack that reads the keys (DNS rebinding). */
 function isServed(host: string, { parts, hostname }: { parts: SandboxParts; hostname: string }): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase();
   if (!name.includes('.') || name === hostname || name.endsWith('.localhost')) return true;

@@ -1,6 +1,9 @@
 type Sqlite = typeof import('node:sqlite');
 
-/** Node's SQLite, without Node 22's warning that it is experimental: whoever keeps a file can do nothing about it. Undefined where there is none. */
+/**
+ * Node's SQLite, without Node 22's warning that it is experimental: a user of the store can do nothing about it. Undefined where the
+ * runtime has no SQLite.
+ */
 export function loadSqlite(): Sqlite | undefined {
   const { emitWarning } = process;
   process.emitWarning = (...warning: unknown[]) => {

@@ -71,7 +71,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
     return this.#stoodStill && signal ? untilAborted(next, signal) : next;
   }
 
-  /** The timer keeps no process: a body that is not read is the reader's affair. */
+  /** The timer does not keep the process alive for a body that is never read. */
   #watch(): void {
     if (this.#stoodStill) return;
     this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#standStill(), { keepsProcess: false });

@@ -11,7 +11,7 @@ import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
-/** Up to here one text and one parse cost the least. */
+/** Up to this size, one text and one parse are fastest. */
 const SMALL_LIST_BYTES = 1_048_576;
 
 /** Reads the stock of all pets at once (specification, listInventory), at most `maxBytes` of it. */
@@ -45,7 +45,7 @@ async function readItems<Ids extends Int64>(
 }
 
 interface Result<Ids extends Int64> extends Rows<Ids> {
-  /** Nothing is wrong but that the end is missing. */
+  /** The text is valid so far; only its end is missing. */
   isCut?: boolean;
 }
 

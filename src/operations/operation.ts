@@ -35,7 +35,7 @@ export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'>
 interface Fault {
   reason: InvalidResponseReason;
   problems: readonly Problem[] | BadRows;
-  /** Nothing is wrong but that the end is missing. */
+  /** The text is valid so far; only its end is missing. */
   isCut?: boolean;
 }
 

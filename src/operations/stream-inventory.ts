@@ -43,7 +43,7 @@ export class ItemBatches<Ids extends Int64> {
   /** Reads the first batch, so that what fails before anything is given out can be tried again. */
   async begin(): Promise<void> {
     this.#first = await this.#read();
-    // Its quota is paid, and its consumer may wait for a slot of its own before it reads on.
+    // The request has its quota already, and its consumer may itself wait for a permit before it reads on.
     this.#answer.release();
     this.#call.signal.throwIfAborted();
     this.#call.signal.addEventListener('abort', this.#onAbort);
@@ -82,7 +82,7 @@ export class ItemBatches<Ids extends Int64> {
       const chunk = await this.#answer.nextWhenAsked();
       const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
       this.#unknownStatuses.announce(items);
-      // What is good is given out before what is wrong is told.
+      // Good items are returned before the failure after them.
       this.#failure = failure && { ...failure, isCut: chunk === undefined };
       if (items.length > 0 || (chunk === undefined && !failure)) return items;
     }

@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import { isPetStatus } from '../contract/pet-status.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 
-/** So many are announced for one call at most: a service that makes up one for every item would flood whoever listens. */
+/** Most statuses that are announced for one call: a service with a new one on every item would flood the listeners. */
 const MOST_ANNOUNCED = 32;
 
 /** Announces the statuses of an answer that the specification does not name: each once, fit for a log. */
@@ -16,7 +16,7 @@ export class UnknownStatuses {
     this.#answer = answer;
   }
 
-  /** Looks through items, where anybody would hear of them. */
+  /** Looks through items, if there is a listener. */
   announce(items: Iterable<{ status: string }>): void {
     if (!this.#call.hasListener('unknownStatus')) return;
     this.#announced ??= new Set();

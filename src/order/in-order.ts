@@ -28,7 +28,7 @@ export class InOrder<Permit, Reply> {
     }
   }
 
-  /** Takes an update out of its line that never leaves by itself, because its request ended under it. */
+  /** Removes an update whose incoming request has ended, so that it never leaves its line by itself. */
   drop(call: Call): void {
     const pet = String(call.petId);
     const line = this.#lines.get(pet);

@@ -11,9 +11,9 @@ import { type End, type News, type Sending, Turn } from './turn.ts';
 export class PetLine<Permit, Reply> {
   #first: Turn<Permit, Reply> | undefined;
   #last: Turn<Permit, Reply> | undefined;
-  /** The one that waits for its permit or is sent; undefined only where the line is empty. */
+  /** The update that waits for its permit or is being sent; undefined only where the line is empty. */
   #current: Turn<Permit, Reply> | undefined;
-  /** The one that may wait less than the one that queues in its place. */
+  /** The update that allows a shorter wait than the one that queues in its place. */
   #watched: { turn: Turn<Permit, Reply>; stop: () => void } | undefined;
   readonly #onRaise: (call: Call) => void;
 
@@ -44,7 +44,7 @@ export class PetLine<Permit, Reply> {
     }
   }
 
-  /** Takes an update out whose request ended under it. What follows it cannot know what became of a request that was sent. */
+  /** Takes an update out whose request ended under it. The updates behind it cannot know the outcome of its request, if one was sent. */
   drop(call: Call): void {
     for (let turn = this.#first; turn; turn = turn.after) if (turn.call === call) return this.#drop(turn);
   }
@@ -89,7 +89,7 @@ export class PetLine<Permit, Reply> {
 
   async #wait(turn: Turn<Permit, Reply>): Promise<News<Permit, Reply>> {
     const sinceMs = monotonicMs();
-    // Before a listener hears of the wait, since what it does may end it.
+    // Before the wait is reported, since a listener may end it.
     const news = turn.wait(() => this.#skipGone());
     turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
     try {
@@ -99,7 +99,10 @@ export class PetLine<Permit, Reply> {
     }
   }
 
-  /** Gets the permit and sends the update. Gives nothing where it was superseded meanwhile: then it waits for what becomes of the later one. */
+  /**
+   * Gets the permit and sends the update. Gives nothing where it was superseded meanwhile: then it waits for what becomes of the later
+   * one.
+   */
   async #begin(
     turn: Turn<Permit, Reply>,
     sending: Sending<Permit, Reply>,
@@ -110,7 +113,7 @@ export class PetLine<Permit, Reply> {
       const admitted = sending.admit(passed);
       permit = admitted instanceof Promise ? await admitted : admitted;
     } catch (failure) {
-      // A refusal is the later one's own affair: it may be more patient.
+      // A refusal concerns only the update that got it: the later one may allow a longer wait.
       if (!turn.isSuperseded || turn.call.signal.aborted) throw failure;
       this.#beginNext(undefined);
       return undefined;
@@ -120,7 +123,7 @@ export class PetLine<Permit, Reply> {
     return undefined;
   }
 
-  /** What belongs to one request in workerd is not used by another. */
+  /** In workerd one request cannot use a promise or timer of another. */
   #passOn(permit: Permit, sending: Sending<Permit, Reply>): void {
     if (isRequestBound()) sending.cancel(permit);
     this.#beginNext(isRequestBound() ? undefined : permit);
@@ -149,7 +152,7 @@ export class PetLine<Permit, Reply> {
   #leave(turn: Turn<Permit, Reply>): void {
     if (!turn.isInLine) return;
     this.#unlink(turn);
-    // What followed the last one, which was not sent, goes after all.
+    // The last update ended unsent, so those it superseded are sent after all.
     if (this.#last) this.#last.isSuperseded = false;
     if (this.#current === turn) this.#beginNext(undefined);
     else this.#watchNext();
@@ -170,7 +173,7 @@ export class PetLine<Permit, Reply> {
     this.#current?.tell({ passed });
   }
 
-  /** Whoever waits looks for itself, since no other call may come. */
+  /** Each waiting call polls for itself, since no other call may come. */
   #skipGone(): void {
     while (this.#current?.call.isGone) this.#drop(this.#current);
   }

@@ -4,7 +4,10 @@ import { type Deferred, defer } from '../clock/deferred.ts';
 /** How a call ended. */
 export type End<Reply> = { reply: Reply } | { error: unknown };
 
-/** What comes of a turn that waits: it begins, maybe with the permit of the update that it supersedes, or a later update went in its place. */
+/**
+ * The outcome of a waiting turn: it begins, perhaps with the permit of the update that it supersedes, or a later update went in its
+ * place.
+ */
 export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededBy: number; end: End<Reply> };
 
 /** How an update is sent. */
@@ -52,7 +55,7 @@ export class Turn<Permit, Reply> {
     return news.promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
-  /** It may not wait for what another one waits for in its place. */
+  /** Refuses the turn: it does not allow the wait of the update that queues in its place. */
   refuse(refusal: unknown): void {
     if (!this.isSuperseded) this.#news?.reject(refusal);
   }

@@ -43,7 +43,7 @@ export class TracedCall {
   }
 
   wait(reason: WaitReason): void {
-    // Only what failed is backed off from; where no retry was told, the error was not told either.
+    // A backoff follows a failed attempt; where no retry was reported, neither was the error.
     if (reason === 'backoff') this.#endStep('_OTHER');
     const measured = { 'petstore.wait.reason': reason };
     const span = this.#startSpan(`wait ${reason}`, SpanKind.INTERNAL, measured);
@@ -100,7 +100,7 @@ export class TracedCall {
     this.#span.end();
   }
 
-  /** Ends the spans where nobody listens any more; what is not over is not measured. */
+  /** Ends open spans when tracing stops; unfinished calls are not measured. */
   leave(): void {
     this.#step?.span.setAttributes(this.#step.measured).end();
     this.#step = undefined;

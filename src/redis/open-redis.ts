@@ -78,7 +78,7 @@ async function withNodeRedis(url: string): Promise<OpenedRedis | undefined> {
 }
 
 const CONNECT_MS = 5_000;
-/** A Redis that takes longer to take what was sent to it counts as down. */
+/** A Redis that does not accept a command for this long counts as down. */
 const END_MS = 500;
 
 /** Lets what was sent arrive, such as until when the key is closed, before the connection ends. */

@@ -5,7 +5,7 @@ import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
 import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscriber.ts';
 
-/** What the names of its keys begin with, unless its maker says otherwise. */
+/** Default prefix of its keys in Redis. */
 export const PREFIX = 'petstore:quota:';
 
 /** A Redis that takes longer counts as down. */

@@ -56,7 +56,7 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
       if (retriesLeft === 0) throw error;
       if (error instanceof AuthenticationError && (await renewKey?.())) return tryWithOtherKey(call, error);
       if (!isWorthAnother(error, call)) throw error;
-      // What closes the gate is limited there.
+      // A failure that closes the gate is limited by the gate.
       const refusal = isLeftToGate(error) ? undefined : payer.pay(call, error);
       if (refusal) throw refusal;
       call.lastFailure = error;
@@ -65,7 +65,7 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
   });
 }
 
-/** The service did nothing and is not to blame, so there is nothing to wait for. */
+/** The service did not fail, so no backoff is needed. */
 function tryWithOtherKey(call: Call, failure: AuthenticationError): void {
   call.lastFailure = failure;
   call.emit('retry', (event) => ({ ...event, delayMs: 0, error: failure }));

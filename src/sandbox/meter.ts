@@ -5,7 +5,7 @@ import { type RetryAfterForm, waitsUntilMs } from './retry-after.ts';
 import type { Policy } from './windows.ts';
 
 /**
- * When a key that keeps knocking after a 429 is banned, and for how long: our reading of the specification (Authentication, 4).
+ * When a key that keeps sending during a penalty is banned, and for how long: our reading of the specification (Authentication, 4).
  * Only what is refused again counts: a request that comes during the penalty and is admitted may be another program's.
  *
  * @example

@@ -81,7 +81,7 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     const isCountedAtOnce = desk.counting.at === 'arrival';
     if (isCountedAtOnce) finish(context, { visit, desk });
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
-    // The signal is not touched without need: a server makes it when it is asked for, which costs more than the whole answer.
+    // The signal is read only where needed: a server creates it on first access, which costs more than the whole answer.
     if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
     if (!isCountedAtOnce) finish(context, { visit, desk });
   };

@@ -219,7 +219,7 @@ function hash(low: number, high: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** Asks for numbers first: `Number()` of every id would double the cost. */
+/** Checks for numbers first: `Number()` of every id would double the cost. */
 function isNumber(petId: PetId, number: number | undefined): boolean {
   return petId === number || (typeof petId === 'bigint' && Number(petId) === number);
 }

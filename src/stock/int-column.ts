@@ -9,7 +9,8 @@ const NO_ROWS = new Uint8Array();
 const NO_ROWS_32 = new Int32Array();
 
 /**
- * Safe integers by row, each in as few bytes as it takes: 4 or 8, or 1 in a column of small ones. Rows are kept in parts that grow and widen alone, so that a column
+ * Safe integers by row, each in as few bytes as it takes: 4 or 8, or 1 in a column of small ones. Rows are kept in parts that grow and
+ * widen alone, so that a column
  * of millions is never copied as a whole. A row that was never written is 0.
  */
 export class IntColumn {
@@ -34,7 +35,9 @@ export class IntColumn {
     else this.#remake(row, value);
   }
 
-  /** A column with the same rows, to be written to in place of this one, which stays as it is. Copies parts only when they are written to. */
+  /**
+   * A column with the same rows, to be written to in place of this one, which stays as it is. Copies parts only when they are written to.
+   */
   fork(): IntColumn {
     const fork = new IntColumn(this.#leastBytes);
     fork.#parts = [...this.#parts];
@@ -65,7 +68,7 @@ export class IntColumn {
   #remake(row: number, value: number): void {
     const at = row >>> PART_BITS;
     const part = this.#parts[at] ?? NO_ROWS;
-    // What the part before needed, this one needs soon.
+    // A new part starts as wide as the part before it.
     const bytes = Math.max(this.#leastBytes, bytesFor(value), part.BYTES_PER_ELEMENT, this.#parts[at - 1]?.BYTES_PER_ELEMENT ?? 1);
     const copy = makePart(bytes, at > 0 ? PART_ROWS : lengthFor(row, part.length));
     copy.set(part);

@@ -20,7 +20,7 @@ const LONG_WAIT_MS = 120_000;
 
 /** Why this failure ends the whole run; `undefined` where it concerns one pet. */
 export function stopReason(error: unknown, signal: AbortSignal | undefined, nowMs: number): StopReason | undefined {
-  // Asked first: what a caller aborts with may be an error of ours, which would tell of another call.
+  // Checked first: the abort's reason may be a PetStoreError, which would describe another call.
   if (signal?.aborted && error === signal.reason) return 'abort';
   const kind = fieldOf(error, 'kind');
   if (kind === undefined && (signal?.aborted || fieldOf(error, 'name') === 'AbortError')) return 'abort';

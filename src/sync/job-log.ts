@@ -6,8 +6,8 @@ import { writeRecord } from './record-line.ts';
 const BATCH = 1000;
 
 /**
- * Writes a job's records. Only promises have to be safe before the run goes on: what else is noted travels with the next
- * promise, because a lost note leaves a doubtful update, and those are settled by the next list.
+ * Writes a job's records. Only promises must be on disk before the run goes on. Other records are written with the next promise: a lost
+ * one only leaves a doubtful update, which the next list settles.
  */
 export class JobLog {
   readonly #journal: Journal | undefined;

@@ -23,7 +23,7 @@ export interface History extends JobIdentity {
   finishedAt: Date | undefined;
 }
 
-/** What a journal has to fit. */
+/** The job that a journal must belong to. */
 interface OwnJob {
   job: StockJob;
   store: string | undefined;
@@ -104,7 +104,7 @@ function restoreFailure({ petId, quantity, error }: Extract<PetRecord, { type: '
   return { petId, quantity, error: restoreError(error, petId) };
 }
 
-/** What messages call a journal. */
+/** The name of a journal in messages. */
 export function named(journal: Journal): string {
   return journal.name === undefined ? 'this journal' : `journal ${journal.name}`;
 }

@@ -130,7 +130,7 @@ export class StockJob {
     return confirmed;
   }
 
-  /** The list broke off: what it told may be half the truth. */
+  /** The list broke off: what was read of it may be incomplete. */
   forgetList(): void {
     this.#listed = 0;
     for (const [, row] of this.stock.pets()) {

@@ -104,7 +104,7 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
       wanted = record.wanted;
     }
     if (record.type === 'run') beganAt ??= record.at;
-    // What a run of the job wrote after it was closed was never sent.
+    // Promises that a run wrote after the undo closed the job were never sent.
     if (record.type === 'undo') return { changes, identity: identityOf(wanted, beganAt), isClosed: true };
     changes.take(record);
   }
@@ -116,7 +116,7 @@ function identityOf(wanted = '', beganAt = ''): Past['identity'] {
   return { wanted, undoes: `${wanted} ${beganAt}` };
 }
 
-/** Where a job found each pet, and where it left it: the last promise of each that was kept, or may have been. */
+/** Where a job found and left each pet: its last promise that was or may have been carried out. */
 class PastChanges {
   readonly #rows = new IdTable();
   readonly #petIds: PetId[] = [];

@@ -17,7 +17,7 @@ export interface RunParts {
   now: () => number;
 }
 
-/** What becomes of a promise whose request never left. */
+/** The record that ends a promise whose request was never sent. */
 const NOT_SENT = { outcome: 'not-sent' } as const;
 
 /** Sends the updates of a job, each promised to the journal first, until all are sent or something ends the run. */
@@ -36,7 +36,7 @@ export class UpdateRun {
     return this.#stopped;
   }
 
-  /** Whether nothing is left that another run of the job could mend. */
+  /** Whether the job is finished: another run could not change anything. */
   get isComplete(): boolean {
     return this.#stopped === undefined && this.#openFailures === 0;
   }
@@ -81,7 +81,7 @@ export class UpdateRun {
     const { petId, row, to } = change;
     progress.countRequest();
     try {
-      // A job's report tells what was set: its updates are not superseded.
+      // Updates of a job are not superseded, so that its report states what was set.
       await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
       job.finish(row);
       log.note({ type: 'done', petId });
@@ -97,7 +97,7 @@ export class UpdateRun {
     if (stopped === undefined && isBadOption(thrown)) return this.#breakOff(change, thrown);
     if (stopped) this.#stopped ??= stopped;
     else this.#fail(change, thrown);
-    // What an abort tears may be applied already, whatever its reason says of itself.
+    // An aborted update may already be applied, whatever the abort's reason is.
     if (stopped === 'abort') return;
     if (stopped || !isFinal(thrown)) this.#withdraw(change, thrown);
   }

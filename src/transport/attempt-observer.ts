@@ -1,7 +1,7 @@
 import type { Answer } from '../contract/limits.ts';
 import type { ConnectionError, TimeoutError } from '../errors.ts';
 
-/** What the network or the service did to an attempt: mistakes of the caller's own code are no outage. */
+/** Failures of the network or the service. Errors of the caller's own code are not among them: they are no outage. */
 export type NetworkFailure = ConnectionError | TimeoutError;
 
 /** Learns at once how an attempt went. */

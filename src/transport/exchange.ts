@@ -34,9 +34,9 @@ export class Exchange {
   #stopTimer = () => {};
   #bytesLeft = BYTES_PER_TIME_LIMIT;
   #reader: BodyReader | undefined;
-  // Why the body cannot be read, which is told to whoever asks for it: the headers count all the same.
+  // Why the body cannot be read; reads reject with it. The headers still count.
   #badBody: ConfigurationError | undefined;
-  // It failed by a mistake of the caller's own code.
+  // The caller's own code failed.
   #isOwnMistake = false;
   #giveUp: ((reason: unknown) => void) | undefined;
   #isOver = false;
@@ -65,7 +65,7 @@ export class Exchange {
     const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']);
     if (!isAnswer) throw new TypeError('fetch gave no answer');
     if (response.body) this.#takeBody(response.body, response.bodyUsed);
-    // A fetch that ignores its signal may answer when nobody waits any more.
+    // A fetch that ignores its signal may answer after the exchange has ended.
     if (this.#isOver) this.#drop();
     return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
   }
@@ -76,13 +76,13 @@ export class Exchange {
     else this.#reader = readerOf(body);
   }
 
-  /** A fetch that cannot be used as it is set sent nothing. */
+  /** A fetch with bad settings sent nothing. */
   #ofCall({ message, option, cause }: ConfigurationError): ConfigurationError {
     this.#call.refused('connection');
     return new ConfigurationError(message, { ...this.#call.details(), option, cause });
   }
 
-  /** Another attempt would fare no better. */
+  /** Another attempt would fail the same way. */
   #badFetch(what: string): ConfigurationError {
     const message = `Cannot ${this.#call.purpose}: \`fetch\` must give ${what}`;
     return new ConfigurationError(message, { ...this.#call.details(), option: 'fetch' });
@@ -99,7 +99,7 @@ export class Exchange {
   }
 
   #takeBytes({ value, done }: ReadableStreamReadResult<Uint8Array>): Uint8Array | undefined {
-    // What is dropped ends at once, also for whoever waits for its next bytes.
+    // A dropped body ends at once, also for a pending read.
     if (this.#isOver || this.#controller.signal.aborted) throw this.#reasonOf(undefined, false);
     if (done) this.#reader = undefined;
     if (value === undefined) return undefined;
@@ -148,7 +148,7 @@ export class Exchange {
 
   #restartTimer(): void {
     this.#stopTimer();
-    // Whoever asks on for what was closed keeps no process.
+    // A read after the exchange was closed does not keep the process alive.
     if (this.#isOver) return;
     this.#bytesLeft = BYTES_PER_TIME_LIMIT;
     this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call, this.#asked)));
@@ -160,7 +160,7 @@ export class Exchange {
     this.#drop();
   }
 
-  /** What fails because it was stopped or dropped says nothing new. */
+  /** A failure after the exchange was stopped or dropped is ignored. */
   #reasonOf(thrown: unknown, isOfNetwork: boolean): unknown {
     const { signal } = this.#controller;
     if (signal.aborted) return signal.reason;

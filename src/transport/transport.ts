@@ -45,7 +45,7 @@ export interface TransportOptions {
   redactor: Redactor;
 }
 
-/** The keys of one call to which a function gives them. */
+/** The keys of one call, where `apiKey` is a function. */
 interface CallKeys {
   /** That of the latest request. */
   sent: string;
@@ -145,7 +145,7 @@ export class Transport {
   /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
   async open(call: Call, request: AttemptRequest, { key, observer }: Admission): Promise<OpenAnswer> {
     if (!call.signal.aborted) this.#tellRequest(call, request);
-    // A listener may have ended the call, and nobody would hear of an abort that came before the exchange listens.
+    // A listener may have ended the call; the exchange, which does not listen yet, would miss that abort.
     if (call.signal.aborted) {
       observer.cancel();
       throw call.signal.reason;
@@ -219,7 +219,7 @@ export class Transport {
 
   #headers(call: Call, key: string, { body, own }: AttemptRequest): Record<string, string> {
     const authorization = `Bearer ${key}`;
-    // An answer of any type may be wanted, as with fetch.
+    // The caller's own Accept header decides, as with fetch.
     if (own) return { ...this.#ownHeaders, accept: '*/*', ...call.options.headers, ...own.headers, authorization };
     const headers: Record<string, string> = { ...this.#ownHeaders, ...call.options.headers, authorization };
     if (body !== undefined) headers['content-type'] = 'application/json';
@@ -239,7 +239,7 @@ async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {
   return open.failure(call, begun);
 }
 
-/** A query is the caller's own, and may hold what is nobody else's business. */
+/** The query may hold private data, so it is left out of events and messages. */
 function pathOf({ path }: AttemptRequest): string {
   return path.replace(/\?.*/s, '');
 }

@@ -25,7 +25,7 @@ interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
   bodyTimeout: number;
 }
 
-/** undici asks for what it is given only, and hands bytes on as they came. */
+/** undici sends no Accept-Encoding and decodes no bodies by itself; `readResponse` decodes these. */
 const ENCODINGS = 'gzip, deflate, br';
 
 /** Sends one request. Resolves when the headers are in; rejects as fetch does, or with the signal's reason. */
@@ -67,7 +67,7 @@ class ResponseHandler implements Handler {
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
-    // It waited for a connection while the call ended.
+    // The call ended while the request waited for a connection.
     if (this.#request.signal?.aborted) this.#abort();
   }
 

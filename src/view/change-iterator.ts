@@ -81,7 +81,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     else this.#changes.set(keyOf(petId), change);
   }
 
-  /** Gives what came to those who wait. */
+  /** Settles pending reads with the changes that came. */
   flush(): void {
     const count = this.#takers.length;
     for (const [petId, change] of this.#changes) {
@@ -111,7 +111,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     return { done: true, value: undefined };
   }
 
-  /** Ends it: who waits is told why, or who asks next. */
+  /** Ends it: pending reads reject with the reason, or else the next one. */
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#end();

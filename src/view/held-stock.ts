@@ -103,7 +103,7 @@ export class HeldStock implements UpdateFollower {
     this.#since = undefined;
   }
 
-  /** The item is the caller's, who may change it. */
+  /** Copied: the caller may change its item. */
   confirmed({ ...item }: AnyItem): void {
     this.areIdsBigint = typeof item.petId === 'bigint';
     this.#trust(item.petId);

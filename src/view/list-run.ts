@@ -26,7 +26,7 @@ interface RunParts<Ids extends Int64> {
   onEnd: (run: ListRun<Ids>, failed: { error: unknown } | undefined) => void;
 }
 
-/** One list for everybody who waits for it. It ends when nobody does. */
+/** One list for all its readers. It is aborted when the last reader leaves. */
 export class ListRun<Ids extends Int64> {
   readonly #parts: RunParts<Ids>;
   readonly #waiting = new Set<Deferred<void>>();
@@ -76,7 +76,7 @@ export class ListRun<Ids extends Int64> {
     );
   }
 
-  /** Ends it for everybody. */
+  /** Ends it for all readers. */
   close(reason: unknown): void {
     this.#end({ error: reason });
   }
@@ -99,7 +99,7 @@ export class ListRun<Ids extends Int64> {
     try {
       const columns = held.begin();
       for (let batch = await firstBatch; !batch.done; batch = await batches.next()) {
-        // What is not waited for any more must not be written to: its memory may be another list's by now.
+        // A list that nobody waits for must not write to its columns: another list may be using their memory.
         signal.throwIfAborted();
         const [first] = batch.value;
         if (first) held.areIdsBigint = typeof first.petId === 'bigint';

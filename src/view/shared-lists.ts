@@ -16,7 +16,7 @@ interface ListsParts<Ids extends Int64> {
 export class SharedLists<Ids extends Int64> {
   readonly #parts: ListsParts<Ids>;
   #current: ListRun<Ids> | undefined;
-  // For those to whom the current one is too old.
+  // The next list, for readers to whom the current one is too old.
   #next: ListRun<Ids> | undefined;
 
   constructor(parts: ListsParts<Ids>) {

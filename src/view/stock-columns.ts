@@ -98,7 +98,7 @@ export class StockColumns {
     for (let row = 0; row < this.#size; row++) if (code === undefined || this.#statuses.get(row) === code) yield row;
   }
 
-  /** These columns are given to a reader, who shall see no later update. */
+  /** Lends these columns to a reader, who must not see later updates. */
   lend(): this {
     this.#isLent = true;
     return this;

@@ -30,7 +30,7 @@ import {
 } from './view-options.ts';
 
 const ALWAYS = Number.NEGATIVE_INFINITY;
-/** However fresh `changes()` shall be, the service is asked no more often. */
+/** Shortest time between two lists of `changes()`, however fresh it must be. */
 const LEAST_BETWEEN_LOOKS_MS = 100;
 
 /** One read: how old it may be, of which pet, of all where there is none. */
@@ -281,7 +281,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     return maxStaleMs > 0 && this.#held.ageMs <= maxStaleMs;
   }
 
-  /** Whether what is held will do where a list failed so. A client that was closed never gives another one. */
+  /** Whether the held list may still be read after this failure. A closed client never gives a newer one. */
   #mayStay(error: unknown): boolean {
     return this.#isYoung && fieldOf(error, 'name') !== 'AbortError';
   }
@@ -329,7 +329,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     return this.#update(petId, wanted, signal);
   }
 
-  /** A client of ours tells all its views how its updates end; another one is spoken for here. */
+  /** A PetStoreClient reports the outcome of its updates to all its views; for any other client the view reports them here. */
   async #update(petId: PetId, quantity: number, signal: AbortSignal): Promise<InventoryItem<Ids>> {
     try {
       const item = await this.#client.updateInventory(petId, { quantity }, { signal, latestOnly: false });

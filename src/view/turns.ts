@@ -3,7 +3,7 @@ import type { EndSignal } from '../clock/light-signal.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { PetId } from '../contract/models.ts';
 
-/** Does what is asked of one pet one after the other; what is asked of others passes. */
+/** Runs the tasks of one pet one after the other; tasks of other pets do not wait for them. */
 export class Turns {
   /** Settles when everything of a pet that was asked so far has ended. */
   readonly #ends = new Map<PetId, Promise<void>>();

@@ -50,7 +50,7 @@ async function examine(options: CommonOptions, terminal: Terminal, signal: Abort
   return { environment, ...(address && { address }), isWell: all.every(({ outcome }) => outcome !== 'problem'), findings: all };
 }
 
-/** Without a client there is nothing to check; a word that no option has is a mistake of whoever called, as in every command. */
+/** Without a client there is nothing to check. An unknown word is a usage error, as in every command. */
 async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<{ address?: string; findings: Line[] }> {
   try {
     const { client, usesProxies, close } = await openClient(options, terminal);

@@ -45,7 +45,7 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
   return EXIT.done;
 }
 
-/** Gives a text the first time it is asked for: a list that fails before its first batch leaves nothing behind. */
+/** Returns the text at its first call only: a list that fails before its first batch writes nothing. */
 function once(text: string): () => string {
   let left = text;
   return () => {
@@ -71,7 +71,7 @@ function formatOf({ json, csv }: ListOptions, paint: Paint): Format {
   return { first: tableHeader(paint), item: (item) => tableRow(item, paint), last: () => '' };
 }
 
-/** RFC 4180 section 2; a text that a spreadsheet would take for a formula is not one of the service's. */
+/** RFC 4180 section 2. Not escaped against spreadsheet formulas: the service sends no text that begins like one. */
 function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }

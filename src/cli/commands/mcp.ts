@@ -18,7 +18,7 @@ export interface McpOptions extends CommonOptions {
   journals?: string;
 }
 
-/** Hosts give up on a tool after a minute, unless they are told otherwise. */
+/** MCP hosts time out a tool call after a minute by default. */
 const MAX_WAIT = '45s';
 
 /** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends. */

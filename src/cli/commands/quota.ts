@@ -47,7 +47,7 @@ interface Reset {
   terminal: Terminal;
 }
 
-/** Forgets what runs share of the key's quota, such as until when it is closed; what the service counts is its own. */
+/** Deletes what runs share about the key's quota, such as until when it is closed. The service's own count does not change. */
 async function reset({ client, state, options, terminal }: Reset): Promise<ExitCode> {
   const source = keyFromVariables();
   const apiKey = typeof source === 'function' ? await source() : source;
@@ -65,7 +65,7 @@ async function askOnce(client: Client, signal: AbortSignal): Promise<void> {
   for await (const _batch of client.streamInventory({ signal }).batches()) break;
 }
 
-/** What an answer told of a window, or the most that can be left of it: others may use the key. */
+/** What an answer reported of a window, or else the most that can be left of it: other programs may use the key. */
 interface Known {
   limit: number | undefined;
   /** Null where no answer told it. */
@@ -74,19 +74,19 @@ interface Known {
   resetAt?: Date | undefined;
 }
 
-/** A window without a reset is one that no header spoke of. */
+/** Without a reset, no header has described the window. */
 function knownOf({ limit, remaining, resetAt }: WindowQuota, hasHeard: boolean): Known {
   if (resetAt !== undefined) return { limit, remaining: remaining ?? null, resetAt };
   return hasHeard ? { limit, remaining: null, atMost: remaining } : { limit: undefined, remaining: null };
 }
 
-/** The service closes a key on our clock, and resets its windows on its own. */
+/** A closed key is timed by this machine's clock, a window by the service's. */
 interface Clocks {
   nowMs: number;
   serviceNowMs: number;
 }
 
-/** The quota, and whose it is. */
+/** The quota, with the environment and the address it belongs to. */
 interface AskedQuota extends Quota {
   environment: string;
   address: string;

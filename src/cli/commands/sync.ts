@@ -47,7 +47,7 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
   );
 }
 
-/** The service owns the bounds of a quantity; but a stock below zero is likelier a typing error. */
+/** The service decides which quantities are valid, but a stock below zero is more likely a typing error. */
 function refuseNegative(changes: Iterable<ReviewedChange>, name: string, { allowNegative }: SyncCommandOptions): void {
   if (allowNegative) return;
   for (const { petId, from, to, adjust } of changes) {

@@ -63,7 +63,7 @@ async function* parsedRows(
     max_record_size: MAX_ROW,
     on_record: (fields: string[], { lines }) => [...fields, String(lines)],
   });
-  // The iteration below tells of it; an error without a listener would end the process.
+  // The iteration below reports it; an error event without a listener would end the process.
   parser.on('error', () => {});
   try {
     for await (const piece of pieces(text)) {
@@ -84,7 +84,7 @@ function asRow(record: string[]): ParsedRow {
   return { row: Number(record.pop()), fields: record };
 }
 
-/** The parser keeps all records of a piece, and small pieces are forgotten before they grow old. */
+/** The parser keeps all records of a piece, and V8 frees small pieces cheaply. */
 async function* pieces(text: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const chunk of text) {
     for (let start = 0; start < chunk.length; start += PIECE) yield chunk.slice(start, start + PIECE);

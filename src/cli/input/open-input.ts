@@ -39,12 +39,12 @@ async function* concat(head: string, rest: AsyncIterator<string>): AsyncGenerato
     yield head;
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
   } finally {
-    // A reader that stopped at the head has not told the rest.
+    // A reader that stopped after the first part has not ended the source.
     await rest.return?.();
   }
 }
 
-/** What messages call an input. */
+/** The name of an input in messages. */
 export function inputName(path: string): string {
   return path === '-' ? 'stdin' : path;
 }
@@ -73,7 +73,7 @@ function decode(decoder: TextDecoder, bytes: Uint8Array | undefined, name: strin
     const text = bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
     if (!text.includes('\0')) return text;
   } catch {
-    // Told below: the decoder's own words name neither the file nor the reason.
+    // Reported below: the decoder's own message names neither the file nor the reason.
   }
   throw unusable(name, 'it is no UTF-8 text; give a file in CSV, JSON or NDJSON');
 }

@@ -83,7 +83,7 @@ function isInteger(value: unknown): value is string | number {
   return typeof value === 'string' && /^[+-]?\d{1,400}$/.test(value);
 }
 
-/** What a number is made of that programs write for people. */
+/** The characters of a number that is formatted for readers, such as 1.234,50. */
 function hint(value: unknown): string {
   const text = String(value).trim();
   if (/^[+-]?\d{1,3}(?:[.,]\d{3})$/.test(text)) return ': write it without a thousands separator, or without decimals';

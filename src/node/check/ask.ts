@@ -7,7 +7,7 @@ import type { WaitReason } from '../../events.ts';
 /** A wait shorter than this is no reason not to ask. */
 const SHORT_WAIT_MS = 1_000;
 
-/** What became of the one request, or of the wish to send it. */
+/** The outcome of the check's one request, or why it was not sent. */
 export type Asked =
   | { kind: 'answered'; response: Response; receivedAtMs: number }
   | { kind: 'failed'; error: PetStoreError }

@@ -1,2 +1,2 @@
-/** Longer than a step takes on any network that works. */
+/** A step that takes longer has failed. */
 export const PATIENCE_MS = 10_000;

@@ -9,10 +9,10 @@ import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
 
-/** Certificates are renewed some weeks before they end; this one was not. */
+/** Certificates are usually renewed earlier than this before they expire. */
 const SOON_DAYS = 14;
 
-/** Shakes hands with whoever is at the other end of a socket, and looks at the certificate. Nothing else is sent. */
+/** Makes the TLS handshake over a socket and looks at the certificate. Sends nothing else. */
 export async function checkTls(socket: Duplex, { hostname }: URL): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const servername = isIP(host) ? '' : host;

@@ -59,7 +59,7 @@ function openSocket({ hostname, port, protocol, host }: URL): Promise<Opened> {
   });
 }
 
-/** What waited for the connection waits no more. */
+/** Ends the wait for the connection. */
 function unbound(socket: Socket): Socket {
   socket.setTimeout(0);
   socket.removeAllListeners('timeout');

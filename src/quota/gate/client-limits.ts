@@ -9,7 +9,7 @@ export interface ShareBasis {
   nowMs: number;
 }
 
-/** What one client may use of its gate, whatever others do: so many requests in flight, and a share of the quota. */
+/** The limits of one client at its gate: requests in flight, and its share of the quota. */
 export class ClientLimits {
   readonly #concurrency: number;
   readonly #share: QuotaSettings['share'];
@@ -49,7 +49,7 @@ export class ClientLimits {
     return share;
   }
 
-  /** Its body was read or dropped. */
+  /** The request is over: its body was read or dropped. */
   leave(): void {
     this.#inFlight--;
   }

@@ -103,7 +103,7 @@ export class Gate {
     return { ledger: this.#ledger, nowMs };
   }
 
-  /** A call that waits here is not low any more. */
+  /** Raises a queued call to normal priority. */
   raise(call: Call): void {
     this.#queue.raise(call);
   }
@@ -138,7 +138,7 @@ export class Gate {
     if (this.#queue.size === 0) this.#pump();
   }
 
-  /** A queued call looks for itself, since the gate's timer may have ended with the request that started it. */
+  /** Each queued call polls for itself, since the gate's timer ends with the request that started it. */
   #look(): void {
     const nowMs = this.#clock.now();
     if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(nowMs);
@@ -166,7 +166,7 @@ export class Gate {
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
     const outlook = ofKey.free > 0 ? this.#queue.look(basis) : ofKey;
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#firstDeadlineMs), nowMs);
-    // Last, since a listener may make a call, which looks again and sets a timer in place of this one.
+    // Notices come last: a listener may make a call, which schedules again and replaces this timer.
     const { first, size: calls } = this.#queue;
     this.#notices ??= new QueueNotices();
     this.#notices.report(first?.call, { calls, reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
@@ -186,7 +186,7 @@ export class Gate {
     const ceiling = this.#ledger.ceiling(nowMs);
     this.#releaser ??= new Releaser(ceiling, { release: (most) => this.#release(most), fail: (cause) => this.#refuseAll(cause) });
     this.#releaser.refill(ceiling);
-    // The two counts disagree where the releaser takes nothing, and no other event would look again.
+    // The releaser's count may allow less than the ledger's; no other event would wake the queue then.
     if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
   }
 
@@ -241,7 +241,7 @@ export class Gate {
     return reason === 'rate-limit' || !this.#ledger.isWaitingForAnswer;
   }
 
-  /** Nothing can let the calls that wait go: each is told so, and the next that waits tries anew. */
+  /** The limiter could not be loaded: every waiting call fails, and the next one tries to load it again. */
   #refuseAll(cause: unknown): void {
     const nowMs = this.#clock.now();
     for (const queued of this.#queue.removeWhere(() => true)) queued.refuse(partNotLoaded('bottleneck', queued.call, cause), nowMs);

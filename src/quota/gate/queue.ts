@@ -18,7 +18,7 @@ interface QueuedCallStart {
 export class QueuedCall {
   readonly call: Call;
   readonly limits: ClientLimits;
-  /** Counts those that came to the queue. */
+  /** Counts the calls that joined the queue. */
   number = 0;
   readonly #sinceMs: number;
   readonly #startedAtMs: number;
@@ -75,7 +75,7 @@ export function deadlineMs(call: Call, { startedAtMs, outageSinceMs }: { started
 class Lane {
   readonly limits: ClientLimits;
   readonly priority: Call['priority'];
-  // A map keeps the order of insertion and forgets in constant time.
+  // A map keeps the order of insertion and deletes in constant time.
   readonly calls = new Map<Call, QueuedCall>();
   /** Lower bound of `maxWaitMs`; may be stale, since it stays when a call leaves. */
   leastMaxWaitMs = Number.POSITIVE_INFINITY;
@@ -90,7 +90,7 @@ class Lane {
     return this.limits.look(this.priority, basis);
   }
 
-  /** So many calls could take a permit. */
+  /** How many calls could take a permit. */
   ready(basis: ShareBasis): number {
     return this.calls.size === 0 ? 0 : Math.min(this.calls.size, Math.max(0, this.limits.free(this.priority, basis)));
   }
@@ -108,11 +108,11 @@ class Lane {
 }
 
 /**
- * The calls that wait for a permit: first in, first out within a priority, normal before low. Those of a client that has as many requests
- * in flight as it may, or has had its share, hold up nobody else. Leaving from the middle costs nothing.
+ * The calls that wait for a permit: first in, first out within a priority, normal before low. Calls of a client that has used its
+ * concurrency or its share do not hold up other clients. Leaving from the middle costs nothing.
  */
 export class Queue {
-  // Those with calls; made when a call first waits.
+  // The lanes that have calls; made when a call first waits.
   #lanes: Map<ClientLimits, Record<Call['priority'], Lane>> | undefined;
   #size = 0;
   #added = 0;

@@ -15,7 +15,7 @@ import type { WaitReason } from '../../events.ts';
 /** A wait that is too long for a call. */
 export interface LongWait {
   reason: WaitReason;
-  /** The key has quota left, and the client has had its share of it. */
+  /** The key has quota left, but the client has used its share. */
   isOfShare: boolean;
   waitMs: number;
   until: Date;
@@ -30,7 +30,7 @@ export function refusalToWait(call: Call, { reason, isOfShare, waitMs, until }: 
   return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });
 }
 
-/** `24 h, longer than maxWaitMs of 2 min`: where both sound the same, by how much it is longer. */
+/** `24 h, longer than maxWaitMs of 2 min`: where both read the same, the difference. */
 function longerThan(maxWaitMs: number, waitMs: number): string {
   const [wait, limit] = [duration(waitMs), duration(maxWaitMs)];
   return `${wait === limit ? duration(waitMs - maxWaitMs) : `${wait},`} longer than \`maxWaitMs\` of ${limit}`;

@@ -4,11 +4,11 @@ import type { QuotaStore } from '../../quota-store.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { Gate } from './gate.ts';
 
-/** After so long without use a gate knows nothing that still counts. */
+/** A gate that was unused for this long holds nothing that still matters. */
 const FORGOTTEN_AFTER_MS = 25 * 3_600_000;
 const SWEEP_EVERY_MS = 60_000;
 
-/** Whose quota a gate keeps. */
+/** The address and key of a gate. */
 export interface GateName {
   address: string;
   apiKey: string | ApiKeySource;
@@ -53,7 +53,7 @@ class GateRegistry {
     this.#byAddress.set(address, byKey.set(apiKey, entry));
   }
 
-  /** Drops old entries, at most once a minute, and looks at no young one. */
+  /** Drops old entries, at most once a minute; stops at the first young one. */
   #sweep(nowMs: number): void {
     if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_EVERY_MS) return;
     this.#sweptAtMs = nowMs;

@@ -53,7 +53,7 @@ export class RetryLimit {
     if (isFinal(answer) && !isPromising(answer)) this.prove(call);
   }
 
-  /** The service did what it was asked, or said why it will not. */
+  /** The service did what was asked, or refused it for good. */
   prove(call: Call): void {
     if (!this.#budgetMade) return;
     this.#budgetMade.earn();

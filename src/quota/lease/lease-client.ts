@@ -129,7 +129,7 @@ export class LeaseClient {
     if (remaining !== undefined && resetAtMs !== undefined && isLate) this.#lateAnswers.push({ remaining, resetAtMs });
     if (this.#isLocal && this.#lease.resetAtMs === 0) this.#takeLocalLease(nowMs);
     if (closedUntilMs === undefined || closedUntilMs <= this.#closedUntilMs) return this.#renewOrReport(nowMs);
-    // The other processes shall know at once.
+    // Reported at once, for the other processes.
     this.#closedUntilMs = closedUntilMs;
     this.#isProbe = false;
     this.#report(nowMs);

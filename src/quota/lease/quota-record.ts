@@ -3,7 +3,7 @@ import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-st
 import { UNLIMITED } from '../ledger/settings.ts';
 
 const HOUR_MS = 3_600_000;
-/** The rolling counts of plan and day are cut into so many slots. */
+/** Time slots of the rolling counts of plan and day. */
 const MINUTE_SLOTS = 12;
 const SLOT_MS = MINUTE_MS / MINUTE_SLOTS;
 const DAY_SLOTS = 24;
@@ -79,7 +79,8 @@ export function emptyRecord(): QuotaRecord {
 }
 
 /**
- * Writes down what one process reports, takes back what it returns, and grants what it may have. The script for Redis does the same in Lua, and the tests hold both against
+ * Writes down what one process reports, takes back what it returns, and grants what it may have. The script for Redis does the same in
+ * Lua, and the tests hold both against
  * each other. The time is a parameter.
  */
 export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
@@ -205,7 +206,10 @@ function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): Lease
   return { granted, expiresInMs: minute.endsAtMs - nowMs, resetAtMs: minute.resetAtMs, waitMs: 0, reason: 'quota', members };
 }
 
-/** Requests of the last window that are not in what the probe was firstRemaining: those that are out, and those that the service counted after it. */
+/**
+ * Requests of the last window that are not in what the probe was firstRemaining: those that are out, and those that the service counted
+ * after it.
+ */
 function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedWindow): number {
   return (
     unanswered +
@@ -286,7 +290,9 @@ function forgetOld(record: QuotaRecord, nowMs: number): void {
   dropBelow(record.daySlots, slotOf(nowMs, HOUR_MS) - DAY_SLOTS);
 }
 
-/** What one process may take of what is free: its even part comes before the rest, and the parts of other active processes stay for them. */
+/**
+ * What one process may take of what is free: its even part comes before the rest, and the parts of other active processes stay for them.
+ */
 function partOf({ members }: QuotaRecord, member: string, { free, nowMs }: { free: number; nowMs: number }): number {
   const all = Object.values(members);
   const even = Math.floor(all.reduce((total, { granted }) => total + granted, free) / all.length);

@@ -1,6 +1,6 @@
 /** Requests closer together than this part of a window leave a sliding log together. */
 export const SLOTS = 60;
-/** So many slots that left are remembered. */
+/** Most departed slots that are kept. */
 const MOST_LEFT = 20;
 /** A request may arrive sooner than the one whose place it takes, by up to this time. */
 const JITTER_MS = 100;
@@ -28,18 +28,19 @@ const HALF_A_REQUEST = 0.5;
 
 /**
  * One way in which the service may count the requests of a window. It is told what was sent, and says what would pass now and when more
- * would. What answers say of others is kept beside it, as `offset`; how badly they contradict it, as `doubt`. Pure: the time is a parameter.
+ * would. What answers say of others is kept beside it, as `offset`; how badly they contradict it, as `doubt`. Pure: the time is a
+ * parameter.
  */
 export abstract class Candidate {
   /** Requests that the service counts and this client did not send; undefined until a Remaining was observed. */
   offset: number | undefined;
   /** What that was in the window before, as far as anything was observed of it. */
   expected: number | undefined;
-  /** Others have surely sent as many since the window began. */
+  /** Lower bound of what others sent since the window began. */
   least = 0;
-  /** What the service allows beyond the plan. */
+  /** Requests that the service allows beyond the plan. */
   withheld: number | undefined;
-  /** 0: every answer fits. 4: hopeless. */
+  /** 0: every answer fits. 4: none do. */
   doubt = 0;
   /** How unlikely it is before anything was observed. */
   abstract get prior(): number;
@@ -53,7 +54,7 @@ export abstract class Candidate {
 
   /** What the limit leaves beside the requests of this client alone; negative where more was sent. */
   abstract room(nowMs: number): number;
-  /** When that is `count`; infinite where only the window's end helps. */
+  /** When the room reaches `count`; infinite where only the window's end frees any. */
   abstract roomAt(count: number, nowMs: number): number;
   abstract add(nowMs: number): void;
   /** A request that was sent just now did not leave after all. */
@@ -108,7 +109,7 @@ export abstract class Candidate {
     this.least = Math.max(this.least, seen.lowest);
   }
 
-  /** What was observed says nothing any more. */
+  /** Discards the observations. */
   forget(): void {
     this.expected = this.offset ?? this.expected;
     this.offset = undefined;
@@ -150,7 +151,7 @@ export class FixedWindow extends Candidate {
     return 0;
   }
 
-  /** Turns that come too soon are not believed: nothing in a header may raise the plan. */
+  /** A turn that comes too early is ignored: no header may raise the plan. */
   turn(atMs: number, unanswered: number): void {
     this.forget();
     if (atMs - this.#turnedAtMs < 0.9 * this.lengthMs) return;
@@ -213,7 +214,7 @@ export class SlidingLog extends Candidate {
     if (--latest.sent === 0) this.#slots = this.#slots.slice(0, -1);
   }
 
-  /** Those that are about to leave may have left. */
+  /** Requests close to leaving the log may have left it. */
   margin(nowMs: number): number {
     const soonMs = nowMs + this.lengthMs / 20;
     return this.#slots.reduce((sum, slot) => (this.#leavesAtMs(slot) <= soonMs ? sum + slot.sent : sum), 0);
@@ -420,14 +421,14 @@ class Tokens {
 
   resize(size: number, perMs: number): void {
     const more = size - this.#size;
-    // Less never means that more was taken than was there.
+    // A smaller size does not take the level below zero.
     this.#left = Number.isFinite(more) ? Math.max(this.#left + more, Math.min(this.#left, 0)) : size;
     this.#size = size;
     this.#perMs = perMs;
   }
 
   left(nowMs: number): number {
-    // No time at an infinite rate is NaN tokens.
+    // 0 ms times an infinite rate would be NaN.
     if (this.#size === Number.POSITIVE_INFINITY) return this.#size;
     return Math.min(this.#size, this.#left + Math.max(0, nowMs - (this.#atMs ?? nowMs)) * this.#perMs);
   }
@@ -529,7 +530,7 @@ export class TokenBucket extends Candidate {
     this.offset = 0;
   }
 
-  /** The service found it empty; it may owe more than that. */
+  /** The service found the bucket empty; it may even be below zero. */
   drain(nowMs: number): void {
     this.#tokens.set(Math.min(0, this.room(nowMs)), nowMs);
   }

@@ -1,12 +1,12 @@
 import type { Answer } from '../../contract/limits.ts';
 
-/** So many failures in a row, over so long, are an outage. */
+/** An outage is this many failures in a row, over at least this time. */
 const FAILURES = 3;
 const SPAN_MS = 500;
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 8000;
 
-/** Whether an answer is a failure of the service that may pass. */
+/** Whether an answer is a temporary failure of the service. */
 export function isServiceFailure({ status }: Pick<Answer, 'status'>): boolean {
   return status >= 500 && status !== 501 && status !== 505;
 }
@@ -34,7 +34,7 @@ export class CircuitBreaker {
     return this.#probeAtMs;
   }
 
-  /** Whether so many requests in a row failed that only their time is missing to make it an outage. */
+  /** Whether enough requests in a row failed for an outage, but not yet over enough time. */
   get isSuspected(): boolean {
     return this.#failures >= FAILURES;
   }

@@ -1,8 +1,8 @@
-/** So many good answers make up for one surprise; more on a bucket, where head-room is kept once and not lost with every window. */
+/** Good answers that make up for one unforeseen 429; more on a bucket, which keeps the head-room instead of losing it with each window. */
 const ANSWERS_PER_REQUEST = 20;
 const ANSWERS_PER_REQUEST_OF_BUCKET = 140;
 
-/** The requests that are left to other users of the key, once they showed themselves by a 429 that nobody foresaw. */
+/** Head-room: requests that are left to other users of the key after an unforeseen 429 has shown that there are some. */
 export class HeadRoom {
   #requests = 0;
   #goodAnswers = 0;
@@ -12,7 +12,7 @@ export class HeadRoom {
     return Math.min(this.#requests, Math.floor(limit / 4));
   }
 
-  /** What can never be kept is not remembered either: it would take hours of good answers to forget. */
+  /** Counts up to a quarter of the limit: more would take hours of good answers to fall again. */
   widen(limit: number): void {
     this.#requests = Math.min(this.#requests + 1, Math.floor(limit / 4));
   }

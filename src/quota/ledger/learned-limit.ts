@@ -1,10 +1,13 @@
 const SHRINK = 0.75;
-/** A refusal of fewer requests is not about what was sent. */
+/** A refusal after fewer requests than this has another cause. */
 const FEWEST = 5;
 /** The part by which it grows in a window without a refusal. */
 const GROWTH = 0.1;
 
-/** A limit that refusals teach where no header tells what is left: less after each, a little more with each window without one. Pure: the time is a parameter. */
+/**
+ * A limit learned from refusals where no header reports Remaining: lower after each, a little higher with each window without one. Pure:
+ * the time is a parameter.
+ */
 export class LearnedLimit {
   readonly #lengthMs: number;
   #most = Number.POSITIVE_INFINITY;

@@ -19,7 +19,7 @@ export interface Outlook {
   /** When to look at the latest, though only an answer can tell. */
   lookAt?: number;
   reason: WaitReason;
-  /** There is quota left, and the client has had its share of it. */
+  /** There is quota left, but the client has used its share. */
   isOfShare?: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface Observed {
   day: ObservedWindow | undefined;
 }
 
-/** A plan that says more than the service. */
+/** A plan that is larger than the service's limit. */
 export interface Overstatement {
   window: 'minute' | 'day';
   planned: number;
@@ -71,9 +71,9 @@ const KEPT_FROM_FLIGHT = 32;
 const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
 /** A service that reported what is left reports it no more after so many good answers without it. */
 const ANSWERS_WITHOUT_REMAINING = 5;
-/** So many good answers let one more be in flight, after a surprise while nothing is known. */
+/** Good answers that allow one more in flight, after an unforeseen 429 while nothing reports Remaining. */
 const ANSWERS_PER_SLOT = 4;
-/** Where others send too, what was observed is worth nothing after this time without an answer. */
+/** Where others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
 /**
@@ -103,7 +103,7 @@ export class Ledger {
   #unknownSinceMs: number | undefined = Number.NEGATIVE_INFINITY;
   // It is unknown because the service closed the key.
   #isReopening = false;
-  // The latest request that asks how things stand, while it has no answer.
+  // The latest probe, while it has no answer.
   #probe: Sending | undefined;
   // Whether headers ever reported what is left, and how many good answers in a row have not.
   #hasRemaining = false;
@@ -160,7 +160,10 @@ export class Ledger {
     return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
   }
 
-  /** When to look again at a ceiling that lets nothing pass though the headers would: soon where it is the minute's, later where it is the day's. */
+  /**
+   * When to look again at a ceiling that lets nothing pass though the headers would: soon where it is the minute's, later where it is the
+   * day's.
+   */
   ceilingLookAtMs(nowMs: number): number {
     return nowMs + (this.#minute.ceiling(nowMs) < 1 ? SECOND_MS : MINUTE_MS);
   }
@@ -201,7 +204,8 @@ export class Ledger {
   }
 
   /**
-   * Another client uses the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Tells whether the plans
+   * Another client uses the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Tells whether the
+   * plans
    * contradict each other.
    */
   join(settings: QuotaSettings): boolean {
@@ -244,7 +248,7 @@ export class Ledger {
     return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
   }
 
-  /** The ways of counting disagree: one request at a time asks. */
+  /** The candidates disagree: one probe at a time. */
   #lookToAsk(nowMs: number): Outlook {
     const isOut = this.#outstanding.unanswered > 0;
     return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
@@ -260,12 +264,12 @@ export class Ledger {
     return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isAsking), this.#day.freeAt(1, nowMs, this.#isAsking));
   }
 
-  /** The service said when to come back, and has not refused what came back then. */
+  /** A Retry-After has passed, and no request since then was refused. */
   get #isAsking(): boolean {
     return this.#isReopening && this.#cooldown.isFirst;
   }
 
-  /** What is left to others: what they surprised us with, and what they send until an answer tells of it. */
+  /** What is left to others: head-room, and what they send until an answer reports it. */
   #kept(nowMs: number): number {
     const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
     const usualMs = 2 * this.#outstanding.usualMs + (this.#minute.isLog ? 1000 : 0);
@@ -282,7 +286,7 @@ export class Ledger {
     return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnknown(this.#minute.limit)) : most;
   }
 
-  /** Not where the day allows whatever its minutes do. */
+  /** Whether the day may end before any header reports it; not where the day allows all that its minutes do. */
   get #mayDayEndUnseen(): boolean {
     const perMinute = this.#minute.limit;
     if (this.#day.isKnown || perMinute > DAY_UNKNOWN.limitPerMinute) return false;
@@ -298,7 +302,7 @@ export class Ledger {
   }
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
-    // A key that was closed is asked once: whatever goes before the answer may be refused too.
+    // After a closed key one request goes: others before its answer may be refused too.
     if (this.#isReopening && this.#isProbed(unknownSinceMs)) return FULL;
     const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
     return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
@@ -362,7 +366,7 @@ export class Ledger {
     this.#fail(sending, nowMs);
   }
 
-  /** The service did what it promised with the headers of an answer. Tells whether anybody doubted it. */
+  /** The body of an answer came in full. Tells whether that was in doubt. */
   prove({ answeredAtMs }: Sending): boolean {
     const { probeAtMs } = this.#outage;
     if (answeredAtMs !== undefined) this.#outage.succeed(answeredAtMs);
@@ -481,7 +485,7 @@ export class Ledger {
     return Number.isFinite(subject.limit) && remaining < subject.limit ? undefined : remaining + 1;
   }
 
-  /** A good status is only half of an answer: whether its body comes too is told later. */
+  /** A good status is only half of an answer: the body is reported later. */
   #observeHealth(sending: Sending, answer: Answer, nowMs: number): void {
     if (isServiceFailure(answer)) this.#fail(sending, nowMs);
     else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
@@ -521,7 +525,10 @@ export class Ledger {
     this.#isReopening = true;
   }
 
-  /** A good answer to a request sent since the budget was unknown makes it known; where headers reported what is left before, only one that reports it. */
+  /**
+   * A good answer to a request sent since the budget was unknown makes it known; where headers reported what is left before, only one
+   * that reports it.
+   */
   #observeGood(sending: Sending, { remaining }: Answer, subject: QuotaWindow | undefined): void {
     this.#headRoom.narrow(this.#minute.isBucket);
     if (++this.#goodAnswers % ANSWERS_PER_SLOT === 0) this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + 1);
@@ -564,7 +571,7 @@ function aheadOf(
   return resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined;
 }
 
-/** A minute's limit tells the plan, and with it the day's while it lasts. It is a ceiling only for who wants a share of it. */
+/** A minute's limit tells the plan, and with it the day's while it lasts. It is a ceiling only where a share of it is asked for. */
 function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial<PlanLimits> {
   const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === minute?.limit)?.requestsPerDay;
   return {

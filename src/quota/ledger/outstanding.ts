@@ -5,17 +5,17 @@ export interface Sending {
   readonly wasPlanned: boolean;
   /** When the request before it was sent. */
   readonly previousAtMs: number;
-  /** How many requests were settled by then: their answers tell nothing of this one. */
+  /** How many requests were settled by then: their answers cannot include this one. */
   readonly settledBefore: number;
   /** When the headers of its answer came. */
   answeredAtMs?: number;
 }
 
-/** A probe without an answer lets the next one go after this time, so that a stalled request holds nobody up; */
+/** A probe without an answer allows the next one after this time, so that a stalled request blocks no other call; */
 const LEAST_PATIENCE_MS = 1000;
-/** after more where the service usually takes long, since a second probe may be one too many. */
+/** longer where the service is usually slow, since a second probe may be one request too many. */
 const PATIENCE = 2;
-/** The part of a new answer in what is usual. */
+/** The weight of a new answer in the average. */
 const WEIGHT = 1 / 8;
 
 /** The requests that are out, and how long answers usually take. Pure: the time is a parameter. */

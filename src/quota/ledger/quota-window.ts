@@ -11,20 +11,20 @@ const MOST_DOUBT = 4;
 const MOST_DELAY_MS = 1000;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
-/** Time without an answer tells nothing of others. */
+/** Longer gaps between answers do not count towards that average. */
 const LONGEST_SILENCE_MS = 5_000;
 /** Requests of others in a millisecond that show that they are at work now. */
 const BUSY_PER_MS = 5e-5;
 /** Without a Reset others are asked for again after this time. */
 const ASK_WITHOUT_RESET_MS = 250;
-/** A candidate that is doubted so much does not count as possible. */
+/** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
 const SECOND_MS = 1_000;
 /** A Reset has passed when `Date` comes so close to it: the clock of either may lag. */
 const DATE_LAG_MS = 2_000;
-/** By so much a candidate may open later than Retry-After says, */
+/** A candidate may open later than Retry-After says by this much, */
 const LATE_MS = 2_500;
-/** and earlier, beside the time that the answer took. */
+/** and earlier by this much, besides the time that the answer took. */
 const EARLY_MS = 3_500;
 /** A request that lacks no more than this is whole: levels are sums of fractions. */
 const ROUNDING = 1e-6;
@@ -75,7 +75,8 @@ interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
 }
 
 /**
- * What is known of one window, the minute or the day: how the service may count it (the candidates), which of that the answers contradict, and
+ * What is known of one window, the minute or the day: how the service may count it (the candidates), which of that the answers
+ * contradict, and
  * what may be sent by the one that fits best. Pure: the time is a parameter.
  */
 export class QuotaWindow {
@@ -113,7 +114,7 @@ export class QuotaWindow {
   #ask: { atMs: number; isInvited: boolean } | undefined;
   // It has passed, and that request has not been sent.
   #mayAsk = false;
-  // A turned window is not asked before the counter would let one pass too.
+  // After a turn no probe is sent before the weighted counter would admit one too.
   #opensAtMs: number | undefined;
 
   constructor(limit: number, lengthMs: number) {
@@ -246,7 +247,7 @@ export class QuotaWindow {
     );
   }
 
-  /** When a Remaining is worth nothing any more: others may be gone with the window, or soon where no Reset tells when. */
+  /** When a Remaining expires: others may stop with the window, or soon where no Reset names its end. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
     return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : ASK_WITHOUT_RESET_MS);
@@ -311,7 +312,7 @@ export class QuotaWindow {
     return needsAnswer && wasKnown;
   }
 
-  /** What was observed of others is worth nothing any more. */
+  /** Discards what was observed of others. */
   forget(): void {
     this.#observedAtMs = undefined;
     for (const candidate of this.#candidates) candidate.forget();
@@ -326,7 +327,9 @@ export class QuotaWindow {
     this.#endsAtMs = nowMs + this.lengthMs;
   }
 
-  /** The Limit of an answer: the plan stays the ceiling. One that rises counts when a second answer says it too. Tells whether it counts. */
+  /**
+   * The Limit of an answer: the plan stays the ceiling. One that rises counts when a second answer says it too. Tells whether it counts.
+   */
   observeLimit(limit: number): boolean {
     const isClaim = limit > (this.#allowed ?? limit) && limit !== this.#claimed;
     this.#claimed = isClaim ? limit : undefined;
