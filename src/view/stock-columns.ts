@@ -150,10 +150,10 @@ export class StockColumns {
     const most = Math.min(to - from, quantities.length, statuses.length);
     let count = 0;
     for (; count < most; count++) {
-      const item = items[from + count];
-      const code = item ? this.#table.codeOf(item.status) : 0;
-      if (!item || (item.quantity | 0) !== item.quantity || code > LARGEST_BYTE) break;
-      quantities[count] = item.quantity;
+      const { quantity, status } = items[from + count] as AnyItem;
+      const code = this.#table.codeOf(status);
+      if ((quantity | 0) !== quantity || code > LARGEST_BYTE) break;
+      quantities[count] = quantity;
       statuses[count] = code;
     }
     this.#size += count;
