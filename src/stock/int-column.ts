@@ -31,7 +31,7 @@ export class IntColumn {
   set(row: number, value: number): void {
     const part = this.#parts[row >>> PART_BITS];
     const index = row & INDEX_MASK;
-    if (part && index < part.length && isWideEnough(part, value) && !this.#borrowed?.has(part)) part[index] = value;
+    if (part && index < part.length && isWideEnough(part, value) && !this.#isBorrowed(part)) part[index] = value;
     else this.#remake(row, value);
   }
 
@@ -53,16 +53,31 @@ export class IntColumn {
     return copy;
   }
 
-  /** The rows from this one on, as far as they may be written to at once: 32 bits each. Looping over them costs a fraction of `set`. */
-  rows32(row: number): Int32Array<ArrayBuffer> {
+  /**
+   * The rows from this one on, as far as they lie in one piece, 32 bits each: those that may be written to, or those that are still the
+   * rows of the column that was forked, to be compared. Looping over them costs a fraction of `set` and `get`.
+   */
+  rows32(row: number, of: 'own' | 'borrowed' = 'own'): Int32Array<ArrayBuffer> {
     const part = this.#parts[row >>> PART_BITS];
-    return part instanceof Int32Array && !this.#borrowed?.has(part) ? part.subarray(row & INDEX_MASK) : NO_ROWS_32;
+    return part instanceof Int32Array && this.#isBorrowed(part) === (of === 'borrowed') ? part.subarray(row & INDEX_MASK) : NO_ROWS_32;
   }
 
   /** The same for values from 0 to 255. */
-  rows8(row: number): Uint8Array<ArrayBuffer> {
+  rows8(row: number, of: 'own' | 'borrowed' = 'own'): Uint8Array<ArrayBuffer> {
     const part = this.#parts[row >>> PART_BITS];
-    return part instanceof Uint8Array && !this.#borrowed?.has(part) ? part.subarray(row & INDEX_MASK) : NO_ROWS;
+    return part instanceof Uint8Array && this.#isBorrowed(part) === (of === 'borrowed') ? part.subarray(row & INDEX_MASK) : NO_ROWS;
+  }
+
+  /** From a row on, the first that this column does not share with another. */
+  endOfShared(row: number, other: IntColumn): number {
+    let at = row >>> PART_BITS;
+    if (!this.#parts[at] || this.#parts[at] !== other.#parts[at]) return row;
+    while (this.#parts[at] && this.#parts[at] === other.#parts[at]) at += 1;
+    return at << PART_BITS;
+  }
+
+  #isBorrowed(part: Part): boolean {
+    return this.#borrowed?.has(part) ?? false;
   }
 
   #remake(row: number, value: number): void {

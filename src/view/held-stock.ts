@@ -16,8 +16,6 @@ export interface Departure {
   at: Date;
 }
 
-/** Smaller lists are not worth the memory of a second one. */
-const WORTH_SPARING = 4096;
 const BEFORE_ALL = -1;
 
 /**
@@ -26,7 +24,6 @@ const BEFORE_ALL = -1;
  */
 export class HeldStock implements UpdateFollower {
   #columns: StockColumns | undefined;
-  #spare: StockColumns | undefined;
   #departure: Departure | undefined;
   // Confirmed since the list that is being read left; undefined while none is.
   #since: Map<PetId, AnyItem> | undefined;
@@ -80,7 +77,7 @@ export class HeldStock implements UpdateFollower {
 
   /** Columns for the list that is to be read. */
   begin(): StockColumns {
-    return this.#columns?.successor(this.#spare) ?? new StockColumns();
+    return this.#columns?.successor() ?? new StockColumns();
   }
 
   /** A list is complete. */
@@ -94,7 +91,6 @@ export class HeldStock implements UpdateFollower {
     this.#columns = next;
     this.#departure = departure;
     this.isStale = false;
-    this.#spare = old && old.size >= WORTH_SPARING ? old : undefined;
     if (old) this.onChange?.(next.changesSince(old));
   }
 
@@ -122,7 +118,6 @@ export class HeldStock implements UpdateFollower {
   /** Holds nothing any more. */
   clear(): void {
     this.#columns = undefined;
-    this.#spare = undefined;
     this.#departure = undefined;
     this.#doubts = undefined;
     this.onChange = undefined;

@@ -21,7 +21,8 @@ interface Parts {
  * The stock of one list in columns: a row a pet, in the list's order. A pet that the list names twice has the row of the first and
  * the values of the last, as in a Map.
  *
- * While a list names the same pets in the same order as the one before it, both share their ids.
+ * While a list names the same pets in the same order as the one before it, both share their ids, and the parts of their columns in which
+ * nothing changed.
  */
 export class StockColumns {
   #ids: IdTable;
@@ -32,7 +33,6 @@ export class StockColumns {
   // Ids of the list before, which this one has repeated so far.
   #isFollowing: boolean;
   #isLent = false;
-  #isFork = false;
 
   constructor(parts: Parts = { ids: new IdTable(), quantities: new IntColumn(), statuses: new IntColumn(1), table: new StatusTable() }) {
     this.#ids = parts.ids;
@@ -46,15 +46,14 @@ export class StockColumns {
     return this.#size;
   }
 
-  /** Empty columns for the list after this one. `spare` are columns that nobody reads any more: their memory is used again. */
-  successor(spare: StockColumns | undefined): StockColumns {
-    const table = this.#table.size > MOST_STATUSES_KEPT ? new StatusTable() : this.#table;
-    const isFree = spare !== undefined && !spare.#isLent && !spare.#isFork;
-    const quantities = isFree ? spare.#quantities : new IntColumn();
-    const statuses = isFree ? spare.#statuses : new IntColumn(1);
+  /** Empty columns for the list after this one. */
+  successor(): StockColumns {
+    this.lend();
     // Without ids there is nothing to follow, and an update that comes meanwhile must not number its pet for both.
     const ids = this.#ids.size > 0 ? this.#ids : new IdTable();
-    return new StockColumns({ ids, quantities, statuses, table });
+    const isFull = this.#table.size > MOST_STATUSES_KEPT;
+    const statuses = isFull ? new IntColumn(1) : this.#statuses.fork();
+    return new StockColumns({ ids, quantities: this.#quantities.fork(), statuses, table: isFull ? new StatusTable() : this.#table });
   }
 
   /** Takes the next items of a list. */
@@ -62,7 +61,7 @@ export class StockColumns {
     let at = 0;
     while (at < items.length) {
       const end = at + this.#takeRun(items, at);
-      while (at < end) at += this.#writeRun(items, at, end) || this.#writeOne(this.#size++, items[at]);
+      while (at < end) at += this.#repeatRun(items, at, end) || this.#writeRun(items, at, end) || this.#writeOne(this.#size++, items[at]);
       const next = items[at];
       if (next) at += this.#writeOne(this.#rowFor(next.petId), next);
     }
@@ -113,7 +112,7 @@ export class StockColumns {
 
   /** What became of each pet from other columns to these. */
   *changesSince(others: StockColumns): Generator<{ before: AnyItem | undefined; after: AnyItem | undefined }> {
-    for (let row = 0; row < this.#size; row++) {
+    for (let row = this.#endOfShared(0, others); row < this.#size; row = this.#endOfShared(row + 1, others)) {
       const old = others.#rowLike(row, this);
       if (old === undefined) yield { before: undefined, after: this.itemAt(row) };
       else if (!this.#isSame(row, others, old)) yield { before: others.itemAt(old), after: this.itemAt(row) };
@@ -131,6 +130,13 @@ export class StockColumns {
     return row < this.#size && this.#ids.isAt(row, petId) ? row : this.rowOf(petId);
   }
 
+  /** From a row on, the first that these columns do not share with others. */
+  #endOfShared(row: number, others: StockColumns): number {
+    if (this.#ids !== others.#ids || this.#table !== others.#table) return row;
+    const end = Math.min(this.#quantities.endOfShared(row, others.#quantities), this.#statuses.endOfShared(row, others.#statuses));
+    return Math.max(row, Math.min(end, others.#size));
+  }
+
   #isSame(row: number, others: StockColumns, otherRow: number): boolean {
     if (this.#quantities.get(row) !== others.#quantities.get(otherRow)) return false;
     const [code, otherCode] = [this.#statuses.get(row), others.#statuses.get(otherRow)];
@@ -141,6 +147,20 @@ export class StockColumns {
   #takeRun(items: readonly AnyItem[], at: number): number {
     if (this.#isFollowing) return this.#ids.countSame(items, at, this.#size);
     return this.#ids.size === this.#size ? this.#ids.takeAscending(items, at) : 0;
+  }
+
+  /** Passes over items that are in the next rows already, since the list before had them too; gives how many. */
+  #repeatRun(items: readonly AnyItem[], from: number, to: number): number {
+    const quantities = this.#quantities.rows32(this.#size, 'borrowed');
+    const statuses = this.#statuses.rows8(this.#size, 'borrowed');
+    const most = Math.min(to - from, quantities.length, statuses.length);
+    let count = 0;
+    for (; count < most; count++) {
+      const { quantity, status } = items[from + count] as AnyItem;
+      if (quantities[count] !== quantity || statuses[count] !== this.#table.codeOf(status)) break;
+    }
+    this.#size += count;
+    return count;
   }
 
   /** Writes items to the next rows, as long as they fit into the parts that are there; gives how many. */
@@ -195,7 +215,6 @@ export class StockColumns {
     const fork = new StockColumns({ ids: this.#ids, quantities, statuses, table: this.#table });
     fork.#size = this.#size;
     fork.#isFollowing = false;
-    fork.#isFork = true;
     return fork;
   }
 }

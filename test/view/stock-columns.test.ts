@@ -1,0 +1,73 @@
+import { describe, expect, test } from 'vitest';
+import { type AnyItem, StockColumns } from '../../src/view/stock-columns.ts';
+
+const STATUSES = ['available', 'pending', 'sold', 'lost'];
+const PETS = 150_000;
+
+function stockOf(size: number): AnyItem[] {
+  return Array.from({ length: size }, (_, row) => ({ petId: row + 1, quantity: row % 500, status: STATUSES[row % 4] ?? '' }));
+}
+
+/** The list after another one, in batches as a stream gives them. */
+function listAfter(before: StockColumns, items: readonly AnyItem[]): StockColumns {
+  const columns = before.successor();
+  for (let from = 0; from < items.length; from += 1_300) columns.add(items.slice(from, from + 1_300));
+  columns.end();
+  return columns;
+}
+
+const itemsOf = (columns: StockColumns) => Array.from({ length: columns.size }, (_, row) => columns.itemAt(row));
+
+function replace(items: readonly AnyItem[], ...changed: readonly AnyItem[]): AnyItem[] {
+  const byId = new Map(items.map((item) => [item.petId, item]));
+  for (const item of changed) byId.set(item.petId, item);
+  return [...byId.values()];
+}
+
+const first = stockOf(PETS);
+const rows = [1, 2, 65_536, 65_537, 131_072, PETS];
+
+describe('the columns of a list after another one', () => {
+  test.each<{ name: string; items: AnyItem[] }>([
+    { name: 'that are the same', items: first },
+    {
+      name: 'of which some have another quantity',
+      items: replace(first, ...rows.map((petId) => ({ ...first[petId - 1], petId, quantity: 7_000 }) as AnyItem)),
+    },
+    { name: 'of which one needs more bytes', items: replace(first, { petId: 65_540, quantity: 2 ** 40, status: 'sold' }) },
+    {
+      name: 'of which some have another status',
+      items: replace(first, ...rows.map((petId) => ({ petId, quantity: (petId - 1) % 500, status: 'found' }))),
+    },
+    { name: 'that are fewer', items: first.slice(0, 70_000) },
+    { name: 'that are more', items: stockOf(200_000) },
+    { name: 'without one in the midst', items: first.toSpliced(80_000, 1) },
+    { name: 'none at all', items: [] },
+  ])('hold pets $name, tell what changed, and leave those before as they were', ({ items }) => {
+    const before = listAfter(new StockColumns(), first);
+    const after = listAfter(before, items);
+    expect(itemsOf(after)).toEqual(items);
+    expect(itemsOf(before)).toEqual(first);
+
+    const old = new Map(first.map((item) => [item.petId, item]));
+    const now = new Map(items.map((item) => [item.petId, item]));
+    const isOther = ({ petId, quantity, status }: AnyItem) => old.get(petId)?.quantity !== quantity || old.get(petId)?.status !== status;
+    const changed = items.filter(isOther).map((item) => ({ before: old.get(item.petId), after: item }));
+    const gone = first.filter(({ petId }) => !now.has(petId)).map((item) => ({ before: item, after: undefined }));
+    expect([...after.changesSince(before)]).toEqual([...changed, ...gone]);
+  });
+
+  test('are not reached by an update of those before, nor the other way round', () => {
+    const before = listAfter(new StockColumns(), first);
+    const after = listAfter(before, first);
+    const sold = { petId: 65_537, quantity: 0, status: 'sold' };
+    const updated = before.with(sold);
+    const renewed = after.with({ ...sold, petId: 3 });
+    expect([before, updated, after, renewed].map((columns) => [columns.find(65_537)?.quantity, columns.find(3)?.quantity])).toEqual([
+      [36, 2],
+      [0, 2],
+      [36, 0],
+      [36, 0],
+    ]);
+  });
+});
