@@ -18,7 +18,10 @@ const ENVIRONMENT_HELP = `
 Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
 Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted, 143 terminated`;
 
-/** The commands, their arguments and options; those that need much are loaded when they are run. `exit` gets the code of the command that was run. */
+/**
+ * The commands, their arguments and options; those that need much are loaded when they are run. `exit` gets the code of the command that
+ * was run.
+ */
 export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void): Command {
   const program = new Command('petstore')
     .description('The pet store inventory from the command line; --sandbox tries any command without a key')
@@ -46,7 +49,7 @@ function addListCommands(program: Command, terminal: Terminal, exit: (code: Exit
     .option('--status <status>', 'only pets of this status, such as available, pending or sold')
     .action(async (options: ListOptions) => exit(await list(options, terminal)));
   withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)"))
-    .option('--reset', 'forget what runs on this machine, or those of --quota-store, know of it (costs none)')
+    .option('--reset', 'forget what runs on this machine or in --quota-store share about it (costs none)')
     .action(async (options: QuotaCommandOptions) => exit(await quota(options, terminal)));
 }
 
@@ -76,7 +79,7 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
     .option('--allow-negative', 'let a stock become negative')
     .option('--allow-empty', 'take a file without rows for a job that wants nothing')
     .option('--unique', 'refuse a file in which a pet has several rows')
-    .option('--max-bad-rows <number>', 'pass over so many bad rows', '0')
+    .option('--max-bad-rows <number>', 'skip up to this many bad rows', '0')
     .option('--rejects <file>', 'write every bad row and its reason there, as CSV')
     .addHelpText(
       'after',
@@ -86,8 +89,10 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
       const { sync } = await import('./commands/sync.ts');
       exit(await sync(file, options, terminal));
     });
-  withJobOptions(program.command('undo <journal>').description('set back what the job of a journal set, where it still stands so'))
-    .option('--journal <path>', 'keep the journal of the undo there, in place of beside the other with .undo after its name')
+  withJobOptions(
+    program.command('undo <journal>').description('set pets back to what they were before the job of a journal, unless changed since'),
+  )
+    .option('--journal <path>', 'keep the journal of the undo there; else beside the other, with .undo after its name')
     .action(async (journal: string, options: JobOptions) => {
       const { undo } = await import('./commands/undo.ts');
       exit(await undo(journal, options, terminal));
@@ -105,7 +110,7 @@ function withJobOptions(command: Command): Command {
     .option('--allow-missing', "go on though most of the wanted pets are missing in the service's list")
     .option('--report <file>', 'write what was done, in .json, .csv, or .txt to be mailed')
     .option('--lock <name>', 'run only while no other run holds this lock, in --quota-store or on this machine')
-    .option('--lists', 'name with --json also the pets that a run left which ended early');
+    .option('--lists', 'with --json, also name the pets that an interrupted run left');
 }
 
 function addDoctorCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
@@ -124,7 +129,7 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .option('--pets <number>', 'made-up pets in a new stock', '12')
     .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
     .option('--state', 'show what the keys of the sandbox at --port have left, and end')
-    .option('--reset', 'let the sandbox at --port begin anew: stock, quotas and requests as at first; and end')
+    .option('--reset', 'reset the stock, quotas and requests of the sandbox at --port, and end')
     .option('--json', 'write addresses and keys, or the state, as JSON')
     .option('-v, --verbose', 'show everything that is known of an error')
     .action(async (options: SandboxCommandOptions) => {
@@ -162,7 +167,7 @@ function withClientOptions(command: Command, environment: string): Command {
     .option(environment, 'production or staging')
     .option('--plan <name>', 'free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000')
     .option('--share <part>', "use this part of the key's quota, such as 0.5; low:0.5 for calls of low priority alone")
-    .option('--max-wait <time>', 'wait so long at most until the service takes requests again, such as 10m (2m)')
+    .option('--max-wait <time>', 'the longest wait until the service accepts requests again, such as 10m (2m)')
     .option('--timeout <time>', 'for one attempt of a request, such as 10s (30s)')
     .option('--quota-store <place>', 'share the quota there with programs of this key: file:PATH, or redis://HOST:PORT')
     .option('--no-state', 'do not share the quota with other runs on this machine')

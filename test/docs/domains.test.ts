@@ -20,7 +20,7 @@ const rows = Array.from(
 const STATES: Record<string, (stack: AsyncDisposableStack) => Promise<PetStoreClientOptions>> = {
   'no DNS record': async () => ({ baseUrl: 'https://stock.example.invalid/v1' }),
   'no certificate, the handshake is refused': (stack) => overTls({}, stack),
-  'a certificate that nobody signed': async (stack) => overTls(await certificates.get('stranger'), stack),
+  'a self-signed certificate': async (stack) => overTls(await certificates.get('stranger'), stack),
   'the certificate of another name': async (stack) => overTls(await certificates.get('platform'), stack),
   'an expired certificate': async (stack) => overTls(await certificates.get('expired'), stack),
   'it redirects': async () => {
