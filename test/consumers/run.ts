@@ -5,6 +5,7 @@ import { bundleChecks } from './bundles.ts';
 import type { Check } from './check.ts';
 import { loadChecks } from './loads.ts';
 import { makeProjects, type Projects } from './projects.ts';
+import { recipeChecks } from './recipes.ts';
 import { tarballChecks } from './tarball.ts';
 import { typeChecks } from './types.ts';
 
@@ -29,7 +30,7 @@ async function main(): Promise<boolean> {
 
 async function collect(projects: Projects): Promise<Check[]> {
   const update = process.argv.includes('--update');
-  const groups = [tarballChecks, apiChecks, loadChecks, typeChecks, bundleChecks];
+  const groups = [tarballChecks, apiChecks, loadChecks, typeChecks, bundleChecks, recipeChecks];
   return (await Promise.all(groups.map((group) => group(projects, { update })))).flat();
 }
 

@@ -1,4 +1,4 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcess, spawn } from 'node:child_process';
 import { cpSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
@@ -8,6 +8,7 @@ import { afterEach, beforeEach, describe, expect, onTestFinished, test, vi } fro
 import { takeLock } from '../../src/cli/job-lock.ts';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from '../cli/support/fake-terminal.ts';
+import { samplesOf } from '../docs/support/samples.ts';
 import { runTogether } from './command-lines.ts';
 import { HAS_REDIS, RedisServer } from './redis-server.ts';
 
@@ -27,6 +28,18 @@ test('They get no ban where windows are shorter than a minute', { timeout: 200_0
   expect(seen).toMatchObject({ codes: [0, 0], bans: 0 });
   expect(seen.refused).toBeLessThan(3);
 });
+
+/** What a program said until its end. */
+async function ended(child: ChildProcess): Promise<{ code: number | null; said: string }> {
+  let said = '';
+  for (const stream of [child.stdout, child.stderr]) {
+    stream?.on('data', (chunk) => {
+      said += chunk;
+    });
+  }
+  const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
+  return { code, said };
+}
 
 describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://', { timeout: 60_000 }, () => {
   let redis: RedisServer;
@@ -83,14 +96,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     const child = spawn(process.execPath, [join(modules, 'petstore-inventory/dist/cli.js'), ...words], {
       env: { PATH: process.env.PATH, ...env },
     });
-    let said = '';
-    for (const stream of [child.stdout, child.stderr]) {
-      stream.on('data', (chunk) => {
-        said += chunk;
-      });
-    }
-    const code = await new Promise<number | null>((resolve) => child.once('close', resolve));
-    return { code, said };
+    return ended(child);
   }
 
   test.each([['ioredis'], ['redis']])('shares the quota by %s, and quota --reset forgets it', async (library) => {
@@ -108,6 +114,32 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
       said: `forgotten: the quota of this key in ${redis.url}\n`,
     });
     expect(await redis.ask('DBSIZE')).toBe(0);
+  });
+
+  test('the recipe for two machines lets one do the job, once', async () => {
+    const [recipe] = samplesOf('docs/recipes.md', 'sh two-machines/restock.sh');
+    const served = await serveSandbox({ latency: 1_000, pets: [{ petId: 1, quantity: 5 }] });
+    onTestFinished(() => served.close());
+    const common = mkdtempSync(join(tmpdir(), 'petstore-machines-'));
+    onTestFinished(() => rmSync(common, { recursive: true }));
+    const line = (recipe?.code ?? '')
+      .replace('npx petstore-inventory', `"${process.execPath}" "${join(ROOT, 'dist/cli.js')}"`)
+      .replace('redis://10.0.0.5:6379', redis.url)
+      .replace('/srv/jobs', common);
+    /** Runs the line on a machine, which has its own folder. */
+    const runOn = (machine: string) => {
+      const cwd = join(common, machine);
+      mkdirSync(cwd, { recursive: true });
+      writeFileSync(join(cwd, 'tonight.csv'), 'petId,adjust\n1,+2\n');
+      const env = { PATH: process.env.PATH, PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, XDG_STATE_HOME: cwd };
+      return ended(spawn('sh', ['-c', line], { cwd, env }));
+    };
+    const together = await Promise.all([runOn('one'), runOn('two')]);
+    expect(together.map(({ code }) => code).toSorted()).toEqual([0, 1]);
+    expect(together.map(({ said }) => said).join('')).toMatch(/the lock restock in redis:.* is held by process \d+ on /);
+    const updates = () => served.sandbox.requests.filter(({ method }) => method === 'PATCH').length;
+    expect([updates(), (await runOn('two')).code, updates()]).toEqual([1, 0, 1]);
+    expect(served.sandbox.inventory.get(1)).toMatchObject({ quantity: 7 });
   });
 
   test('without a library says what to install', async () => {

@@ -34,6 +34,20 @@ export function samplesOf(document: string, language = 'ts', before?: string): S
   });
 }
 
+/** A file that a document shows, in a folder that stands for a project. */
+export interface ShownFile {
+  folder: string;
+  name: string;
+  text: string;
+}
+
+/** The blocks of a document that are files: their fences name folder and file after the language. */
+export function filesOf(document: string): ShownFile[] {
+  const text = readFileSync(join(ROOT, document), 'utf8');
+  const fences = text.matchAll(/^```\w+ (?<folder>[\w-]+)\/(?<name>[\w.-]+)\n(?<text>.*?)^```$/gms);
+  return Array.from(fences, ({ groups }) => ({ folder: groups?.folder ?? '', name: groups?.name ?? '', text: groups?.text ?? '' }));
+}
+
 /** What code says that it prints. */
 export function outputsOf(code: string): string[] {
   return Array.from(code.matchAll(/\/\/ → (.*)$/gm), ([, printed = '']) => printed);
