@@ -19,8 +19,16 @@ end
 record.writtenAtMs = now
 local plan = request.plan.requestsPerMinute or UNLIMITED
 
-local function add(counts, name, more)
-  counts[tostring(name)] = math.max(0, (counts[tostring(name)] or 0) + more)
+local function add(counts, name, more) counts[name] = (counts[name] or 0) + more end
+local function takeBack(counts, returned)
+  local newestFirst = {}
+  for slot in pairs(counts) do table.insert(newestFirst, slot) end
+  table.sort(newestFirst, function(one, other) return tonumber(one) > tonumber(other) end)
+  for _, slot in ipairs(newestFirst) do
+    local taken = math.min(counts[slot], returned)
+    counts[slot] = counts[slot] - taken
+    returned = returned - taken
+  end
 end
 local function slotOf(length) return string.format('%.0f', math.floor(now / length)) end
 local function dropBelow(slots, first)
@@ -78,8 +86,8 @@ end
 
 local function giveBack()
   if request.returned == 0 then return end
-  add(record.minuteSlots, slotOf(SLOT), -request.returned)
-  add(record.daySlots, slotOf(HOUR), -request.returned)
+  takeBack(record.minuteSlots, request.returned)
+  takeBack(record.daySlots, request.returned)
   record.sinceTurn = math.max(0, record.sinceTurn - request.returned)
   if record.day then record.day.left = record.day.left + request.returned end
   if not record.minute or record.minute.resetAtMs ~= request.returnedResetAtMs then return end
@@ -119,6 +127,7 @@ local function observeMinute(window)
   if isOver and not (isOwnProbe and request.isProbeAnswered) then return end
   local isForgotten = record.minute == nil and not isOwnProbe and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
+  if record.probeUntilMs == 0 then record.members = {} end
   record.probeUntilMs = 0
   local left = isForgotten and 0 or math.max(0, math.min(window.remaining, plan) - probes)
   record.minute = { limit = isForgotten and 0 or window.limit, left = left, firstRemaining = window.remaining,

@@ -91,7 +91,7 @@ export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs:
   const knowsPlan = request.plan.requestsPerDay !== undefined || (request.minute && isFresh(record, request.minute, nowMs));
   if (knowsPlan) record.limitPerDay = request.plan.requestsPerDay;
   if (request.closedForMs > 0) close(record, nowMs + request.closedForMs);
-  giveBack(record, request, nowMs);
+  giveBack(record, request);
   observe(record, request, nowMs);
   return request.wanted > 0 ? grant(record, request, nowMs) : refuse(record, { waitMs: 0, reason: 'quota' });
 }
@@ -102,10 +102,10 @@ function close(record: QuotaRecord, untilMs: number): void {
   if (record.minute) record.minute.endsAtMs = 0;
 }
 
-function giveBack(record: QuotaRecord, { returned, returnedResetAtMs, member }: LeaseRequest, nowMs: number): void {
+function giveBack(record: QuotaRecord, { returned, returnedResetAtMs, member }: LeaseRequest): void {
   if (returned === 0) return;
-  add(record.minuteSlots, slotOf(nowMs, SLOT_MS), -returned);
-  add(record.daySlots, slotOf(nowMs, HOUR_MS), -returned);
+  takeBack(record.minuteSlots, returned);
+  takeBack(record.daySlots, returned);
   record.sinceTurn = Math.max(0, record.sinceTurn - returned);
   if (record.day) record.day.left += returned;
   if (record.minute?.resetAtMs !== returnedResetAtMs) return;
@@ -162,6 +162,8 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   if (isOver(record.minute, resetAtMs) && !(isOwnProbe && request.isProbeAnswered)) return;
   const isForgotten = record.minute === undefined && !isOwnProbe && !request.isProbeAnswered;
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
+  // Where no probe began the window, what its processes got is that of the one before.
+  if (record.probeUntilMs === 0) record.members = {};
   record.probeUntilMs = 0;
   // The store came back empty where it knows no window and a process does: the processes keep the window to themselves until it ends.
   const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
@@ -313,9 +315,20 @@ function dropBelow(slots: SlotCounts, first: number): void {
   for (const slot of Object.keys(slots)) if (Number(slot) < first) delete slots[slot];
 }
 
-/** Counts more, or less, in a slot; never less than nothing. */
+/** Counts more in a slot. */
 function add(counts: SlotCounts, slot: number, more: number): void {
-  counts[slot] = Math.max(0, (counts[slot] ?? 0) + more);
+  counts[slot] = (counts[slot] ?? 0) + more;
+}
+
+/** Counts less in the newest slots, where what is returned was granted. */
+function takeBack(counts: SlotCounts, returned: number): void {
+  let left = returned;
+  const newestFirst = Object.entries(counts).sort(([one], [other]) => Number(other) - Number(one));
+  for (const [slot, granted] of newestFirst) {
+    const taken = Math.min(granted, left);
+    counts[slot] = granted - taken;
+    left -= taken;
+  }
 }
 
 function sum(slots: SlotCounts): number {

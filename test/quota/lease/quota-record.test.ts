@@ -109,6 +109,27 @@ describe('exchangeLease', () => {
     expect(record.minute?.left).toBe(50);
   });
 
+  test('takes slots back out of the count of the plan, also where they were granted in an earlier part of the minute', () => {
+    const plan = { requestsPerMinute: 3 };
+    const record = emptyRecord();
+    exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON - 120_000);
+    exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON);
+    exchangeLease(record, leaseRequestOf({ wanted: 1, plan, minute: observed({ limit: 3, remaining: 2 }), isProbeAnswered: true }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', wanted: 1, plan }), NOON);
+    exchangeLease(record, leaseRequestOf({ member: 'b', returned: 1, returnedResetAtMs: RESET, plan }), NOON + 20_000);
+    expect(exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON + 20_000)).toMatchObject({ granted: 1 });
+  });
+
+  test('divides a window anew that no probe began, whatever processes had in the one before', () => {
+    const record = knownRecord({ limit: 20, remaining: 20 });
+    for (let slot = 0; slot < 6; slot++) take(record, 'a', 1);
+    take(record, 'b', 1);
+    const late = observed({ limit: 20, remaining: 10, resetAtMs: RESET + 60_000, endsInMs: 60_000 });
+    exchangeLease(record, leaseRequestOf({ member: 'b', wanted: 1, minute: late }), RESET);
+    const granted = Array.from({ length: 10 }, () => take(record, 'a', 1, RESET).granted);
+    expect(granted.reduce((sum, slots) => sum + slots)).toBe(5);
+  });
+
   test('counts a request that outlived its window where it was told less than the probe', () => {
     const record = knownRecord({ remaining: 50 });
     const lateAnswers = [
