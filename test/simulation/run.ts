@@ -1,5 +1,7 @@
 // Plays stories against the source, one for each seed, and prints those in which something was not as it must be, shrunk:
 // npm run simulate -- [--seeds 1-300] [--story '{"seed":1,...}'] [--log] [--lanes 2] [--breaks] [--crashes small|all]
+// Or explores all states of the rules of leases, and holds each exchange against a Redis where there is one:
+// npm run simulate -- --leases small|all
 // Or replays what a client recorded, with other settings where they are given:
 // npm run simulate -- --recording incident.jsonl [--plan pro|300/10000] [--share 0.5] [--log]
 import { fork } from 'node:child_process';
@@ -7,12 +9,17 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
+import { Redis } from 'ioredis';
 import { parsePlanLimits } from '../../src/options/client-options.ts';
+import { exchangeLease } from '../../src/quota/lease/quota-record.ts';
+import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import { BREAKS } from './breaks.ts';
 import { compare } from './compare.ts';
 import { playCrashes } from './crash-matrix.ts';
+import { ALL_SCOPES, type Explored, exploreLeases, SMALL_SCOPES } from './lease-states.ts';
 import { type Outcome, Simulator } from './play.ts';
 import { readRecording } from './recording.ts';
+import { RedisRules } from './redis-rules.ts';
 import { replay, type Settings } from './replay.ts';
 import { shrink } from './shrink.ts';
 import { drawStory, readStory, type Story } from './story.ts';
@@ -26,6 +33,8 @@ const { values } = parseArgs({
     breaks: { type: 'boolean', default: false },
     /** Kills jobs at every step in place of playing seeds. */
     crashes: { type: 'string' },
+    /** Explores the rules of leases in place of playing seeds. */
+    leases: { type: 'string' },
     /** A file of `recordCalls` or `--record`. */
     recording: { type: 'string' },
     /** What the client of the recording should have had. */
@@ -119,6 +128,34 @@ async function playMatrix(): Promise<number> {
   return wrong.length;
 }
 
+async function exploreAll(): Promise<number> {
+  const server = HAS_REDIS ? await RedisServer.start() : undefined;
+  const client = server && new Redis(server.url);
+  const redis = client && (await RedisRules.load(client));
+  if (!redis) console.log('redis-server is not on the PATH: its script is not compared');
+  let wrong = 0;
+  for (const scope of values.leases === 'all' ? ALL_SCOPES : SMALL_SCOPES) {
+    const explored = await exploreLeases(scope, {
+      rules: exchangeLease,
+      onExchange: async (exchange) => redis?.compare(exchange),
+    });
+    await redis?.flush();
+    wrong += explored.wrong.length;
+    console.log([describeExplored(explored), ...explored.wrong.map((what) => `  wrong  ${what}`)].join('\n'));
+  }
+  client?.disconnect();
+  await server?.kill();
+  const different = redis?.different ?? [];
+  console.log(`${redis?.compared ?? 0} exchanges in Redis, ${different.length} differ`, ...different.slice(0, MOST_SHRUNK));
+  return wrong + different.length;
+}
+
+function describeExplored({ scope, states, transitions, exchanges }: Explored): string {
+  const { processes, limit, turns, knowsPlan } = scope;
+  const of = `${processes} processes, limit ${limit}, ${turns} turns, ${knowsPlan ? 'plan given' : 'plan learned'}`;
+  return `${of}: ${states} states, ${transitions} transitions, ${exchanges} exchanges`;
+}
+
 async function playRecording(path: string): Promise<number> {
   const then = readRecording(await readFile(path, 'utf8'), path);
   const replayed = await replay(then, settingsOf(values));
@@ -137,6 +174,7 @@ function settingsOf({ plan, share }: { plan?: string; share?: string }): Setting
 async function play(): Promise<number> {
   if (values.recording !== undefined) return playRecording(values.recording);
   if (values.crashes !== undefined) return playMatrix();
+  if (values.leases !== undefined) return exploreAll();
   if (values.breaks) return playBroken();
   if (values.story !== undefined) return playOne(readStory(values.story));
   return values.lane === undefined ? playAll() : playLane(Number(values.lane));
