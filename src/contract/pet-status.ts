@@ -1,6 +1,9 @@
 /** The states of an inventory entry that the specification names (specification, PetStatus). */
 export const PET_STATUSES = ['available', 'pending', 'sold'] as const;
 
+/** One of {@link PET_STATUSES}. */
+export type PetStatus = (typeof PET_STATUSES)[number];
+
 const knownStatuses: ReadonlySet<string> = new Set(PET_STATUSES);
 
 /**
@@ -10,6 +13,6 @@ const knownStatuses: ReadonlySet<string> = new Set(PET_STATUSES);
  * const items = await petstore.listInventory();
  * console.log(items.every(({ status }) => isPetStatus(status)), isPetStatus('lost')); // → true false
  */
-export function isPetStatus(status: string): status is (typeof PET_STATUSES)[number] {
+export function isPetStatus(status: string): status is PetStatus {
   return knownStatuses.has(status);
 }
