@@ -78,6 +78,11 @@ function isLoopback(host: string): boolean {
   return host === 'localhost' || host.endsWith('.localhost') || host === '[::1]' || /^127(?:\.\d{1,3}){3}$/.test(host);
 }
 
+/** Scheme, host and port of an address: nothing in them is secret. */
+export function showOrigin({ protocol, host }: URL): string {
+  return `${protocol}//${host}`;
+}
+
 /** An address fit to be shown: neither credentials nor query nor fragment. */
 export function showAddress(address: string | URL): string {
   // Credentials first, up to the last @: a password may hold what would begin a path or a query.

@@ -40,8 +40,3 @@ function checkProxy(setting: string, value: unknown): URL {
   if (url && /^https?:$/.test(url.protocol) && url.hostname !== '') return url;
   throw badOption(setting, 'the address of an http or https proxy, such as http://proxy.example:3128', undefined);
 }
-
-/** Where a proxy is, without what may be secret in it. */
-export function showProxy({ url }: ForwardProxy): string {
-  return `${url.protocol}//${url.host}`;
-}

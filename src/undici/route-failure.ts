@@ -1,6 +1,7 @@
 import { isCertificateCode } from '../certificate-codes.ts';
+import { showOrigin } from '../options/base-url.ts';
 import { fieldOf, textOf } from '../thrown.ts';
-import { type ForwardProxy, type Proxies, showProxy } from './proxies.ts';
+import type { ForwardProxy, Proxies } from './proxies.ts';
 
 /** What is known of a request that failed. */
 interface Attempt {
@@ -35,7 +36,7 @@ function settingOf(thrown: unknown, proxy: ForwardProxy | undefined): string | u
     proxy &&
     (isOfProxy(thrown, proxy.url) || codes.some((code) => /^(?:UND_ERR_PRX|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET|HPE_)/.test(code)))
   )
-    return `${proxy.setting}, which says ${showProxy(proxy)}`;
+    return `${proxy.setting}, which says ${showOrigin(proxy.url)}`;
   if (codes.some(isCertificateCode)) return '`ca` of undiciFetch, or NODE_EXTRA_CA_CERTS';
   if (codes.some((code) => /^ERR_SSL_\w*_CERTIFICATE/.test(code))) return '`cert` and `key` of undiciFetch';
   return undefined;
