@@ -5,14 +5,12 @@ import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
 import { fetchUsesProxies, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
+import { durationOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
 import { openState, type SharedState } from './state.ts';
 import { StatusLine } from './status-line.ts';
-import { tell } from './tell.ts';
-import { tellRetries } from './tell-retries.ts';
-import { tellWaits } from './tell-waits.ts';
+import { tell, tellRetries, tellWaits } from './tell.ts';
 import type { Terminal } from './terminal.ts';
-import { durationOption } from './time-option.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The options that every command has. */

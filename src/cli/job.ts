@@ -3,22 +3,20 @@ import { fileJournal } from '../node/file-journal.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
-import { wholeNumber } from './digits.ts';
 import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { Interruption, interruptSignal } from './interrupt.ts';
 import { type JobLock, takeLock } from './job-lock.ts';
+import { maxChangesOf, untilOption, wholeNumber } from './option-values.ts';
 import { writePlan } from './plan-text.ts';
-import { progressBar, progressText } from './progress-bar.ts';
 import { ReportFile, type ReportParts } from './report-file.ts';
 import { explainEnd, reportJson, reportText } from './report-text.ts';
 import { RunRecord } from './run-record.ts';
-import { StatusLine } from './status-line.ts';
+import { progressBar, progressText, StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import { type Terminal, writeResult } from './terminal.ts';
-import { untilOption } from './time-option.ts';
 import { UsageError } from './usage-error.ts';
 
 /** The options of a command that brings many pets to a state. */
@@ -234,15 +232,4 @@ function limitsOf(options: JobOptions): Pick<SyncOptions, 'concurrency' | 'prior
   const { priority = 'low' } = options;
   if (priority !== 'low' && priority !== 'normal') throw new UsageError(`Cannot use --priority ${priority}: it must be low or normal`);
   return { priority, concurrency: wholeNumber('concurrency', options.concurrency, { min: 1, max: 1000 }) };
-}
-
-/** @throws UsageError */
-export function maxChangesOf({ maxChanges }: Pick<JobOptions, 'maxChanges'>): SyncOptions['maxChanges'] {
-  if (maxChanges === undefined) return undefined;
-  const [, number, percent] = /^(\d{1,9}|\d{1,3}\.\d{1,3}(?=%))(%)?$/.exec(maxChanges) ?? [];
-  if (number === undefined || (percent && Number(number) > 100))
-    throw new UsageError(
-      `Cannot use --max-changes ${maxChanges}: it must be a number of pets such as 500, or a part of the list such as 10%`,
-    );
-  return percent ? `${Number(number)}%` : Number(number);
 }

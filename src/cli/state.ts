@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as z from 'zod/mini';
 import { quotaStoreOn, recordName } from '../node/file-quota-store.ts';
 import { QuotaFile } from '../node/quota-file.ts';
+import { showOrigin } from '../options/base-url.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { exchangeRedisLock, forgetQuota, NoRedisLibraryError, openRedis } from '../redis/open-redis.ts';
 import { redisQuotaStore } from '../redis/redis-quota-store.ts';
@@ -84,23 +85,19 @@ function exchangeLock(
 }
 
 async function onRedis(url: string): Promise<SharedState> {
+  const shown = URL.canParse(url) ? showOrigin(new URL(url)) : 'this address';
   const { client, close } = await openRedis(url).catch((error: unknown) => {
     const why = messageOf(error);
-    const message = `Cannot use ${withoutPassword(url)} as --quota-store: ${why}`;
+    const message = `Cannot use ${shown} as --quota-store: ${why}`;
     throw error instanceof NoRedisLibraryError ? new UsageError(message) : new Error(message);
   });
   return {
-    name: withoutPassword(url),
+    name: shown,
     quotaStore: redisQuotaStore(client),
     forget: (key) => forgetQuota(client, key),
     lock: (name) => (request) => exchangeRedisLock(client, { ...request, name }),
     close,
   };
-}
-
-/** An address as it may be shown. */
-function withoutPassword(url: string): string {
-  return URL.canParse(url) ? `${new URL(url).protocol}//${new URL(url).host}` : 'this address';
 }
 
 /** Where programs of this system keep what is neither settings nor cache; undefined for a user without a home. */

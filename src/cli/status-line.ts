@@ -1,3 +1,5 @@
+import type { SyncProgress } from '../sync/index.ts';
+import { counted, duration } from './duration.ts';
 import type { Terminal, TextStream } from './terminal.ts';
 
 /** Empties the line of the cursor. */
@@ -82,4 +84,19 @@ export class StatusLine {
 function textOf({ bar, progress, wait }: Status): string {
   if (wait === '') return `${bar} ${progress}`.trim();
   return progress === '' ? wait : `${wait}; ${progress}`;
+}
+
+const BAR_WIDTH = 24;
+
+/** How much of a synchronisation is done. */
+export function progressBar({ changes, updated, failed }: SyncProgress): string {
+  const complete = Math.round((BAR_WIDTH * (updated + failed)) / Math.max(1, changes));
+  return `${'█'.repeat(complete)}${'░'.repeat(BAR_WIDTH - complete)}`;
+}
+
+/** The progress of a synchronisation in words. */
+export function progressText({ phase, listed, changes, updated, failed, requests, etaMs = 0 }: SyncProgress): string {
+  if (phase === 'listing') return `reading the list: ${counted(listed, 'pet')}`;
+  const failures = failed > 0 ? `, ${failed} failed` : '';
+  return `${updated + failed}/${changes}${failures}, ${counted(requests, 'request')}, ${duration(etaMs)} left`;
 }

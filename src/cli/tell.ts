@@ -1,7 +1,73 @@
+import type { PetStoreClient } from '../client.ts';
+import type { ClientEvents, WaitReason } from '../events.ts';
+import { type AskedAddress, nameAddress } from './asked-address.ts';
+import { duration } from './duration.ts';
 import { StatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
+
+/** In an outage every call fails: one line in this time tells of it. */
+const QUIET_MS = 2_000;
+
+/** Shorter waits are not reported. */
+const TOLD_WAIT_MS = 2_000;
 
 /** Writes one line for the human. */
 export function tell(terminal: Terminal, line: string): void {
   StatusLine.of(terminal).tell(line);
+}
+
+/** Says that an attempt failed and is made again, once a call at most. Refusals for quota are waits, and told as such. */
+export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddress, terminal: Terminal): void {
+  const told = new Set<number>();
+  let quietUntilMs = 0;
+  client.on('retry', ({ callId, error }) => {
+    const nowMs = terminal.now();
+    if (error.kind === 'rate-limit' || told.has(callId) || nowMs < quietUntilMs) return;
+    told.add(callId);
+    quietUntilMs = nowMs + QUIET_MS;
+    tell(terminal, `petstore: ${error.message}; trying ${nameAddress(asked, error)} again`);
+  });
+}
+
+type Wait = Pick<ClientEvents['wait'], 'callId' | 'reason' | 'ms'>;
+
+/** Says what calls wait for: in the status line until a request leaves, or in a line for every closing of the gate. */
+export function tellWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
+  if (StatusLine.of(terminal).canDraw) showWaits(client, terminal);
+  else writeWaits(client, terminal);
+}
+
+function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
+  const status = StatusLine.of(terminal);
+  let toldCall = 0;
+  const show = ({ callId, reason, ms }: Wait): void => {
+    if (ms < TOLD_WAIT_MS) return;
+    toldCall = callId;
+    // The line is drawn on events only, so a countdown would not move.
+    const until = new Date(terminal.now() + ms).toLocaleTimeString('en-GB');
+    status.show({ wait: waitText(reason, until) });
+  };
+  const end = () => status.show({ wait: '' });
+  client.on('wait', show);
+  // A wait that became longer.
+  client.on('queue', show);
+  client.on('request', end);
+  client.on('settled', ({ callId }) => (callId === toldCall ? end() : undefined));
+}
+
+function writeWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
+  let toldUntilMs = 0;
+  client.on('wait', ({ reason, ms }) => {
+    const untilMs = terminal.now() + ms;
+    // A backoff is told as a retry.
+    if (reason === 'backoff' || ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
+    toldUntilMs = untilMs;
+    tell(terminal, `petstore: waiting ${duration(ms)} (${reason})`);
+  });
+}
+
+function waitText(reason: WaitReason, until: string): string {
+  // What closes a key is a 429, or a 503 with Retry-After.
+  if (reason === 'rate-limit') return `waiting until ${until}, as the service asked`;
+  return `waiting for ${reason === 'quota' ? 'quota' : 'the service'} until ${until}`;
 }

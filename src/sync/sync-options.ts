@@ -142,9 +142,14 @@ export function checkJournal(option: string, journal: unknown): void {
 
 function checkMaxChanges(maxChanges: unknown): void {
   if (typeof maxChanges !== 'string') return void numberOption('maxChanges', maxChanges, undefined, { min: 0, integer: true });
-  const part = /^(\d{1,3}(?:\.\d{1,9})?)%$/.exec(maxChanges)?.[1];
-  if (part === undefined || Number(part) > 100)
+  if (!isPartOfList(maxChanges))
     throw badOption('maxChanges', 'an integer of at least 0, or a part of the list such as "10%"', { shown: maxChanges });
+}
+
+/** Whether a text is a part of the service's list, such as `10%`. */
+export function isPartOfList(text: string): text is `${number}%` {
+  const part = /^(\d{1,3}(?:\.\d{1,9})?)%$/.exec(text)?.[1];
+  return part !== undefined && Number(part) <= 100;
 }
 
 /** @throws InvalidArgumentError where a run would change more pets than its caller allows */

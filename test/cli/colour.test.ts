@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { paintFor } from '../../src/cli/colour.ts';
-import { tableRow } from '../../src/cli/table.ts';
+import { tableRow } from '../../src/cli/commands/list.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
 const terminal = new FakeTerminal({ isTTY: true });

@@ -1,10 +1,10 @@
 import { NotFoundError } from '../../errors.ts';
 import { StockView } from '../../view/index.ts';
 import { type CommonOptions, connect } from '../connect.ts';
-import { digits } from '../digits.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
+import { digits } from '../option-values.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 
 /** Writes the stock of one pet; the service has no request for one, so this is a list. */

@@ -5,7 +5,6 @@ import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
-import { tableHeader, tableRow } from '../table.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeText } from '../terminal.ts';
 
@@ -74,4 +73,21 @@ function formatOf({ json, csv }: ListOptions, paint: Paint): Format {
 /** RFC 4180 section 2. Not escaped against spreadsheet formulas: the service sends no text that begins like one. */
 function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
+}
+
+const ID_WIDTH = 10;
+const QUANTITY_WIDTH = 10;
+
+const COLOURS = { available: 'green', pending: 'yellow', sold: 'dim' } as const;
+
+export function tableHeader(paint: Paint): string {
+  return `${paint('bold', `${'petId'.padStart(ID_WIDTH)}  ${'quantity'.padStart(QUANTITY_WIDTH)}  status`)}\n`;
+}
+
+/** Rows are written as they come, so the widths are fixed; a longer id moves its row to the right. */
+export function tableRow({ petId, quantity, status }: { petId: bigint; quantity: number; status: string }, paint: Paint): string {
+  const colour = Object.entries(COLOURS).find(([known]) => known === status)?.[1];
+  // A status is the service's text: a control character in it could do things to the terminal.
+  const shown = status.replace(/\p{Cc}/gu, '�');
+  return `${String(petId).padStart(ID_WIDTH)}  ${String(quantity).padStart(QUANTITY_WIDTH)}  ${colour ? paint(colour, shown) : shown}\n`;
 }

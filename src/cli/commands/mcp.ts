@@ -4,9 +4,9 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Interruption, interruptSignal } from '../interrupt.ts';
-import { maxChangesOf } from '../job.ts';
 import { Plans } from '../mcp/plans.ts';
 import { createMcpServer } from '../mcp/server.ts';
+import { maxChangesOf } from '../option-values.ts';
 import { stateFolder } from '../state.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,10 +1,10 @@
 import type { PlanLimits } from '../../contract/plans.ts';
 import type { ServedSandbox } from '../../node/index.ts';
 import { parsePlanLimits } from '../../options/client-options.ts';
-import { wholeNumber } from '../digits.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
+import { wholeNumber } from '../option-values.ts';
 import { describeState, readSandboxState, resetSandbox } from '../sandbox-state.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeResult } from '../terminal.ts';

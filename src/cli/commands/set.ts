@@ -1,8 +1,8 @@
 import { type CommonOptions, connect } from '../connect.ts';
-import { digits, quantityOf } from '../digits.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
+import { digits, quantityOf } from '../option-values.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 

@@ -1,11 +1,11 @@
 import { setFlagsFromString } from 'node:v8';
 import { type ReviewedChange, syncInventory } from '../../sync/index.ts';
-import { wholeNumber } from '../digits.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { InputCheck } from '../input/input-check.ts';
 import { inputName } from '../input/open-input.ts';
 import { readInput } from '../input/read-input.ts';
 import { type JobOptions, journalOf, runJob } from '../job.ts';
+import { wholeNumber } from '../option-values.ts';
 import { tell } from '../tell.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';

@@ -1,10 +1,10 @@
 import type { InventoryItem } from '../../contract/models.ts';
 import { type StockChange, StockView } from '../../view/index.ts';
 import { type CommonOptions, connect } from '../connect.ts';
-import { quantityOf } from '../digits.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
+import { quantityOf } from '../option-values.ts';
 import { type Terminal, writeText } from '../terminal.ts';
 
 export interface WatchOptions extends CommonOptions {

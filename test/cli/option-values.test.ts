@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { durationOption, untilOption } from '../../src/cli/time-option.ts';
+import { durationOption, untilOption } from '../../src/cli/option-values.ts';
 
 /** On this machine's clock. */
 const NOW_MS = new Date(2026, 10, 21, 22, 30).getTime();

@@ -1,3 +1,4 @@
+import { isPartOfList, type SyncOptions } from '../sync/sync-options.ts';
 import { UsageError } from './usage-error.ts';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -5,14 +6,45 @@ const DAY_MS = 86_400_000;
 /** The longest time of an option; a timer takes 24 days. */
 const LONGEST_MS = 7 * DAY_MS;
 
-/** Gives the milliseconds of an option such as `90s`, `10m`, `1h30m`. @throws UsageError */
+/** Parses an argument as an integer. @throws UsageError */
+export function digits(name: string, text: string): string {
+  if (/^-?\d{1,400}$/.test(text)) return text;
+  throw new UsageError(`Cannot use ${JSON.stringify(text.slice(0, 40))} as ${name}: it must be an integer`);
+}
+
+/** Parses an argument as a quantity. @throws UsageError */
+export function quantityOf(name: string, text: string): number {
+  const quantity = Number(digits(name, text));
+  if (Number.isSafeInteger(quantity)) return quantity;
+  throw new UsageError(`Cannot use ${text.slice(0, 40)} as ${name}: it is beyond ±(2^53−1)`);
+}
+
+/** Parses an option as a whole number of up to nine digits, within the bounds if there are any. @throws UsageError */
+export function wholeNumber(option: string, text: string, bounds?: { min: number; max: number }): number {
+  const number = /^\d{1,9}$/.test(text) ? Number(text) : Number.NaN;
+  if (bounds ? number >= bounds.min && number <= bounds.max : number >= 0) return number;
+  const within = bounds ? ` from ${bounds.min} to ${bounds.max}` : '';
+  throw new UsageError(`Cannot use --${option} ${text}: it must be a whole number${within}`);
+}
+
+/** Parses `--max-changes`: a number of pets, or a part of the list. @throws UsageError */
+export function maxChangesOf({ maxChanges }: { maxChanges?: string }): SyncOptions['maxChanges'] {
+  if (maxChanges === undefined) return undefined;
+  if (/^\d{1,9}$/.test(maxChanges)) return Number(maxChanges);
+  if (isPartOfList(maxChanges)) return maxChanges;
+  throw new UsageError(
+    `Cannot use --max-changes ${maxChanges}: it must be a number of pets such as 500, or a part of the list such as 10%`,
+  );
+}
+
+/** Parses a duration such as `90s`, `10m` or `1h30m` into milliseconds. @throws UsageError */
 export function durationOption(option: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0 && ms <= LONGEST_MS) return ms;
   throw new UsageError(`Cannot use --${option} ${text}: it must be a time such as 30s, 10m or 1h30m, of 7 days at most`);
 }
 
-/** Gives the instant of `--until`: the next `06:00` of this machine's clock, an instant such as `2026-11-22T06:00Z`, or a duration from now. @throws UsageError */
+/** Parses `--until` into an instant: the next `06:00` of this machine's clock, an instant such as `2026-11-22T06:00Z`, or a duration from now. @throws UsageError */
 export function untilOption(text: string, nowMs: number): number {
   const ms = parseDuration(text);
   const atMs = ms === undefined ? (clockTime(text, nowMs) ?? instantOf(text)) : nowMs + ms;
