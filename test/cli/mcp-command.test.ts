@@ -157,11 +157,14 @@ describe('petstore mcp', () => {
   test('tells how far it is, and ends with its stdin', async () => {
     const { agent, call } = await startAgent(withJournals());
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });
-    const told: unknown[] = [];
-    const onprogress = (progress: unknown) => told.push(progress);
+    const told: { progress: number; total?: number | undefined }[] = [];
+    const onprogress = (progress: (typeof told)[number]) => told.push(progress);
     await agent.callTool({ name: 'apply_plan', arguments: { planId } }, undefined, { onprogress });
     // The client may drop the last one, which comes with the answer.
-    expect(told).toContainEqual({ progress: 0, total: 1 });
+    expect(told[0]).toEqual({ progress: 0, total: 1 });
+    // The protocol wants each larger than the one before.
+    const steps = told.map(({ progress }) => progress);
+    expect(steps).toEqual([...new Set(steps)]);
     const { transport } = agent;
     const pid = transport instanceof StdioClientTransport ? (transport.pid ?? 0) : 0;
     await agent.close();

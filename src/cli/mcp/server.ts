@@ -163,15 +163,20 @@ function shownId(petId: PetId): number | string {
   return Number.isSafeInteger(Number(petId)) ? Number(petId) : String(petId);
 }
 
-/** Tells whoever asked for it how far the updates are. */
+/** Reports how many updates are done to a client that asked for progress. */
 function progressTo({
   _meta,
   sendNotification,
 }: Extra): ((progress: { changes: number; updated: number; failed: number }) => void) | undefined {
   const progressToken = _meta?.progressToken;
   if (progressToken === undefined) return undefined;
+  let told = -1;
   return ({ changes, updated, failed }) => {
-    const params = { progressToken, progress: updated + failed, total: changes };
+    const progress = updated + failed;
+    // Each notification has to tell more than the one before (Model Context Protocol, Progress).
+    if (changes === 0 || progress <= told) return;
+    told = progress;
+    const params = { progressToken, progress, total: changes };
     sendNotification({ method: 'notifications/progress', params }).catch(() => {});
   };
 }
