@@ -23,8 +23,8 @@ interface Figures {
   requests: number;
   peakMB: number;
   seconds: string;
-  /** From the end of the list to the first update. */
-  firstUpdateMs: number;
+  /** From the end of the list to the first update; undefined where none is sent. */
+  firstUpdateMs: number | undefined;
   code: number | null;
 }
 
@@ -63,10 +63,10 @@ async function measure({ pets, changed, dryRun = false, journal = false }: Scena
   const watch = setInterval(() => {
     peakKB = Math.max(peakKB, peakOf(child.pid));
   }, 10);
-  const marks = { listEnd: 0, firstUpdate: 0 };
+  const marks: { listEnd?: number; firstUpdate?: number } = {};
   child.stderr.setEncoding('utf8').on('data', (text: string) => {
-    if (/settled .*operation=streamInventory/.test(text)) marks.listEnd ||= performance.now();
-    if (/request .*operation=updateInventory/.test(text)) marks.firstUpdate ||= performance.now();
+    if (/inventory ends after/.test(text)) marks.listEnd ??= performance.now();
+    if (/update pet \d+ sends attempt 1/.test(text)) marks.firstUpdate ??= performance.now();
   });
   const code = await new Promise<number | null>((resolve) => child.once('exit', resolve));
   clearInterval(watch);
@@ -76,7 +76,7 @@ async function measure({ pets, changed, dryRun = false, journal = false }: Scena
     requests,
     peakMB: Math.round(peakKB / 1024),
     seconds: ((performance.now() - started) / 1000).toFixed(1),
-    firstUpdateMs: Math.round(marks.firstUpdate - marks.listEnd),
+    firstUpdateMs: marks.firstUpdate && marks.listEnd ? Math.round(marks.firstUpdate - marks.listEnd) : undefined,
     code,
   };
 }
