@@ -8,7 +8,7 @@ export function isCertificateCode(code: string): boolean {
 }
 
 const NOT_TRUSTED =
-  'this machine does not trust who signed its certificate; is that an authority of your own, start Node with NODE_EXTRA_CA_CERTS=/path/to/its-certificate.pem';
+  'this machine does not trust who signed its certificate; if that is an authority of your own, start Node with NODE_EXTRA_CA_CERTS=/path/to/its-certificate.pem';
 
 /** What a code of Node, Bun or OpenSSL means, where the code alone does not tell it. */
 const MEANINGS: readonly [RegExp, string][] = [
