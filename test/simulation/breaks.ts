@@ -48,6 +48,11 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     before: 'this.#endsInLine ? text : `\\n${text}`',
     after: 'text',
   },
+  'leases: every process sends a request to find out what is left': {
+    path: 'quota/lease/quota-record.ts',
+    before: "if (record.probeUntilMs > nowMs) return refuse(record, { waitMs: PROBE_POLL_MS, reason: 'probe' });",
+    after: '',
+  },
   'transport: an attempt has no time limit': {
     path: 'transport/exchange.ts',
     before: 'startTimer(this.#call.options.attemptTimeoutMs, ',

@@ -30,6 +30,8 @@ export class Life {
   readonly started: number[] = [];
   readonly settled = new Map<number, ClientEvents['settled']>();
   readonly requests = new Map<number, number>();
+  /** Its client was closed while it lives. */
+  isClosed = false;
   /** What it did so far that a crash could come before. */
   steps = 0;
   /** What listens to the signals of calls, by what was called. */
@@ -51,8 +53,9 @@ export class Life {
     this.client = new this.program.PetStoreClient({
       ...world.address,
       ...settings.client,
+      ...(settings.renewal && { apiKey: this.#renewing(world, settings.renewal.takesMs) }),
       fetch: world.network.fetchFor(sender),
-      quotaStore: world.store?.reachedBy(this.owner, settings.name),
+      quotaStore: world.store?.reachedBy({ owner: this.owner, name: settings.name, program: this.program }),
     });
     this.client.on('started', ({ callId }) => this.started.push(callId));
     this.client.on('request', ({ callId }) => this.requests.set(callId, (this.requests.get(callId) ?? 0) + 1));
@@ -60,6 +63,15 @@ export class Life {
       if (this.settled.has(event.callId)) throw new Error('a call settled twice');
       this.settled.set(event.callId, event);
     });
+  }
+
+  /** The first key has been replaced; who asks again is given the new one. */
+  #renewing({ time, address }: World, takesMs: number): () => Promise<string> {
+    let asked = 0;
+    return async () => {
+      await time.wait(takesMs, this.owner);
+      return asked++ === 0 ? 'psk_replaced' : address.apiKey;
+    };
   }
 
   get name(): string {
@@ -94,6 +106,12 @@ export class Life {
   /** The calls to whose signals somebody still listens. */
   get listeningTo(): string[] {
     return [...this.#heard].filter(([, heard]) => heard.size > 0).map(([name]) => name);
+  }
+
+  /** Tells those whose calls it ends. */
+  closeClient(): void {
+    this.isClosed = true;
+    this.client.close();
   }
 
   close(): void {

@@ -1,4 +1,4 @@
-import type { InventoryItem, PetStoreFailure, Reply, SyncReport } from 'petstore-inventory';
+import type { InventoryItem, PetStoreFailure, Reply, StockChange, StockView, SyncReport } from 'petstore-inventory';
 import { createSandbox, type Fault, type Sandbox } from '../../src/sandbox/index.ts';
 import { seeded } from '../worlds/random.ts';
 import { type Ending, VirtualTime } from '../worlds/virtual-time.ts';
@@ -11,12 +11,14 @@ import { type Act, PETS, type ProcessSettings, type Story } from './story.ts';
 import { judge, type Violation } from './truths.ts';
 
 /** Longer than any call may take. */
-const LONGEST_MS = 30 * 3_600_000;
+const LONGEST_MS = 100 * 3_600_000;
 const MOST_TIMERS = 300_000;
 /** After the last process is done, everything works again for so long before what is left is counted. */
 const CALM_MS = 70_000;
 const MOST_RUNS = 12;
 const BACK_AFTER_MS = 1_000;
+const PATIENCE_MS = 130_000;
+const DAY_MS = 24 * 3_600_000;
 export const FIRST_QUANTITY = 10;
 
 /** One call, or one run of a job. */
@@ -31,6 +33,15 @@ export interface Made {
   /** Of an update. */
   reply: Reply<InventoryItem> | undefined;
   error: PetStoreFailure | Error | undefined;
+  /** Of a consumer of changes. */
+  told: Told | undefined;
+}
+
+/** What a consumer of changes was told, and what was held when it began and when it was ended. */
+export interface Told {
+  readonly before: ReadonlyMap<number, number>;
+  readonly changes: StockChange[];
+  readonly after: ReadonlyMap<number, number> | undefined;
 }
 
 /** A job over all its runs. */
@@ -234,10 +245,19 @@ class Play {
 
   async #make(life: Life, act: Act): Promise<Made> {
     const { time, tell } = this.#stage;
-    const none = { callId: undefined, endedMs: undefined, abortedMs: undefined, value: undefined, reply: undefined, error: undefined };
+    const none = {
+      callId: undefined,
+      endedMs: undefined,
+      abortedMs: undefined,
+      value: undefined,
+      reply: undefined,
+      error: undefined,
+      told: undefined,
+    };
     const made: Made = { act, life, beganMs: time.nowMs, ...none };
     this.#made.push(made);
     tell(`${life.name} ${describeAct(act)}`);
+    if (life.isClosed) made.abortedMs = time.nowMs;
     const abort = life.newSignal(`${act.kind} ${act.id}`);
     const startedBefore = life.started.length;
     const work = this.#perform(made, abort.signal);
@@ -264,6 +284,12 @@ class Play {
     else void this.#stage.time.wait(afterMs, made.life.owner).then(end);
   }
 
+  /** Ends what is under way in a life, as an abort would. */
+  #closeClient(life: Life): void {
+    for (const made of this.#made) if (made.life === life && made.endedMs === undefined) made.abortedMs ??= this.#stage.time.nowMs;
+    life.closeClient();
+  }
+
   async #perform(made: Made, signal: AbortSignal): Promise<unknown> {
     const { act, life } = made;
     const { client } = life;
@@ -279,6 +305,10 @@ class Play {
         return fetchOther(life, act, signal);
       case 'get':
         return life.view.get(act.petId, { signal, ...(act.maxAgeMs !== undefined && { maxAgeMs: act.maxAgeMs }) });
+      case 'changes':
+        return this.#follow(made, act, signal);
+      case 'close':
+        return this.#closeClient(life);
       case 'items':
         return [...(await life.view.items({ signal }))];
       case 'refresh':
@@ -287,6 +317,20 @@ class Play {
         return life.view.adjust(act.petId, act.delta, { signal });
       case 'job':
         return this.#runJob(life, act, signal);
+    }
+  }
+
+  /** Takes changes until the signal ends; at that instant what was told and what the view holds have to be the same. */
+  async #follow(made: Made, { maxAgeMs }: { maxAgeMs: number }, signal: AbortSignal): Promise<void> {
+    const { view } = made.life;
+    const told: Told = { before: stockOf(view), changes: [], after: undefined };
+    made.told = told;
+    const onAbort = () => Object.assign(told, { after: stockOf(view) });
+    signal.addEventListener('abort', onAbort, { once: true });
+    try {
+      for await (const change of view.changes({ signal, maxAgeMs })) told.changes.push(change);
+    } finally {
+      signal.removeEventListener('abort', onAbort);
     }
   }
 
@@ -312,7 +356,7 @@ class Play {
   async #finish(life: Life, act: Act): Promise<void> {
     const job = this.#jobs.get(act.id);
     for (let run = 0; run < MOST_RUNS && !job?.reports.at(-1)?.finishedAt; run++) {
-      if (run > 0) await this.#stage.time.wait(130_000, life.owner);
+      if (run > 0) await this.#stage.time.wait(job?.reports.at(-1)?.stopped === 'quota' ? DAY_MS : PATIENCE_MS, life.owner);
       const sentBefore = this.#sentBy(life);
       await this.#make(life, { ...act, abortAfterMs: undefined });
       if (job) job.requestsAfterEnd = this.#sentBy(life) - sentBefore;
@@ -336,14 +380,14 @@ function diskOf({ disk }: ProcessSettings, { startsAtMs }: Story): ProcessSettin
 }
 
 function serve(story: Story, { time, isCalm }: { time: VirtualTime; isCalm: () => boolean }): Sandbox<'plan'> {
-  const { perMinute, service, outages, failing, startsAtMs, seed } = story;
+  const { perMinute, perDay, service, outages, failing, startsAtMs, seed } = story;
   const isIn = ({ fromMs, toMs }: { fromMs: number; toMs: number }) => time.nowMs - startsAtMs >= fromMs && time.nowMs - startsAtMs < toMs;
   const faults: Fault[] = [
     ...failing.map((petId) => ({ when: (request: { petId: bigint | undefined }) => request.petId === BigInt(petId), status: 400 })),
     ...outages.flatMap((span) => outageOf(span, () => !isCalm() && isIn(span))),
     ...(service.faults ?? []).map((fault) => ({ ...fault, when: () => !isCalm() })),
   ];
-  const plans = { plan: { requestsPerMinute: perMinute } };
+  const plans = { plan: { requestsPerMinute: perMinute, ...(perDay !== undefined && { requestsPerDay: perDay }) } };
   const pets = Array.from({ length: PETS }, (_, index) => ({ petId: index + 1, quantity: FIRST_QUANTITY }));
   const latency = () => (isCalm() ? 1 : (service.latency ?? 0));
   return createSandbox({ ...service, latency, plans, pets, seed, faults, clock: () => time.nowMs });
@@ -382,6 +426,12 @@ async function fetchOther({ client }: Life, act: Extract<Act, { kind: 'fetch' }>
   const response = await client.fetch('/pets/42', { signal });
   if (act.isRead) await response.text();
   return response.status;
+}
+
+/** The quantities that a view holds. */
+function stockOf(view: StockView): Map<number, number> {
+  const held = Array.from({ length: PETS }, (_, index) => view.peek(index + 1));
+  return new Map(held.flatMap((item) => (item ? [[item.petId, item.quantity]] : [])));
 }
 
 function describeAct(act: Act): string {

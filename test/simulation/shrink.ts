@@ -40,7 +40,7 @@ function* smallerProcesses(process: ProcessSettings): Generator<ProcessSettings>
   yield { ...process, disk: { ...disk, full: undefined } };
   for (const act of acts) {
     if ('options' in act) yield { ...process, acts: acts.map((other) => (other === act ? { ...act, options: {} } : other)) };
-    if (act.abortAfterMs !== undefined)
+    if (act.abortAfterMs !== undefined && act.kind !== 'changes')
       yield { ...process, acts: acts.map((other) => (other === act ? { ...act, abortAfterMs: undefined } : other)) };
   }
 }

@@ -1,7 +1,15 @@
 import type { LeaseRequest, LeaseResponse, QuotaStore } from 'petstore-inventory';
-import { emptyRecord, exchangeLease, type QuotaRecord } from '../../src/quota/lease/quota-record.ts';
+import { emptyRecord, type QuotaRecord } from '../../src/quota/lease/quota-record.ts';
 import type { Owner, VirtualTime } from '../worlds/virtual-time.ts';
+import type { Program } from './program.ts';
 import type { StoreSettings } from './story.ts';
+
+/** A process that shares the quota, by the rules of its program. */
+interface Sharer {
+  readonly owner: Owner;
+  readonly name: string;
+  readonly program: Program;
+}
 
 /** The store of the fleet's quota: the rules of leases behind a network, with outages, restarts and failovers. */
 export class Store {
@@ -27,25 +35,25 @@ export class Store {
   }
 
   /** The store as one process reaches it. */
-  reachedBy(owner: Owner, name: string): QuotaStore {
+  reachedBy(sharer: Sharer): QuotaStore {
     return {
       processes: this.#settings.processes,
       isCheap: this.#settings.isCheap,
       join: (_key, onClosed) => {
-        if (this.#settings.publishes) this.#listeners.add((ms) => void this.#publish(owner, () => onClosed(ms)));
-        return { exchange: (request) => this.#exchange(request, { owner, name }) };
+        if (this.#settings.publishes) this.#listeners.add((ms) => void this.#publish(sharer.owner, () => onClosed(ms)));
+        return { exchange: (request) => this.#exchange(request, sharer) };
       },
     };
   }
 
-  async #exchange(request: LeaseRequest, { owner, name }: { owner: Owner; name: string }): Promise<LeaseResponse> {
+  async #exchange(request: LeaseRequest, { owner, name, program }: Sharer): Promise<LeaseResponse> {
     await this.#travel();
     if (this.#isStalled) {
       await this.#time.wait(500, owner);
       throw new Error('Redis did not answer within 500 ms');
     }
     const nowMs = this.#time.nowMs;
-    const response = exchangeLease(this.#record, structuredClone(request), nowMs);
+    const response = program.exchangeLease(this.#record, structuredClone(request), nowMs);
     this.#tell(
       `store ${name} wants ${request.wanted} returns ${request.returned}: ${response.granted} ${response.reason} ${response.waitMs}`,
     );

@@ -60,6 +60,8 @@ export type Act = Common &
     | { readonly kind: 'fetch'; readonly isRead: boolean; readonly options: CallSettings }
     | { readonly kind: 'get'; readonly petId: number; readonly maxAgeMs: number | undefined }
     | { readonly kind: 'items' }
+    | { readonly kind: 'changes'; readonly maxAgeMs: number }
+    | { readonly kind: 'close' }
     | { readonly kind: 'refresh' }
     | { readonly kind: 'adjust'; readonly petId: number; readonly delta: number }
     | { readonly kind: 'job'; readonly wanted: readonly WantedEntry[]; readonly concurrency: number }
@@ -74,6 +76,8 @@ export interface ProcessSettings {
     'plan' | 'maxRetries' | 'attemptTimeoutMs' | 'maxWaitMs' | 'concurrency' | 'share' | 'latestOnly' | 'totalTimeoutMs'
   >;
   readonly view: { readonly maxAgeMs: number | 'quota'; readonly maxStaleMs: number };
+  /** Its key is a function, which takes so long, and first gives a key that has been replaced. */
+  readonly renewal?: { readonly takesMs: number } | undefined;
   /** It is killed at these instants, or the power of its machine fails, and it comes back. */
   readonly crashes: readonly { readonly atMs: number; readonly backAfterMs: number; readonly isPower: boolean }[];
   /** Its first lives end at these steps, counted from 1: a request or an answer, or what a file is asked to do. */
@@ -86,6 +90,7 @@ export interface Story {
   readonly seed: number;
   readonly startsAtMs: number;
   readonly perMinute: number;
+  readonly perDay?: number | undefined;
   readonly service: Service & { readonly latency?: number };
   /** When every request is answered with this status, or refused for one of so many seconds. */
   readonly outages: readonly (Span & { readonly status: number; readonly retryAfter?: readonly number[] | undefined })[];
@@ -115,7 +120,7 @@ export function drawStory(seed: number): Story {
   const isRough = draw.chance(0.7);
   const perMinute = draw.log(4, 400);
   const ids = { next: 0, jobs: 0 };
-  return {
+  return withRarities({
     seed,
     startsAtMs: MIDNIGHT_MS - draw.whole(10 * MINUTE_MS, 20 * 60 * MINUTE_MS),
     perMinute,
@@ -125,6 +130,35 @@ export function drawStory(seed: number): Story {
     network: drawNetwork(draw, { seed, isRough, lengthMs }),
     store: processes > 1 && draw.chance(0.7) ? drawStore(draw, { lengthMs, processes }) : undefined,
     processes: Array.from({ length: processes }, (_, index) => drawProcess(draw, { index, lengthMs, isRough, perMinute, ids })),
+  });
+}
+
+/** What happens in few stories: days that run out, keys that are replaced, clients that are closed, and consumers of changes. */
+function withRarities(story: Story): Story {
+  const draw = drawing(story.seed ^ 0x5eed);
+  const perDay = draw.chance(0.15) ? draw.log(30, 300) : undefined;
+  const ids = { next: 1 + story.processes.reduce((most, { acts }) => acts.reduce((id, act) => Math.max(id, act.id), most), 0) };
+  const processes = story.processes.map((process) => withRareActs(draw, { process, perDay, ids }));
+  return { ...story, perDay, processes };
+}
+
+function withRareActs(
+  draw: Draw,
+  { process, perDay, ids }: { process: ProcessSettings; perDay: number | undefined; ids: { next: number } },
+): ProcessSettings {
+  const lengthMs = process.acts.at(-1)?.atMs ?? 0;
+  const rare: Act[] = [];
+  const common = () => ({ id: ids.next++, atMs: draw.whole(0, lengthMs) });
+  if (draw.chance(0.2))
+    rare.push({ ...common(), kind: 'changes', maxAgeMs: draw.of(500, 2_000, 5_000), abortAfterMs: draw.log(10, 30_000) });
+  if (draw.chance(0.07)) rare.push({ ...common(), kind: 'close' });
+  const { plan } = process.client;
+  const limits = typeof plan === 'object' && perDay !== undefined ? { ...plan, requestsPerDay: perDay } : plan;
+  return {
+    ...process,
+    client: { ...process.client, ...(limits !== undefined && { plan: limits }) },
+    ...(draw.chance(0.1) && { renewal: { takesMs: draw.of(0, draw.log(1, 500)) } }),
+    acts: [...process.acts, ...rare].sort((a, b) => a.atMs - b.atMs),
   };
 }
 

@@ -76,6 +76,7 @@ const TRUTHS: Record<string, Truth> = {
   'a job does what was wanted': ({ jobs, deeds, story }) => jobs.flatMap((job) => misdone(job, { deeds, failing: story.failing })),
   'a list gives states that were': ({ made, deeds }) => made.flatMap((one) => falseList(one, deeds)),
   'a view gives states that were, and none before an own update': (evidence) => evidence.made.flatMap((one) => falseView(one, evidence)),
+  'changes are told without a gap, until the end': ({ made }) => made.flatMap(missedChanges),
   'nothing is left at the end': ({ leftovers }) => [...leftovers],
   'no rejection is unhandled': ({ unhandled }) =>
     unhandled.map((reason) => (reason instanceof Error ? (reason.stack ?? '') : String(reason))),
@@ -94,7 +95,8 @@ function nameOf({ act, life }: Made): string {
 
 function lateness(made: Made): string[] {
   const { act, endedMs, beganMs, abortedMs, life } = made;
-  if (endedMs === undefined) return [];
+  // Changes of a closed client end with the next look.
+  if (endedMs === undefined || (act.kind === 'changes' && life.isClosed)) return [];
   const timeoutMs = 'options' in act && act.kind !== 'fetch' ? act.options.totalTimeoutMs : undefined;
   const dueMs = Math.min(abortedMs ?? Number.POSITIVE_INFINITY, beganMs + (timeoutMs ?? Number.POSITIVE_INFINITY) * DRIFT);
   // A job writes down what it was doing, and its disk may be slow.
@@ -314,6 +316,21 @@ function falseView(made: Made, evidence: Evidence): string[] {
       ? [`${nameOf(made)} gave ${JSON.stringify(item)} after an own update to ${own}`]
       : [];
   });
+}
+
+/** Each change begins where the one before ended, and the last ones are what the view held when the iteration was ended. */
+function missedChanges(made: Made): string[] {
+  // Where nothing was held, the first list is what changes are told against.
+  if (!made.told || made.told.before.size === 0) return [];
+  const { before, changes, after } = made.told;
+  const known = new Map(before);
+  const gaps = changes.flatMap((change) => {
+    const expected = known.get(change.petId);
+    if (change.after) known.set(change.petId, change.after.quantity);
+    return change.before?.quantity === expected ? [] : [`${nameOf(made)} was told ${JSON.stringify(change)}, not from ${expected}`];
+  });
+  const missed = [...(after ?? [])].filter(([petId, quantity]) => known.get(petId) !== quantity);
+  return [...gaps, ...missed.map(([petId, quantity]) => `${nameOf(made)} was not told that pet ${petId} has ${quantity}`)];
 }
 
 /** What the same client set last, and was told that it did, before the read began. */
