@@ -156,8 +156,8 @@ export class StockColumns {
     const most = Math.min(to - from, quantities.length, statuses.length);
     let count = 0;
     for (; count < most; count++) {
-      const { quantity, status } = items[from + count] as AnyItem;
-      if (quantities[count] !== quantity || statuses[count] !== this.#table.codeOf(status)) break;
+      const item = items[from + count];
+      if (!item || quantities[count] !== item.quantity || statuses[count] !== this.#table.codeOf(item.status)) break;
     }
     this.#size += count;
     return count;
@@ -170,10 +170,11 @@ export class StockColumns {
     const most = Math.min(to - from, quantities.length, statuses.length);
     let count = 0;
     for (; count < most; count++) {
-      const { quantity, status } = items[from + count] as AnyItem;
-      const code = this.#table.codeOf(status);
-      if ((quantity | 0) !== quantity || code > LARGEST_BYTE) break;
-      quantities[count] = quantity;
+      const item = items[from + count];
+      if (!item) break;
+      const code = this.#table.codeOf(item.status);
+      if ((item.quantity | 0) !== item.quantity || code > LARGEST_BYTE) break;
+      quantities[count] = item.quantity;
       statuses[count] = code;
     }
     this.#size += count;
