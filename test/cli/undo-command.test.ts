@@ -99,6 +99,15 @@ describe('petstore undo', () => {
     expect(served.sandbox.requests).toEqual([]);
   });
 
+  test.each([[[]], [['--dry-run']], [['--journal', 'back']]])('refuses --sandbox, and names what was typed: %j', async (words) => {
+    await restock();
+    expect(await run(['undo', file('j'), '--sandbox', ...words])).toEqual({
+      code: 2,
+      out: '',
+      err: 'petstore: Cannot undo j with --sandbox: that sandbox is new, so no job has changed it\n',
+    });
+  });
+
   test('refuses a journal of another service', async () => {
     await restock();
     const { code, err } = await run(['undo', file('j'), '--environment', 'staging', '--base-url', served.stagingUrl]);

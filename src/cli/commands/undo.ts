@@ -3,9 +3,11 @@ import { undoSync } from '../../sync/index.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { type JobOptions, runJob } from '../job.ts';
 import type { Terminal } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
 
 /** Sets back what the job of a journal set, or with `--dry-run` shows what that would take. */
 export async function undo(path: string, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
+  if (options.sandbox) throw new UsageError(`Cannot undo ${path} with --sandbox: that sandbox is new, so no job has changed it`);
   const undone = fileJournal(path);
   const journal = options.journal ?? `${path}.undo`;
   return runJob(
