@@ -4,7 +4,7 @@ import { recordCalls } from '../record-calls.ts';
 import { messageOf } from '../thrown.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
-import { UsageError } from './usage-error.ts';
+import { cannotOpen } from './usage-error.ts';
 
 /** Writes what the client does into a file, each line at once, so that a crash loses none. Gives what ends it. @throws UsageError */
 export function recordInto(path: string, client: PetStoreClient<'bigint'>, terminal: Terminal): () => void {
@@ -30,6 +30,6 @@ function open(path: string): number {
   try {
     return openSync(path, 'w');
   } catch (error) {
-    throw new UsageError(`Cannot use --record ${path}: ${messageOf(error)}`);
+    throw cannotOpen('--record', { path, error });
   }
 }

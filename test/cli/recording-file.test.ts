@@ -28,7 +28,10 @@ describe('--record', () => {
   test('refuses a path that cannot be written, and sends nothing', async () => {
     const { served, file, run } = await jobFolder();
     const { code, err } = await run(['list', '--record', file('none/incident.jsonl')]);
-    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^petstore: Cannot use --record none\/incident.jsonl: ENOENT/) });
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'petstore: Cannot use --record none/incident.jsonl: its folder none does not exist\n',
+    });
     expect(served.sandbox.requests).toEqual([]);
   });
 

@@ -240,7 +240,7 @@ describe('bad rows', () => {
 
   test.each([
     ['--max-bad-rows', 'x', 'Cannot use --max-bad-rows x: it must be a whole number from 0 to 999999999'],
-    ['--rejects', '/no/such/folder/r.csv', 'Cannot use --rejects /no/such/folder/r.csv: ENOENT'],
+    ['--rejects', '/no/such/folder/r.csv', 'Cannot use --rejects /no/such/folder/r.csv: its folder /no/such/folder does not exist'],
   ])('with %s %s are refused before anything is sent', async (option, value, reason) => {
     expect(await sync(BAD, [option, value])).toMatchObject({ code: 2, err: expect.stringContaining(reason) });
     expect(requests()).toEqual([]);

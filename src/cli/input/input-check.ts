@@ -2,9 +2,8 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { IdTable } from '../../stock/id-table.ts';
 import { IntColumn } from '../../stock/int-column.ts';
 import type { WantedEntry } from '../../sync/index.ts';
-import { messageOf } from '../../thrown.ts';
 import { counted } from '../duration.ts';
-import { UsageError } from '../usage-error.ts';
+import { cannotOpen, UsageError } from '../usage-error.ts';
 import { csvLine } from './csv-rows.ts';
 import type { BadRow, InputRow } from './wanted-row.ts';
 
@@ -136,7 +135,7 @@ class RejectsFile {
     try {
       return new RejectsFile(await open(path, 'w'));
     } catch (error) {
-      throw new UsageError(`Cannot use --rejects ${path}: ${messageOf(error)}`);
+      throw cannotOpen('--rejects', { path, error });
     }
   }
 
