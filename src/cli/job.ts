@@ -97,13 +97,20 @@ async function withReport(run: Run): Promise<ExitCode> {
   const file = options.report === undefined ? undefined : await ReportFile.open(options.report);
   try {
     const end = await (options.dryRun ? dryRun(run) : realRun(run)).catch((error: unknown): End => ({ error }));
-    const [writing] = await Promise.allSettled([file?.write(reportParts(run, end))]);
+    const [writing] = await Promise.allSettled([file && writeReport(run, { end, file })]);
     if ('error' in end) throw end.error;
     if (writing.status === 'rejected') throw writing.reason;
     return end.exitCode;
   } finally {
     await file?.close();
   }
+}
+
+/** A job that was finished before sends nothing: the report of the run that finished it says more. */
+async function writeReport(run: Run, { end, file }: { end: End; file: ReportFile }): Promise<void> {
+  const wasFinished = 'report' in end && end.report.finishedAt !== undefined;
+  if (wasFinished && !(await file.isEmpty())) tell(run.terminal, `petstore: --report ${run.options.report} keeps the report that it holds`);
+  else await file.write(reportParts(run, end));
 }
 
 function reportParts({ job, client, record, options, terminal }: Run, end: End): ReportParts {

@@ -11,7 +11,7 @@ import { csvLine } from './input/csv-rows.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { jsonText } from './json-text.ts';
 import type { ObservedQuota, RunRecord } from './run-record.ts';
-import { UsageError } from './usage-error.ts';
+import { cannotOpen, UsageError } from './usage-error.ts';
 
 /** What a report is written from. */
 export interface ReportParts {
@@ -53,8 +53,13 @@ export class ReportFile {
     try {
       return new ReportFile(path, await open(path, 'a'), format);
     } catch (error) {
-      throw new UsageError(`Cannot use --report ${path}: ${messageOf(error)}`);
+      throw cannotOpen('--report', { path, error });
     }
+  }
+
+  /** Whether it holds no report yet. */
+  async isEmpty(): Promise<boolean> {
+    return (await this.#handle.stat()).size === 0;
   }
 
   async write(parts: ReportParts): Promise<void> {

@@ -125,6 +125,30 @@ describe('--report', () => {
     expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({ exitCode: 1, ending: expect.stringContaining('501') });
   });
 
+  test('of a job that is finished keeps what it holds, and is written where it holds nothing', async () => {
+    const { served, sync, file } = await jobFolder();
+    const rows = 'petId,quantity\n1,9\n';
+    await sync(rows, ['--journal', file('j'), '--report', file('r.json')]);
+    const held = await readFile(file('r.json'), 'utf8');
+    served.sandbox.clear();
+    const again = await sync(rows, ['--journal', file('j'), '--report', file('r.json')]);
+    expect(again).toEqual({
+      code: 0,
+      out: '1 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n',
+      err: expect.stringMatching(
+        /^petstore: nothing sent: this job was finished at 20\S+Z; a new job needs a new --journal\npetstore: --report r\.json keeps the report that it holds\n$/,
+      ),
+    });
+    expect(await readFile(file('r.json'), 'utf8')).toBe(held);
+    await sync(rows, ['--journal', file('j'), '--report', file('new.json')]);
+    expect(JSON.parse(await readFile(file('new.json'), 'utf8'))).toMatchObject({
+      ending: expect.stringMatching(/^nothing sent: .* a new job needs a new --journal$/),
+      counts: { updated: 1 },
+      requests: { sent: 0 },
+    });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
   test('of an undo names what was set back', async () => {
     const { sync, run, file } = await jobFolder();
     await sync('petId,quantity\n1,9\n', ['--journal', file('j')]);
@@ -134,7 +158,8 @@ describe('--report', () => {
 
   test.each([
     ['r.pdf', 'its name must end in .json, .csv or .txt, which is how it is written'],
-    ['no/r.txt', 'ENOENT'],
+    ['no/r.txt', 'its folder no does not exist\n'],
+    ['in.csv/r.txt', 'ENOTDIR: not a directory'],
   ])('to %s is refused before anything is sent', async (name, reason) => {
     const { served, sync, file } = await jobFolder();
     expect(await sync('petId,quantity\n1,9\n', ['--report', file(name)])).toMatchObject({
