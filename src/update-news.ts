@@ -1,12 +1,14 @@
 import type { Int64, InventoryItem, PetId } from './contract/models.ts';
 import type { UpdateOutcome } from './errors.ts';
 
-/** A follower of a client's updates, called before their promises settle. Must not throw. */
+/** A follower of a client's updates, called before their promises settle, and of its end. Must not throw. */
 export interface UpdateFollower {
   /** The service confirmed this item. */
   confirmed(item: InventoryItem<Int64>): void;
   /** An update of the pet ended, and may have been applied or not. */
   inDoubt(petId: PetId): void;
+  /** The client was closed: no call of it succeeds any more. */
+  clientClosed(reason: unknown): void;
 }
 
 /** A call that ended. */
@@ -20,7 +22,7 @@ interface EndedCall {
 const newsOfClients = new WeakMap<object, UpdateNews>();
 const FEWEST_TO_SWEEP = 64;
 
-/** Tells followers how the updates of one client end. It keeps none of them alive. */
+/** Tells followers how the updates of one client end, and when the client is closed. It keeps none of them alive. */
 export class UpdateNews {
   readonly #followers = new Set<WeakRef<UpdateFollower>>();
   #sweepAt = FEWEST_TO_SWEEP;
@@ -59,11 +61,22 @@ export class UpdateNews {
   tell({ petId, confirmed, outcome }: EndedCall): void {
     this.#isTold = true;
     if (petId === undefined) return;
+    for (const follower of this.#living()) {
+      if (confirmed) follower.confirmed(confirmed);
+      else if (outcome === 'unknown') follower.inDoubt(petId);
+    }
+  }
+
+  /** The client was closed. */
+  tellClosed(reason: unknown): void {
+    for (const follower of this.#living()) follower.clientClosed(reason);
+  }
+
+  *#living(): Generator<UpdateFollower> {
     for (const reference of this.#followers) {
       const follower = reference.deref();
-      if (!follower) this.#followers.delete(reference);
-      else if (confirmed) follower.confirmed(confirmed);
-      else if (outcome === 'unknown') follower.inDoubt(petId);
+      if (follower) yield follower;
+      else this.#followers.delete(reference);
     }
   }
 

@@ -11,6 +11,7 @@ holdTime();
 function follower(): {
   confirmed: (item: InventoryItem<'number' | 'bigint'>) => void;
   inDoubt: (petId: number | bigint) => void;
+  clientClosed: (reason: unknown) => void;
   told: string[];
 } {
   const told: string[] = [];
@@ -18,6 +19,7 @@ function follower(): {
     told,
     confirmed: ({ petId, quantity }) => told.push(`${petId}: ${quantity}`),
     inDoubt: (petId) => told.push(`${petId} in doubt`),
+    clientClosed: (reason) => told.push(String(reason)),
   };
 }
 
@@ -52,6 +54,14 @@ describe('UpdateNews', () => {
     await rejectionOf(client.updateInventory(7, { quantity: 6 }, { signal: AbortSignal.abort() }));
     expect(following.told).toEqual(['7: 3', '7 in doubt']);
     expect(seen).toHaveLength(2);
+  });
+
+  test('tells when its client is closed', () => {
+    const { client } = scriptedClient([]);
+    const following = follower();
+    UpdateNews.from(client).follow(following);
+    client.close();
+    expect(following.told).toEqual(['AbortError: The client was closed']);
   });
 
   test('is kept of no client before something follows it', async () => {

@@ -36,6 +36,8 @@ export class HeldStock implements UpdateFollower {
   isStale = false;
   /** Told of every change of what is held, once something is. */
   onChange: ((changes: Iterable<AnyChange>) => void) | undefined;
+  /** Told when the client is closed. */
+  onClientClosed: ((reason: unknown) => void) | undefined;
 
   get columns(): StockColumns | undefined {
     return this.#columns;
@@ -97,6 +99,10 @@ export class HeldStock implements UpdateFollower {
   /** A list ended without being complete. */
   abandon(): void {
     this.#since = undefined;
+  }
+
+  clientClosed(reason: unknown): void {
+    this.onClientClosed?.(reason);
   }
 
   /** Copied: the caller may change its item. */

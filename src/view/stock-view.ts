@@ -72,6 +72,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   #turns: Turns | undefined;
   #ending: AbortController | undefined;
   #closed: { reason: unknown } | undefined;
+  // What is held can still be read then, but never changes again.
+  #clientClosed: { reason: unknown } | undefined;
 
   /**
    * Sends nothing.
@@ -89,6 +91,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
       onLeave: () => this.#pace.noteRequest(),
       onEnd: (failed) => this.#takeEnd(failed),
     });
+    this.#held.onClientClosed = (reason) => this.#endChanges(reason);
     this.#news = UpdateNews.from(client);
     this.#stopFollowing = this.#news.follow(this.#held);
     this.#endWith(this.#options.signal);
@@ -147,9 +150,10 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
 
   /**
    * Gives the pets that changed against what was held when iteration began, an empty view first loads; then whenever a list or an
-   * update of the same client tells of a change, until `signal` aborts or the view is closed. While the loop is busy, changes of a pet
-   * become one. Its lists have low priority, at most ten a second, and go on after outages.
-   * @throws the signal's reason; an AbortError once the view was closed; what ends it for good, such as an AuthenticationError
+   * update of the same client tells of a change, until `signal` aborts, or the view or its client is closed. While the loop is busy,
+   * changes of a pet become one. Its lists have low priority, at most ten a second, and go on after outages.
+   * @throws the signal's reason; an AbortError once the view or its client was closed; what ends it for good, such as an
+   *   AuthenticationError
    * @example
    * const stock = new StockView(petstore, { maxAgeMs: 1_000 });
    * await stock.refresh();
@@ -161,7 +165,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    */
   changes(options?: ViewReadOptions): AsyncIterableIterator<StockChange<Ids>, undefined> {
     const iterator = this.#pollerForAll().iterate(checkReadOptions(options));
-    if (this.#closed) iterator.fail(this.#closed.reason);
+    const ended = this.#closed ?? this.#clientClosed;
+    if (ended) iterator.fail(ended.reason);
     return iterator;
   }
 
@@ -240,6 +245,11 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     this.#lists.close(reason);
     this.#ending?.abort(reason);
     this.#held.clear();
+  }
+
+  #endChanges(reason: unknown): void {
+    this.#clientClosed = { reason };
+    this.#poller?.close(reason);
   }
 
   #endWith(signal: AbortSignal | undefined): void {

@@ -95,8 +95,7 @@ function nameOf({ act, life }: Made): string {
 
 function lateness(made: Made): string[] {
   const { act, endedMs, beganMs, abortedMs, life } = made;
-  // Changes of a closed client end with the next look.
-  if (endedMs === undefined || (act.kind === 'changes' && life.isClosed)) return [];
+  if (endedMs === undefined) return [];
   const timeoutMs = 'options' in act && act.kind !== 'fetch' ? act.options.totalTimeoutMs : undefined;
   const dueMs = Math.min(abortedMs ?? Number.POSITIVE_INFINITY, beganMs + (timeoutMs ?? Number.POSITIVE_INFINITY) * DRIFT);
   // A job writes down what it was doing, and its disk may be slow.

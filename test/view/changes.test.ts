@@ -130,6 +130,18 @@ describe('changes()', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
+  test('ends at once when the client is closed: who waits, who is busy, and who begins later', async () => {
+    const { view, client, log } = await openLoaded({ view: { maxAgeMs: 3_600_000 } });
+    const waiting = watch(view);
+    const busy = view.changes()[Symbol.asyncIterator]();
+    client.close();
+    const closed = { name: 'AbortError', message: 'The client was closed' };
+    expect(await soFar(waiting.ended)).toMatchObject(closed);
+    expect(await rejectionOf(busy.next())).toMatchObject(closed);
+    expect(await soFar(watch(view).ended)).toMatchObject(closed);
+    expect([log(), vi.getTimerCount()]).toEqual([['GET 200'], 0]);
+  });
+
   test('asks for nothing more once its last consumer has left', async () => {
     const { view, log } = await openLoaded({ view: { maxAgeMs: 1_000 } });
     const changes = view.changes();
