@@ -26,6 +26,7 @@ const vitest = await createVitest(
     config: false,
     watch: false,
     include: ['test/**/*.test.ts'],
+    setupFiles: ['test/support/preload.ts'],
     reporters: [{}],
     pool: 'threads',
     maxWorkers: 1,
