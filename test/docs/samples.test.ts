@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { serveSandbox } from 'petstore-inventory/node';
@@ -48,6 +49,16 @@ describe.concurrent('Samples', () => {
     expect(stdout).toMatch(/minute +299 of 300 left/);
     expect(stdout).toMatch(/\+ 1 +40/);
   });
+
+  test('the night of the command line goes as it is told', async () => {
+    await using service = await serve();
+    // The others do without what they print.
+    const [night, morning, undo] = samplesOf('docs/cli.md', 'sh').filter(({ prints }) => prints.length > 0);
+    // A quota so small that the time is up while the job waits for more.
+    expect(await inShell(night, { ...service.env, PETSTORE_PLAN: '5/1000' })).toEqual(night?.prints);
+    expect(await inShell(morning, { ...service.env, PETSTORE_PLAN: 'business' })).toEqual(morning?.prints);
+    expect(await inShell(undo, { ...service.env, PETSTORE_PLAN: 'business' })).toEqual(undo?.prints);
+  });
 });
 
 test.for(DOCUMENTS)('%s shows no code in a language that is not run', (document) => {
@@ -88,6 +99,20 @@ async function runExamples(): Promise<ExampleResult[]> {
 
 /** What npx finds where the package is installed. */
 const PETSTORE = 'node node_modules/petstore-inventory/dist/cli.js';
+
+/** Runs a sample in a shell, where 06:00 is in a few seconds, and gives the lines that it prints on stdout and stderr. */
+async function inShell(sample: Sample | undefined, env: Record<string, string>): Promise<string[]> {
+  const cwd = join(installed.folder, 'night');
+  await mkdir(cwd, { recursive: true });
+  const code = sample?.code.replaceAll('npx petstore-inventory', PETSTORE.replace(' ', ' ../')).replaceAll('--until 06:00', '--until 3s');
+  const script = `exec 2>&1\n${code}`;
+  const { stdout } = await promisify(execFile)('sh', ['-c', script], { cwd, env: { ...installed.env, XDG_STATE_HOME: cwd, ...env } });
+  return stdout
+    .replaceAll('--until 3s', '--until 06:00')
+    .replace(/waiting 6\d s/, 'waiting 60 s')
+    .trimEnd()
+    .split('\n');
+}
 
 /** The service that the documents speak of where they make none themselves. */
 async function serve(): Promise<AsyncDisposable & { env: Record<string, string> }> {

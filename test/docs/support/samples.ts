@@ -15,7 +15,7 @@ export interface Sample {
   /** Such as `README.md:7`. */
   place: string;
   code: string;
-  /** What it says that it prints, line by line: `console.log(x); // → 12`. */
+  /** What it says that it prints, line by line: `console.log(x); // → 12`, in a shell `# → 12`. */
   prints: string[];
 }
 
@@ -50,7 +50,7 @@ export function filesOf(document: string): ShownFile[] {
 
 /** What code says that it prints. */
 export function outputsOf(code: string): string[] {
-  return Array.from(code.matchAll(/\/\/ → (.*)$/gm), ([, printed = '']) => printed);
+  return Array.from(code.matchAll(/(?:\/\/|#) → (.*)$/gm), ([, printed = '']) => printed);
 }
 
 /** What a document says that it was given where a sample makes no client: the README its first sample, the others a client. */
