@@ -52,7 +52,7 @@ describe.concurrent('Samples', () => {
 
   test('the night of the command line goes as it is told', async () => {
     await using service = await serve();
-    // The others do without what they print.
+    // Other samples for a shell show no output.
     const [night, morning, undo] = samplesOf('docs/cli.md', 'sh').filter(({ prints }) => prints.length > 0);
     // A quota so small that the time is up while the job waits for more.
     expect(await inShell(night, { ...service.env, PETSTORE_PLAN: '5/1000' })).toEqual(night?.prints);
