@@ -25,7 +25,7 @@ meter { width: 100%; height: .8rem; }
 #timeline, .scroll { max-height: 22rem; overflow: auto; }
 .scroll { border-bottom: 1px solid var(--line); } thead th { position: sticky; top: 0; background: var(--card); }
 #timeline li { display: grid; grid-template-columns: 6.4rem 2.5rem 4.5rem minmax(0, 1fr); gap: 0 .5rem; padding: .15rem .4rem; font: .8rem/1.5 ui-monospace, monospace; border-left: 4px solid var(--line); overflow-wrap: anywhere; }
-@media (max-width: 36rem) { .gauge { grid-template-columns: 3.5rem minmax(0, 1fr); } .gauge span:last-child { grid-column: 2; text-align: left; }
+@media (max-width: 36rem) { .key { margin-bottom: .4rem; } .gauge { grid-template-columns: 3.5rem minmax(0, 1fr); } .gauge span:last-child { grid-column: 2; text-align: left; }
   #timeline li { grid-template-columns: 6.4rem 2.5rem minmax(0, 1fr); } #timeline li span:last-child { grid-column: 1 / -1; } }
 #timeline li.good { border-color: var(--good); } #timeline li.warn { border-color: var(--warn); } #timeline li.bad { border-color: var(--bad); }
 .good b, b.good { color: var(--good); } .warn b, b.warn { color: var(--warn); } .bad b, b.bad { color: var(--bad); }
