@@ -130,7 +130,9 @@ async function realRun(run: Run): Promise<End> {
   try {
     report = await job.start(new FinishingClient(client), {
       ...settings,
-      onProgress: (progress) => status.show({ bar: progressBar(progress), progress: progressText(progress) }),
+      // Its own count has the calls that wait, too.
+      onProgress: (progress) =>
+        status.show({ bar: progressBar(progress), progress: progressText({ ...progress, requests: record.requests.sent }) }),
       review: (changes, list) => {
         if (options.report !== undefined) record.plan(changes);
         refuse({ job, options, changes, list });

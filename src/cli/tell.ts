@@ -31,7 +31,7 @@ export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddres
 
 type Wait = Pick<ClientEvents['wait'], 'callId' | 'reason' | 'ms'>;
 
-/** Says what calls wait for: in the status line until a request leaves, or in a line for every closing of the gate. */
+/** Says what calls wait for: in the status line until the call's request leaves, or in a line for every closing of the gate. */
 export function tellWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
   if (StatusLine.of(terminal).canDraw) showWaits(client, terminal);
   else writeWaits(client, terminal);
@@ -47,12 +47,13 @@ function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
     const until = new Date(terminal.now() + ms).toLocaleTimeString('en-GB');
     status.show({ wait: waitText(reason, until) });
   };
-  const end = () => status.show({ wait: '' });
   client.on('wait', show);
   // A wait that became longer.
   client.on('queue', show);
+  // Requests of other calls may leave after it began.
+  const end = ({ callId }: { callId: number }): void => (callId === toldCall ? status.show({ wait: '' }) : undefined);
   client.on('request', end);
-  client.on('settled', ({ callId }) => (callId === toldCall ? end() : undefined));
+  client.on('settled', end);
 }
 
 function writeWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {

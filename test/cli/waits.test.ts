@@ -79,6 +79,17 @@ describe('a wait', () => {
     expect(code).toBe(0);
   });
 
+  test('for quota shows the requests that were sent, and not those that wait', async () => {
+    const pets = [1, 2, 3, 4].map((petId) => ({ ...PET, petId }));
+    vi.stubGlobal('fetch', async (url: string, { method }: RequestInit) =>
+      Response.json(method === 'PATCH' ? pets[Number(url.at(-1)) - 1] : pets),
+    );
+    const terminal = new FakeTerminal({ isTTY: true, stdin: 'petId,quantity\n1,7\n2,7\n3,7\n4,7\n' });
+    const { code, waiting } = await runWaiting(['sync', '-', '--plan', '3/1000'], terminal);
+    expect(waiting).toMatch(/waiting for quota until 12:01:0[01]; 2\/4, 3 requests, \d+ s left$/);
+    expect(code).toBe(0);
+  });
+
   test('for a service that is down names the service, in the last line', async () => {
     vi.stubGlobal('fetch', async () => Promise.reject(new TypeError('fetch failed')));
     const terminal = new FakeTerminal({ isTTY: true });
