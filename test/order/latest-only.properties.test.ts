@@ -140,8 +140,9 @@ test('latestOnly holds in random worlds: all settle once, the superseded are nev
       }
     }
   });
-  await fc.assert(property, { ...FUZZ, numRuns: Math.max(60, FUZZ.numRuns / 5) });
-  expect(superseded).toBeGreaterThan(100);
+  const numRuns = Math.max(60, FUZZ.numRuns / 5);
+  await fc.assert(property, { ...FUZZ, numRuns });
+  expect(superseded).toBeGreaterThan(numRuns / 4);
 });
 
 function inOrder(numbers: readonly number[]): number[] {
