@@ -1,5 +1,5 @@
 import { type Draw, drawing } from './random.ts';
-import type { ClientSettings, Service, World } from './world.ts';
+import { type ClientSettings, limitsOf, type Service, type World } from './world.ts';
 
 const MINUTE_MS = 60_000;
 const DAY_MS = 86_400_000;
@@ -58,10 +58,9 @@ function drawLoad(draw: Draw, { calls, perMinute }: { calls: number; perMinute: 
   )();
 }
 
-function drawClient(draw: Draw, { requestsPerMinute, requestsPerDay }: World['plan']): ClientSettings {
-  const plan = { requestsPerMinute, ...(requestsPerDay !== undefined && { requestsPerDay }) };
+function drawClient(draw: Draw, plan: World['plan']): ClientSettings {
   return {
-    plan: draw.chance(0.6) ? plan : undefined,
+    plan: draw.chance(0.6) ? limitsOf(plan) : undefined,
     concurrency: draw.chance(0.2) ? draw.log(1, 200) : undefined,
     share: draw.chance(0.1) ? draw.part(0.2, 0.9) : undefined,
     maxWaitMs: draw.of(120_000, 3_600_000, 3_600_000),

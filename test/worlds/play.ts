@@ -1,10 +1,11 @@
-import { isPetStoreError, PetStoreClient } from 'petstore-inventory';
+import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox, type Sandbox, type SandboxRequest } from 'petstore-inventory/sandbox';
+import { fieldOf } from '../../src/thrown.ts';
 import { dueMs, idealMs } from './oracle.ts';
 import { drawing, seeded } from './random.ts';
 import { RetryAfterWatch } from './retry-after-watch.ts';
 import { type Ending, VirtualTime } from './virtual-time.ts';
-import type { World } from './world.ts';
+import { limitsOf, type World } from './world.ts';
 
 /** Longer than any wait until midnight. */
 const LONGEST_MS = 2 * 86_400_000;
@@ -31,11 +32,45 @@ export interface Outcome {
   /** How many times as long the calls took as with a client that knows the rules. */
   readonly slowness: number;
   readonly calls: number;
+  readonly succeeded: number;
+  readonly aborted: number;
+  readonly isDaySpent: boolean;
   /** The service's ledger: when, what, with which status. */
   readonly ledger: readonly string[];
 }
 
 type Settled = { readonly kind: 'succeeded' | 'aborted' } | { readonly kind: 'failed'; readonly reason: string };
+
+/** What a client of any make is told of a world. */
+export interface Target {
+  readonly apiKey: string;
+  readonly baseUrl: string;
+  readonly fetch: typeof globalThis.fetch;
+  readonly settings: World['client'];
+}
+
+interface CallOptions {
+  readonly signal: AbortSignal;
+  readonly priority: 'low' | 'normal';
+}
+
+/** What the calls of a world are made with. */
+export interface WorldClient {
+  list(options: CallOptions): Promise<unknown>;
+  update(petId: number, quantity: number, options: CallOptions): Promise<unknown>;
+  close?(): void;
+}
+
+export type Connect = (target: Target) => WorldClient;
+
+export const connectOurs: Connect = ({ settings, ...options }) => {
+  const client = new PetStoreClient({ ...settings, ...options });
+  return {
+    list: (call) => client.listInventory(call),
+    update: (petId, quantity, call) => client.updateInventory(petId, { quantity }, call),
+    close: () => client.close(),
+  };
+};
 
 /** Runs worlds one after the other, in virtual time. */
 export class Player {
@@ -47,14 +82,14 @@ export class Player {
     this.#restore();
   }
 
-  async play(world: World): Promise<Outcome> {
+  async play(world: World, connect: Connect = connectOurs): Promise<Outcome> {
     const time = this.#time;
     const startMs = world.startsAtMs + world.clientAheadMs;
     time.begin(startMs - EARLIER_MS, seeded(world.seed + 1));
     const serviceNow = () => Date.now() - world.clientAheadMs;
     const sandbox = serve(world, serviceNow);
     const others = new Others(sandbox, time);
-    const game = new Game(world, { sandbox, time, serviceNow });
+    const game = new Game(world, { sandbox, time, serviceNow, connect });
     const work = this.#run(game, { others, startMs });
     const ending = await time.run(work, { untilMs: startMs + LONGEST_MS, mostTimers: MOST_TIMERS });
     others.stop();
@@ -72,9 +107,7 @@ export class Player {
 
 function serve(world: World, clock: () => number): Sandbox<'world'> {
   const { plan, load, service, seed } = world;
-  const { requestsPerMinute, requestsPerDay } = plan;
-  const limits = { requestsPerMinute, ...(requestsPerDay !== undefined && { requestsPerDay }) };
-  return createSandbox({ ...service, plans: { world: limits }, pets: load.calls + PET_OF_OTHERS, seed, clock });
+  return createSandbox({ ...service, plans: { world: limitsOf(plan) }, pets: load.calls + PET_OF_OTHERS, seed, clock });
 }
 
 /** Other programs with the same key, which wait as they are told. */
@@ -122,6 +155,7 @@ interface Ground {
   readonly sandbox: Sandbox<'world'>;
   readonly time: VirtualTime;
   readonly serviceNow: () => number;
+  readonly connect: Connect;
 }
 
 /** The client's side of one world. */
@@ -129,7 +163,7 @@ class Game {
   readonly world: World;
   readonly #ground: Ground;
   readonly #watch: RetryAfterWatch;
-  readonly #clients: readonly PetStoreClient[];
+  readonly #clients: readonly WorldClient[];
   readonly #settled: Settled[] = [];
   #endMs: number;
 
@@ -139,8 +173,8 @@ class Game {
     this.#endMs = world.startsAtMs;
     this.#watch = new RetryAfterWatch(ground);
     const { keys, baseUrl } = ground.sandbox;
-    const options = { ...world.client, apiKey: keys.world, baseUrl, fetch: this.#watch.fetch };
-    this.#clients = Array.from({ length: world.clients }, () => new PetStoreClient(options));
+    const target = { settings: world.client, apiKey: keys.world, baseUrl, fetch: this.#watch.fetch };
+    this.#clients = Array.from({ length: world.clients }, () => ground.connect(target));
   }
 
   async makeCalls(): Promise<void> {
@@ -148,7 +182,7 @@ class Game {
     const calls = Array.from({ length: load.calls }, (_, call) => call);
     if (load.kind !== 'loop') await Promise.all(calls.map((call) => this.#callWhenDue(call)));
     else await Promise.all(Array.from({ length: load.workers }, () => this.#callInTurn(calls)));
-    for (const client of this.#clients) await client.close();
+    for (const client of this.#clients) client.close?.();
   }
 
   async #callWhenDue(call: number): Promise<void> {
@@ -170,7 +204,7 @@ class Game {
     const options = { signal: abort.signal, priority: draw.chance(low) ? 'low' : 'normal' } as const;
     const isMissing = draw.chance(missing);
     const petId = 1 + PET_OF_OTHERS + call + (isMissing ? load.calls : 0);
-    const work = draw.chance(lists) ? client?.listInventory(options) : client?.updateInventory(petId, { quantity: call }, options);
+    const work = draw.chance(lists) ? client?.list(options) : client?.update(petId, call, options);
     const kind = await this.#outcomeOf(work, { isMissing, signal: abort.signal });
     this.#settled.push(kind);
     if (kind.kind === 'succeeded') this.#endMs = this.#ground.serviceNow();
@@ -182,7 +216,7 @@ class Game {
       return { kind: 'succeeded' };
     } catch (error) {
       if (call.signal.aborted) return { kind: 'aborted' };
-      if (call.isMissing && isPetStoreError(error) && error.kind === 'not-found') return { kind: 'succeeded' };
+      if (call.isMissing && statusOf(error) === 404) return { kind: 'succeeded' };
       return { kind: 'failed', reason: String(error) };
     }
   }
@@ -203,6 +237,9 @@ class Game {
       failed: isExplained ? [] : failed,
       slowness: bans > 0 || isDaySpent ? 1 : this.#slowness(ledger),
       calls: world.load.calls,
+      succeeded: this.#settled.filter(({ kind }) => kind === 'succeeded').length,
+      aborted: this.#settled.filter(({ kind }) => kind === 'aborted').length,
+      isDaySpent,
       ledger: ledger.map((request) => describeRequest(request, world)),
     };
   }
@@ -214,6 +251,11 @@ class Game {
     const allowedMs = this.world.service.faults === undefined ? ALLOWED_MS : ALLOWED_WITH_FAULTS_MS;
     return (this.#endMs - this.world.startsAtMs) / (bestMs + allowedMs);
   }
+}
+
+/** The status that an error tells, whichever client made it. */
+function statusOf(error: unknown): unknown {
+  return fieldOf(error, 'status') ?? fieldOf(fieldOf(error, 'response'), 'status');
 }
 
 function isOfOthers({ petId }: SandboxRequest): boolean {

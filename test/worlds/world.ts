@@ -1,4 +1,4 @@
-import type { PetStoreClientOptions } from 'petstore-inventory';
+import type { PetStoreClientOptions, PlanLimits } from 'petstore-inventory';
 import type { SandboxOptions } from 'petstore-inventory/sandbox';
 import * as z from 'zod/mini';
 
@@ -51,3 +51,8 @@ export const World = z.strictObject({
 
 /** One world, as JSON tells it. */
 export type World = z.infer<typeof World>;
+
+/** The plan of a world, as options have it. */
+export function limitsOf({ requestsPerMinute, requestsPerDay }: World['plan']): PlanLimits {
+  return { requestsPerMinute, ...(requestsPerDay !== undefined && { requestsPerDay }) };
+}

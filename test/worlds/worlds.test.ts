@@ -1,5 +1,6 @@
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { afterAll, describe, expect, test } from 'vitest';
+import { compareInWorlds, tableOf } from './compare.ts';
 import { drawWorld } from './draw.ts';
 import { faultsOf, hardFaultsOf, summarize } from './judge.ts';
 import { idealMs } from './oracle.ts';
@@ -27,6 +28,17 @@ test('in 300 random worlds calls settle, no wait is cut short, and refusals, ban
   const odd = outcomes.filter((outcome) => faultsOf(outcome).length > 0).map(rerunOf);
   expect(broken, broken.join('\n')).toEqual([]);
   expect(isGood, [...lines, ...odd].join('\n')).toBe(true);
+});
+
+test('beside other clients that wait and try again, ours is refused least, and all do their calls where no key is banned', async () => {
+  const fared = await compareInWorlds(player, { first: 1, last: 6 });
+  const refusals = fared.map(({ outcomes }) => outcomes.reduce((total, { rateLimited }) => total + rateLimited, 0));
+  const [ours = Number.NaN, ...others] = refusals;
+  expect(Math.min(...others)).toBeGreaterThan(ours);
+  expect(fared.map(({ withoutBans }) => withoutBans.flatMap(({ failed }) => failed))).toEqual([[], [], [], []]);
+  const { table, timed } = tableOf(fared);
+  expect(timed).toBeGreaterThan(3);
+  expect(table.split('\n').map((line) => line.split('|')[1]?.trim())).toEqual(['', '---', ...fared.map(({ name }) => name)]);
 });
 
 describe('a world', () => {
