@@ -10,6 +10,9 @@ const NODES = {
   'Node 24': process.execPath,
 } as const;
 
+const WITHOUT_UNDICI =
+  'ConfigurationError fetch Cannot use undiciFetch as `fetch`: the package undici cannot be loaded; install version 7 or 8 of it (npm install undici)';
+
 export function loadChecks({ plain, node }: Projects): Check[] {
   const nodes = Object.entries(NODES).filter(([, program]) => existsSync(program));
   const inNode = nodes.flatMap(([name, program]) => [
@@ -21,6 +24,10 @@ export function loadChecks({ plain, node }: Projects): Check[] {
     {
       title: 'import loads it beside the oldest API of OpenTelemetry',
       run: () => expectLines(process.execPath, [join(node, 'traced.js')], [PROGRAM_LINE, 'listInventory updateInventory updateInventory']),
+    },
+    {
+      title: 'undiciFetch says what to install where undici is not',
+      run: () => expectLines(process.execPath, [join(plain, 'without-undici.js')], [WITHOUT_UNDICI]),
     },
     { title: 'Jest runs tests that use it', run: () => runJest(plain) },
     ...['petstore', 'petstore-inventory'].map((name) => ({

@@ -6,6 +6,7 @@ import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
 import { Server as ProxyServer } from 'proxy-chain';
 
 /** A made-up authority with a certificate for a server and one for a client, as files and as text. */
@@ -77,7 +78,43 @@ export async function startHttp2({ cert, key }: Authority, answer?: (asked: stri
   return listen(server, asked);
 }
 
-async function listen(server: Server | Http2SecureServer, asked: string[]): Promise<SecureService> {
+const HEADERS_FRAME = 1;
+const SETTINGS_FRAME = 4;
+const GOAWAY_FRAME = 7;
+const FRAME_HEAD_BYTES = 9;
+const PREFACE_BYTES = 24;
+
+/** A server that answers the first request of each connection with a GOAWAY of HTTP/2 (RFC 9113 section 6.8), and ends. */
+export async function startGoAway({ cert, key }: Authority, goAway: { lastStream: number; code: number }): Promise<SecureService> {
+  const asked: string[] = [];
+  const server = createTlsServer({ cert, key, ALPNProtocols: ['h2'] }, (socket) => {
+    let received = Buffer.alloc(0);
+    let at = PREFACE_BYTES;
+    socket.write(frame(SETTINGS_FRAME, []));
+    socket
+      .on('error', () => {})
+      .on('data', (chunk: Buffer) => {
+        received = Buffer.concat([received, chunk]);
+        for (; at + FRAME_HEAD_BYTES <= received.length; at += FRAME_HEAD_BYTES + received.readUIntBE(at, 3)) {
+          if (received[at + 3] !== HEADERS_FRAME) continue;
+          asked.push('a request');
+          socket.end(frame(GOAWAY_FRAME, [goAway.lastStream, goAway.code]));
+        }
+      });
+  });
+  return listen(server, asked);
+}
+
+/** A frame of the connection itself; its payload in words of 32 bits. */
+function frame(type: number, words: readonly number[]): Buffer {
+  const bytes = Buffer.alloc(FRAME_HEAD_BYTES + words.length * 4);
+  bytes.writeUIntBE(words.length * 4, 0, 3);
+  bytes[3] = type;
+  for (const [index, word] of words.entries()) bytes.writeUInt32BE(word, FRAME_HEAD_BYTES + index * 4);
+  return bytes;
+}
+
+async function listen(server: Server | TlsServer | Http2SecureServer, asked: string[]): Promise<SecureService> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket))));
   server.on('tlsClientError', () => {});

@@ -5,7 +5,7 @@ import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
-import { type Authority, makeAuthority, startHttp2, startProxy, startTls } from './networks.ts';
+import { type Authority, makeAuthority, startGoAway, startHttp2, startProxy, startTls } from './networks.ts';
 
 const KEY = 'psk_0123456789';
 const PASSWORD = 'pass-word-0123456789';
@@ -93,6 +93,16 @@ describe('a service that speaks only HTTP/2', () => {
     });
     const error = await failureOf(clientOf(service.url, undiciFetch({ ca: authority.ca })).updateInventory(1, { quantity: 2 }));
     expect(error).toMatchObject({ kind: 'connection', outcome: 'unknown' });
+  });
+
+  test.each([
+    { what: 'in good order before a stream leaves its update not sent', goAway: { lastStream: 0, code: 0 }, outcome: 'not-sent' },
+    { what: 'for a reason after a stream leaves its update in doubt', goAway: { lastStream: 1, code: 2 }, outcome: 'unknown' },
+  ])('and goes away $what', async ({ goAway, outcome }) => {
+    await using service = await startGoAway(authority, goAway);
+    const error = await failureOf(clientOf(service.url, undiciFetch({ ca: authority.ca })).updateInventory(1, { quantity: 2 }));
+    expect(service.asked.length).toBeGreaterThanOrEqual(1);
+    expect(error).toMatchObject({ kind: 'connection', outcome });
   });
 });
 
