@@ -279,6 +279,7 @@ export class Ledger {
   }
 
   #mostInFlight(nowMs: number): number {
+    if (this.#day.isNearRefusal(nowMs)) return 1;
     const { concurrency } = this.#settings;
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
@@ -537,6 +538,7 @@ export class Ledger {
     if (isReported) this.#hasRemaining = true;
     this.#unreported = isReported ? 0 : this.#unreported + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;
+    if (this.#isReopening) this.#day.reopen(sending.atMs);
     this.#isReopening = false;
     if (isReported || !this.#hasRemaining || this.#unreported >= ANSWERS_WITHOUT_REMAINING) this.#unknownSinceMs = undefined;
   }

@@ -9,6 +9,8 @@ const WHOLE_TURN = 0.85;
 const MOST_DOUBT = 4;
 /** How long a turned window waits for the counter. */
 const MOST_DELAY_MS = 1000;
+/** Where fewer pass before the next refusal, no window has begun: each lets pass what an older one leaves. */
+const FEWEST_OF_WINDOW = 5;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
 /** Longer gaps between answers do not count towards that average. */
@@ -85,6 +87,10 @@ export class QuotaWindow {
   #ownSent: SlidingLog | undefined;
   // Made when a request is refused and nothing tells why.
   #learned: LearnedLimit | undefined;
+  // When a request passed that asked after a refusal: a new window may have begun.
+  #reopenedAtMs: number | undefined;
+  // It did not: the next requests were refused again.
+  #slides = false;
   readonly #log: SlidingLog;
   readonly #bucket: TokenBucket;
   // Made with the first Reset: without one no turn can be seen.
@@ -229,7 +235,18 @@ export class QuotaWindow {
 
   /** What may be sent in any time of a window's length, whatever headers claim: a window that turns lets twice its limit pass. */
   most(nowMs: number, isAsking = false): number {
-    return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, Math.floor(this.#learned?.most(nowMs) ?? Number.POSITIVE_INFINITY));
+    return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, this.#learnedMost(nowMs));
+  }
+
+  /** A limit that refusals taught holds for any time of a window's length, unless a new window has begun: then it only warns. */
+  #learnedMost(nowMs: number): number {
+    return this.#learned && this.#reopenedAtMs === undefined ? Math.floor(this.#learned.most(nowMs)) : Number.POSITIVE_INFINITY;
+  }
+
+  /** As many have passed since the window began as refusals taught: the next one may be refused. */
+  isNearRefusal(nowMs: number): boolean {
+    if (!this.#learned || this.#reopenedAtMs === undefined) return false;
+    return this.#sent.sentSince(this.#reopenedAtMs) >= Math.floor(this.#learned.most(nowMs));
   }
 
   /** When `count` may be sent; never infinite where something can be known again. */
@@ -362,6 +379,7 @@ export class QuotaWindow {
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
     this.#observedAtMs = reading.nowMs;
     this.#learned = undefined;
+    this.#reopenedAtMs = undefined;
   }
 
   /** Answers overtake each other: under the same Reset the smallest Remaining counts. */
@@ -541,8 +559,15 @@ export class QuotaWindow {
   /** A request was refused, and nothing reported how many are left. */
   observeBareRefusal(sentAtMs: number, nowMs: number): void {
     if (this.isKnown) return;
+    this.#slides ||= this.#reopenedAtMs !== undefined && this.#sent.sentSince(this.#reopenedAtMs) < FEWEST_OF_WINDOW;
+    this.#reopenedAtMs = undefined;
     this.#learned ??= new LearnedLimit(this.lengthMs);
     this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
+  }
+
+  /** The request that asked after a refusal was let pass. */
+  reopen(nowMs: number): void {
+    if (this.#learned && !this.#slides) this.#reopenedAtMs ??= nowMs;
   }
 
   /** A Retry-After passes then, and one request asks what is left; with `isInvited` also where every candidate would still wait. */

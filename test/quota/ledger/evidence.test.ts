@@ -120,3 +120,27 @@ describe('Ledger, for a client with half of the quota,', () => {
     expect(story.answer({ limit: 300, remaining: 298, ...RESET }).answer({ limit: 300, remaining: 297, ...RESET }).limit).toBe(150);
   });
 });
+
+describe('Ledger, refused for longer than a minute where no header tells of the day,', () => {
+  const HOUR_MS = 3_600_000;
+
+  /** What passed and what was refused in each window of a service that lets `perDay` pass, one request after the other as the ledger lets it. */
+  function playWindows(perDay: number, windows: number): { passed: number; refused: number }[] {
+    const story = new Story({ plan: 'unlimited' });
+    return Array.from({ length: windows }, (_, window) => {
+      const endsAtMs = NOON_MS + (window + 1) * HOUR_MS;
+      const seen = { passed: 0, refused: 0 };
+      while (story.nowMs < endsAtMs) {
+        const { at, free } = story.ledger.look(story.nowMs, 0);
+        if (free <= 0) story.nowMs = Math.max(story.nowMs, at);
+        else if (seen.passed < perDay) seen.passed += story.answer({}) ? 1 : 0;
+        else seen.refused += story.answer({ status: 429, retryAfterMs: endsAtMs - story.nowMs }) ? 1 : 0;
+      }
+      return seen;
+    });
+  }
+
+  test('sends on once a request has passed, and is refused once in each window', () => {
+    expect(playWindows(40, 4)).toEqual(Array(4).fill({ passed: 40, refused: 1 }));
+  });
+});
