@@ -1,6 +1,6 @@
-/** Good answers that make up for one unforeseen 429; more on a bucket, which keeps the head-room instead of losing it with each window. */
+/** Good answers that make up for one unforeseen 429; more where slots come back one by one, and the head-room is not lost with each window. */
 const ANSWERS_PER_REQUEST = 20;
-const ANSWERS_PER_REQUEST_OF_BUCKET = 140;
+const ANSWERS_PER_REQUEST_REFILLED = 140;
 
 /** Head-room: requests that are left to other users of the key after an unforeseen 429 has shown that there are some. */
 export class HeadRoom {
@@ -18,8 +18,8 @@ export class HeadRoom {
   }
 
   /** An answer that was no 429 came. */
-  narrow(isBucket: boolean): void {
-    const enough = isBucket ? ANSWERS_PER_REQUEST_OF_BUCKET : ANSWERS_PER_REQUEST;
+  narrow(isRefilled: boolean): void {
+    const enough = isRefilled ? ANSWERS_PER_REQUEST_REFILLED : ANSWERS_PER_REQUEST;
     if (++this.#goodAnswers % enough === 0) this.#requests = Math.max(0, this.#requests - 1);
   }
 }

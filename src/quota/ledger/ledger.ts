@@ -531,7 +531,7 @@ export class Ledger {
    * that reports it.
    */
   #observeGood(sending: Sending, { remaining }: Answer, subject: QuotaWindow | undefined): void {
-    this.#headRoom.narrow(this.#minute.isBucket);
+    this.#headRoom.narrow(this.#minute.isRefilled);
     if (++this.#goodAnswers % ANSWERS_PER_SLOT === 0) this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + 1);
     this.#cooldown.forgive(sending.atMs);
     const isReported = remaining !== undefined && subject === this.#minute;

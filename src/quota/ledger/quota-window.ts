@@ -169,6 +169,11 @@ export class QuotaWindow {
     return this.lead === this.#bucket;
   }
 
+  /** Whether slots come back one by one, not with a turn. */
+  get isRefilled(): boolean {
+    return this.isBucket || this.lead === this.#counter;
+  }
+
   get isLog(): boolean {
     return this.lead === this.#log;
   }

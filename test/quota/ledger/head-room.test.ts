@@ -1,0 +1,21 @@
+import { expect, test } from 'vitest';
+import { HeadRoom } from '../../../src/quota/ledger/head-room.ts';
+
+/** Good answers after which what refusals left to others is gone. */
+function answersUntilGone(refusals: number, isRefilled: boolean): number {
+  const headRoom = new HeadRoom();
+  for (let refused = 0; refused < refusals; refused++) headRoom.widen(1000);
+  let answers = 0;
+  for (; headRoom.within(1000) > 0; answers++) headRoom.narrow(isRefilled);
+  return answers;
+}
+
+test('HeadRoom leaves a request to others for each refusal, for 20 good answers, or 140 where slots come back one by one', () => {
+  expect([answersUntilGone(1, false), answersUntilGone(3, false), answersUntilGone(1, true)]).toEqual([20, 60, 140]);
+});
+
+test('HeadRoom leaves a quarter of the limit to others at most', () => {
+  const headRoom = new HeadRoom();
+  for (let refused = 0; refused < 100; refused++) headRoom.widen(60);
+  expect(headRoom.within(60)).toBe(15);
+});
