@@ -1,15 +1,13 @@
-import { setFlagsFromString } from 'node:v8';
-import { runInNewContext } from 'node:vm';
 import ky from 'ky';
 import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { chunked, failure, json, networkError, text } from '../support/answers.ts';
 import { KEY, scriptedClient } from '../support/client.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { rejectionOf, soFar } from '../support/outcome.ts';
 import { hang, type SeenRequest } from '../support/scripted-fetch.ts';
 import { holdTime } from '../support/time.ts';
-import { nextTurn } from '../support/unhandled.ts';
 
 holdTime();
 
@@ -27,16 +25,6 @@ function streamed(body: ReadableStream): object {
 
 async function* pieces(): AsyncIterable<Uint8Array> {
   yield new TextEncoder().encode('text');
-}
-
-/** Twice, with a turn between: what a WeakRef was made of in this turn is kept until it ends. */
-async function collectGarbage(): Promise<void> {
-  setFlagsFromString('--expose-gc');
-  const collect: () => void = runInNewContext('gc');
-  await nextTurn();
-  collect();
-  await nextTurn();
-  collect();
 }
 
 function refuse(): never {

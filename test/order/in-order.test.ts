@@ -1,9 +1,11 @@
+import { getHeapStatistics } from 'node:v8';
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
 import { InOrder } from '../../src/order/in-order.ts';
 import { makeCall, makeListCall } from '../support/call.ts';
 import { deferred } from '../support/deferred.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { countListeners } from '../support/listeners.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
@@ -34,7 +36,43 @@ class Desk {
   }
 }
 
+const PETS = 20_000;
+/** What anything kept of each pet would exceed. */
+const LEAST_LEAK_BYTES = 500_000;
+
+type Order = InOrder<undefined, string>;
+
+/** How the heap grows by an update of each of many pets, in the order that is given, which lives on. */
+async function growthBy(update: (order: Order, call: Call) => unknown): Promise<number> {
+  const order: Order = new InOrder(() => {});
+  const updateAll = (firstId: number) =>
+    Promise.all(Array.from({ length: PETS }, (_, index) => update(order, makeCall({ petId: firstId + index }))));
+  await updateAll(0);
+  await collectGarbage();
+  const before = getHeapStatistics().used_heap_size;
+  await updateAll(PETS);
+  await collectGarbage();
+  const after = getHeapStatistics().used_heap_size;
+  order.drop(makeCall());
+  return after - before;
+}
+
+const unwatched = { watch: () => () => {}, admit: () => undefined, cancel: () => {} };
+
 describe('InOrder', () => {
+  test('keeps nothing of a pet whose updates have ended', async () => {
+    const growth = await growthBy((order, call) => order.run(call, { ...unwatched, send: async () => 'sent' }));
+    expect(growth).toBeLessThan(LEAST_LEAK_BYTES);
+  });
+
+  test('keeps nothing of a pet whose updates were dropped', async () => {
+    const growth = await growthBy((order, call) => {
+      void order.run(call, { ...unwatched, send: () => new Promise(() => {}) });
+      order.drop(call);
+    });
+    expect(growth).toBeLessThan(LEAST_LEAK_BYTES);
+  });
+
   test('begins an update when every earlier one of its pet has ended', async () => {
     const desk = new Desk();
     const all = ['a', 'b', 'c'].map((name) => desk.run(name, makeCall()));
