@@ -59,6 +59,13 @@ describe('retry', () => {
     expect(call.waitedMs).toBe(3_500);
   });
 
+  test('tells of a retry in 0 ms where the gate decides and the service asked for no wait', async () => {
+    const { emitter, told } = listening();
+    const { attempt, atMs } = attempts(new RateLimitError('refused', { status: 429 }));
+    expect(await retry(makeCall({ emitter }), attempt)).toBe('done');
+    expect([told, atMs]).toEqual([['retry in 0'], [0, 0]]);
+  });
+
   test('makes `maxRetries` retries after the first attempt, and rejects with the last failure', async () => {
     const last = down();
     const { attempt, atMs } = attempts(down(), new ConnectionError('x'), last);
