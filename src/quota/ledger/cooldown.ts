@@ -1,9 +1,10 @@
 const BACKOFF_MS = 500;
 /** Where the service does not say how long to wait. */
 const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
-/** The longest wait where the service does not say, */
-const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 60_000;
-/** and where it does: a key that is refused whenever it comes back comes back less often. */
+/** There each wait is so many times the one before: after the fourth it is not the minute that is used up. */
+const GROWTH_WITHOUT_RETRY_AFTER = 4;
+const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 6 * 3_600_000;
+/** A key that is refused whenever it comes back comes back less often. */
 const LONGEST_BACKOFF_MS = 3_600_000;
 /** At most so much is added at random, and never more than this part of the wait. */
 const MOST_JITTER_MS = 250;
@@ -41,9 +42,11 @@ export class Cooldown {
   /** Closes until the latest of what Retry-After says, or else the Reset of an empty window, and the backoff of the strikes. */
   close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number): void {
     const toldMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
-    const [firstMs, longestMs] =
-      toldMs === undefined ? [BACKOFF_WITHOUT_RETRY_AFTER_MS, LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS] : [BACKOFF_MS, LONGEST_BACKOFF_MS];
-    const backoffMs = Math.min(longestMs, firstMs * 2 ** (Math.max(1, this.#strikes) - 1));
+    const refusedAgain = Math.max(1, this.#strikes) - 1;
+    const backoffMs =
+      toldMs === undefined
+        ? Math.min(LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS, BACKOFF_WITHOUT_RETRY_AFTER_MS * GROWTH_WITHOUT_RETRY_AFTER ** refusedAgain)
+        : Math.min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2 ** refusedAgain);
     const waitMs = Math.max(toldMs ?? 0, backoffMs);
     const jitterMs = this.#random() * Math.min(MOST_JITTER_MS, JITTER * waitMs);
     this.closeUntil(nowMs + waitMs + jitterMs);

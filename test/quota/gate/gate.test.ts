@@ -189,7 +189,7 @@ describe('Gate, after a 429,', () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     visitors.askTimes(7);
-    for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
+    for (const waitMs of [1_000, 4_000, 16_000, 64_000]) {
       await pass(50);
       visitors.answer({ status: 429, receivedAtMs: Date.now() });
       await pass(waitMs - 60);
@@ -197,7 +197,7 @@ describe('Gate, after a 429,', () => {
       await pass(60);
     }
     await pass(50);
-    expect(visitors.log).toEqual(['0 1', '1.1 2', '3.1 3', '7.2 4', '15.2 5']);
+    expect(visitors.log).toEqual(['0 1', '1.1 2', '5.1 3', '21.2 4', '85.2 5']);
     visitors.answer();
     await pass(50);
     visitors.answer({ status: 429, receivedAtMs: Date.now() });
