@@ -136,8 +136,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * and sent again; other failures are tried again where the method is idempotent (RFC 9110 section 9.2.2). Redirects are not followed.
    * The request counts as in flight until its body was read or cancelled.
    * @throws InvalidArgumentError before anything is sent, for another address or a key of yours; PetStoreError where no answer comes, or
-   * the
-   * signal's reason
+   *   the signal's reason
    * @example
    * const response = await petstore.fetch('/pets/42');
    * console.log(response.status, (await response.json()).code); // → 501 not_shown

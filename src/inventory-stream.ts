@@ -74,8 +74,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   }
 
   /**
-   * Reads run one after the other even if the caller does not await them, as with a generator. The first one begins the call
-   * synchronously.
+   * Reads run one after the other even if the caller does not await them, as with a generator. The first one begins the call synchronously.
    */
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
     const next = this.#latest?.then(() => this.#read()) ?? this.#read();

@@ -130,7 +130,7 @@ async function realRun(run: Run): Promise<End> {
   try {
     report = await job.start(new FinishingClient(client), {
       ...settings,
-      // Its own count has the calls that wait, too.
+      // The progress counts calls, of which some still wait: the bar shows requests that were sent.
       onProgress: (progress) =>
         status.show({ bar: progressBar(progress), progress: progressText({ ...progress, requests: record.requests.sent }) }),
       review: (changes, list) => {

@@ -44,7 +44,10 @@ export function durationOption(option: string, text: string): number {
   throw new UsageError(`Cannot use --${option} ${text}: it must be a time such as 30s, 10m or 1h30m, of 7 days at most`);
 }
 
-/** Parses `--until` into an instant: the next `06:00` of this machine's clock, an instant such as `2026-11-22T06:00Z`, or a duration from now. @throws UsageError */
+/**
+ * Parses `--until` into an instant: the next `06:00` of this machine's clock, an instant such as `2026-11-22T06:00Z`, or a duration from
+ * now. @throws UsageError
+ */
 export function untilOption(text: string, nowMs: number): number {
   const ms = parseDuration(text);
   const atMs = ms === undefined ? (clockTime(text, nowMs) ?? instantOf(text)) : nowMs + ms;

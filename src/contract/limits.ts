@@ -2,8 +2,7 @@ import { RATE_LIMIT_HEADERS, RETRY_AFTER_HEADER } from './http.ts';
 import { parseHttpDate } from './http-date.ts';
 
 /**
- * What the headers of one answer say about the limits, read once, in milliseconds. Each is undefined where it is missing or makes no
- * sense.
+ * What the headers of one answer say about the limits, read once, in milliseconds. Each is undefined where it is missing or makes no sense.
  */
 export interface Answer {
   status: number;

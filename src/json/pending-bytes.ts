@@ -2,7 +2,10 @@ import { BYTE } from './bytes.ts';
 
 const FIRST_CAPACITY = 16_384;
 
-/** Zeros after the bytes: no JSON text has any, so that a reader may look a few bytes ahead without checking for the end. */
+/**
+ * Zero bytes kept after the data, more than the longest phrase that a reader compares at once: it reads on without checking for the end,
+ * and matches nothing there, since JSON text has no zero byte (RFC 8259 section 7).
+ */
 export const PADDING_BYTES = 32;
 
 /** The received bytes that have not been read yet. Read bytes are dropped, and each byte is copied only a few times. */

@@ -92,7 +92,7 @@ function openDatabase(path: string): DatabaseSync {
     // SQLite would make it readable to everybody, and gives its companions the same mode.
     closeSync(openSync(path, 'a', 0o600));
     database = new sqlite.DatabaseSync(path, { timeout: TIMEOUT_MS });
-    // As one: another process may make the file meanwhile.
+    // In one transaction: another process may be creating the file.
     database.exec('BEGIN');
     checkOwner(database, path);
     database.exec('COMMIT');

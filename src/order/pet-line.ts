@@ -100,8 +100,7 @@ export class PetLine<Permit, Reply> {
   }
 
   /**
-   * Gets the permit and sends the update. Gives nothing where it was superseded meanwhile: then it waits for what becomes of the later
-   * one.
+   * Gets the permit and sends the update. Gives nothing where it was superseded meanwhile: then it waits for what becomes of the later one.
    */
   async #begin(
     turn: Turn<Permit, Reply>,

@@ -5,8 +5,7 @@ import { type Deferred, defer } from '../clock/deferred.ts';
 export type End<Reply> = { reply: Reply } | { error: unknown };
 
 /**
- * The outcome of a waiting turn: it begins, perhaps with the permit of the update that it supersedes, or a later update went in its
- * place.
+ * The outcome of a waiting turn: it begins, perhaps with the permit of the update that it supersedes, or a later update went in its place.
  */
 export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededBy: number; end: End<Reply> };
 

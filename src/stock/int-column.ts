@@ -10,8 +10,7 @@ const NO_ROWS_32 = new Int32Array();
 
 /**
  * Safe integers by row, each in as few bytes as it takes: 4 or 8, or 1 in a column of small ones. Rows are kept in parts that grow and
- * widen alone, so that a column
- * of millions is never copied as a whole. A row that was never written is 0.
+ * widen alone, so that a column of millions is never copied as a whole. A row that was never written is 0.
  */
 export class IntColumn {
   #parts: Part[] = [];

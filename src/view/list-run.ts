@@ -99,7 +99,7 @@ export class ListRun<Ids extends Int64> {
     try {
       const columns = held.begin();
       for (let batch = await firstBatch; !batch.done; batch = await batches.next()) {
-        // A list that nobody waits for must not write to its columns: another list may be using their memory.
+        // An aborted list reads no further, also where the client's stream goes on.
         signal.throwIfAborted();
         const [first] = batch.value;
         if (first) held.areIdsBigint = typeof first.petId === 'bigint';

@@ -14,7 +14,7 @@ export class StatusTable {
   }
 
   codeOf(status: string): number {
-    // Comparing one by one costs half of what a loop does, for each pet of a list.
+    // Runs for each pet of a list: three comparisons cost half of what a loop does.
     if (status === FIRST) return 0;
     if (status === SECOND) return 1;
     if (status === THIRD) return 2;

@@ -46,7 +46,7 @@ export class StockColumns {
     return this.#size;
   }
 
-  /** Empty columns for the list after this one. */
+  /** Columns for the list after this one. They start with the rows of this one, which from now on is copied before an update. */
   successor(): StockColumns {
     this.lend();
     // Without ids there is nothing to follow, and an update that comes meanwhile must not number its pet for both.
@@ -149,7 +149,7 @@ export class StockColumns {
     return this.#ids.size === this.#size ? this.#ids.takeAscending(items, at) : 0;
   }
 
-  /** Passes over items that are in the next rows already, since the list before had them too; gives how many. */
+  /** Skips items that equal the next rows of the list before, which stay shared; gives how many. */
   #repeatRun(items: readonly AnyItem[], from: number, to: number): number {
     const quantities = this.#quantities.rows32(this.#size, 'borrowed');
     const statuses = this.#statuses.rows8(this.#size, 'borrowed');

@@ -72,7 +72,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   #turns: Turns | undefined;
   #ending: AbortController | undefined;
   #closed: { reason: unknown } | undefined;
-  // What is held can still be read then, but never changes again.
+  // Set when the client was closed: what is held can still be read, but does not change any more.
   #clientClosed: { reason: unknown } | undefined;
 
   /**

@@ -50,7 +50,9 @@ export interface State {
   readonly nowMs: number;
   /** Requests that the service accepted in this window. */
   readonly used: number;
-  /** Slots that were granted in this window and neither returned nor left to expire, but probes that took the place of one without answer. */
+  /**
+   * Slots that were granted in this window and neither returned nor left to expire, but probes that took the place of one without answer.
+   */
   readonly granted: number;
   /** The service may refuse: it counted a request that had left before this window, or two probes. */
   readonly isBlurred: boolean;
@@ -201,7 +203,9 @@ export class LeaseModel {
     });
   }
 
-  /** The service counts a request, or refuses it until the window ends. Its process reports at once what others wait for, as a client does. */
+  /**
+   * The service counts a request, or refuses it until the window ends. Its process reports at once what others wait for, as a client does.
+   */
   *answer(state: State, index: number): Generator<Transition> {
     const sent = state.members[index]?.sent;
     const isRefused = state.used >= this.#scope.limit;
@@ -273,7 +277,9 @@ export class LeaseModel {
     return at(state, WINDOW_BEGINS_MS + turned * turnMs);
   }
 
-  /** The same state for all that can still happen: without what is over, and with processes that differ in their names alone in one order. */
+  /**
+   * The same state for all that can still happen: without what is over, and with processes that differ in their names alone in one order.
+   */
   normalize(state: State): State {
     const record = normalRecord(state, this.#scope.knowsPlan);
     const members = state.members.map((member, index) => normalMember(member, { ...state, record, index }));
@@ -441,7 +447,9 @@ function normalRequests(members: QuotaRecord['members'], nowMs: number): QuotaRe
   return Object.fromEntries(normal);
 }
 
-/** A process without what no later exchange asks for: a Remaining that cannot tighten what is recorded, late answers of one that is there. */
+/**
+ * A process without what no later exchange asks for: a Remaining that cannot tighten what is recorded, late answers of one that is there.
+ */
 function normalMember(member: Member, { record, members, nowMs, index }: State & { index: number }): Member {
   const { observed } = member;
   const isThere = isKnown(record, nowMs) && record.members[nameOf(index)] !== undefined;

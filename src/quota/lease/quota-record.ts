@@ -79,9 +79,8 @@ export function emptyRecord(): QuotaRecord {
 }
 
 /**
- * Writes down what one process reports, takes back what it returns, and grants what it may have. The script for Redis does the same in
- * Lua, and the tests hold both against
- * each other. The time is a parameter.
+ * Writes down what one process reports, takes back what it returns, and grants what it may have. The script for Redis does the same in Lua,
+ * and the tests hold both against each other. The time is a parameter.
  */
 export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
   if (record.writtenAtMs - nowMs > FUTURE_MS) Object.assign(record, emptyRecord());
@@ -162,7 +161,7 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   if (isOver(record.minute, resetAtMs) && !(isOwnProbe && request.isProbeAnswered)) return;
   const isForgotten = record.minute === undefined && !isOwnProbe && !request.isProbeAnswered;
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
-  // Where no probe began the window, what its processes got is that of the one before.
+  // Without a probe at its beginning, the grants on record are those of the window before.
   if (record.probeUntilMs === 0) record.members = {};
   record.probeUntilMs = 0;
   // The store came back empty where it knows no window and a process does: the processes keep the window to themselves until it ends.
@@ -170,7 +169,7 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   record.minute = { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs };
 }
 
-/** The answer to the probe did not describe the minute, one after it does: what was granted since the probe is spent. */
+/** Takes the minute from a later answer where the probe's did not describe it. What was granted since the probe counts as used. */
 function describe(
   minute: RecordedWindow,
   { limit, remaining, resetAtMs, endsInMs, ageMs, nowMs }: ObservedWindow & { nowMs: number },
@@ -209,8 +208,8 @@ function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): Lease
 }
 
 /**
- * Requests of the last window that are not in what the probe was firstRemaining: those that are out, and those that the service counted
- * after it.
+ * Requests of the last window that the Remaining of the probe's answer does not include: those without an answer, and those that the
+ * service counted after the probe.
  */
 function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedWindow): number {
   return (
@@ -320,7 +319,7 @@ function add(counts: SlotCounts, slot: number, more: number): void {
   counts[slot] = (counts[slot] ?? 0) + more;
 }
 
-/** Counts less in the newest slots, where what is returned was granted. */
+/** Subtracts returned requests from the newest slots, in which they were granted. */
 function takeBack(counts: SlotCounts, returned: number): void {
   let left = returned;
   const newestFirst = Object.entries(counts).sort(([one], [other]) => Number(other) - Number(one));

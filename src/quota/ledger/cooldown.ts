@@ -1,10 +1,10 @@
 const BACKOFF_MS = 500;
-/** Where the service does not say how long to wait. */
+/** The first wait where the service does not say how long. */
 const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
-/** There each wait is so many times the one before: after the fourth it is not the minute that is used up. */
+/** The factor from one such wait to the next. After four of them a minute has passed, so that the day must be used up. */
 const GROWTH_WITHOUT_RETRY_AFTER = 4;
 const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 6 * 3_600_000;
-/** A key that is refused whenever it comes back comes back less often. */
+/** The longest backoff of a key that is refused each time its Retry-After has passed. */
 const LONGEST_BACKOFF_MS = 3_600_000;
 /** At most so much is added at random, and never more than this part of the wait. */
 const MOST_JITTER_MS = 250;

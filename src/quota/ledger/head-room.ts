@@ -1,4 +1,4 @@
-/** Good answers that make up for one unforeseen 429; more where slots come back one by one, and the head-room is not lost with each window. */
+/** Good answers that make up for one unforeseen 429; more where slots come back one by one, since no turn brings a full window. */
 const ANSWERS_PER_REQUEST = 20;
 const ANSWERS_PER_REQUEST_REFILLED = 140;
 

@@ -205,8 +205,7 @@ export class Ledger {
 
   /**
    * Another client uses the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Tells whether the
-   * plans
-   * contradict each other.
+   * plans contradict each other.
    */
   join(settings: QuotaSettings): boolean {
     const known = this.#settings;

@@ -9,7 +9,7 @@ const WHOLE_TURN = 0.85;
 const MOST_DOUBT = 4;
 /** How long a turned window waits for the counter. */
 const MOST_DELAY_MS = 1000;
-/** Where fewer pass before the next refusal, no window has begun: each lets pass what an older one leaves. */
+/** With fewer requests than this between two refusals no new window had begun: each only took the place of an older one. */
 const FEWEST_OF_WINDOW = 5;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
@@ -77,9 +77,8 @@ interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
 }
 
 /**
- * What is known of one window, the minute or the day: how the service may count it (the candidates), which of that the answers
- * contradict, and
- * what may be sent by the one that fits best. Pure: the time is a parameter.
+ * What is known of one window, the minute or the day: how the service may count it (the candidates), which of that the answers contradict,
+ * and what may be sent by the one that fits best. Pure: the time is a parameter.
  */
 export class QuotaWindow {
   readonly lengthMs: number;
@@ -87,9 +86,9 @@ export class QuotaWindow {
   #ownSent: SlidingLog | undefined;
   // Made when a request is refused and nothing tells why.
   #learned: LearnedLimit | undefined;
-  // When a request passed that asked after a refusal: a new window may have begun.
+  // When the first request after a refusal succeeded: a new window may have begun then.
   #reopenedAtMs: number | undefined;
-  // It did not: the next requests were refused again.
+  // No new window began then: the next requests were refused, as by a sliding log.
   #slides = false;
   readonly #log: SlidingLog;
   readonly #bucket: TokenBucket;
@@ -243,12 +242,12 @@ export class QuotaWindow {
     return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, this.#learnedMost(nowMs));
   }
 
-  /** A limit that refusals taught holds for any time of a window's length, unless a new window has begun: then it only warns. */
+  /** The limit learned from refusals, for any time of a window's length; none once a new window may have begun. */
   #learnedMost(nowMs: number): number {
     return this.#learned && this.#reopenedAtMs === undefined ? Math.floor(this.#learned.most(nowMs)) : Number.POSITIVE_INFINITY;
   }
 
-  /** As many have passed since the window began as refusals taught: the next one may be refused. */
+  /** Whether as many requests have passed since the window began as the learned limit allows: the next one may be refused. */
   isNearRefusal(nowMs: number): boolean {
     if (!this.#learned || this.#reopenedAtMs === undefined) return false;
     return this.#sent.sentSince(this.#reopenedAtMs) >= Math.floor(this.#learned.most(nowMs));
@@ -378,7 +377,7 @@ export class QuotaWindow {
     if (reading.remaining === undefined) return;
     const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
     this.#noteOthers(this.#observeRemaining(remaining, reading), reading.nowMs);
-    // Also where it does not count yet: to other processes a window with too large a Remaining says more than none.
+    // Also where it does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, reading.nowMs);
     if (this.#isClaiming) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
@@ -570,7 +569,7 @@ export class QuotaWindow {
     this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
   }
 
-  /** The request that asked after a refusal was let pass. */
+  /** The first request after a refusal succeeded. */
   reopen(nowMs: number): void {
     if (this.#learned && !this.#slides) this.#reopenedAtMs ??= nowMs;
   }

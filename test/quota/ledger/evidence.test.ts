@@ -124,7 +124,10 @@ describe('Ledger, for a client with half of the quota,', () => {
 describe('Ledger, refused for longer than a minute where no header tells of the day,', () => {
   const HOUR_MS = 3_600_000;
 
-  /** What passed and what was refused in each window of a service that lets `perDay` pass, one request after the other as the ledger lets it. */
+  /**
+   * What passed and what was refused in each window of a service that lets `perDay` pass, one request after the other as the ledger lets
+   * it.
+   */
   function playWindows(perDay: number, windows: number): { passed: number; refused: number }[] {
     const story = new Story({ plan: 'unlimited' });
     return Array.from({ length: windows }, (_, window) => {
