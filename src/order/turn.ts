@@ -31,7 +31,12 @@ export class Turn<Permit, Reply> {
   isSuperseded = false;
   /** It has its permit and is about to be sent, or was: it is not superseded any more. */
   isSending = false;
+  // Undefined while it does not wait, as between two waits.
   #news: Deferred<News<Permit, Reply>> | undefined;
+  // What it was told meanwhile.
+  #untold: News<Permit, Reply> | undefined;
+  // It was aborted or refused, and leaves its line in a few microtasks.
+  #isLeaving = false;
 
   constructor(call: Call, sending: Sending<Permit, Reply>) {
     this.call = call;
@@ -48,7 +53,10 @@ export class Turn<Permit, Reply> {
     const { signal } = this.call;
     const news = defer<News<Permit, Reply>>(onLook);
     this.#news = news;
-    const onAbort = () => news.reject(signal.reason);
+    const untold = this.#untold;
+    this.#untold = undefined;
+    if (untold) this.tell(untold);
+    const onAbort = () => this.#refuse(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort);
     return news.promise.finally(() => signal.removeEventListener('abort', onAbort));
@@ -56,10 +64,22 @@ export class Turn<Permit, Reply> {
 
   /** Refuses the turn: it does not allow the wait of the update that queues in its place. */
   refuse(refusal: unknown): void {
-    if (!this.isSuperseded) this.#news?.reject(refusal);
+    if (!this.isSuperseded) this.#refuse(refusal);
   }
 
+  #refuse(reason: unknown): void {
+    if (!this.#news) return;
+    this.#isLeaving = true;
+    this.#news.reject(reason);
+  }
+
+  /** A permit that comes too late is given back. */
   tell(news: News<Permit, Reply>): void {
-    this.#news?.resolve(news);
+    if (this.#isLeaving) {
+      if ('passed' in news && news.passed !== undefined) this.sending.cancel(news.passed);
+    } else if (this.#news) {
+      this.#news.resolve(news);
+      this.#news = undefined;
+    } else this.#untold = news;
   }
 }

@@ -11,6 +11,10 @@ holdTime();
 
 const CLOSING: Fault = { at: 1, status: 429, headers: { 'retry-after': '20' } };
 
+async function microtasks(count: number): Promise<void> {
+  for (let left = count; left > 0; left--) await undefined;
+}
+
 /** A client with `latestOnly` whose gate is closed for 20 seconds by the 429 that its list got. */
 async function closedClient({ pets = 2, faults = [], ...options }: { pets?: number; faults?: Fault[] } & PetStoreClientOptions = {}) {
   const sandbox = createSandbox({ pets, faults: [CLOSING, ...faults] });
@@ -230,6 +234,27 @@ describe('latestOnly', () => {
     await vi.runAllTimersAsync();
     expect([await rejection, (await first).quantity, patches().length]).toEqual([late.signal.reason, 4, 1]);
   });
+
+  test.each([1, 64].flatMap((concurrency) => Array.from({ length: 12 }, (_, count) => [concurrency, count] as const)))(
+    'with concurrency %i, loses neither the earlier one nor its permit where the later one is aborted %i microtasks after its call',
+    async (concurrency, count) => {
+      const { keys, baseUrl, fetch } = createSandbox({ pets: 2 });
+      const client = new PetStoreClient({ apiKey: async () => keys.business, baseUrl, fetch, latestOnly: true, concurrency });
+      const late = new AbortController();
+      const settled: string[] = [];
+      client.on('settled', ({ operation }) => settled.push(operation));
+      const updates = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 }, { signal: late.signal })].map(
+        (update) => update.catch(() => {}),
+      );
+      await microtasks(count);
+      late.abort();
+      await vi.runAllTimersAsync();
+      const list = client.listInventory().catch(() => {});
+      await vi.runAllTimersAsync();
+      expect(settled).toEqual(['updateInventory', 'updateInventory', 'listInventory']);
+      await Promise.all([...updates, list]);
+    },
+  );
 
   test('rejects the earlier one alone where it is aborted, at once', async () => {
     const { client, settled, patches } = await closedClient();
