@@ -9,7 +9,7 @@ const bundled = ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-p
  * Dependencies of which a client uses a part, and which have many files: reading and resolving those takes longer than a first call.
  * What is bundled is the exact version of the lockfile.
  */
-const bundledForStart = ['ky', /^zod\//];
+const bundledForStart = ['is-network-error', /^zod\//];
 
 /** What is not needed at the start asks for the package, so that the part of zod that is bundled stays small. */
 const zodBeside: Plugin = {

@@ -14,7 +14,7 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
     import { registerHooks } from 'node:module';
     const loaded = [];
     const told = [];
-    const PART = /\\/(p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
+    const PART = /\\/(ky|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
     registerHooks({
       load(url, context, next) {
         const part = /petstore-inventory|node_modules|dist/.test(url) ? PART.exec(url)?.[1] : undefined;
@@ -44,7 +44,7 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
 const refused = "Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) })";
 const tellError = '({ name, kind, message, outcome, attempts }) => told.push({ name, kind, message, outcome, attempts })';
 
-test('a good call loads neither p-retry nor bottleneck, and of zod only what the public schemas are made of', async () => {
+test('a good call loads neither ky, p-retry nor bottleneck, and of zod only what the public schemas are made of', async () => {
   const { loaded, told } = await run(`
     told.push(await petstore.listInventory(), await petstore.updateInventory(1, { quantity: 2 }));
     for await (const item of petstore.streamInventory()) told.push(item.petId);`);
@@ -95,6 +95,17 @@ test('an answer that is not known to be good loads what judges it, and where tha
   expect(judged.told).toMatchObject([{ name: 'InvalidResponseError' }]);
   const failed = await run(call, { missing: 'problems' });
   expect(failed.told).toMatchObject([{ name: 'ConfigurationError', attempts: 1 }]);
+});
+
+test('what a caller composes loads ky, and where that fails the call says that nothing was sent', async () => {
+  const call = `told.push(await petstore.fetch('/a', { method: 'PUT', body: 'b' }).then(({ status }) => status, ${tellError}), sent);`;
+  const good = await run(call);
+  expect(new Set(good.loaded)).toEqual(new Set(['ky']));
+  expect(good.told).toEqual([200, ['PUT /v1/ab']]);
+  const failed = await run(call, { missing: 'ky' });
+  const message = 'Cannot fetch PUT /a: ky, a part of this package that is loaded when it is needed, cannot be loaded: the disk is gone';
+  expect(failed.told[0]).toMatchObject({ name: 'ConfigurationError', message, outcome: 'not-sent' });
+  expect(failed.told.slice(1)).toEqual([1, []]);
 });
 
 const limited = `const limited = new PetStoreClient({ apiKey: 'l', baseUrl: 'https://pets.test/v1', plan: 'unlimited', concurrency: 1, fetch });

@@ -50,13 +50,19 @@ export class Exchange {
 
   /** Sends the request; resolves with the answer when its headers are in. A fetch that ignores its signal is not waited for. */
   send(send: Send, request: Omit<WireRequest, 'signal'>): Promise<Received> {
-    const { signal } = this.#controller;
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      send({ ...request, signal })
-        .then((response) => resolve(this.#take(response)))
-        .catch((thrown) => reject(this.#reasonOf(thrown, isNetworkError(thrown))));
+      this.#ask(send, { ...request, signal: this.#controller.signal }).then(resolve, reject);
     });
+  }
+
+  /** A caller's fetch may also throw at once. */
+  async #ask(send: Send, request: WireRequest): Promise<Received> {
+    try {
+      return this.#take(await send(request));
+    } catch (thrown) {
+      throw this.#reasonOf(thrown, isNetworkError(thrown));
+    }
   }
 
   /** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */

@@ -8,6 +8,7 @@ import { API_VERSION } from '../contract/http.ts';
 import type { Answer } from '../contract/limits.ts';
 import { duration } from '../duration.ts';
 import { ConfigurationError, type PetStoreError } from '../errors.ts';
+import { loadPart } from '../load-part.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import { VERSION } from '../version.ts';
@@ -15,7 +16,7 @@ import type { AttemptObserver } from './attempt-observer.ts';
 import type { Credentials } from './credentials.ts';
 import { Deprecations } from './deprecations.ts';
 import { Exchange, type Received } from './exchange.ts';
-import type { Http, RequestBody, WireRequest } from './http.ts';
+import type { Http, HttpTarget, RequestBody, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
 import { isRefusal } from './status-failure.ts';
@@ -175,13 +176,17 @@ export class Transport {
   }
 
   #send(call: Call, wired: WireRequest): Promise<Response> {
-    const { client, http, baseUrl, fetch } = this.#options;
-    if (!isSurrounded(client)) return http(wired, this.#options);
+    const { client, baseUrl, fetch } = this.#options;
+    if (!isSurrounded(client)) return this.#sendTo(call, wired, this.#options);
     const surrounded: typeof globalThis.fetch = (input, init) =>
       fetchSurrounded(client, call.id, (headers) =>
         (fetch ?? globalThis.fetch)(input, { ...init, headers: { ...headers, ...wired.headers } }),
       );
-    return http(wired, { baseUrl, fetch: surrounded });
+    return this.#sendTo(call, wired, { baseUrl, fetch: surrounded });
+  }
+
+  #sendTo(call: Call, wired: WireRequest, target: HttpTarget): Promise<Response> {
+    return wired.init ? sendByKy(call, wired, target) : this.#options.http(wired, target);
   }
 
   #tellRequest(call: Call, request: AttemptRequest): void {
@@ -231,6 +236,12 @@ export class Transport {
 export interface Admission {
   key: string;
   observer: AttemptObserver;
+}
+
+/** What a caller composed goes by ky, which is loaded for it. */
+async function sendByKy(call: Call, wired: WireRequest, target: HttpTarget): Promise<Response> {
+  const { kyHttp } = await loadPart('ky', call, import('./ky-http.ts'));
+  return kyHttp(wired, target);
 }
 
 async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {

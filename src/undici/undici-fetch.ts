@@ -1,6 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
-import { markDirect } from '../transport/direct-fetch.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
 import { readRequest } from './read-request.ts';
@@ -26,11 +25,11 @@ export interface AnyDispatcher {
  */
 export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typeof globalThis.fetch {
   const { dispatcher, proxies } = isDispatcher(given) ? { dispatcher: given, proxies: undefined } : prepare(resolveRoute(given));
-  return markDirect(async (input, init) => {
+  return async (input, init) => {
     const request = readRequest(input, init);
     if (request.signal?.aborted) throw request.signal.reason;
     return dispatch(typeof dispatcher === 'function' ? await dispatcher() : dispatcher, request, proxies);
-  });
+  };
 }
 
 /** The dispatcher of a route is made with its first request, once for all that come meanwhile. */

@@ -71,7 +71,7 @@ describe('a fetch that', () => {
     const { client } = scriptedClient([() => Promise.reject(runInNewContext(refused))], { maxRetries: 0 });
     const error = await rejectionOf(client.updateInventory(1, { quantity: 5 }));
     expect(error).toMatchObject({ code: 'ECONNREFUSED', outcome: 'not-sent' });
-    expect(error).toMatchObject({ cause: { name: 'NetworkError', cause: { message: 'fetch failed', cause: { message: 'no' } } } });
+    expect(error).toMatchObject({ cause: { name: 'TypeError', message: 'fetch failed', cause: { message: 'no' } } });
   });
 
   test.each([429, 503, 404])(

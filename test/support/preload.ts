@@ -3,5 +3,6 @@ await Promise.all([
   import('p-retry'),
   import('bottleneck/light.js'),
   import('../../src/json/problems.ts'),
+  import('../../src/transport/ky-http.ts'),
   import('../../src/sync/replay.ts'),
 ]);

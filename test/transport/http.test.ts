@@ -1,6 +1,7 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
-import { http } from '../../src/transport/http.ts';
-import { failure, text } from '../support/answers.ts';
+import { type Http, http } from '../../src/transport/http.ts';
+import { kyHttp } from '../../src/transport/ky-http.ts';
+import { failure, networkError, text } from '../support/answers.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { scriptedFetch } from '../support/scripted-fetch.ts';
 
@@ -13,7 +14,10 @@ afterEach(() => {
   vi.unstubAllGlobals();
 });
 
-describe('http', () => {
+describe.each<[string, Http]>([
+  ['http', http],
+  ['kyHttp', kyHttp],
+])('%s', (_name, http) => {
   test('asks fetch for an address and a string of a body, follows no redirect, and passes the very signal', async () => {
     const fetch = vi.fn(async () => text(200, '[]'));
     await http(get, { baseUrl, fetch });
@@ -37,11 +41,17 @@ describe('http', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('passes on what fetch rejects with, or keeps it as the cause', async () => {
+  test('passes on what fetch rejects with', async () => {
     const thrown = new RangeError('no such thing');
     const fetch = async () => {
       throw thrown;
     };
     expect(await rejectionOf(http(get, { baseUrl, fetch }))).toBe(thrown);
   });
+});
+
+test('kyHttp keeps a network error as the cause of one that tells so by its name', async () => {
+  const thrown = networkError('ECONNRESET');
+  const refused = kyHttp(get, { baseUrl, fetch: () => Promise.reject(thrown) });
+  expect(await rejectionOf(refused)).toMatchObject({ name: 'NetworkError', cause: thrown });
 });

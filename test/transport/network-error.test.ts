@@ -9,7 +9,11 @@ test.each<[string, unknown]>([
   ["Bun's fetch, with the system's code", withCode(new TypeError('Unable to connect'), 'ECONNREFUSED')],
   ["Bun's fetch, with a code of TLS", withCode(new TypeError('unable to verify'), 'ERR_TLS_CERT_ALTNAME_INVALID')],
   ['workerd', new Error('Network connection lost.')],
-  ["ky, which knows Deno's and the browsers' words", Object.assign(new Error('Request failed'), { name: 'NetworkError' })],
+  ["Deno's fetch", new TypeError('error sending request for url (https://pets.test/): connection closed')],
+  ['Chromium', new TypeError('Failed to fetch')],
+  ['Firefox', new TypeError('NetworkError when attempting to fetch resource.')],
+  ['Safari', Object.assign(new TypeError('Load failed'), { stack: undefined })],
+  ['ky, of a fetch that goes by it', Object.assign(new Error('Request failed'), { name: 'NetworkError' })],
   ['a fetch that ran out of its own time', new DOMException('late', 'TimeoutError')],
 ])('isNetworkError knows the failure of %s', (_whose, thrown) => {
   expect(isNetworkError(thrown)).toBe(true);
