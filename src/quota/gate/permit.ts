@@ -217,7 +217,7 @@ export class Permits {
 
   #lose(sending: Sending, isFailure: boolean, nowMs: number): void {
     this.#ledger.lose(sending, isFailure, nowMs);
-    this.#leaseClient?.lose(nowMs);
+    this.#leaseClient?.lose(sending.atMs, nowMs);
   }
 
   /** The body of an answer broke after its headers. */

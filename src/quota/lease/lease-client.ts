@@ -56,8 +56,10 @@ export class LeaseClient {
   #reason: Outlook['reason'] = 'quota';
   // Another process waits for the answer to its probe.
   #isProbedByOther = false;
-  // The lease is for a probe, whose answer is reported at once.
+  // The lease is for a probe.
   #isProbe = false;
+  // When the probe left whose answer is reported at once; undefined while none is out.
+  #probeSentAtMs: number | undefined;
   // The next request to the store reports it.
   #isProbeAnswered = false;
   // Requests to the service that have no answer yet.
@@ -106,6 +108,7 @@ export class LeaseClient {
     this.#notices.report(call);
     this.#unanswered++;
     this.#usedAtMs = nowMs;
+    if (this.#isProbe) this.#probeSentAtMs = nowMs;
     this.#lease.use();
   }
 
@@ -116,10 +119,19 @@ export class LeaseClient {
     this.#watchIdleSlots();
   }
 
-  /** No answer came. */
-  lose(nowMs: number): void {
+  /** No answer came. A probe without one has told nothing, so that the next process may send another when it is given up. */
+  lose(sentAtMs: number, nowMs: number): void {
     this.#unanswered--;
-    this.#renewOrReport(nowMs);
+    this.#endProbe(sentAtMs);
+    this.#reportIfIdle(nowMs);
+  }
+
+  /** Tells whether the request that left then was the probe. */
+  #endProbe(sentAtMs: number): boolean {
+    if (sentAtMs !== this.#probeSentAtMs) return false;
+    this.#probeSentAtMs = undefined;
+    this.#isProbe = false;
+    return true;
   }
 
   observe({ answer, sentAtMs, closedUntilMs }: ObservedAnswer, nowMs: number): void {
@@ -128,11 +140,13 @@ export class LeaseClient {
     const isLate = this.#expiriesMs.some((endMs) => sentAtMs < endMs && nowMs >= endMs);
     if (remaining !== undefined && resetAtMs !== undefined && isLate) this.#lateAnswers.push({ remaining, resetAtMs });
     if (this.#isLocal && this.#lease.resetAtMs === 0) this.#takeLocalLease(nowMs);
-    if (closedUntilMs === undefined || closedUntilMs <= this.#closedUntilMs) return this.#renewOrReport(nowMs);
-    // Reported at once, for the other processes.
-    this.#closedUntilMs = closedUntilMs;
-    this.#isProbe = false;
-    this.#report(nowMs);
+    const isProbe = this.#endProbe(sentAtMs);
+    if (closedUntilMs !== undefined && closedUntilMs > this.#closedUntilMs) {
+      // Reported at once, for the other processes.
+      this.#closedUntilMs = closedUntilMs;
+      this.#report(nowMs);
+    } else if (isProbe) this.#reportProbe(nowMs);
+    else this.#reportIfIdle(nowMs);
   }
 
   /** Another process met a closed gate. */
@@ -147,14 +161,15 @@ export class LeaseClient {
     this.#start.ledger.closeUntil(untilMs);
   }
 
-  #renewOrReport(nowMs: number): void {
+  #reportProbe(nowMs: number): void {
     const queueSize = this.#start.queueSize();
-    if (this.#isProbe) {
-      this.#isProbe = false;
-      this.#isProbeAnswered = true;
-      if (queueSize > 0 && !this.#pending && !this.#isLocal) this.#request(queueSize, nowMs);
-      else this.#report(nowMs);
-    } else if (this.#start.store.isCheap && queueSize === 0 && this.#unanswered === 0) this.#report(nowMs);
+    this.#isProbeAnswered = true;
+    if (queueSize > 0 && !this.#pending && !this.#isLocal) this.#request(queueSize, nowMs);
+    else this.#report(nowMs);
+  }
+
+  #reportIfIdle(nowMs: number): void {
+    if (this.#start.store.isCheap && this.#start.queueSize() === 0 && this.#unanswered === 0) this.#report(nowMs);
   }
 
   /** Tells the store without asking for more; what is held is given back. Where that fails, the next request will too. */

@@ -346,6 +346,9 @@ export class Ledger {
   /** No answer came; `isFailure` where the service or the network is to blame, and not an abort. */
   lose(sending: Sending, isFailure: boolean, nowMs: number): void {
     this.#outstanding.lose();
+    // It may have arrived as late as now.
+    this.#minute.answer(sending.atMs, nowMs);
+    this.#day.answer(sending.atMs, nowMs);
     this.#countUncounted();
     this.#settleProbe(sending);
     if (isFailure) this.#fail(sending, nowMs);

@@ -174,6 +174,46 @@ test.each([0, 100])('a call that may wait for %d ms waits for what the store ans
   expect(sandbox.requests).toHaveLength(1);
 });
 
+/** How many requests have told the store that the answer to their process's probe came. */
+const answeredProbes = (leaseRequests: readonly LeaseRequest[]) => leaseRequests.filter(({ isProbeAnswered }) => isProbeAnswered).length;
+
+test('a probe without an answer tells the store nothing, and another one follows when it is given up', async () => {
+  const { store, leaseRequests } = recordStore();
+  const sandbox = createSandbox({ plans: { shared: PLAN }, faults: [{ at: 1, delayMs: 500 }] });
+  const { baseUrl, fetch, keys } = sandbox;
+  const client = new PetStoreClient({ apiKey: keys.shared, baseUrl, fetch, quotaStore: store });
+  const lost = client.listInventory({ totalTimeoutMs: 100 }).catch(() => {});
+  await vi.advanceTimersByTimeAsync(150);
+  await lost;
+  const next = client.listInventory();
+  await vi.advanceTimersByTimeAsync(750);
+  expect([answeredProbes(leaseRequests), sandbox.requests.length]).toEqual([0, 1]);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([(await next).length > 0, answeredProbes(leaseRequests)]).toEqual([true, 1]);
+});
+
+test('an answer to an earlier request is not told as that to the probe', async () => {
+  const { store, leaseRequests } = recordStore();
+  const { baseUrl, fetch, keys } = createSandbox({
+    plans: { shared: PLAN },
+    pets: 10,
+    faults: [
+      { at: 2, delayMs: 61_000 },
+      { at: 3, delayMs: 5_000 },
+    ],
+  });
+  const client = new PetStoreClient({ apiKey: keys.shared, baseUrl, fetch, quotaStore: store, attemptTimeoutMs: 300_000 });
+  const first = client.listInventory();
+  await vi.advanceTimersByTimeAsync(1_000);
+  const late = client.listInventory();
+  await vi.advanceTimersByTimeAsync(60_500);
+  const probing = client.listInventory();
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect([(await first).length, (await late).length, answeredProbes(leaseRequests)]).toEqual([10, 10, 1]);
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect([(await probing).length, answeredProbes(leaseRequests)]).toEqual([10, 2]);
+});
+
 test('a call that may wait for 10 ms waits for the answer of a probe that another process has out', async () => {
   const record = emptyRecord();
   exchangeLease(record, { ...REQUEST_OF_OTHER, wanted: 1 }, Date.now());
