@@ -20,6 +20,8 @@ export interface Sent {
   /** When it reached the service, and with which status its headers reached the process. */
   arrivedAtMs: number | undefined;
   told: number | undefined;
+  /** Its Retry-After is longer than a minute: that of a day. */
+  isOfDay: boolean;
   /** It left before a wait was over that its process had been told. */
   isEarly: boolean;
 }
@@ -102,6 +104,7 @@ export class Network {
       fate: this.#fateOf(number),
       arrivedAtMs: undefined,
       told: undefined,
+      isOfDay: false,
       isEarly: false,
     };
     this.sent.push(sent);
@@ -139,6 +142,7 @@ export class Network {
     if (fate === 'lost after') throw networkError('ECONNRESET');
     if (init.signal?.aborted !== true) {
       sent.told = answer.status;
+      sent.isOfDay = Number(answer.headers.get('retry-after') ?? 0) > 60;
       tell(`${sender.name} receives #${sent.number} ${answer.status}`);
     }
     return new Response(this.#body(bytes, { fate, signal: init.signal ?? undefined, message, sender }), answer);

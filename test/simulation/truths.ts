@@ -178,8 +178,10 @@ function miscounted(evidence: Evidence): string[] {
   return [...ofUpdates, ...ofLives];
 }
 
-/** Answers with 429 that a client which is alone on its key, or a fleet with a store that works, may meet. */
+/** Answers with 429 that a client which is alone on its key may meet, or a fleet with a store that works. */
 const MOST_REFUSALS: Readonly<Record<string, number>> = { 'fixed-clock': 0, 'fixed-first': 0, 'sliding-log': 0, 'token-bucket': 1 };
+/** Leases are of windows that turn. Where each request moves the Reset, every process of a fleet may meet one. */
+const MOVING: ReadonlySet<unknown> = new Set(['sliding-log', 'token-bucket']);
 const PLAIN: ReadonlySet<string> = new Set(['policy', 'ban', 'latency']);
 
 function exceeded({ story, network }: Evidence): string[] {
@@ -188,8 +190,12 @@ function exceeded({ story, network }: Evidence): string[] {
   const isPlain = Object.keys(service).every((name) => PLAIN.has(name)) && tail + losses + cuts.length + outages.length === 0;
   const isShared = processes.length === 1 || (store && store.stalls.length + store.emptyAtMs.length + store.failovers.length === 0);
   if (!isPlain || !isShared || processes.some(({ crashes }) => crashes.length > 0)) return [];
-  const refused = network.sent.filter(({ told, atMs }) => told === 429 && atMs < network.calmSinceMs);
-  const most = MOST_REFUSALS[String(service.policy)] ?? Number.POSITIVE_INFINITY;
+  // Headers tell of the minute alone, so that the end of a day is foreseen only from a plan.
+  const isDayKnown = processes.every(({ client: { plan } }) => typeof plan === 'object' && plan.requestsPerDay !== undefined);
+  const isForeseen = ({ isOfDay }: Sent) => isDayKnown || !isOfDay;
+  const refused = network.sent.filter((sent) => sent.told === 429 && sent.atMs < network.calmSinceMs && isForeseen(sent));
+  const isMoving = processes.length > 1 && MOVING.has(service.policy);
+  const most = isMoving ? processes.length : (MOST_REFUSALS[String(service.policy)] ?? Number.POSITIVE_INFINITY);
   return refused.length > most ? [`${refused.length} answers with 429, such as that to #${refused[0]?.number}`] : [];
 }
 
