@@ -52,7 +52,7 @@ export class Pipeline<Item extends object> {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
-      const reply = await this.#retry(call, async () => this.#attempt(call, operation, await this.#admit(call)));
+      const reply = await this.#retry(call, () => this.#attempt(call, operation, this.#admit(call)));
       this.#settle(call, undefined);
       return reply;
     } catch (failure) {
@@ -99,10 +99,10 @@ export class Pipeline<Item extends object> {
   /** The permit is that of the first attempt. */
   #sendUpdate(call: Call, operation: Operation<Item>, admitted: Admitted): Promise<Reply<Item>> {
     let first: Admitted | undefined = admitted;
-    return this.#retry(call, async () => {
-      const admission = first ?? (await this.#admit(call));
+    return this.#retry(call, () => {
+      const admitting = first ?? this.#admit(call);
       first = undefined;
-      return this.#attempt(call, operation, admission);
+      return this.#attempt(call, operation, admitting);
     });
   }
 
@@ -134,8 +134,9 @@ export class Pipeline<Item extends object> {
     return retry(call, { attempt, payer: gate.retries, pacer: gate, renewKey: () => transport.renewKey(call) });
   }
 
-  async #attempt<T>(call: Call, operation: Operation<T>, admission: Admission): Promise<Reply<T>> {
-    const answer = await this.#steps.transport.open(call, operation.request, admission);
+  /** Waits also where nothing has to be waited for: a call that its caller ends at once is not sent. */
+  async #attempt<T>(call: Call, operation: Operation<T>, admitting: Admitted | Promise<Admitted>): Promise<Reply<T>> {
+    const answer = await this.#steps.transport.open(call, operation.request, await admitting);
     try {
       const data = await operation.read(answer, call);
       const rateLimit = publicRateLimit(answer.answer);

@@ -98,9 +98,12 @@ export class Exchange {
   async next(): Promise<Uint8Array | undefined> {
     if (this.#badBody) throw this.#badBody;
     if (!this.#reader) return undefined;
-    const read = await this.#reader.read().catch((thrown) => {
+    let read: ReadableStreamReadResult<Uint8Array>;
+    try {
+      read = await this.#reader.read();
+    } catch (thrown) {
       throw this.#reasonOf(thrown, isBodyNetworkError(thrown));
-    });
+    }
     return this.#takeBytes(read);
   }
 
