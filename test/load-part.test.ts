@@ -14,7 +14,7 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
     import { registerHooks } from 'node:module';
     const loaded = [];
     const told = [];
-    const PART = /\\/(ky|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
+    const PART = /\\/(ky|item-reader|is-beginning|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
     registerHooks({
       load(url, context, next) {
         const part = /petstore-inventory|node_modules|dist/.test(url) ? PART.exec(url)?.[1] : undefined;
@@ -46,10 +46,29 @@ const tellError = '({ name, kind, message, outcome, attempts }) => told.push({ n
 
 test('a good call loads neither ky, p-retry nor bottleneck, and of zod only what the public schemas are made of', async () => {
   const { loaded, told } = await run(`
-    told.push(await petstore.listInventory(), await petstore.updateInventory(1, { quantity: 2 }));
-    for await (const item of petstore.streamInventory()) told.push(item.petId);`);
+    told.push(await petstore.listInventory(), await petstore.updateInventory(1, { quantity: 2 }));`);
   expect(loaded).toEqual([]);
-  expect(told).toEqual([[{ petId: 1, quantity: 2, status: 'sold' }], { petId: 1, quantity: 2, status: 'sold' }, 1]);
+  expect(told).toEqual([[{ petId: 1, quantity: 2, status: 'sold' }], { petId: 1, quantity: 2, status: 'sold' }]);
+});
+
+test('a stream loads what reads it, and where that fails it says so', async () => {
+  const stream = `
+    const read = async () => { for await (const item of petstore.streamInventory()) told.push(item.petId); };
+    await read().catch(${tellError});`;
+  expect(await run(stream)).toEqual({ loaded: ['item-reader'], told: [1] });
+  const { told } = await run(stream, { missing: 'item-reader' });
+  const message =
+    'Cannot read the inventory: the reader of long lists, a part of this package that is loaded when it is needed, cannot be loaded: the disk is gone';
+  expect(told).toEqual([{ name: 'ConfigurationError', kind: 'configuration', message, attempts: 1 }]);
+});
+
+test('a compressed body that cannot be read is a broken connection also where nothing can be loaded', async () => {
+  const { told } = await run(
+    `answers.push(new Response('[{"petId"', { headers: { 'content-encoding': 'gzip' } }));
+    await petstore.listInventory({ maxRetries: 0 }).catch(${tellError});`,
+    { missing: 'is-beginning' },
+  );
+  expect(told).toMatchObject([{ name: 'ConnectionError' }]);
 });
 
 test('two failures at the same time load p-retry, and both calls succeed', async () => {

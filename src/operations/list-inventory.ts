@@ -2,13 +2,11 @@ import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { failureAt } from '../json/failure.ts';
-import { isBeginning } from '../json/is-beginning.ts';
-import { ItemReader } from '../json/item-reader.ts';
 import { parseRows } from '../json/parse-rows.ts';
 import type { Rows } from '../json/read-rows.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
+import { decode, type Fault, invalidResponse, loadReader, NOT_UTF8, type Operation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
 /** Up to this size, one text and one parse are fastest. */
@@ -38,24 +36,28 @@ async function readItems<Ids extends Int64>(
   { int64, maxBytes }: Limits<Ids>,
 ): Promise<InventoryItem<Ids>[]> {
   const { bytes, isComplete } = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
-  const { items, failure, isCut = false } = isComplete ? readSmall(bytes, int64) : await readLarge(answer, bytes, { int64, maxBytes });
-  if (failure) throw await invalidResponse(call, answer, { ...failure, isCut });
+  const { items, failure, ...end } = isComplete
+    ? readSmall(bytes, int64)
+    : await readLarge(answer, call, { begun: bytes, int64, maxBytes });
+  if (failure) throw await invalidResponse(call, answer, { ...failure, ...end });
   new UnknownStatuses(call, answer).announce(items);
   return items;
 }
 
-interface Result<Ids extends Int64> extends Rows<Ids> {
-  /** The text is valid so far; only its end is missing. */
-  isCut?: boolean;
-}
+type Result<Ids extends Int64> = Rows<Ids> & Pick<Fault, 'isCut' | 'body'>;
 
 function readSmall<Ids extends Int64>(bytes: Uint8Array, int64: Ids): Result<Ids> {
   const text = decode(bytes);
   const rows = text === undefined ? { items: [], failure: NOT_UTF8 } : parseRows(text, int64);
-  return rows.failure ? { ...rows, isCut: isBeginning(bytes, 'list') } : rows;
+  return rows.failure ? { ...rows, body: { bytes, document: 'list' } } : rows;
 }
 
-async function readLarge<Ids extends Int64>(answer: OpenAnswer, begun: Uint8Array, { int64, maxBytes }: Limits<Ids>): Promise<Result<Ids>> {
+async function readLarge<Ids extends Int64>(
+  answer: OpenAnswer,
+  call: Call,
+  { begun, int64, maxBytes }: Limits<Ids> & { begun: Uint8Array },
+): Promise<Result<Ids>> {
+  const { ItemReader } = await loadReader(call);
   const reader = new ItemReader(int64);
   const parts: InventoryItem<Ids>[][] = [[]];
   let size = 0;

@@ -32,11 +32,23 @@ export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'>
   read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<T>;
 }
 
-interface Fault {
+export interface Fault {
   reason: InvalidResponseReason;
   problems: readonly Problem[] | BadRows;
   /** The text is valid so far; only its end is missing. */
   isCut?: boolean;
+  /** The body as it came, where that is not known. */
+  body?: Body;
+}
+
+interface Body {
+  bytes: Uint8Array;
+  document: 'list' | 'item';
+}
+
+/** What reads lists from their bytes as they come: most lists are short, and read as one text. */
+export function loadReader(call: Call): Promise<typeof import('../json/item-reader.ts')> {
+  return loadPart('the reader of long lists', call, import('../json/item-reader.ts'));
 }
 
 /**
@@ -46,15 +58,21 @@ interface Fault {
 export async function invalidResponse(
   call: Call,
   answer: OpenAnswer,
-  { reason, problems: found, isCut = false }: Fault,
+  { reason, problems: found, isCut = false, body }: Fault,
 ): Promise<PetStoreError> {
-  if (isCut && answer.isCompressed) return answer.cutOff();
+  if (answer.isCompressed && (isCut || (body && (await endsTooEarly(body))))) return answer.cutOff();
   const problems = found instanceof BadRows ? await judge(found, call) : found;
   const { status } = answer;
   const details: FailureDetails = { ...call.details(), status, code: 'invalid_response' };
   const but = reason === 'invalid-json' ? butOtherType(answer) : '';
   const message = `Cannot ${call.purpose}: the service answered ${status} with a body that ${describe(problems)}${but}`;
   return new InvalidResponseError(message, { ...details, reason, problems });
+}
+
+/** What tells it is loaded for it. A page that cannot load is offline, and the body was cut. */
+async function endsTooEarly({ bytes, document }: Body): Promise<boolean> {
+  const loaded = await import('../json/is-beginning.ts').catch(() => undefined);
+  return loaded?.isBeginning(bytes, document) ?? true;
 }
 
 async function judge(rows: BadRows, call: Call): Promise<readonly Problem[]> {

@@ -2,9 +2,9 @@ import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import type { ReadFailure } from '../json/failure.ts';
-import { ItemReader } from '../json/item-reader.ts';
+import type { ItemReader } from '../json/item-reader.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { invalidResponse, type StreamOperation } from './operation.ts';
+import { invalidResponse, loadReader, type StreamOperation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
 /** Reads the stock of all pets as it comes (specification, listInventory). */
@@ -13,11 +13,17 @@ export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<
     name: 'streamInventory',
     request: { method: 'GET', path: INVENTORY_PATH },
     read: async (answer, call, onEnd) => {
-      const batches = new ItemBatches(answer, call, { int64, onEnd });
+      const { ItemReader } = await loadReader(call);
+      const batches = new ItemBatches(answer, call, { reader: new ItemReader(int64), onEnd });
       await batches.begin();
       return batches;
     },
   };
+}
+
+interface Reading<Ids extends Int64> {
+  reader: ItemReader<Ids>;
+  onEnd: (failed?: { error: unknown }) => void;
 }
 
 /** The items of one answer, batch by batch, read as they are asked for. */
@@ -32,10 +38,10 @@ export class ItemBatches<Ids extends Int64> {
   #failure: (ReadFailure & { isCut: boolean }) | undefined;
   #isOver = false;
 
-  constructor(answer: OpenAnswer, call: Call, { int64, onEnd }: { int64: Ids; onEnd: (failed?: { error: unknown }) => void }) {
+  constructor(answer: OpenAnswer, call: Call, { reader, onEnd }: Reading<Ids>) {
     this.#answer = answer;
     this.#call = call;
-    this.#reader = new ItemReader(int64);
+    this.#reader = reader;
     this.#unknownStatuses = new UnknownStatuses(call, answer);
     this.#onEnd = onEnd;
   }

@@ -4,7 +4,6 @@ import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
-import { isBeginning } from '../json/is-beginning.ts';
 import { parseItem } from '../json/parse-item.ts';
 import { showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
@@ -64,7 +63,7 @@ async function readItem<Ids extends Int64>(
   const text = decode(bytes);
   if (text === undefined) throw await invalidResponse(call, answer, NOT_UTF8);
   const result = parseItem(text, int64);
-  if (!result.ok) throw await invalidResponse(call, answer, { ...result, isCut: isBeginning(bytes, 'item') });
+  if (!result.ok) throw await invalidResponse(call, answer, { ...result, body: { bytes, document: 'item' } });
   const { item } = result;
   if (BigInt(item.petId) !== BigInt(pet)) {
     throw await invalidResponse(call, answer, {

@@ -2,6 +2,8 @@
 await Promise.all([
   import('p-retry'),
   import('bottleneck/light.js'),
+  import('../../src/json/is-beginning.ts'),
+  import('../../src/json/item-reader.ts'),
   import('../../src/json/problems.ts'),
   import('../../src/transport/ky-http.ts'),
   import('../../src/sync/replay.ts'),
