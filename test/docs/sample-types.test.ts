@@ -10,7 +10,7 @@ test('Samples keep to the types of the package', () => {
     ({ place, code }, index) => [nameOf(place, index), `${code}\nexport {};\n`] as const,
   );
   expect(problemsOf(new Map(samples))).toEqual([]);
-}, 60_000);
+});
 
 /** Where a sample would lie, so that it is compiled as a file of this project; names of symbols may differ in case alone. */
 function nameOf(place: string, index: number): string {
