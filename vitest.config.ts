@@ -1,5 +1,21 @@
 import { defineConfig } from 'vitest/config';
 
+/** No unit tests: what needs a build, a network of its own, or to be alone. */
+const OTHERS = ['test/fleet/**', 'test/docs/site/**', 'test/runtimes/**', 'test/consumers/**', 'test/bench/**'];
+
+/**
+ * Tests that play many cases or run programs. Counting the lines that they reach would double their time, so the covered run leaves them
+ * to one of their own.
+ */
+const UNCOVERED = [
+  'test/{docs,examples,simulation,worlds}/**/*.test.ts',
+  'test/**/*.{fuzz,properties}.test.ts',
+  'test/budgets.test.ts',
+  'test/cli/{crash,processes}.test.ts',
+  'test/quota/gate/two-processes.test.ts',
+];
+const isCovered = process.argv.includes('--coverage');
+
 const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
 
 export default defineConfig({
@@ -25,9 +41,10 @@ export default defineConfig({
           name: 'unit',
           setupFiles: ['test/support/preload.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: ['test/fleet/**', 'test/docs/site/**', 'test/runtimes/**', 'test/consumers/**', 'test/bench/**'],
+          exclude: isCovered ? [...OTHERS, ...UNCOVERED] : OTHERS,
         },
       },
+      { extends: true, test: { name: 'uncovered', setupFiles: ['test/support/preload.ts'], include: UNCOVERED, exclude: OTHERS } },
       {
         // Many processes that share windows of seconds: what runs beside them would be measured too, and a machine that stalls
         // for half a second is measured in place of them, so what fails has to fail three times.
@@ -39,7 +56,8 @@ export default defineConfig({
         test: {
           name: 'types',
           include: [],
-          typecheck: { enabled: true, only: true, include: ['test/**/*.test-d.ts'], tsconfig: './tsconfig.json' },
+          // A configuration of its own, so that the compiler reads these tests and the source alone.
+          typecheck: { enabled: true, only: true, include: ['test/**/*.test-d.ts'], tsconfig: './test/types.tsconfig.json' },
         },
       },
     ],

@@ -4,7 +4,6 @@ import { chunked, failure, item, json } from '../support/answers.ts';
 import { KEY, scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
-import { callAtRandom, type Load } from './random-failures.ts';
 
 holdTime();
 
@@ -42,28 +41,6 @@ async function settled<Value>(work: Promise<Value>): Promise<Value | 'still wait
   await vi.advanceTimersByTimeAsync(HOURS_MS);
   return Promise.race([work, 'still waiting' as const]);
 }
-
-const loads = (failing: number, calls: number, seeds: readonly number[]): Load[] =>
-  seeds.flatMap((seed) => [1, 64].map((concurrency) => ({ failing, calls, concurrency, seed })));
-
-test.each(loads(0.5, 2_000, [1, 2, 3, 4, 5]))(
-  'at most 1.3 requests for each call where half of all requests fail: $concurrency at once, seed $seed',
-  async (load) => {
-    const figures = await settled(callAtRandom(load));
-    expect(figures).toMatchObject({ calls: 2_000 });
-    expect(figures).toHaveProperty(
-      'requestsPerCall',
-      expect.toSatisfy((requests: number) => requests <= 1.3),
-    );
-  },
-);
-
-test.each(loads(0.05, 10_000, [1, 2, 3]))(
-  'every call has all its retries where one request in twenty fails: $concurrency at once, seed $seed',
-  async (load) => {
-    expect(await settled(callAtRandom(load))).toMatchObject({ calls: 10_000, failed: 0, limited: 0 });
-  },
-);
 
 describe('a call that fails while the retry budget is used up', () => {
   test('rejects with its failure, and says that the budget ended it', async () => {
