@@ -1,5 +1,6 @@
 // Runs one suite in every runtime and prints which test held where: npm run test:runtimes
-// With CI=true a runtime that this machine lacks is a failure; else it is only told. Names as arguments choose runtimes.
+// With CI=true a runtime that this machine lacks is a failure; else it is only reported. Names as arguments choose runtimes, and
+// `--install` only installs them.
 import { runInChromium } from './chromium.ts';
 import { bundleSuite, install, MissingRuntime } from './prepare.ts';
 import { PROCESS_RUNTIMES, runInProcess } from './process.ts';
@@ -25,6 +26,7 @@ const AT_ONCE = 2;
 
 async function main(chosen: readonly string[]): Promise<boolean> {
   await install();
+  if (chosen.includes('--install')) return true;
   await bundleSuite();
   // The service is the package's own sandbox, which is there only now.
   const { startService } = await import('./service.ts');
