@@ -1,9 +1,12 @@
 import type { PetStoreClient } from '../client.ts';
+import type { NamedProxy } from '../options/proxy.ts';
 
 /** The address that was asked, and the option or variable that gave it. */
 export interface AskedAddress {
   address: string;
   source: string;
+  /** The proxy by way of which it is asked. */
+  proxy: NamedProxy | undefined;
 }
 
 /** Where a failed call was sent. */
@@ -14,6 +17,11 @@ export function noteAddress(client: PetStoreClient<'bigint'>, asked: AskedAddres
   client.on('settled', ({ error }) => {
     if (typeof error === 'object' && error !== null) addresses.set(error, asked);
   });
+}
+
+/** The proxy by way of which a failed call was sent. */
+export function askedProxy(error: Error): NamedProxy | undefined {
+  return addresses.get(error)?.proxy;
 }
 
 /** The address that was asked, as `nameAddress` gives it. */

@@ -3,7 +3,7 @@ import type { PlanLimits } from '../contract/plans.ts';
 import type { Logger } from '../events.ts';
 import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
-import { fetchUsesProxies, readProxyVariables } from '../options/proxy.ts';
+import { fetchUsesProxies, proxyFor, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
 import { durationOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
@@ -58,9 +58,10 @@ export interface Connection {
 /** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const connection = await openClient(options, terminal);
-  const { client } = connection;
+  const { client, usesProxies } = connection;
   const close = recorded(connection, options, terminal);
-  const asked = { address: client.baseUrl, source: sourceOfAddress(options, terminal) };
+  const address = client.baseUrl;
+  const asked = { address, source: sourceOfAddress(options, terminal), proxy: usesProxies ? proxyFor(address) : undefined };
   noteAddress(client, asked);
   client.on('deprecation', (event) => tell(terminal, `petstore: the service says: ${deprecationText(event)}`));
   tellRetries(client, asked, terminal);

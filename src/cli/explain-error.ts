@@ -1,12 +1,12 @@
 import { isPetStoreError, type PetStoreFailure } from '../errors.ts';
 import { messageOf } from '../thrown.ts';
-import { askedAddress } from './asked-address.ts';
+import { askedAddress, askedProxy } from './asked-address.ts';
 
-/** ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it. */
+/** ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it, and ROUTE what leads there. */
 const ADVICE = {
   authentication: 'check PETSTORE_API_KEY',
   'rate-limit': 'try again then; `petstore quota` shows what is left',
-  connection: 'check the network and ADDRESS, or run `petstore doctor`',
+  connection: 'check ROUTE and ADDRESS, or run `petstore doctor`',
   timeout: 'try again later, or check ADDRESS',
   server: 'try again later',
   'invalid-response': 'check that ADDRESS is the address of the service',
@@ -22,7 +22,14 @@ export function explainError(error: unknown): string {
   if (error.kind === 'configuration')
     return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
   const advice = Object.entries(ADVICE).find(([kind]) => kind === adviceKind(error))?.[1];
-  return advice === undefined ? message : `${message}; ${advice.replace('ADDRESS', () => askedAddress(error) ?? 'PETSTORE_BASE_URL')}`;
+  if (advice === undefined) return message;
+  const address = askedAddress(error) ?? 'PETSTORE_BASE_URL';
+  return `${message}; ${advice.replace('ROUTE', () => routeOf(error)).replace('ADDRESS', () => address)}`;
+}
+
+function routeOf(error: PetStoreFailure): string {
+  const proxy = askedProxy(error);
+  return proxy ? `the proxy ${proxy.shown}, which ${proxy.variable} names,` : 'the network';
 }
 
 /** A 404 without an Error body, or for a list, means that the address is wrong; for a list the message says so already. */

@@ -135,11 +135,11 @@ describe('petstore doctor, as a process', () => {
     await rm(cli.folder, { recursive: true });
   });
 
-  async function run(env: Record<string, string>): Promise<{ code: number | null; out: string }> {
-    const child = spawn(process.execPath, [cli.file, 'doctor', '--no-state'], { env: { PETSTORE_API_KEY: 'psk_1', ...env } });
+  async function run(env: Record<string, string>, command = 'doctor'): Promise<{ code: number | null; out: string; err: string }> {
+    const child = spawn(process.execPath, [cli.file, command, '--no-state'], { env: { PETSTORE_API_KEY: 'psk_1', ...env } });
     const ended = new Promise<number | null>((resolve) => child.once('exit', resolve));
-    const out = await text(child.stdout);
-    return { code: await ended, out };
+    const [out, err] = await Promise.all([text(child.stdout), text(child.stderr)]);
+    return { code: await ended, out, err };
   }
 
   /** A service with a certificate of the company's authority. */
@@ -198,6 +198,19 @@ describe('petstore doctor, as a process', () => {
     expect([code, out]).toEqual([1, expect.stringContaining(advice)]);
     expect(out).toMatch(new RegExp(`^problem {2}answer .*a proxy in between refused it with ${status}`, 'm'));
     expect(out).not.toContain('secret');
+  });
+
+  test('is what other commands lead to, which name the proxy that refused, without its password', async () => {
+    await using stack = new AsyncDisposableStack();
+    const [url, proxy] = [await serveInside(stack), await serveProxy(407, stack)];
+    const { code, err } = await run({ PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy }, 'list');
+    expect([code, err]).toEqual([
+      1,
+      expect.stringMatching(
+        /check the proxy http:\/\/127\.0\.0\.1:\d+, which HTTPS_PROXY names, and PETSTORE_BASE_URL, or run `petstore doctor`/,
+      ),
+    ]);
+    expect(err).not.toContain('secret');
   });
 
   test('goes by way of the proxy', async () => {
