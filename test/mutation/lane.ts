@@ -3,7 +3,7 @@
 import { createVitest } from 'vitest/node';
 import config from '../../vitest.config.ts';
 
-/** The tests of `folders` are run with `source` in place of the file, folder by folder until one fails. */
+/** The tests whose paths begin with one of `folders` are run with `source` in place of the file, folder by folder until one fails. */
 export interface Job {
   path: string;
   source: string | undefined;
@@ -45,12 +45,15 @@ const vitest = await createVitest(
 const specifications = await vitest.globTestSpecifications();
 
 async function firstFailure({ folders }: Job): Promise<string | undefined> {
+  const passed = new Set<string>();
   for (const folder of folders) {
-    const concerned = specifications.filter(({ moduleId }) => moduleId.startsWith(`${ROOT}test/${folder}`));
+    const concerned = specifications.filter(({ moduleId }) => moduleId.startsWith(`${ROOT}test/${folder}`) && !passed.has(moduleId));
+    if (concerned.length === 0) continue;
     const { testModules, unhandledErrors } = await vitest.runTestSpecifications(concerned);
     const ran = testModules.filter(({ moduleId }) => concerned.some((each) => each.moduleId === moduleId));
     const failed = ran.find((module) => module.state() === 'failed');
     const [test] = failed?.children.allTests('failed') ?? [];
+    for (const { moduleId } of concerned) passed.add(moduleId);
     if (failed) return test?.fullName ?? failed.relativeModuleId;
     if (unhandledErrors.length > 0) return `an error that no test awaits in ${folder}`;
   }

@@ -51,6 +51,13 @@ function drawFrom(path: string): Mutant[] {
   return drawMutants(`src/${path}`, source, { count: Number(values['per-file']), seed: Number(values.seed) });
 }
 
+/** The tests of a file's own, those beside them, those of its folder, and the others that it answers to. */
+function nearestFirst(path: string): string[] {
+  const own = path.replace(/^src\/|\.ts$/g, '');
+  const beside = own.includes('/') ? [own.slice(0, own.lastIndexOf('/') + 1)] : [];
+  return [`${own}.`, ...beside, ...foldersOf(path)];
+}
+
 function foldersOf(path: string): string[] {
   const layer = layerOf(path.replace(/^src\//, ''));
   return [layer, ...(CONCERNED[layer] ?? ['pipeline.test', 'client.test', 'wire.test'])];
@@ -99,7 +106,7 @@ async function judgeAll(mutants: readonly Mutant[]): Promise<Judged[]> {
   const work = async (lane: Lane) => {
     for (let mutant = left.shift(); mutant; mutant = left.shift()) {
       const { path, source } = mutant;
-      judged.push({ ...mutant, ...(await lane.judge({ path, source, folders: foldersOf(path) })) });
+      judged.push({ ...mutant, ...(await lane.judge({ path, source, folders: nearestFirst(path) })) });
       tell(judged.at(-1), `${judged.length}/${mutants.length}`);
     }
   };
