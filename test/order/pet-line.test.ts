@@ -72,6 +72,11 @@ class Counter {
     await settle();
   }
 
+  async drop(call: Call): Promise<void> {
+    this.#line.drop(call);
+    await settle();
+  }
+
   get isEmpty(): boolean {
     return this.#line.isEmpty;
   }
@@ -138,6 +143,28 @@ describe('PetLine with latestOnly', () => {
     later.abort('enough');
     await counter.fail('b', new Error('torn'));
     expect((await Promise.all(all))[0]).toBe('enough');
+  });
+
+  test('ends those that followed one whose incoming request ended after it was sent, since nobody knows what it did', async () => {
+    const counter = new Counter();
+    const later = willing();
+    const followers = [counter.run('a', willing()), counter.run('b', willing())].map(rejectionOf);
+    void counter.run('c', later);
+    await counter.admit('a');
+    await counter.drop(later);
+    expect(await Promise.all(followers)).toEqual([later.goneReason, later.goneReason]);
+    expect(counter.isEmpty).toBe(true);
+  });
+
+  test('sends the one before after all where the incoming request of the later one ended before it was sent', async () => {
+    const counter = new Counter();
+    const later = willing();
+    const earlier = counter.run('a', willing());
+    void counter.run('b', later);
+    await counter.drop(later);
+    await counter.admit('a');
+    await counter.answer('a');
+    expect(await earlier).toBe('answer to a');
   });
 
   test('lets an aborted one leave alone', async () => {
@@ -260,6 +287,7 @@ describe('PetLine with latestOnly', () => {
   });
 
   test('counts as waiting the time until the later one has settled', async () => {
+    await vi.advanceTimersByTimeAsync(10_000);
     const counter = new Counter();
     const calls = [willing(), willing(), willing()];
     const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
