@@ -39,7 +39,7 @@ function checkPetId(petId: unknown): PetId {
 
 function checkQuantity(update: unknown, petId: PetId): number {
   const quantity: unknown = typeof update === 'object' && update !== null ? Reflect.get(update, 'quantity') : undefined;
-  if (typeof quantity === 'number' && Number.isSafeInteger(quantity)) return quantity === 0 ? 0 : quantity;
+  if (typeof quantity === 'number' && Number.isSafeInteger(quantity)) return quantity;
   const shown = typeof update === 'object' && update !== null ? showValue(quantity) : `${showValue(update)} in place of { quantity }`;
   throw new InvalidArgumentError(
     `Cannot use ${shown} as \`quantity\`: it must be an integer up to 2^53-1${typeof quantity === 'string' ? ', not a string' : ''}`,

@@ -99,10 +99,10 @@ describe('petstore.fetch', () => {
     expect(seen[2]?.headers).toMatchObject({ 'content-type': 'text/plain;charset=UTF-8', 'x-a': '1' });
   });
 
-  test.each([200, 204, 301, 304, 400, 401, 404, 409, 418, 501])(
+  test.each([200, 204, 205, 301, 304, 400, 401, 404, 409, 418, 501])(
     'gives the Response of a %i as it is, after one request',
     async (status) => {
-      const body = status === 204 || status === 304 ? null : 'text';
+      const body = [204, 205, 304].includes(status) ? null : 'text';
       const { client, seen } = scriptedClient([() => text(status, body, { 'x-a': '1', location: 'https://elsewhere.test/' })]);
       const response = await client.fetch('/pets/42');
       expect([response.status, response.ok, response.headers.get('x-a'), await response.text()]).toEqual([
@@ -114,6 +114,20 @@ describe('petstore.fetch', () => {
       expect(seen).toHaveLength(1);
     },
   );
+
+  test.each([199, 600])('gives the status %i and the text of an answer that no Response can be made with', async (status) => {
+    const answer = Object.defineProperty(text(200, 'text'), 'status', { value: status });
+    const { client } = scriptedClient([() => answer], { maxRetries: 0 });
+    const response = await client.fetch('/pets');
+    expect([response.status, await response.text()]).toEqual([status, 'text']);
+  });
+
+  test.each([204, 205, 304])('gives no body with the status %i, which has none, although a fetch gives one', async (status) => {
+    const answer = Object.defineProperty(text(200, 'text'), 'status', { value: status });
+    const { client } = scriptedClient([() => answer], { maxRetries: 0 });
+    const response = await client.fetch('/pets');
+    expect([response.status, await response.text()]).toEqual([status, '']);
+  });
 
   test('tells the address of the answer, which a clone tells too', async () => {
     const answer = Object.defineProperty(json(200, { id: 1 }), 'url', { value: 'https://shop.example/v1/pets' });

@@ -1,10 +1,16 @@
-/** What a promise rejects with, heard from the start so that it is never unhandled; a promise that resolves is a failure of the test. */
+/**
+ * What a promise rejects with, heard from the start so that it is never unhandled; a promise that resolves is a failure of the test, and one
+ * that rejects with a promise, which would be taken for what that gives.
+ */
 export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
     (value) => {
       throw new Error(`it resolved with ${String(value)}`);
     },
-    (reason: unknown) => reason,
+    (reason: unknown) => {
+      if (reason instanceof Promise) throw new Error('it rejected with a promise');
+      return reason;
+    },
   );
 }
 
