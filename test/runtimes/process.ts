@@ -22,6 +22,8 @@ export const PROCESS_RUNTIMES: readonly ProcessRuntime[] = [
   { name: 'node-22.13', program: nodeIn('node-22-oldest'), args: [] },
   { name: 'node-22', program: nodeIn('node-22'), args: [] },
   { name: 'node-24', program: process.execPath, args: [] },
+  // The same with `undiciFetch` for its own fetch.
+  { name: 'node-24-undici', program: process.execPath, args: [] },
   { name: 'node-26', program: nodeIn('node-26'), args: [] },
   { name: 'bun', program: inBin('bun'), args: ['run'] },
   { name: 'deno', program: inBin('deno'), args: DENO },

@@ -14,6 +14,8 @@ export interface Place {
   runtime: string;
   /** Whether a key would be public here. */
   isBrowser: boolean;
+  /** What clients send by; the runtime's own where there is none. */
+  fetch?: typeof globalThis.fetch | undefined;
 }
 
 type Test = (place: Place) => void | Promise<void>;
@@ -245,9 +247,9 @@ export async function runSuite(place: Place): Promise<Result[]> {
   return results;
 }
 
-export function optionsOf({ origin, runtime, isBrowser }: Place, scenario: ScenarioName): PetStoreClientOptions {
+export function optionsOf({ origin, runtime, isBrowser, fetch }: Place, scenario: ScenarioName): PetStoreClientOptions {
   const baseUrl = `${origin}/${scenario}/${runtime}/v1`;
-  return { baseUrl, apiKey: API_KEY, plan: 'business', dangerouslyAllowBrowser: isBrowser };
+  return { baseUrl, apiKey: API_KEY, plan: 'business', dangerouslyAllowBrowser: isBrowser, ...(fetch && { fetch }) };
 }
 
 function clientOf(place: Place, scenario: ScenarioName, options: PetStoreClientOptions = {}): PetStoreClient {
