@@ -153,7 +153,7 @@ describe('the source', () => {
     expect(importsWhere(forbidden)).toEqual([]);
   });
 
-  test('lets the gate see the lease and the ledger, the lease the ledger, and the ledger neither', () => {
+  test('lets the gate import the lease and the ledger, the lease import the ledger, and the ledger import neither', () => {
     const upwards: [from: string, to: string][] = [
       ['quota/ledger/', 'quota/gate/'],
       ['quota/ledger/', 'quota/lease/'],
@@ -207,7 +207,7 @@ describe('the source', () => {
   });
 });
 
-test('cyclesOf finds the way back, so that none is missed above', () => {
+test('cyclesOf finds an import cycle', () => {
   const imports = (path: string, ...others: string[]) => ({ path, imports: others });
   expect(cyclesOf([imports('a.ts', 'b.ts'), imports('b.ts', 'c.ts', 'd.ts'), imports('c.ts', 'a.ts'), imports('d.ts')])).toEqual([
     'a.ts -> b.ts -> c.ts -> a.ts',

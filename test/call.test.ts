@@ -41,7 +41,7 @@ describe('Call', () => {
     expect([call.outcome, call.details().outcome]).toEqual([outcome, outcome]);
   });
 
-  test('tells no outcome of a list in its failures', () => {
+  test('puts no outcome into failures of a list', () => {
     const call = makeListCall();
     call.sent();
     expect(call.details()).toEqual({ operation: 'listInventory', petId: undefined, attempts: 1 });
@@ -60,7 +60,7 @@ describe('Call', () => {
     expect(getEventListeners(controller.signal, 'abort')).toHaveLength(0);
   });
 
-  test('is aborted from the start by a signal that is, without a listener', () => {
+  test('is aborted at once by an aborted signal, without a listener', () => {
     const signal = AbortSignal.abort('before');
     expect(makeCall({}, { signal }).signal.reason).toBe('before');
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
@@ -99,7 +99,7 @@ describe('Call', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('is raised once, and tells whether it was low', () => {
+  test('is raised to normal priority once, and says whether it was low', () => {
     const call = makeCall({}, { priority: 'low' });
     expect([call.raise(), call.raise(), call.priority]).toEqual([true, false, 'normal']);
   });

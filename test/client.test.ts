@@ -147,7 +147,7 @@ describe('a listener', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  test('hears nothing more once it has unsubscribed', async () => {
+  test('gets no event after it has unsubscribed', async () => {
     const { client } = scriptedClient([() => json(200, [])]);
     const listener = vi.fn();
     const end = client.on('settled', listener);
@@ -367,7 +367,7 @@ describe('a client on the whole service', () => {
     expect(await client.listInventory()).toEqual([{ petId: 42, quantity: 12, status: 'available' }]);
   });
 
-  test('is told of a pet that it does not have', async () => {
+  test('gets an error for a pet that the service does not have', async () => {
     const sandbox = createSandbox();
     const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
     expect(await rejectionOf(client.updateInventory(999, { quantity: 1 }))).toMatchObject({
@@ -379,7 +379,7 @@ describe('a client on the whole service', () => {
     });
   });
 
-  test('is told of a key that it does not have', async () => {
+  test('gets an error for a key that the service does not know', async () => {
     const sandbox = createSandbox();
     const client = new PetStoreClient({ apiKey: 'psk_nobody', baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
     const log = logOf(client);
@@ -387,7 +387,7 @@ describe('a client on the whole service', () => {
     expect(log).toEqual(['request 1 GET /inventory', 'response 401', 'settled rejected 0']);
   });
 
-  test('is not led astray by ids that a double cannot tell apart', async () => {
+  test('tells ids apart that a double cannot', async () => {
     const ids = [9_007_199_254_740_992n, 9_007_199_254_740_993n];
     const sandbox = createSandbox({ pets: ids.map((petId) => ({ petId, quantity: 1 })) });
     const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, int64: 'bigint' });

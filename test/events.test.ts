@@ -52,7 +52,7 @@ describe('Emitter', () => {
   test.each<[string, () => unknown]>([
     ['at once', thrower],
     ['later', async () => thrower()],
-  ])('goes on where a listener throws %s, and nothing is left unheard', async (_when, listener) => {
+  ])('continues if a listener throws %s, and leaves no unhandled rejection', async (_when, listener) => {
     const emitter = new Emitter();
     const after = vi.fn();
     emitter.on('request', listener);
@@ -65,7 +65,7 @@ describe('Emitter', () => {
   test.each<[string, () => unknown]>([
     ['at once', thrower],
     ['later', async () => thrower()],
-  ])('goes on where the logger behind the log throws %s, and nothing is left unheard', async (_when, write) => {
+  ])('continues if the logger behind the log throws %s, and leaves no unhandled rejection', async (_when, write) => {
     const emitter = new Emitter(createLog({ debug: write, info: write, warn: write, error: write }));
     const after = vi.fn();
     emitter.on('settled', after);

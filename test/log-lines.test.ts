@@ -58,7 +58,7 @@ describe('createLog', () => {
     ]);
   });
 
-  test('says at warn what needs an eye', () => {
+  test('says at warn what needs attention', () => {
     const { log, lines } = makeLog();
     log.tell('retry', { ...update, delayMs: 500, error: new ServerError('Cannot update pet 42: the service answered 500') });
     log.tell('unknownStatus', { ...list, status: 'reserved' });

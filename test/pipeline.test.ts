@@ -55,7 +55,7 @@ describe('a call tells its whole story', () => {
     ]);
   });
 
-  test('of a failure that nothing helps against', async () => {
+  test('of a failure that is not retried', async () => {
     const { client, log } = scriptedClient([() => failure(404)]);
     await rejectionOf(client.updateInventory(42, { quantity: 1 }));
     expect(log).toEqual(['request 1 PATCH /inventory/42', 'response 404', 'settled rejected 0']);
@@ -143,7 +143,7 @@ describe('retries', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('follow an attempt that ran out of time, and the last one tells so', async () => {
+  test('follow an attempt that timed out, and the last one rejects with a TimeoutError', async () => {
     const { client, seen } = scriptedClient([hangDeaf], { attemptTimeoutMs: 1_000, maxRetries: 1 });
     const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }));
     await vi.runAllTimersAsync();
@@ -352,7 +352,7 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     expect([sandbox.requests.length, log.at(-1)]).toEqual([1, 'settled not-sent 1000']);
   });
 
-  test('by a listener that is told how long the line waits', async () => {
+  test('by a listener of the event queue', async () => {
     const { client, log } = scriptedClient([() => failure(429, { 'retry-after': '60' })], { maxRetries: 0 });
     await rejectionOf(client.listInventory());
     const controller = new AbortController();

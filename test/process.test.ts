@@ -35,7 +35,7 @@ test('a process whose client never made a call exits', async () => {
   expect(await run("console.log('made')")).toBe('made\n');
 });
 
-test('a process whose view was read, and whose consumer of changes is gone or busy with nothing, exits', async () => {
+test('a process exits after a view was read and its consumer of changes has left or is idle', async () => {
   const program = `import { StockView } from './index.mjs';
     answers.shift();
     answers.push(...Array.from({ length: 9 }, () => new Response('[]')));

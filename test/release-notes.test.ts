@@ -28,7 +28,7 @@ test('findNotes refuses a tag that names another version', () => {
   expect(findNotes(CHANGELOG, '1.0.0', 'v1.0.1')).toEqual({ fault: 'the tag v1.0.1 does not name the version 1.0.0' });
 });
 
-test('findNotes refuses a version of which the changelog says nothing', () => {
+test('findNotes refuses a version that the changelog lacks', () => {
   expect(findNotes(CHANGELOG, '2.0.0', undefined)).toHaveProperty('fault', 'CHANGELOG.md has no section "## 2.0.0 (year-month-day)"');
   expect(findNotes(CHANGELOG, '0.9.0', undefined)).toEqual({ fault: 'CHANGELOG.md says nothing of 0.9.0' });
 });

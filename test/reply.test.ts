@@ -17,7 +17,7 @@ describe('reply', () => {
     expect([await later, (await later.withResponse()).data]).toEqual(['late', 'late']);
   });
 
-  test('fails as the promise of its data does, and once heard leaves nothing unhandled', async () => {
+  test('rejects as the promise of its data does, and leaves nothing unhandled once it is awaited', async () => {
     const failure = new ServerError('down', { status: 500 });
     expect(await rejectionOf(reply(Promise.reject(failure)))).toBe(failure);
     expect(await rejectionOf(reply(Promise.reject(failure)).withResponse())).toBe(failure);

@@ -69,7 +69,7 @@ describe('ids', () => {
     new StockView<'bigint'>(petstore);
   });
 
-  test('are what the type says only where the option says it too', () => {
+  test('have the type of the type argument only if the option agrees', () => {
     // @ts-expect-error ids would come out as numbers
     const annotated: PetStoreClient<'bigint'> = new PetStoreClient({ apiKey: 'x' });
     // @ts-expect-error the variables hold no `int64`

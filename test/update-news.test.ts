@@ -64,7 +64,7 @@ describe('UpdateNews', () => {
     expect(following.told).toEqual(['AbortError: The client was closed']);
   });
 
-  test('is kept of no client before something follows it', async () => {
+  test('keeps nothing for a client without followers', async () => {
     const { client } = scriptedClient([() => item(7, 3)]);
     await client.updateInventory(7, { quantity: 3 });
     expect(UpdateNews.of(client)).toBeUndefined();

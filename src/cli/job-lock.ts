@@ -70,5 +70,5 @@ function withinTime<Answer>(answer: Promise<Answer>, { name }: SharedState): Pro
 function describe({ text, leftMs }: { text: string; leftMs: number }, name: string, { name: place }: SharedState): string {
   const { data } = LockHolder.safeParse(JSON.parse(text));
   const who = data ? `process ${data.pid} on ${data.host}, since ${data.since}` : 'another program';
-  return `the lock ${name} in ${place} is held by ${who}; if that died, it is free in ${duration(leftMs)}`;
+  return `the lock ${name} in ${place} is held by ${who}; if that process has died, the lock is free in ${duration(leftMs)}`;
 }

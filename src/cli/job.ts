@@ -72,7 +72,7 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   checkDistinct({ ...job.files, '--report': options.report });
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
   if (options.sandbox && job.journal !== undefined)
-    throw new UsageError('Cannot use --journal with --sandbox: that sandbox is gone when the command ends, so nothing could go on there');
+    throw new UsageError('Cannot use --journal with --sandbox: that sandbox ends with the command, so the job could not be resumed');
   const { client, state, close } = await connect(patient(options), terminal);
   const { signal, end, stopListening } = interruptSignal(terminal, { notice: options.dryRun ? undefined : NOTICE, until });
   const settings = { ...limits, signal, now: terminal.now };
@@ -109,7 +109,8 @@ async function withReport(run: Run): Promise<ExitCode> {
 /** A job that was finished before sends nothing: the report of the run that finished it says more. */
 async function writeReport(run: Run, { end, file }: { end: End; file: ReportFile }): Promise<void> {
   const wasFinished = 'report' in end && end.report.finishedAt !== undefined;
-  if (wasFinished && !(await file.isEmpty())) tell(run.terminal, `petstore: --report ${run.options.report} keeps the report that it holds`);
+  if (wasFinished && !(await file.isEmpty()))
+    tell(run.terminal, `petstore: --report ${run.options.report} keeps its report of the earlier run`);
   else await file.write(reportParts(run, end));
 }
 

@@ -44,12 +44,12 @@ export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void
 }
 
 function addListCommands(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withCommonOptions(program.command('list').description('list the stock of all pets, as it comes'))
+  withCommonOptions(program.command('list').description('print the stock of all pets as it arrives'))
     .option('--csv', 'write CSV: petId,quantity,status')
     .option('--status <status>', 'only pets of this status, such as available, pending or sold')
     .action(async (options: ListOptions) => exit(await list(options, terminal)));
   withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)"))
-    .option('--reset', 'forget what runs on this machine or in --quota-store share about it (costs none)')
+    .option('--reset', 'forget what is kept about it on this machine or in --quota-store (costs none)')
     .action(async (options: QuotaCommandOptions) => exit(await quota(options, terminal)));
 }
 
@@ -63,11 +63,9 @@ function addPetCommands(program: Command, terminal: Terminal, exit: (code: ExitC
 }
 
 function addWatchCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
-  withCommonOptions(
-    program.command('watch').description("write a line for each change, with half of the key's quota at most, until Ctrl-C"),
-  )
+  withCommonOptions(program.command('watch').description("print a line for each change until Ctrl-C, with at most half of the key's quota"))
     .option('--status <status>', 'only pets that have this status now')
-    .option('--below <quantity>', 'only pets of which fewer are left now')
+    .option('--below <quantity>', 'only pets with less stock now')
     .action(async (options: WatchOptions) => exit(await watch(options, terminal)));
 }
 
@@ -75,12 +73,12 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
   withJobOptions(
     program.command('sync <file>').description('bring the stock to the state of a file with the fewest requests; - reads stdin'),
   )
-    .option('--journal <path>', 'keep a journal of this job; run it again with the same one to go on')
+    .option('--journal <path>', 'keep a journal of this job; run it again with the same one to continue')
     .option('--allow-negative', 'let a stock become negative')
-    .option('--allow-empty', 'take a file without rows for a job that wants nothing')
+    .option('--allow-empty', 'accept a file without rows')
     .option('--unique', 'refuse a file in which a pet has several rows')
     .option('--max-bad-rows <number>', 'skip up to this many bad rows', '0')
-    .option('--rejects <file>', 'write every bad row and its reason there, as CSV')
+    .option('--rejects <file>', 'write every bad row and its reason to this file, as CSV')
     .addHelpText(
       'after',
       '\nThe file: CSV with a header, a JSON array or NDJSON, with petId and either quantity or adjust (+5, -2) in each row.',
@@ -89,10 +87,8 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
       const { sync } = await import('./commands/sync.ts');
       exit(await sync(file, options, terminal));
     });
-  withJobOptions(
-    program.command('undo <journal>').description('set pets back to what they were before the job of a journal, unless changed since'),
-  )
-    .option('--journal <path>', 'keep the journal of the undo there; else beside the other, with .undo after its name')
+  withJobOptions(program.command('undo <journal>').description('reverse the job of a journal, except for pets that were changed since'))
+    .option('--journal <path>', 'the journal of the undo; by default that of the job with .undo after its name')
     .action(async (journal: string, options: JobOptions) => {
       const { undo } = await import('./commands/undo.ts');
       exit(await undo(journal, options, terminal));
@@ -101,16 +97,16 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
 
 function withJobOptions(command: Command): Command {
   return withCommonOptions(command)
-    .option('--dry-run', 'print the changes like a diff, and send none')
+    .option('--dry-run', 'print the changes, and send none')
     .option('--concurrency <number>', 'updates under way at once', '16')
-    .option('--priority <word>', 'low, or normal to go before other low calls of this process', 'low')
-    .option('--until <time>', 'end then: 06:00, an instant, or a duration such as 90m; what is left is pending')
-    .option('--wait', "go on over the end of the day's quota: wait for as long as the service asks")
+    .option('--priority <word>', 'low, or normal to send before low calls of this process', 'low')
+    .option('--until <time>', 'stop then: 06:00, an instant, or a duration such as 90m; the remaining updates are pending')
+    .option('--wait', "when the day's quota is used up, wait for as long as the service asks")
     .option('--max-changes <number>', 'refuse more changes than this: a number, or a part of the list such as 10%')
-    .option('--allow-missing', "go on though most of the wanted pets are missing in the service's list")
-    .option('--report <file>', 'write what was done, in .json, .csv, or .txt to be mailed')
+    .option('--allow-missing', "accept a file of which most pets are missing in the service's list")
+    .option('--report <file>', 'write a report of what was done: .json, .csv, or .txt for mail')
     .option('--lock <name>', 'run only while no other run holds this lock, in --quota-store or on this machine')
-    .option('--lists', 'with --json, also name the pets that an interrupted run left');
+    .option('--lists', 'with --json, list the pets even if the run ended early');
 }
 
 function addDoctorCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
@@ -123,7 +119,7 @@ function addDoctorCommand(program: Command, terminal: Terminal, exit: (code: Exi
 function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
   program
     .command('sandbox')
-    .description('serve the whole service on this machine, with keys and limits of its own')
+    .description('serve a sandbox of the service on this machine')
     .option('--port <port>', 'the port; 0 takes a free one', '8080')
     .option('--db <path>', 'a file that keeps the stock (SQLite)')
     .option('--pets <number>', 'made-up pets in a new stock', '12')
@@ -131,7 +127,7 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .option('--state', 'show what the keys of the sandbox at --port have left, and end')
     .option('--reset', 'reset the stock, quotas and requests of the sandbox at --port, and end')
     .option('--json', 'write addresses and keys, or the state, as JSON')
-    .option('-v, --verbose', 'show everything that is known of an error')
+    .option('-v, --verbose', 'show all fields of an error')
     .action(async (options: SandboxCommandOptions) => {
       const { sandbox } = await import('./commands/sandbox.ts');
       exit(await sandbox(options, terminal));
@@ -140,12 +136,12 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
 
 function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCode) => void): void {
   withCommonOptions(
-    program.command('mcp').description('serve the stock to an agent by the Model Context Protocol, over stdin and stdout; it reads only'),
+    program.command('mcp').description('serve the stock to an agent by the Model Context Protocol over stdin and stdout, read-only'),
   )
     .option('--allow-updates', 'let the agent plan updates, and apply plans that it has shown')
     .option('--max-changes <number>', 'refuse plans of more changes: a number, or a part of the list such as 10%', '100')
     .option('--allow-negative', 'let a stock become negative')
-    .option('--journals <folder>', "keep the journals of applied plans there, in place of this user's state folder")
+    .option('--journals <folder>', "the folder for the journals of applied plans; by default this user's state folder")
     .action(async (options: McpOptions) => {
       const { mcp } = await import('./commands/mcp.ts');
       exit(await mcp(options, terminal));
@@ -155,21 +151,21 @@ function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCo
 function withCommonOptions(command: Command): Command {
   return withClientOptions(command, '--environment <name>').option(
     '--record <file>',
-    'write there what is sent, answered and waited for, without key, ids and quantities, to be replayed',
+    'record requests, answers and waits in this file, without key, ids and quantities, to replay them',
   );
 }
 
 function withClientOptions(command: Command, environment: string): Command {
   return command
     .option('--json', 'write JSON')
-    .option('--sandbox', 'talk to a sandbox inside this process: no key needed, nothing is kept')
+    .option('--sandbox', 'use a sandbox inside this process: it needs no key and keeps nothing')
     .option('--base-url <url>', 'the address of the service, ending in /v1')
     .option(environment, 'production or staging')
     .option('--plan <name>', 'free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000')
     .option('--share <part>', "use this part of the key's quota, such as 0.5; low:0.5 for calls of low priority alone")
     .option('--max-wait <time>', 'the longest wait until the service accepts requests again, such as 10m (2m)')
-    .option('--timeout <time>', 'for one attempt of a request, such as 10s (30s)')
-    .option('--quota-store <place>', 'share the quota there with programs of this key: file:PATH, or redis://HOST:PORT')
+    .option('--timeout <time>', 'the time limit of one attempt, such as 10s (30s)')
+    .option('--quota-store <place>', 'share the quota with other programs in this place: file:PATH, or redis://HOST:PORT')
     .option('--no-state', 'do not share the quota with other runs on this machine')
-    .option('-v, --verbose', 'log every request, and show everything that is known of an error');
+    .option('-v, --verbose', 'log every request, and show all fields of an error');
 }

@@ -49,7 +49,7 @@ export class ReportFile {
   /** What the file held stays until the report is written. @throws UsageError */
   static async open(path: string): Promise<ReportFile> {
     const format = Object.entries(FORMATS).find(([extension]) => extension === extname(path).toLowerCase())?.[1];
-    if (!format) throw new UsageError(`Cannot use --report ${path}: its name must end in .json, .csv or .txt, which is how it is written`);
+    if (!format) throw new UsageError(`Cannot use --report ${path}: its name must end in .json, .csv or .txt, which sets its format`);
     try {
       return new ReportFile(path, await open(path, 'a'), format);
     } catch (error) {

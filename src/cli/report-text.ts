@@ -76,5 +76,5 @@ function whyStopped(stopped: StopReason, ending: Ending): string {
 
 function whyNoQuota({ retryAt, isDayUsedUp }: Ending): string {
   if (isDayUsedUp) return "today's quota is used up";
-  return retryAt ? `the quota is not there before ${retryAt.toISOString()}` : 'the quota is not there';
+  return retryAt ? `quota is not available before ${retryAt.toISOString()}` : 'quota is not available';
 }

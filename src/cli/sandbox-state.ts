@@ -24,14 +24,14 @@ export async function readSandboxState(pageUrl: string): Promise<State> {
   const answer = await ask(`${pageUrl}page/state`);
   const state = State.safeParse(await answer.json().catch(() => undefined));
   if (!answer.ok || !state.success)
-    throw new Error(`Cannot read the state at ${pageUrl}: what answers there is no sandbox of this version`);
+    throw new Error(`Cannot read the state at ${pageUrl}: the server there is not a sandbox of this version`);
   return state.data;
 }
 
 /** Lets it begin anew: stock, quotas and requests as at first. */
 export async function resetSandbox(pageUrl: string): Promise<void> {
   const answer = await ask(`${pageUrl}page/reset`, { method: 'POST', headers: { 'x-sandbox-reset': '1' } });
-  if (!answer.ok) throw new Error(`Cannot reset the sandbox at ${pageUrl}: what answers there is no sandbox of this version`);
+  if (!answer.ok) throw new Error(`Cannot reset the sandbox at ${pageUrl}: the server there is not a sandbox of this version`);
 }
 
 async function ask(url: string, init?: RequestInit): Promise<Response> {

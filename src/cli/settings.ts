@@ -43,7 +43,7 @@ function faultOf(key: string): string | undefined {
   if (/^\s|\s$/.test(key)) return 'begins or ends with white space';
   if (/^bearer\b/i.test(key)) return 'begins with "Bearer", which the client adds';
   if (/^["'`]|["'`]$/.test(key)) return 'is in quotes';
-  if (/[^\x21-\x7e]/.test(key)) return 'has characters that no key has';
+  if (/[^\x21-\x7e]/.test(key)) return 'has characters that a key cannot have';
   return /^(?:your[-_]?(?:api[-_]?)?key|changeme|xxx+|<.*>|\$\{?\w+\}?)$/i.test(key) ? 'is a placeholder' : undefined;
 }
 
@@ -74,6 +74,6 @@ export function checkEnvironments({ sandbox, baseUrl, environment }: CommonOptio
   // One host may serve both, as the sandbox does, below paths of their own.
   const [firstPath, secondPath] = [first, second].map(({ pathname }) => pathname.replace(/\/$/, ''));
   if (firstPath !== secondPath) return [{ check, outcome: 'note', message: `${message}, with paths of their own`, see, facts }];
-  const advice = 'check PETSTORE_BASE_URL and PETSTORE_STAGING_BASE_URL: what is tried in staging would change the stock of the shop';
+  const advice = 'check PETSTORE_BASE_URL and PETSTORE_STAGING_BASE_URL: tests in staging would change the stock of the shop';
   return [{ check, outcome: 'problem', message, advice, see, facts }];
 }

@@ -55,7 +55,7 @@ function openOwn(terminal: Terminal): SharedState | undefined {
     return onFile(path, path);
   } catch (error) {
     const why = messageOf(error);
-    tell(terminal, `petstore: other runs are not known to this one: ${why} (--no-state goes without)`);
+    tell(terminal, `petstore: this run does not share the quota with others: ${why} (--no-state turns sharing off)`);
     return undefined;
   }
 }

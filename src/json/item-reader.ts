@@ -67,10 +67,10 @@ export class ItemReader<Ids extends Int64> {
     const byte = view[this.#pending.at];
     if (byte === undefined) return false;
     if (this.#expected === 'list') return this.#enter(byte);
-    if (this.#expected === 'nothing') return this.#fail('invalid-json', 'goes on behind the list');
+    if (this.#expected === 'nothing') return this.#fail('invalid-json', 'continues after the list');
     if (byte === BYTE.closeList && this.#expected !== 'item') return this.#skip('nothing');
     if (this.#expected !== 'comma or end') return this.#readItems(items);
-    return byte === BYTE.comma ? this.#skip('item') : this.#fail('invalid-json', `has no comma behind item ${this.#row - 1}`);
+    return byte === BYTE.comma ? this.#skip('item') : this.#fail('invalid-json', `has no comma after item ${this.#row - 1}`);
   }
 
   #skipByteOrderMark(): boolean {

@@ -138,11 +138,11 @@ class OpenFile {
     // A new line begins after a torn one, which stays in the file.
     const written = this.#endsInLine ? text : `\n${text}`;
     const size = await this.#flush(written);
-    if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is no file`, { code: 'journal_no_file' });
+    if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is not a file`, { code: 'journal_no_file' });
     this.#endsInLine = true;
     this.#length += Buffer.byteLength(written);
     if (size === this.#length) return;
-    throw new JournalError(`Cannot go on with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
+    throw new JournalError(`Cannot continue with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
   }
 
   async close(): Promise<void> {

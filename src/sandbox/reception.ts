@@ -145,7 +145,11 @@ function unauthorized(request: SandboxRequest, hasKey: boolean): Response {
 
 function banned(request: SandboxRequest, untilMs: number): Response {
   const until = new Date(untilMs).toUTCString();
-  return refuse(request, { status: 401, code: 'key_banned', message: `The API key is banned until ${until}: it kept asking after a 429` });
+  return refuse(request, {
+    status: 401,
+    code: 'key_banned',
+    message: `The API key is banned until ${until}: requests went on after a 429`,
+  });
 }
 
 function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; untilMs: number }): Response {

@@ -90,7 +90,7 @@ export function toStockItem({ petId, quantity, status = 'available' }: StockEntr
   }
   const id = BigInt(petId);
   if (BigInt.asIntN(64, id) !== id) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);
-  if (!Number.isSafeInteger(quantity)) throw new SandboxError(`Cannot stock pet ${petId}: ${show(quantity)} is no whole quantity`);
+  if (!Number.isSafeInteger(quantity)) throw new SandboxError(`Cannot stock pet ${petId}: ${show(quantity)} is not an integer`);
   return { petId: id, quantity, status };
 }
 

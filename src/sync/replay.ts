@@ -132,7 +132,7 @@ export function checkStore(journal: Journal, theirs: string | undefined, ours: s
 }
 
 function wasUndone(journal: Journal, at: string): InvalidArgumentError {
-  return refused(`Cannot go on with ${named(journal)}: an undo of its job began at ${at}; a new job needs a new journal`);
+  return refused(`Cannot continue with ${named(journal)}: an undo of its job began at ${at}; a new job needs a new journal`);
 }
 
 function otherKind(journal: Journal, undoes: string | undefined): InvalidArgumentError {

@@ -108,7 +108,7 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
     if (record.type === 'undo') return { changes, identity: identityOf(wanted, beganAt), isClosed: true };
     changes.take(record);
   }
-  if (wanted === undefined) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: there is no job in it`, { argument: 'journal' });
+  if (wanted === undefined) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
   return { changes, identity: identityOf(wanted, beganAt), isClosed: false };
 }
 

@@ -35,7 +35,7 @@ export interface Certificates {
  * @throws ConfigurationError that names the option, never the private key
  */
 export function secureContextOf({ ca, cert, key, passphrase }: Certificates): SecureContext | undefined {
-  if (cert !== undefined && key === undefined) throw badOption('key', 'the private key of `cert`: a certificate alone proves nothing');
+  if (cert !== undefined && key === undefined) throw badOption('key', 'the private key of `cert`, which cannot be used without it');
   if (key !== undefined && cert === undefined) throw badOption('cert', 'the certificate of `key`: the service asks for both');
   if (ca === undefined && cert === undefined) return undefined;
   const own = cert === undefined ? {} : { cert: certificateOption('cert', cert), key: pemOption('key', key) };

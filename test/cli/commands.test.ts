@@ -176,7 +176,7 @@ describe('petstore set', () => {
     expect(await run(['set', '1', '-3'])).toEqual({
       code: 2,
       out: '',
-      err: 'petstore: Cannot use -3 as quantity: a stock below zero is likelier a mistake; correct it, or allow it with --allow-negative\n',
+      err: 'petstore: Cannot use -3 as quantity: a stock below zero is probably a mistake; correct it, or allow it with --allow-negative\n',
     });
     expect((await run(['set', '1', '5', '--json'])).out).toBe('{"petId":1,"quantity":5,"status":"available"}\n');
   });

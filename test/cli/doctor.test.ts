@@ -93,7 +93,7 @@ describe('petstore doctor', () => {
     ['Bearer psk_1', 'it begins with "Bearer", which the client adds'],
     ['psk_1\n', 'it begins or ends with white space'],
     ['your-key', 'it is a placeholder'],
-    ['psk_ä', 'it has characters that no key has'],
+    ['psk_ä', 'it has characters that a key cannot have'],
   ])('finds what is wrong with the shape of the key %j', async (key, fault) => {
     const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY: key });
     expect([code, problemsIn(out)[0]]).toEqual([1, `problem  key          from PETSTORE_API_KEY: ${fault}`]);

@@ -136,7 +136,7 @@ describe('--report', () => {
       code: 0,
       out: '1 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n',
       err: expect.stringMatching(
-        /^petstore: nothing sent: this job was finished at 20\S+Z; a new job needs a new --journal\npetstore: --report r\.json keeps the report that it holds\n$/,
+        /^petstore: nothing sent: this job was finished at 20\S+Z; a new job needs a new --journal\npetstore: --report r\.json keeps its report of the earlier run\n$/,
       ),
     });
     expect(await readFile(file('r.json'), 'utf8')).toBe(held);
@@ -157,7 +157,7 @@ describe('--report', () => {
   });
 
   test.each([
-    ['r.pdf', 'its name must end in .json, .csv or .txt, which is how it is written'],
+    ['r.pdf', 'its name must end in .json, .csv or .txt, which sets its format'],
     ['no/r.txt', 'its folder no does not exist\n'],
     ['in.csv/r.txt', 'ENOTDIR: not a directory'],
   ])('to %s is refused before anything is sent', async (name, reason) => {

@@ -24,7 +24,7 @@ test.each([
     "today's quota is used up: 1 pet updated, 1 pet left; run the same command again after 2026-11-22T00:00:00.000Z to go on",
   ],
   ['quota', undefined, true, "today's quota is used up: 1 pet updated, 1 pet left; run the same command again to go on"],
-  ['quota', undefined, false, 'the quota is not there: 1 pet updated, 1 pet left; run the same command again to go on'],
+  ['quota', undefined, false, 'quota is not available: 1 pet updated, 1 pet left; run the same command again to go on'],
   ['abort', RETRY_AT, false, 'interrupted: 1 pet updated, 1 pet left; run the same command again to go on'],
 ] as const)('explainEnd of a stop by %s, with quota again at %s, tells when to go on', (stopped, retryAt, isDayUsedUp, line) => {
   expect(explainEnd({ ...REPORT, stopped }, { journal: 'j', retryAt, isDayUsedUp })).toBe(line);

@@ -29,10 +29,10 @@ test.skipIf(process.platform !== 'linux')('openState makes a folder that only it
   expect(statSync(join(home, 'petstore')).mode & 0o777).toBe(0o700);
 });
 
-test.skipIf(process.platform !== 'linux')('openState says why a run goes on alone', async () => {
+test.skipIf(process.platform !== 'linux')('openState says why a run does not share the quota', async () => {
   const terminal = new FakeTerminal({ env: { XDG_STATE_HOME: '/dev/null' } });
   expect(await openState({}, terminal)).toBeUndefined();
-  expect(terminal.err).toMatch(/^petstore: other runs are not known to this one: .*ENOTDIR.* \(--no-state goes without\)\n$/);
+  expect(terminal.err).toMatch(/^petstore: this run does not share the quota with others: .*ENOTDIR.* \(--no-state turns sharing off\)\n$/);
 });
 
 test('openState keeps nothing for a user without a home, and says nothing', async () => {

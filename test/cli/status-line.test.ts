@@ -69,7 +69,7 @@ test('StatusLine that was cleared begins anew', () => {
   expect(terminal.err).toBe(`${CLEAR_LINE}█ 1/3${CLEAR_LINE}${CLEAR_LINE}waiting`);
 });
 
-test('StatusLine takes a terminal that tells no width for one of the usual', () => {
+test('StatusLine assumes the usual width for a terminal that reports none', () => {
   const terminal = new FakeTerminal({ isTTY: true });
   Object.assign(terminal.stderr, { columns: 0 });
   StatusLine.of(terminal).show({ progress: 'x'.repeat(100) });

@@ -268,7 +268,7 @@ describe('a pet with several rows', () => {
     const { code, err } = await sync(TWICE);
     expect({ code, err }).toEqual({
       code: 0,
-      err: 'petstore: in: 1 pet has several rows: pet 1 (rows 2, 4, 5); a quantity forgets what came before, adjustments add up; --unique refuses this\n',
+      err: 'petstore: in: 1 pet has several rows: pet 1 (rows 2, 4, 5); a quantity replaces the rows before it, adjustments add up; --unique refuses such rows\n',
     });
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(11);
   });
@@ -360,7 +360,7 @@ describe('--journal', () => {
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('j'), '--sandbox'])).toEqual({
       code: 2,
       out: '',
-      err: 'petstore: Cannot use --journal with --sandbox: that sandbox is gone when the command ends, so nothing could go on there\n',
+      err: 'petstore: Cannot use --journal with --sandbox: that sandbox ends with the command, so the job could not be resumed\n',
     });
   });
 
@@ -444,7 +444,7 @@ describe('a stop', () => {
     const words = ['--journal', file('j'), '--concurrency', '1'];
     const { code, out, err } = await sync('petId,adjust\n1,1\n2,1\n3,1\n', words);
     expect({ code, out }).toEqual({ code: 5, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 2 pending\n' });
-    expect(err).toMatch(/not there before (\S+Z): 1 pet updated, 2 pets left; run the same command again after \1 to go on\n$/);
+    expect(err).toMatch(/not available before (\S+Z): 1 pet updated, 2 pets left; run the same command again after \1 to go on\n$/);
     await limited.close();
   });
 
@@ -454,7 +454,7 @@ describe('a stop', () => {
     vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
     const { code, err } = await sync('petId,quantity\n1,777\n');
     expect(code).toBe(5);
-    expect(err).toMatch(/petstore: the quota is not there before (\S+Z): 0 pets updated, 1 pet left; run it again after \1 for the rest/);
+    expect(err).toMatch(/petstore: quota is not available before (\S+Z): 0 pets updated, 1 pet left; run it again after \1 for the rest/);
     await closed.close();
   });
 
@@ -519,7 +519,7 @@ describe('bad input', () => {
     ['a missing column', 'id,quantity\n1,2\n', 'row 1: it must name the columns, and petId is missing (found id, quantity)'],
     ['no header', '1,2\n2,3\n', 'row 1: it must name the columns, and petId is missing (found 1, 2)'],
     ['no amount', 'petId,name\n1,2\n', 'row 1: it must name the columns, and quantity or adjust is missing (found petId, name)'],
-    ['a column twice', 'petId,petId,adjust\n1,2,3\n', 'row 1: the column petId is there twice'],
+    ['a column twice', 'petId,petId,adjust\n1,2,3\n', 'row 1: the column petId occurs twice'],
     ['a quantity that is no integer', 'petId,quantity\n1,2\n2,2.5\n', 'row 3: quantity must be an integer, not "2.5": it has decimals'],
     ['a quantity that is too large', 'petId,quantity\n1,9007199254740993\n', 'row 2: quantity "9007199254740993" is beyond ±(2^53−1)'],
     ['an id beyond int64', 'petId,quantity\n9223372036854775808,2\n', 'row 2: petId "9223372036854775808" is beyond int64'],
@@ -544,9 +544,9 @@ describe('bad input', () => {
   });
 
   test.each([
-    ['a binary file', new Uint8Array([0x1f, 0x8b, 8, 0]), 'it is no UTF-8 text; give a file in CSV, JSON or NDJSON'],
-    ['a file with zeros', 'petId\0', 'it is no UTF-8 text; give a file in CSV, JSON or NDJSON'],
-    ['a torn character', new Uint8Array([0x31, 0xc3]), 'it is no UTF-8 text; give a file in CSV, JSON or NDJSON'],
+    ['a binary file', new Uint8Array([0x1f, 0x8b, 8, 0]), 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
+    ['a file with zeros', 'petId\0', 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
+    ['a torn character', new Uint8Array([0x31, 0xc3]), 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
   ])('%s is told with file and reason', async (_name, text, reason) => {
     expect(await sync(text)).toEqual({ code: 2, out: '', err: `petstore: Cannot use in: ${reason}\n` });
   });

@@ -30,7 +30,7 @@ describe('petstore undo', () => {
       code: 2,
       out: '',
       err: expect.stringMatching(
-        /^petstore: Cannot go on with journal j: an undo of its job began at 20\S+Z; a new job needs a new journal\n$/,
+        /^petstore: Cannot continue with journal j: an undo of its job began at 20\S+Z; a new job needs a new journal\n$/,
       ),
     });
     expect(quantities()).toEqual([5, 5, 5, 5]);
@@ -90,7 +90,7 @@ describe('petstore undo', () => {
   });
 
   test.each([
-    ['a journal that is not there', undefined, 'Cannot undo journal j: there is no job in it'],
+    ['a journal that is not there', undefined, 'Cannot undo journal j: it has no job'],
     ['a file that is no journal', 'petId,quantity\n', 'Cannot resume from journal j: line 1 is not a record of a journal'],
     ['a journal of a newer version', '{"type":"job","version":9}\n', 'a newer version of petstore-inventory wrote it (format 9'],
   ])('refuses %s', async (_name, text, reason) => {

@@ -25,7 +25,7 @@ test('LifeSign does the first errand within moments, by its own timer, and none 
   expect(done).toEqual(['first']);
 });
 
-test('LifeSign is gone five seconds after its timer ended without a word', () => {
+test('LifeSign is gone five seconds after its timer stopped unexpectedly', () => {
   const sign = new LifeSign();
   vi.clearAllTimers();
   vi.advanceTimersByTime(5_000);

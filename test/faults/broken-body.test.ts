@@ -82,7 +82,7 @@ test.concurrent.each<[string, Step, string]>([
   ['is not UTF-8 within a status', complete(Buffer.from('[{"petId":1,"quantity":1,"status":"\xff"}]', 'latin1')), 'invalid-utf8'],
   ['is UTF-16', complete(Buffer.from('[]', 'utf16le')), 'invalid-json'],
   ['is nested 100,000 deep', complete('['.repeat(100_000)), 'invalid-json'],
-  ['goes on behind the list', complete('[][]'), 'invalid-json'],
+  ['continues after the list', complete('[][]'), 'invalid-json'],
   ['is null', complete('null'), 'schema'],
   ['is chunked and empty', ({ end }) => end(`${head(200, { 'Transfer-Encoding': 'chunked' })}0\r\n\r\n`), 'invalid-json'],
 ])('a complete body that %s is not asked for again', async (_name, step, reason) => {

@@ -48,7 +48,7 @@ describe('a fetch that', () => {
     expect(isPetStoreError(error)).toBe(true);
   });
 
-  test('fails in any of these ways is asked again', async () => {
+  test('fails in any of these ways is called again', async () => {
     const attempts = BROKEN.map(async ([, give]) => {
       let calls = 0;
       const fetch = untyped(() => (++calls === 1 ? give() : Promise.resolve(new Response(ITEM_TEXT))));
@@ -74,13 +74,10 @@ describe('a fetch that', () => {
     expect(error).toMatchObject({ cause: { name: 'TypeError', message: 'fetch failed', cause: { message: 'no' } } });
   });
 
-  test.each([429, 503, 404])(
-    'gives a %i of which only the body cannot be read is believed in its status and its headers',
-    async (status) => {
-      const { client } = scriptedClient([() => nodeResponse(status, { 'retry-after': '30' })], { maxRetries: 0 });
-      expect(await rejectionOf(client.listInventory())).toMatchObject({ status, code: `http_${status}`, retryAfterMs: 30_000 });
-    },
-  );
+  test.each([429, 503, 404])('gives a %i with an unreadable body is judged by its status and its headers', async (status) => {
+    const { client } = scriptedClient([() => nodeResponse(status, { 'retry-after': '30' })], { maxRetries: 0 });
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ status, code: `http_${status}`, retryAfterMs: 30_000 });
+  });
 
   test('gives headers that throw when they are read has failed to connect', async () => {
     const headers = { get: thrower };
@@ -88,18 +85,18 @@ describe('a fetch that', () => {
     expect(await rejectionOf(client.updateInventory(1, { quantity: 5 }))).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' });
   });
 
-  test('gives an answer without `ok` is believed in its status', async () => {
+  test('gives an answer without `ok` is judged by its status', async () => {
     const { status, headers, body } = new Response(ITEM_TEXT);
     const { client } = scriptedClient([], { fetch: untyped(async () => ({ status, headers, body })) });
     expect(await client.updateInventory(1, { quantity: 5 })).toMatchObject({ quantity: 5 });
   });
 
-  test('gives a body of null has answered with nothing', async () => {
+  test('gives a null body has answered with an empty one', async () => {
     const { client } = scriptedClient([() => new Response(null)]);
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason: 'invalid-json' });
   });
 
-  test('lies in its headers is believed in its bytes', async () => {
+  test('has headers that contradict the body is judged by the body', async () => {
     const headers = { 'content-length': '3', 'content-encoding': 'br', 'content-type': 'image/png', 'transfer-encoding': 'chunked' };
     const { client } = scriptedClient([() => new Response(ITEM_TEXT, { headers })]);
     expect(await client.updateInventory(1, { quantity: 5 })).toMatchObject({ quantity: 5 });

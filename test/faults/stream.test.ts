@@ -114,7 +114,7 @@ test.concurrent('the time limit of a stream stands while its consumer holds it u
   expect(seen).toHaveLength(2);
 });
 
-test.concurrent('a trickle that keeps coming is no stall, however long it takes', async () => {
+test.concurrent('a slow body that keeps arriving is no stall, however long it takes', async () => {
   const trickle: Step = async ({ write }) => {
     write(head(200, { 'Content-Length': LIST_TEXT.length }));
     for (const part of LIST_TEXT.match(/.{1,20}/g) ?? []) {

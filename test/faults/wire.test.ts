@@ -57,7 +57,7 @@ test.concurrent.each<[string, Step]>([
   expect(await answers).toMatchObject([ITEMS, { name: 'ConnectionError', outcome: 'unknown', attempts: 1 }]);
 });
 
-test.concurrent('connections that are closed while idle cost a value nothing', async () => {
+test.concurrent('connections that are closed while idle make no call fail', async () => {
   await using at = await lab([ok]);
   for (let call = 0; call < 5; call++) {
     expect(await at.client.updateInventory(1, { quantity: 5 })).toEqual(ITEM);
@@ -66,7 +66,7 @@ test.concurrent('connections that are closed while idle cost a value nothing', a
   }
 });
 
-test.concurrent('an end that races the next request is made up for', async () => {
+test.concurrent('a request that is lost as its idle connection closes is retried', async () => {
   await using at = await lab([okAndEnd]);
   for (let call = 0; call < 20; call++) expect(await at.client.listInventory()).toEqual(ITEMS);
 });

@@ -6,7 +6,7 @@ describe('decode', () => {
     expect(decode(new TextEncoder().encode('aé€😀'))).toBe('aé€😀');
   });
 
-  test('gives undefined for bytes that are none, and decodes well afterwards', () => {
+  test('gives undefined for bytes that are not UTF-8, and decodes correctly afterwards', () => {
     expect([decode(new Uint8Array([0xe2, 0x82])), decode(new Uint8Array([0xff])), decode(new Uint8Array([0x61]))]).toEqual([
       undefined,
       undefined,

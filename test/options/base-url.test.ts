@@ -70,7 +70,7 @@ describe('resolveBaseUrl never lets staging reach production', () => {
     });
   });
 
-  test.each(maps)('%o has no staging address, and production’s variable is not asked', (baseUrl) => {
+  test.each(maps)('%o has no staging address, and production’s variable is not read', (baseUrl) => {
     vi.stubEnv('PETSTORE_BASE_URL', PRODUCTION);
     expect(found(baseUrl, 'staging')).toBe(
       'Cannot make a client without the staging address: give `baseUrl.staging` or set PETSTORE_STAGING_BASE_URL',

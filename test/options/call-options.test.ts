@@ -75,7 +75,7 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  test('refuses a signal in place of options, which would be passed over in silence', () => {
+  test('refuses a signal in place of options, which would be ignored silently', () => {
     const { signal } = new AbortController();
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, [signal, CALL_DEFAULTS]))).toMatchObject({
       option: 'options',

@@ -101,7 +101,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.isEmpty).toBe(true);
   });
 
-  test('is up to the earlier one: a later one needs no option, and one without it is not superseded', async () => {
+  test('depends on the option of the earlier one alone', async () => {
     const counter = new Counter();
     const calls = [willing(), plain(), willing(), plain()];
     const all = ['a', 'b', 'c', 'd'].map((name, index) => counter.run(name, calls[index] ?? plain()));
@@ -167,7 +167,7 @@ describe('PetLine with latestOnly', () => {
     expect(await earlier).toBe('answer to a');
   });
 
-  test('lets an aborted one leave alone', async () => {
+  test('rejects only the aborted one', async () => {
     const counter = new Counter();
     const calls = [willing(), willing(), willing()];
     const listeners = calls.map(({ signal }) => countListeners(signal));

@@ -70,7 +70,7 @@ describe('a call that fails while the retry budget is used up', () => {
     expect(await rejectionOf(update(client))).toMatchObject({ message: expect.not.stringContaining('limited') });
   });
 
-  test('was let out like any other: first attempts never pay', async () => {
+  test('is sent like any other, since first attempts cost nothing', async () => {
     const { client } = await drained(good);
     expect([client.retryBudget, await update(client)]).toMatchObject([{ available: 0, capacity: 10 }, { petId: 1 }]);
   });

@@ -75,7 +75,7 @@ describe('retry', () => {
     expect(atMs).toHaveLength(3);
   });
 
-  test('ends at once with what the payer gives in place of another attempt, and tells of no retry', async () => {
+  test('ends at once with the error that the retry budget gives instead of another attempt, and reports no retry', async () => {
     const { emitter, told } = listening();
     const [failure, ended] = [down(), new ServerError('not tried again', { status: 502 })];
     const { attempt, atMs } = attempts(failure);
@@ -89,13 +89,13 @@ describe('retry', () => {
     new RateLimitError('x', { status: 429 }),
     new ServerError('x', { status: 503, retryAfterMs: 0 }),
     new NotFoundError('x', { status: 404 }),
-  ])('asks no payer for $name $status', async (failure) => {
+  ])('takes nothing from the retry budget for $name $status', async (failure) => {
     const pay = vi.fn(() => undefined);
     await retryLimited(makeCall(), { attempt: attempts(failure).attempt, payer: { pay }, pacer: UP }).catch(() => {});
     expect(pay).not.toHaveBeenCalled();
   });
 
-  test('asks no payer after the last attempt', async () => {
+  test('takes nothing from the retry budget after the last attempt', async () => {
     const pay = vi.fn(() => undefined);
     const attempt = attempts(down(), down()).attempt;
     const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, payer: { pay }, pacer: UP }));
@@ -238,7 +238,7 @@ describe('retry', () => {
     expect(heard.mock.calls).toEqual([[{ ...event, delayMs: 500, error: first }], [{ ...event, delayMs: 60_000, error: second }]]);
   });
 
-  test('tells of no retry, and asks no payer, where the call ran out of time in an attempt', async () => {
+  test('reports no retry, and takes nothing from the retry budget, where the call ran out of time in an attempt', async () => {
     const { client, log } = scriptedClient([hang], { totalTimeoutMs: 1_000 });
     const rejection = rejectionOf(client.listInventory());
     await vi.advanceTimersByTimeAsync(1_000);

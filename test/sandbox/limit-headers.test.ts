@@ -80,7 +80,7 @@ describe('the limit headers', () => {
   });
 });
 
-describe('the clocks that are told', () => {
+describe('the clocks of the headers', () => {
   const answered = async (options: SandboxOptions) => {
     const { headers } = await asked(createSandbox({ clock: () => START_MS, ...options }), '/inventory');
     return [headers.get('date'), headers.get('x-ratelimit-reset')];

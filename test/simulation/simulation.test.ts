@@ -68,7 +68,7 @@ describe('a story', () => {
   });
 });
 
-test('shrink() leaves what it takes for a truth not to hold', async () => {
+test('shrink() keeps only what is needed to break the promise', async () => {
   const story = drawStory(301);
   const calls = story.processes.map((process) => ({
     ...process,

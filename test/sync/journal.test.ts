@@ -31,7 +31,7 @@ describe('a journal', () => {
     expect(journal.closed).toBe(1);
   });
 
-  test('takes at most a thousand lines at once, and as few portions as that allows', async () => {
+  test('takes at most a thousand lines at once, and as few batches as that allows', async () => {
     const journal = new MemoryJournal();
     await syncInventory(
       new FakeStore([]),
@@ -128,7 +128,7 @@ describe('a journal', () => {
     expect(store.stock.get(2)).toBe(42);
   });
 
-  test('takes up what a bad key left pending', async () => {
+  test('continues with what a bad key left pending', async () => {
     const bad = { reject: new AuthenticationError('no', { status: 401, outcome: 'rejected' }) };
     const { store, journal } = await runOnce({ 1: bad });
     expect(journal.story).toEqual(['job', 'run', 'intent 1', 'void 1']);
@@ -149,7 +149,7 @@ describe('a journal', () => {
     expect(store.stock.get(1)).toBe(1);
   });
 
-  test('needs no list when an earlier run has done everything but say so', async () => {
+  test('needs no list when an earlier run did everything but write its end', async () => {
     const { store, journal } = await runOnce({});
     journal.lines.pop();
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
@@ -204,7 +204,7 @@ describe('a torn or foreign line', () => {
     expect(store.requests).toEqual([]);
   });
 
-  test('a lone line that is no beginning of a journal is not written over', async () => {
+  test('a single line that does not begin a journal is not overwritten', async () => {
     const journal = new MemoryJournal();
     journal.lines.push('my only copy');
     await expect(syncInventory(new FakeStore([]), TWO, { journal })).rejects.toThrow('line 1 is not a record of a journal');

@@ -294,7 +294,7 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     new RateLimitError('no quota for another call', { petId: 7, outcome: 'not-sent' }),
     new NotFoundError('another pet is gone', { status: 404, petId: 7, outcome: 'rejected' }),
     new AuthenticationError('another key is bad', { status: 401, outcome: 'rejected' }),
-  ])('what an abort tears stays in doubt, though the reason of the abort is a $name', async (reason) => {
+  ])('an update that is aborted in flight stays in doubt, even if the reason of the abort is a $name', async (reason) => {
     const controller = new AbortController();
     const { signal } = controller;
     const journal = new MemoryJournal();
@@ -443,7 +443,7 @@ describe('planSync', () => {
     expect(plan).toMatchObject({ requests: 6, fitsToday: false, estimatedMs: 1_000 });
   });
 
-  test('needs no request for nothing, and rejects with the reason of an abort', async () => {
+  test('needs no request if nothing is wanted, and rejects with the reason of an abort', async () => {
     expect(await planSync(new FakeStore([]), [])).toMatchObject({ requests: 0, changes: [] });
     await expect(planSync(new FakeStore([]), [{ petId: 1, quantity: 1 }], { signal: AbortSignal.abort('enough') })).rejects.toBe('enough');
   });

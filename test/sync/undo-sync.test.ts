@@ -85,7 +85,7 @@ describe('undoSync', () => {
     expect(undoJournal.story).toEqual(['job', 'run', 'intent 1', 'intent 2', 'done 1', 'done 2', 'end']);
     expect([journal.closed, undoJournal.closed]).toEqual([2, 1]);
     await expect(syncInventory(store, WANTED, { journal })).rejects.toThrow(
-      'Cannot go on with journal memory: an undo of its job began at 1970-01-01T00:00:01.000Z; a new job needs a new journal',
+      'Cannot continue with journal memory: an undo of its job began at 1970-01-01T00:00:01.000Z; a new job needs a new journal',
     );
   });
 
@@ -161,7 +161,7 @@ describe('undoSync refuses, before anything is sent,', () => {
 
   test('a journal without a job', async () => {
     const error = await refusal(new FakeStore([]), { journal: new MemoryJournal() });
-    expect(error).toMatchObject({ kind: 'invalid-argument', message: 'Cannot undo journal memory: there is no job in it' });
+    expect(error).toMatchObject({ kind: 'invalid-argument', message: 'Cannot undo journal memory: it has no job' });
   });
 
   test('a journal of another store', async () => {

@@ -26,13 +26,13 @@ describe('readUpTo', () => {
     expect(await readUpTo(bodyOf([new Uint8Array(6), new Uint8Array(5)]), 10)).toMatchObject({ isComplete: false });
   });
 
-  test('asks for nothing more once it has seen that there is more', async () => {
+  test('stops reading once the body exceeds the cap', async () => {
     const body = bodyOf([new Uint8Array(6), new Uint8Array(6), new Uint8Array(6)]);
     await readUpTo(body, 10);
     expect(body.next).toHaveBeenCalledTimes(2);
   });
 
-  test('gives no bytes for a body without any', async () => {
+  test('gives no bytes for an empty body', async () => {
     expect(await readUpTo(bodyOf([]), 10)).toEqual({ bytes: new Uint8Array(0), isComplete: true });
   });
 });

@@ -61,7 +61,7 @@ describe('safeCause', () => {
     expect(inspect(safeCause(thrown, knowing()), { showHidden: true })).not.toContain(KEY);
   });
 
-  test('makes an error of what is none', () => {
+  test('makes an error of a thrown value that is not an error', () => {
     expect(safeCause('gone', knowing())).toMatchObject({ name: 'Error', message: 'gone' });
     expect(safeCause(undefined, knowing())).toBeUndefined();
   });

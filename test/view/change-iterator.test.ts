@@ -22,7 +22,7 @@ function openIterator(): ChangeIterator<'number'> {
   });
 }
 
-test('whoever applies the changes that it takes has what is held, and `before` is what it had', async () => {
+test('a consumer that applies all changes has the held stock, and `before` is what it had', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const iterator = openIterator();
@@ -51,7 +51,7 @@ test('whoever applies the changes that it takes has what is held, and `before` i
   );
 });
 
-test('who waits gets changes in the order of asking, and the end where there are none', async () => {
+test('waiting calls of next() get changes in the order of the calls, and the end where there are none', async () => {
   const iterator = openIterator();
   const asked = [iterator.next(), iterator.next(), iterator.next()];
   iterator.push({ before: undefined, after: itemOf(1, 5) });

@@ -25,7 +25,7 @@ function fakeOf(more: Partial<PetStoreApi> = {}): PetStoreApi {
 }
 
 describe('StockView', () => {
-  test('closed in the turn in which a list ends, rejects who waited for it rather than say that a pet is gone', async () => {
+  test('closed in the turn in which a list ends, rejects waiting readers and reports no pet as missing', async () => {
     const { view } = openShop();
     const closing = view.refresh().then(() => view.close());
     const reads = [view.get(1), view.items(), view.adjust(1, 1)].map(rejectionOf);
@@ -136,7 +136,7 @@ describe('what a view gives', () => {
     ]);
   });
 
-  test('is its own, also where the caller changes the item that an update gave', async () => {
+  test('is not changed by a caller that changes the item of an update', async () => {
     const { view, client } = openShop();
     const loading = view.refresh();
     await vi.advanceTimersByTimeAsync(100);
@@ -154,7 +154,7 @@ describe('what a view gives', () => {
     expect((await changes.next()).value?.after?.quantity).toBe(6);
   });
 
-  test("is each consumer's own", async () => {
+  test('is a copy for each consumer', async () => {
     const { view, client } = openShop();
     const loading = view.refresh();
     await vi.advanceTimersByTimeAsync(100);

@@ -211,7 +211,7 @@ describe('signals', () => {
     expect(await rejectionOf(late.get(1))).toMatchObject({ name: 'AbortError' });
   });
 
-  test('a rejection of which nobody is told is not made', async () => {
+  test('no rejection is made without a reader', async () => {
     const { view, sandbox } = openShop();
     sandbox.faults.add({ status: 501 });
     const controller = new AbortController();
@@ -493,7 +493,7 @@ describe('bad input', () => {
     expect(log()).toEqual([]);
   });
 
-  test('what is no id, no delta and no client is an InvalidArgumentError', async () => {
+  test('a bad id, delta or client is an InvalidArgumentError', async () => {
     const { view, log } = openShop();
     const ids = [2 ** 53, 1.5, 2n ** 63n].map((petId) => rejectionOf(view.get(petId)));
     expect(await Promise.all(ids)).toMatchObject(ids.map(() => ({ kind: 'invalid-argument', argument: 'petId' })));

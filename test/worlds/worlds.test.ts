@@ -30,7 +30,7 @@ test('in 300 random worlds calls settle, no wait is cut short, and refusals, ban
   expect(isGood, [...lines, ...odd].join('\n')).toBe(true);
 });
 
-test('beside other clients that wait and try again, ours is refused least, and all do their calls where no key is banned', async () => {
+test('of several clients that wait and retry, ours gets the fewest 429s, and all complete their calls if no key is banned', async () => {
   const fared = await compareInWorlds(player, { first: 1, last: 6 });
   const refusals = fared.map(({ outcomes }) => outcomes.reduce((total, { rateLimited }) => total + rateLimited, 0));
   const [ours = Number.NaN, ...others] = refusals;

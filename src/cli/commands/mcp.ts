@@ -46,8 +46,7 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
 function limitsOf(options: McpOptions, { env, now }: Terminal): ConstructorParameters<typeof Plans>[1] {
   const state = stateFolder(env, process.platform);
   const journals = options.journals ?? (state && join(state, 'journals'));
-  if (journals === undefined)
-    throw new UsageError('Cannot use --allow-updates: there is no home for journals; name a folder with --journals');
+  if (journals === undefined) throw new UsageError('Cannot use --allow-updates: there is no folder for journals; name one with --journals');
   return { maxChanges: maxChangesOf(options), allowNegative: options.allowNegative === true, journals, now };
 }
 

@@ -21,7 +21,7 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
   const quantity = quantityOf('quantity', wanted.quantity);
   if (quantity < 0 && !options.allowNegative)
     throw new UsageError(
-      `Cannot use ${quantity} as quantity: a stock below zero is likelier a mistake; correct it, or allow it with --allow-negative`,
+      `Cannot use ${quantity} as quantity: a stock below zero is probably a mistake; correct it, or allow it with --allow-negative`,
     );
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);

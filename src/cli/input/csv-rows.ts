@@ -107,7 +107,7 @@ function columnsOf(header: string[], name: string): Columns {
   const names = header.map((column) => column.toLowerCase());
   const find = (column: string): number => {
     const index = names.indexOf(column.toLowerCase());
-    if (names.lastIndexOf(column.toLowerCase()) !== index) throw badRow({ name, row: 1 }, `the column ${column} is there twice`);
+    if (names.lastIndexOf(column.toLowerCase()) !== index) throw badRow({ name, row: 1 }, `the column ${column} occurs twice`);
     return index;
   };
   const columns = { petId: find('petId'), quantity: find('quantity'), adjust: find('adjust') };

@@ -71,7 +71,9 @@ export class InputCheck {
   #endRepeated(): void {
     const repeated = this.#describeRepeated();
     if (this.#rules.isUnique) throw this.#unusable(repeated);
-    this.#tell(`petstore: ${this.#name}: ${repeated}; a quantity forgets what came before, adjustments add up; --unique refuses this`);
+    this.#tell(
+      `petstore: ${this.#name}: ${repeated}; a quantity replaces the rows before it, adjustments add up; --unique refuses such rows`,
+    );
   }
 
   #take(entry: WantedEntry, row: number): WantedEntry {

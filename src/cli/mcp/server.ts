@@ -31,8 +31,8 @@ const LIST = {
 
 const Update = z.object({
   petId: PetIdArgument,
-  quantity: z.optional(z.int().check(z.describe('What the stock shall become'))),
-  adjust: z.optional(z.int().check(z.describe('What is added to the stock; negative takes away'))),
+  quantity: z.optional(z.int().check(z.describe('The new quantity'))),
+  adjust: z.optional(z.int().check(z.describe('What is added to the quantity; negative to take away'))),
 });
 const PLAN = {
   updates: z
@@ -129,7 +129,7 @@ function addUpdating(server: McpServer, plans: Plans): void {
     {
       title: 'Apply a plan',
       description:
-        'Makes the changes of a plan that plan_updates showed, and no others. Applied again, it goes on where it was interrupted, or sends nothing.',
+        'Makes the changes of a plan that plan_updates showed, and no others. Applied again, it continues where it was interrupted, or sends nothing.',
       inputSchema: APPLY,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     },

@@ -51,7 +51,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.log).toHaveLength(1 + 3 + 4);
   });
 
-  test('three failures within half a second slow down even who knows the budget: one request finds out', async () => {
+  test('after three failures within half a second one request leaves first, even if the budget is known', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -63,7 +63,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.permits).toHaveLength(1);
   });
 
-  test('who finds out is waited for by calls that would not wait for quota either', async () => {
+  test('calls that would not wait for quota wait for that request', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -188,7 +188,7 @@ describe('Gate, in an outage,', () => {
     }
   });
 
-  test('a body that is given up for the time limit of its call is no failure, and no proof', async () => {
+  test('a body that is given up for the time limit of its call is neither a failure nor a success', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));

@@ -232,7 +232,7 @@ describe('Gate tells the line of those who wait', () => {
   });
 });
 
-describe('Gate reads a clock that nobody sets:', () => {
+describe('Gate reads a monotonic clock:', () => {
   test.each([
     ['back by an hour', -3_600_000],
     ['forward by 600 ms', 600],

@@ -130,7 +130,7 @@ test('a store that grants nothing for no time is not asked without a pause', asy
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, -1, 'long'])(
-  'news of a gate that closed for %s is no news',
+  'a report that a gate closed for %s is ignored',
   async (closedForMs) => {
     let hear = (_closedForMs: never): void => {};
     const join: QuotaStore['join'] = (_key, tell) => {
