@@ -1,6 +1,6 @@
 import { reply } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
-import { AuthenticationError, BadRequestError, ServerError, UnexpectedStatusError } from '../../src/errors.ts';
+import { AuthenticationError, BadRequestError, NotFoundError, ServerError, UnexpectedStatusError } from '../../src/errors.ts';
 import { JournalError, syncInventory } from '../../src/sync/index.ts';
 import { deferred } from '../support/deferred.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -282,6 +282,18 @@ describe('a journal that cannot be closed', () => {
     journal.closeError = undefined;
     expect(await syncInventory(new FakeStore([[1, 5]]), wanted, { journal })).toMatchObject({ updated: 1, finishedAt: expect.any(Date) });
   });
+});
+
+test.each([
+  [new UnexpectedStatusError('Cannot update pet 1: 418', { status: 418, outcome: 'rejected' }), true],
+  [new NotFoundError('Cannot update pet 1: 404', { status: 404, outcome: 'rejected' }), true],
+  [new UnexpectedStatusError('Cannot update pet 1: 408', { status: 408, outcome: 'rejected' }), false],
+  [new ServerError('Cannot update pet 1: 501', { status: 501, outcome: 'rejected' }), false],
+])('a job whose only update got %s is finished: %s', async (error, isFinished) => {
+  const store = new FakeStore([[1, 5]], { treat: () => ({ reject: error }) });
+  const journal = new MemoryJournal();
+  await syncInventory(store, [{ petId: 1, quantity: 6 }], { journal });
+  expect(journal.story.at(-1) === 'end').toBe(isFinished);
 });
 
 test('a JournalError has a cause only where it was given one', () => {

@@ -187,11 +187,15 @@ describe('syncInventory', () => {
     expect(store.requests).toEqual(['GET']);
   });
 
-  test('refuses a concurrency out of range', async () => {
-    await expect(syncInventory(new FakeStore([]), [], { concurrency: 0 })).rejects.toMatchObject({
+  test.each([0, 1_001])('refuses a concurrency of %i', async (concurrency) => {
+    await expect(syncInventory(new FakeStore([]), [], { concurrency })).rejects.toMatchObject({
       kind: 'configuration',
       option: 'concurrency',
     });
+  });
+
+  test.each([1, 1_000])('takes a concurrency of %i', async (concurrency) => {
+    expect(await syncInventory(new FakeStore([]), [], { concurrency })).toEqual(NOTHING);
   });
 
   test('has as many updates under way as its concurrency says, and never more', async () => {
@@ -467,6 +471,25 @@ describe('onProgress', () => {
     expect(seen.map(({ phase }) => phase)).toEqual(['listing', 'updating', 'updating', 'updating', 'done']);
     expect(seen[1]).toEqual({ ...counts, phase: 'updating', updated: 0, requests: 1, etaMs: 60_000 });
     expect(seen.at(-1)).toEqual({ ...counts, phase: 'done', updated: 2, requests: 3, etaMs: 0 });
+  });
+
+  test('of a resumed job tells an ETA from the pace of this run', async () => {
+    const seen: SyncProgress[] = [];
+    let nowMs = 0;
+    const step = async () => {
+      nowMs += 500;
+    };
+    const store = new FakeStore(pets(4, 5), { step, treat: (petId) => (Number(petId) > 2 ? 'lose' : 'apply') });
+    const journal = new MemoryJournal();
+    const wanted = pets(4, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    await syncInventory(store, wanted, { journal, concurrency: 1 });
+    store.settings = { step };
+    await syncInventory(store, wanted, { journal, concurrency: 1, now: () => nowMs, onProgress: (progress) => seen.push(progress) });
+    expect(seen.filter(({ phase }) => phase === 'updating').map(({ updated, etaMs }) => [updated, etaMs])).toEqual([
+      [2, 0],
+      [3, 1_000],
+      [4, 0],
+    ]);
   });
 
   test.each<[string, () => void | Promise<void>]>([

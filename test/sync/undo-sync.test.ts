@@ -89,6 +89,15 @@ describe('undoSync', () => {
     );
   });
 
+  test('closes the job once, also where it takes two runs', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    store.settings = { treat: (petId) => (petId === 2 ? 'lose' : 'apply') };
+    expect(await undoSync(store, { journal, undoJournal, concurrency: 1 })).toMatchObject({ updated: 1 });
+    store.settings = {};
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 2 });
+    expect(journal.lines.filter((line) => line.startsWith('{"type":"undo"'))).toHaveLength(1);
+  });
+
   test('leaves a job open of which nothing was sent', async () => {
     const store = new FakeStore(pets(3, 5));
     const journal = new MemoryJournal();
