@@ -133,13 +133,30 @@ export function drawStory(seed: number): Story {
   });
 }
 
-/** What happens in few stories: days that run out, keys that are replaced, clients that are closed, and consumers of changes. */
+/**
+ * What happens in few stories: days that run out, keys that are replaced, clients that are closed, consumers of changes, and updates of a pet
+ * while a list is under way.
+ */
 function withRarities(story: Story): Story {
   const draw = drawing(story.seed ^ 0x5eed);
   const perDay = draw.chance(0.15) ? draw.log(30, 300) : undefined;
   const ids = { next: 1 + story.processes.reduce((most, { acts }) => acts.reduce((id, act) => Math.max(id, act.id), most), 0) };
-  const processes = story.processes.map((process) => withRareActs(draw, { process, perDay, ids }));
+  const ofRaces = drawing(story.seed ^ 0x11_57);
+  const processes = story.processes.map((process) => withRace(ofRaces, { process: withRareActs(draw, { process, perDay, ids }), ids }));
   return { ...story, perDay, processes };
+}
+
+/** The pet is read afterwards, from what the view holds. */
+function withRace(draw: Draw, { process, ids }: { process: ProcessSettings; ids: { next: number } }): ProcessSettings {
+  if (!draw.chance(0.1)) return process;
+  const atMs = draw.whole(0, process.acts.at(-1)?.atMs ?? 0);
+  const petId = draw.whole(1, SHARED_PETS);
+  const race: Act[] = [
+    { id: ids.next++, atMs, kind: 'refresh' },
+    { id: ids.next++, atMs: atMs + draw.log(1, 100), kind: 'update', petId, options: {} },
+    { id: ids.next++, atMs: atMs + draw.log(100, 3_000), kind: 'get', petId, maxAgeMs: MINUTE_MS },
+  ];
+  return { ...process, acts: [...process.acts, ...race].sort((a, b) => a.atMs - b.atMs) };
 }
 
 function withRareActs(
