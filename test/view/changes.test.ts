@@ -142,6 +142,23 @@ describe('changes()', () => {
     expect([log(), vi.getTimerCount()]).toEqual([['GET 200'], 0]);
   });
 
+  test('aborts the list under way when its last consumer leaves, and not before', async () => {
+    const { view, client } = await openLoaded({ view: { maxAgeMs: 1_000 } });
+    const outcomes: string[] = [];
+    client.on('settled', ({ error }) => outcomes.push(error instanceof Error ? error.name : 'listed'));
+    const leaving = [new AbortController(), new AbortController()];
+    const consumers = leaving.map(({ signal }) => watch(view, { signal }));
+    await vi.advanceTimersByTimeAsync(950);
+    leaving[0]?.abort();
+    await vi.advanceTimersByTimeAsync(200);
+    expect(outcomes).toEqual(['listed']);
+    await vi.advanceTimersByTimeAsync(800);
+    leaving[1]?.abort();
+    await Promise.all(consumers.map(({ ended }) => ended));
+    await vi.advanceTimersByTimeAsync(10);
+    expect(outcomes).toEqual(['listed', 'AbortError']);
+  });
+
   test('asks for nothing more once its last consumer has left', async () => {
     const { view, log } = await openLoaded({ view: { maxAgeMs: 1_000 } });
     const changes = view.changes();

@@ -321,6 +321,27 @@ describe('updates of the same client', () => {
     expect(answers).toEqual([]);
   });
 
+  test('of two pets are in doubt each on its own', async () => {
+    const { client, answers } = manualClient();
+    const view = await loaded(client, answers);
+    await Promise.all([1, 8].map((petId) => rejectionOf(client.updateInventory(petId, { quantity: 666 }))));
+    await client.updateInventory(1, { quantity: 5 });
+    const reading = view.get(8);
+    await vi.advanceTimersByTimeAsync(1);
+    expect(answers).toHaveLength(1);
+    answers.shift()?.(10);
+    expect(await reading).toBeUndefined();
+  });
+
+  test('of two pets that were confirmed after the doubt ask for no list of all pets', async () => {
+    const { client, answers } = manualClient();
+    const view = await loaded(client, answers);
+    await Promise.all([1, 8].map((petId) => rejectionOf(client.updateInventory(petId, { quantity: 666 }))));
+    await Promise.all([1, 8].map((petId) => client.updateInventory(petId, { quantity: 5 })));
+    expect(await soFar(view.items())).not.toBe('pending');
+    expect(answers).toEqual([]);
+  });
+
   test('that a later one superseded have its quantity in the view when their promises resolve, as one change', async () => {
     const { view, client, log } = openShop({ client: { latestOnly: true } });
     await settledIn(100, view.refresh());

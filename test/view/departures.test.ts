@@ -1,0 +1,56 @@
+import { PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
+import { expect, test } from 'vitest';
+import type { PetStoreApi } from '../../src/api.ts';
+import { Departures } from '../../src/view/departures.ts';
+
+/** A client whose listeners are counted, and lists that are begun. */
+function station() {
+  const { keys, baseUrl, fetch } = createSandbox({ pets: 2 });
+  const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
+  const counted = { listening: 0 };
+  const listen: NonNullable<PetStoreApi['on']> = (name, listener) => {
+    const stop = client.on(name, listener);
+    counted.listening += 1;
+    return () => {
+      counted.listening -= 1;
+      stop();
+    };
+  };
+  const lists: Promise<unknown>[] = [];
+  const list = async () => {
+    for await (const _ of client.streamInventory());
+  };
+  const beginList = () => void lists.push(list());
+  return { departures: new Departures(listen), counted, client, lists, beginList };
+}
+
+test('Departures tells when the request of its own list leaves, and listens only while a list is under way', async () => {
+  const { departures, counted, client, lists, beginList } = station();
+  const left: string[] = [];
+  const stops = ['first', 'second'].map((name) => departures.watch(beginList, () => left.push(name)));
+  await Promise.all([...lists, client.listInventory()]);
+  expect([left.toSorted(), counted.listening]).toEqual([['first', 'second'], 1]);
+  stops[0]?.();
+  expect(counted.listening).toBe(1);
+  stops[1]?.();
+  expect(counted.listening).toBe(0);
+});
+
+test('Departures tells nothing of a list once it is stopped', async () => {
+  const { departures, lists, beginList } = station();
+  const left: string[] = [];
+  const stops = ['first', 'second'].map((name) => departures.watch(beginList, () => left.push(name)));
+  stops[0]?.();
+  await Promise.all(lists);
+  expect(left).toEqual(['second']);
+});
+
+test('Departures listens to nothing where no list began', () => {
+  const { departures, counted } = station();
+  const begun = departures.watch(
+    () => {},
+    () => {},
+  );
+  expect([begun, counted.listening]).toEqual([undefined, 0]);
+});

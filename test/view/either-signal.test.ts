@@ -1,0 +1,29 @@
+import { expect, test } from 'vitest';
+import { eitherSignal } from '../../src/view/either-signal.ts';
+
+test.each([0, 1])('eitherSignal aborts with signal %i, by its reason, whatever the other one does later', (first) => {
+  const controllers = [new AbortController(), new AbortController()];
+  const [one, other] = controllers.map(({ signal }) => signal);
+  const { signal } = eitherSignal(one ?? AbortSignal.abort(), other);
+  controllers[first]?.abort('first');
+  controllers[1 - first]?.abort('second');
+  expect([signal.aborted, signal.reason]).toEqual([true, 'first']);
+});
+
+test('eitherSignal is aborted where one of both is', () => {
+  expect(eitherSignal(new AbortController().signal, AbortSignal.abort('before')).signal.reason).toBe('before');
+});
+
+test('eitherSignal is the first where there is no other', () => {
+  const { signal } = new AbortController();
+  expect(eitherSignal(signal, undefined).signal).toBe(signal);
+});
+
+test('eitherSignal follows neither once it is stopped', () => {
+  const [one, other] = [new AbortController(), new AbortController()];
+  const { signal, stop } = eitherSignal(one.signal, other.signal);
+  stop();
+  one.abort();
+  other.abort();
+  expect(signal.aborted).toBe(false);
+});
