@@ -150,10 +150,6 @@ const NAMED = 100;
 
 function textReport(parts: ReportParts): string {
   const { title, service, journal, isDryRun, record, endedAtMs, report, rejects, rejected } = parts;
-  const changes = Array.from(resultsOf(parts), ({ petId, from, to, at, result }) => {
-    const when = at === undefined ? '' : ` ${at.toISOString()}`;
-    return `${String(petId).padStart(12)}  ${String(from).padStart(8)} -> ${String(to).padEnd(8)}  ${result}${when}`;
-  });
   const waits = record.waits.map(({ reason, fromMs, untilMs }) => `  ${iso(fromMs)} to ${iso(untilMs)}: ${reason}`);
   return [
     `petstore ${title}${isDryRun ? ' --dry-run' : ''}`,
@@ -163,7 +159,7 @@ function textReport(parts: ReportParts): string {
     `Journal   ${journal ?? 'none'}`,
     `From      ${iso(record.beganAtMs)}`,
     `To        ${iso(endedAtMs)} (${duration(endedAtMs - record.beganAtMs)})`,
-    ...section('Changes', changes),
+    ...section('Changes', changeLines(parts)),
     ...section(
       'Failed',
       report?.failed.map(({ petId, quantity, error }) => `  pet ${petId} (quantity ${quantity}): ${oneLine(error.message)}`),
@@ -180,6 +176,13 @@ function textReport(parts: ReportParts): string {
     ...section('Waits', waits),
     '',
   ].join('\n');
+}
+
+function changeLines(parts: ReportParts): string[] {
+  return Array.from(resultsOf(parts), ({ petId, from, to, at, result }) => {
+    const when = at === undefined ? '' : ` ${at.toISOString()}`;
+    return `${String(petId).padStart(12)}  ${String(from).padStart(8)} -> ${String(to).padEnd(8)}  ${result}${when}`;
+  });
 }
 
 function section(title: string, lines: readonly string[] = [], count = lines.length): string[] {

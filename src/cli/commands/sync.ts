@@ -1,7 +1,7 @@
 import { setFlagsFromString } from 'node:v8';
 import { type ReviewedChange, syncInventory } from '../../sync/index.ts';
 import type { ExitCode } from '../exit-code.ts';
-import { InputCheck } from '../input/input-check.ts';
+import { InputCheck, type InputRules } from '../input/input-check.ts';
 import { inputName } from '../input/open-input.ts';
 import { readInput } from '../input/read-input.ts';
 import { type JobOptions, journalOf, runJob } from '../job.ts';
@@ -23,15 +23,9 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
   // Reading a million rows makes much garbage and keeps little: V8 would let its nursery grow by 100 MB for it. Only here: whatever Node
   // loads of its own after a flag was set is compiled anew, which would take a short command as long as its work.
   setFlagsFromString('--semi-space-growth-factor=1');
-  const { journal, rejects, unique = false, allowEmpty = false } = options;
+  const { journal, rejects } = options;
   const name = inputName(path);
-  const rules = {
-    maxBadRows: wholeNumber('max-bad-rows', options.maxBadRows, { min: 0, max: 999_999_999 }),
-    rejects,
-    allowEmpty,
-    isUnique: unique,
-  };
-  const input = new InputCheck(name, rules, (line) => tell(terminal, line));
+  const input = new InputCheck(name, inputRules(options), (line) => tell(terminal, line));
   return runJob(
     {
       name,
@@ -45,6 +39,10 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
     options,
     terminal,
   );
+}
+
+function inputRules({ maxBadRows, rejects, unique = false, allowEmpty = false }: SyncCommandOptions): InputRules {
+  return { maxBadRows: wholeNumber('max-bad-rows', maxBadRows, { min: 0, max: 999_999_999 }), rejects, allowEmpty, isUnique: unique };
 }
 
 /** The service decides which quantities are valid, but a stock below zero is more likely a typing error. */

@@ -1,4 +1,4 @@
-import { CsvError, parse } from 'csv-parse';
+import { CsvError, type Parser, parse } from 'csv-parse';
 import { peek } from './open-input.ts';
 import { badRow, type InputRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
 
@@ -53,16 +53,7 @@ async function* parsedRows(
   text: AsyncIterable<string>,
   { name, separator }: { name: string; separator: string },
 ): AsyncGenerator<ParsedRow> {
-  const parser = parse({
-    bom: true,
-    trim: true,
-    skip_empty_lines: true,
-    delimiter: separator,
-    relax_column_count: true,
-    relax_quotes: true,
-    max_record_size: MAX_ROW,
-    on_record: (fields: string[], { lines }) => [...fields, String(lines)],
-  });
+  const parser = createParser(separator);
   // The iteration below reports it; an error event without a listener would end the process.
   parser.on('error', () => {});
   try {
@@ -78,6 +69,20 @@ async function* parsedRows(
   } finally {
     parser.destroy();
   }
+}
+
+/** Each record ends with the number of its line. */
+function createParser(separator: string): Parser {
+  return parse({
+    bom: true,
+    trim: true,
+    skip_empty_lines: true,
+    delimiter: separator,
+    relax_column_count: true,
+    relax_quotes: true,
+    max_record_size: MAX_ROW,
+    on_record: (fields: string[], { lines }) => [...fields, String(lines)],
+  });
 }
 
 function asRow(record: string[]): ParsedRow {
