@@ -8,6 +8,7 @@ const ENTRIES: Record<string, string> = {
   ky: `export { default } from 'ky'`,
   'ky + p-retry + bottleneck + zod': `import ky from 'ky'; import pRetry from 'p-retry'; import Bottleneck from 'bottleneck'; import * as z from 'zod'; export { ky, pRetry, Bottleneck, z }`,
   openai: `export { default } from 'openai'`,
+  stripe: `export { default } from 'stripe'`,
   'octokit + retry + throttling': `export { Octokit } from '@octokit/core'; export { retry } from '@octokit/plugin-retry'; export { throttling } from '@octokit/plugin-throttling'`,
 };
 
@@ -30,7 +31,13 @@ export async function measureBundles(): Promise<Record<string, number>> {
   return Object.fromEntries(await Promise.all(sizes));
 }
 
-const IMPORTS: Record<string, string> = { nothing: '', 'petstore-inventory': '../../dist/index.js', ky: 'ky', openai: 'openai' };
+const IMPORTS: Record<string, string> = {
+  nothing: '',
+  'petstore-inventory': '../../dist/index.js',
+  ky: 'ky',
+  openai: 'openai',
+  stripe: 'stripe',
+};
 const IMPORT_ROUNDS = 7;
 
 /** Milliseconds that an import takes in a fresh process, beyond what the process itself takes. */

@@ -6,8 +6,10 @@ import Bottleneck from 'bottleneck';
 import ky from 'ky';
 import OpenAI from 'openai';
 import pRetry from 'p-retry';
+import Stripe from 'stripe';
 import * as z from 'zod';
 import { PetStoreClient } from '../../dist/index.js';
+import { undiciFetch } from '../../dist/undici.js';
 
 export type List = () => Promise<unknown>;
 export interface Target {
@@ -55,11 +57,24 @@ function ours({ baseUrl, fetch }: Target): List {
   return () => client.listInventory();
 }
 
+/** Only over a network: a fetch that is given takes its place. */
+function oursByUndici({ baseUrl, fetch }: Target): List {
+  return ours({ baseUrl, fetch: fetch === globalThis.fetch ? undiciFetch() : fetch });
+}
+
+function stripe({ baseUrl, fetch }: Target): List {
+  const { hostname: host, port, pathname } = new URL(baseUrl);
+  const client = new Stripe(KEY, { host, port, protocol: 'http', httpClient: Stripe.createFetchHttpClient(fetch) });
+  return () => client.rawRequest('GET', `${pathname}/inventory`);
+}
+
 export const PEERS: Record<string, (target: Target) => List> = {
   fetch: bareFetch,
   'petstore-inventory': ours,
+  'petstore-inventory, undiciFetch': oursByUndici,
   ky: bareKy,
   'ky + p-retry + bottleneck + zod': obvious,
   openai,
+  stripe,
   'octokit + retry + throttling': octokit,
 };

@@ -1,12 +1,15 @@
-// Measures everything and writes docs/performance.md and docs/performance.svg: `npm run bench` (about ten minutes).
-import { writeFile } from 'node:fs/promises';
+// Measures everything and writes docs/performance.md and docs/performance.svg: `npm run bench` (about ten minutes), or the sections
+// that it is given: `npm run bench -- 'A call' Memory`.
+import { readFile, writeFile } from 'node:fs/promises';
 import { cpus } from 'node:os';
 import { measureBundles, measureImports } from './bundles.ts';
 import { drawBars, type Group } from './chart.ts';
 import { LIST_CASES, type ListCost, measureList } from './lists.ts';
+import { measureMemory } from './memory.ts';
 import { PEERS } from './peers.ts';
 import { type Cost, measureCalls } from './per-call.ts';
 import { inProcess } from './processes.ts';
+import { measureStarts } from './starts.ts';
 
 const OURS = /^petstore-inventory|Inventory/;
 const docs = new URL('../../docs/', import.meta.url);
@@ -16,7 +19,8 @@ const kilobytes = (bytes: number) => `${(bytes / 1000).toFixed(1)} kB`;
 async function measureAllocations(): Promise<Record<string, number>> {
   const nursery = ['--expose-gc', '--min-semi-space-size=512', '--max-semi-space-size=512'];
   const entries: [string, number][] = [];
-  for (const name of Object.keys(PEERS))
+  // undiciFetch is another network, and none is asked here.
+  for (const name of Object.keys(PEERS).filter((each) => !/undici/.test(each)))
     entries.push([name, (await inProcess<{ bytes: number }>('allocations.ts', [name], nursery)).bytes]);
   return Object.fromEntries(entries);
 }
@@ -60,73 +64,105 @@ function barsOf(title: string, values: Record<string, number>, text: (value: num
   return { title, bars: bars.filter((bar) => Number.isFinite(bar.value)) };
 }
 
-console.error('calls');
-const single = await measureCalls(1);
-const many = await measureCalls(50);
-const bytes = await measureAllocations();
-const lists: [string, Record<string, ListCost>][] = [];
-for (const listCase of LIST_CASES) {
-  console.error(listCase.name);
-  lists.push([listCase.name, await measureList(listCase)]);
+/** Where another client costs less. */
+function ahead(costs: Record<string, Cost>, title: string): string {
+  const ours = costs['petstore-inventory']?.cpu ?? Number.NaN;
+  const names = Object.entries(costs).filter(([name, { cpu }]) => cpu < ours && name !== 'fetch' && !OURS.test(name));
+  return names.length === 0
+    ? ''
+    : ` ${title}, less CPU than ours: ${names.map(([name, { cpu }]) => `${name} (${times(cpu)})`).join(', ')}.`;
 }
-console.error('bundles and imports');
-const bundles = await measureBundles();
-const imports = await measureImports();
 
-const machine = `${cpus().length} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
-const page = `# Performance
+async function calls(): Promise<string> {
+  const [single, many, bytes] = [await measureCalls(1), await measureCalls(50), await measureAllocations()];
+  return `A list of three items over loopback HTTP, with free quota, each client in a process of its own. Bytes are counted in process, with a fetch that answers from memory.${ahead(single, 'One after the other')}${ahead(many, '50 in flight')}
 
-Made by \`npm run bench\` on ${machine}. All clients of a table are measured in the same run, in interleaved rounds, and a figure is the median of
-the rounds. Ratios are to bare \`fetch\` and \`json()\`: they hold elsewhere, absolute times do not. The code is in \`test/bench\`.
+${callTable(single, many, bytes)}`;
+}
+
+async function lists(): Promise<string> {
+  const parts = [
+    'Read over loopback HTTP, each way in a process of its own. `listInventory` and `streamInventory` validate every item; the others do not.',
+  ];
+  for (const listCase of LIST_CASES) parts.push(`### ${listCase.name}\n\n${listTable(await measureList(listCase))}`);
+  return parts.join('\n\n');
+}
+
+async function page(): Promise<string> {
+  const sizes = Object.entries(await measureBundles()).map(([name, size]) => [name, kilobytes(size)]);
+  return `A bundle for browsers by esbuild, minified and gzipped, with everything it needs.\n\n${table(['client', 'bundle'], sizes)}`;
+}
+
+async function start(): Promise<string> {
+  const starts = Object.entries(await measureStarts()).map(([name, { ms, ratio }]) => [name, times(ratio), `${ms.toFixed(0)} ms`]);
+  const imports = Object.entries(await measureImports()).map(([name, ms]) => [name, `${ms.toFixed(1)} ms`]);
+  return `A program that lists three items once, from its start to its end; and what an import takes in a fresh process.
+
+${table(['program', 'start to end', 'time'], starts)}
+
+${table(['import', 'time'], imports)}`;
+}
+
+async function memory(): Promise<string> {
+  const rows = Object.entries(await measureMemory()).map(([what, kb]) => [what, `${kb.toFixed(1)} kB`]);
+  return `What is kept while nothing is under way.\n\n${table(['kept', 'memory'], rows)}`;
+}
+
+const SECTIONS: Record<string, () => Promise<string>> = {
+  'A call': calls,
+  'A list': lists,
+  'A page': page,
+  'A start': start,
+  Memory: memory,
+};
+
+/** The sections of the page as they are. */
+function sectionsOf(text: string): Record<string, string> {
+  const parts = text.split(/^## /m).slice(1);
+  return Object.fromEntries(parts.map((part) => [part.slice(0, part.indexOf('\n')), part.slice(part.indexOf('\n')).trim()]));
+}
+
+/** The numbers of a column, by the rows' names, of the first table behind a heading. */
+function columnOf(text: string, heading: string, column: number): Record<string, number> {
+  const rows =
+    (text.split(heading)[1] ?? '')
+      .split('\n\n')
+      .find((part) => part.startsWith('|'))
+      ?.split('\n')
+      .slice(2) ?? [];
+  return Object.fromEntries(
+    rows.map((row) => row.split('|').map((cell) => cell.trim())).map((cells) => [cells[1], Number.parseFloat(cells[column + 1] ?? '')]),
+  );
+}
+
+const file = new URL('performance.md', docs);
+const asked = process.argv.slice(2);
+const sections = sectionsOf(await readFile(file, 'utf8'));
+const on = `${cpus().length} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
+for (const [name, measure] of Object.entries(SECTIONS)) {
+  if (asked.length > 0 && !asked.includes(name)) continue;
+  console.error(name);
+  sections[name] = `${await measure()}\n\n${on}.`;
+}
+const text = `# Performance
+
+Made by \`npm run bench\`, or one section by \`npm run bench -- 'A call'\`. All clients of a table are measured in the same run, in interleaved rounds, and a figure is the
+median of the rounds. Ratios are to bare \`fetch\` and \`json()\`: they hold elsewhere, absolute times do not. The code is in \`test/bench\`.
 
 ![Ratios to fetch and to res.json()](performance.svg)
 
-## A call
-
-A list of three items over loopback HTTP, with free quota, each client in a process of its own. Bytes are counted in process, with a fetch that answers from memory.
-
-${callTable(single, many, bytes)}
-
-## A list
-
-Read over loopback HTTP, each way in a process of its own. \`listInventory\` and \`streamInventory\` validate every item; the others do not.
-
-${lists.map(([name, costs]) => `### ${name}\n\n${listTable(costs)}`).join('\n\n')}
-
-## A page and a start
-
-A bundle for browsers by esbuild, minified and gzipped, with everything it needs; and what an import takes in a fresh process.
-
-${table(
-  ['client', 'bundle'],
-  Object.entries(bundles).map(([name, size]) => [name, kilobytes(size)]),
-)}
-
-${table(
-  ['import', 'time'],
-  Object.entries(imports).map(([name, ms]) => [name, `${ms.toFixed(1)} ms`]),
-)}
+${Object.keys(SECTIONS)
+  .filter((name) => sections[name] !== undefined)
+  .map((name) => `## ${name}\n\n${sections[name]}`)
+  .join('\n\n')}
 `;
-const million = lists.find(([name]) => name === '1,000,000 items')?.[1] ?? {};
 const chart = drawBars([
-  barsOf('CPU of a call, 1 = fetch', Object.fromEntries(Object.entries(single).map(([name, cost]) => [name, cost.cpu])), times),
-  barsOf(
-    'CPU of a call with 50 in flight, 1 = fetch',
-    Object.fromEntries(Object.entries(many).map(([name, cost]) => [name, cost.cpu])),
-    times,
-  ),
-  barsOf(
-    'CPU of a list of a million items, 1 = res.json()',
-    Object.fromEntries(Object.entries(million).map(([way, cost]) => [way, cost.cpu])),
-    times,
-  ),
-  barsOf(
-    'Peak memory of a list of a million items',
-    Object.fromEntries(Object.entries(million).map(([way, cost]) => [way, cost.peakMb])),
-    (mb) => `${mb.toFixed(0)} MiB`,
-  ),
+  barsOf('CPU of a call, 1 = fetch', columnOf(text, '## A call', 1), times),
+  barsOf('CPU of a call with 50 in flight, 1 = fetch', columnOf(text, '## A call', 3), times),
+  barsOf('CPU of a list of a million items, 1 = res.json()', columnOf(text, '### 1,000,000 items\n', 1), times),
+  barsOf('Peak memory of a list of a million items', columnOf(text, '### 1,000,000 items\n', 3), (mb) => `${mb.toFixed(0)} MiB`),
 ]);
-await writeFile(new URL('performance.md', docs), page);
+await writeFile(file, text);
 await writeFile(new URL('performance.svg', docs), chart);
-console.log(page);
+console.log(text);
 process.exit(0);
