@@ -1,7 +1,6 @@
 // What each client adds to a page: one bundle for browsers, minified, gzipped.
 import { gzipSync } from 'node:zlib';
 import { build } from 'esbuild';
-import { inProcess, median } from './processes.ts';
 
 const ENTRIES: Record<string, string> = {
   'petstore-inventory': `export { PetStoreClient } from '../../dist/index.js'`,
@@ -29,25 +28,4 @@ export async function measureBundles(): Promise<Record<string, number>> {
     return [name, gzipSync(outputFiles[0]?.contents ?? '', { level: 9 }).byteLength] as const;
   });
   return Object.fromEntries(await Promise.all(sizes));
-}
-
-const IMPORTS: Record<string, string> = {
-  nothing: '',
-  'petstore-inventory': '../../dist/index.js',
-  ky: 'ky',
-  openai: 'openai',
-  stripe: 'stripe',
-};
-const IMPORT_ROUNDS = 7;
-
-/** Milliseconds that an import takes in a fresh process, beyond what the process itself takes. */
-export async function measureImports(): Promise<Record<string, number>> {
-  const rounds: Record<string, number[]> = {};
-  for (let round = 0; round < IMPORT_ROUNDS; round++) {
-    for (const [name, specifier] of Object.entries(IMPORTS)) {
-      const { ms } = await inProcess<{ ms: number }>('import-case.ts', [specifier]);
-      rounds[name] = [...(rounds[name] ?? []), ms];
-    }
-  }
-  return Object.fromEntries(Object.entries(rounds).map(([name, values]) => [name, median(values)]));
 }

@@ -1,8 +1,8 @@
 // Measures everything and writes docs/performance.md and docs/performance.svg: `npm run bench` (about ten minutes), or the sections
 // that it is given: `npm run bench -- 'A call' Memory`.
 import { readFile, writeFile } from 'node:fs/promises';
-import { cpus } from 'node:os';
-import { measureBundles, measureImports } from './bundles.ts';
+import { cpus, loadavg } from 'node:os';
+import { measureBundles } from './bundles.ts';
 import { drawBars, type Group } from './chart.ts';
 import { LIST_CASES, type ListCost, measureList } from './lists.ts';
 import { measureMemory } from './memory.ts';
@@ -90,17 +90,12 @@ async function lists(): Promise<string> {
 
 async function page(): Promise<string> {
   const sizes = Object.entries(await measureBundles()).map(([name, size]) => [name, kilobytes(size)]);
-  return `A bundle for browsers by esbuild, minified and gzipped, with everything it needs.\n\n${table(['client', 'bundle'], sizes)}`;
+  return `A bundle for browsers by esbuild, minified and gzipped, with everything it needs. Of ours, a page loads at most 41 KiB at once, the rest when it is needed ([sizes](runtimes.md#sizes)).\n\n${table(['client', 'bundle'], sizes)}`;
 }
 
 async function start(): Promise<string> {
-  const starts = Object.entries(await measureStarts()).map(([name, { ms, ratio }]) => [name, times(ratio), `${ms.toFixed(0)} ms`]);
-  const imports = Object.entries(await measureImports()).map(([name, ms]) => [name, `${ms.toFixed(1)} ms`]);
-  return `A program that lists three items once, from its start to its end; and what an import takes in a fresh process.
-
-${table(['program', 'start to end', 'time'], starts)}
-
-${table(['import', 'time'], imports)}`;
+  const rows = Object.entries(await measureStarts()).map(([name, { ms, ratio }]) => [name, times(ratio), `${ms.toFixed(0)} ms`]);
+  return `A program that lists three items once, from its start to its end.\n\n${table(['program', 'start to end', 'time'], rows)}`;
 }
 
 async function memory(): Promise<string> {
@@ -138,11 +133,13 @@ function columnOf(text: string, heading: string, column: number): Record<string,
 const file = new URL('performance.md', docs);
 const asked = process.argv.slice(2);
 const sections = sectionsOf(await readFile(file, 'utf8'));
-const on = `${cpus().length} cores (${cpus()[0]?.model.trim()}), Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
+/** The load shows whether other work took part of the machine. */
+const machine = () =>
+  `${cpus().length} cores (${cpus()[0]?.model.trim()}), load average ${loadavg()[0]?.toFixed(0)}, Node ${process.versions.node}, ${new Date().toISOString().slice(0, 10)}`;
 for (const [name, measure] of Object.entries(SECTIONS)) {
   if (asked.length > 0 && !asked.includes(name)) continue;
   console.error(name);
-  sections[name] = `${await measure()}\n\n${on}.`;
+  sections[name] = `${await measure()}\n\n${machine()}.`;
 }
 const text = `# Performance
 
