@@ -236,7 +236,7 @@ describe('fileQuotaStore', () => {
   });
 });
 
-describe('scripts that share a file', { timeout: 60_000 }, () => {
+describe('scripts that share a file', () => {
   let served: ServedSandbox<'cron'>;
   const run = (order: Partial<WorkerOrder> = {}) =>
     startWorker({
