@@ -19,8 +19,12 @@ const CONCERNED: Record<string, readonly string[]> = {
   quota: ['pipeline.test', 'pipeline.workerd', 'client.test'],
 };
 
-/** A mutant that is not judged by then hangs, which is seen. */
-const LIMIT_MS = 120_000;
+/** A mutant that takes so many times as long as the source as it is hangs, which is seen: on a busy machine both take longer. */
+const HANGS_AFTER = 5;
+const LEAST_LIMIT_MS = 120_000;
+const MOST_LIMIT_MS = 1_800_000;
+
+const HUNG = 'the time limit, or the end of the process';
 
 interface Judged extends Mutant {
   seenBy: string | undefined;
@@ -67,17 +71,17 @@ function foldersOf(path: string): string[] {
 class Lane {
   #process: ChildProcess | undefined;
 
-  async judge(job: Job): Promise<Verdict> {
+  async judge(job: Job, limitMs: number): Promise<Verdict> {
     this.#process ??= fork(new URL('lane.ts', import.meta.url));
     const child = this.#process;
     const judged = new AbortController();
-    const limit = setTimeout(() => child.kill('SIGKILL'), LIMIT_MS);
+    const limit = setTimeout(() => child.kill('SIGKILL'), limitMs);
     child.send(job);
     try {
       const [verdict] = await Promise.race([once(child, 'message', judged), once(child, 'exit', judged)]);
       if (child.exitCode === null && child.signalCode === null) return verdict;
       this.#process = undefined;
-      return { seenBy: 'the time limit, or the end of the process' };
+      return { seenBy: HUNG };
     } finally {
       judged.abort();
       clearTimeout(limit);
@@ -90,29 +94,34 @@ class Lane {
   }
 }
 
-/** Without a break every test holds; else each mutant would count as seen. */
-async function checkUnbroken(mutants: readonly Mutant[], lane: Lane): Promise<void> {
+/** Without a break every test holds; else each mutant would count as seen. Gives the time limit of the mutants in each folder. */
+async function checkUnbroken(mutants: readonly Mutant[], lane: Lane): Promise<Map<string, number>> {
   const paths = new Map(mutants.map(({ path }) => [String(foldersOf(path)), path]));
-  for (const path of paths.values()) {
-    const { seenBy } = await lane.judge({ path, source: undefined, folders: foldersOf(path) });
+  const limits = new Map<string, number>();
+  for (const [folders, path] of paths) {
+    const sinceMs = performance.now();
+    const { seenBy } = await lane.judge({ path, source: undefined, folders: foldersOf(path) }, MOST_LIMIT_MS);
     if (seenBy !== undefined) throw new Error(`Cannot judge ${path}: the source as it is fails ${seenBy}`);
+    limits.set(folders, Math.max(LEAST_LIMIT_MS, HANGS_AFTER * (performance.now() - sinceMs)));
   }
+  return limits;
 }
 
 async function judgeAll(mutants: readonly Mutant[]): Promise<Judged[]> {
   const lanes = Array.from({ length: Math.min(2, availableParallelism()) }, () => new Lane());
   const judged: Judged[] = [];
   const left = [...mutants];
-  const work = async (lane: Lane) => {
+  const work = async (lane: Lane, limits: Map<string, number>) => {
     for (let mutant = left.shift(); mutant; mutant = left.shift()) {
       const { path, source } = mutant;
-      judged.push({ ...mutant, ...(await lane.judge({ path, source, folders: nearestFirst(path) })) });
+      const limitMs = limits.get(String(foldersOf(path))) ?? MOST_LIMIT_MS;
+      judged.push({ ...mutant, ...(await lane.judge({ path, source, folders: nearestFirst(path) }, limitMs)) });
       tell(judged.at(-1), `${judged.length}/${mutants.length}`);
     }
   };
   try {
-    await Promise.all(lanes.slice(0, 1).map((lane) => checkUnbroken(mutants, lane)));
-    await Promise.all(lanes.map(work));
+    const [limits = new Map()] = await Promise.all(lanes.slice(0, 1).map((lane) => checkUnbroken(mutants, lane)));
+    await Promise.all(lanes.map((lane) => work(lane, limits)));
   } finally {
     for (const lane of lanes) lane.close();
   }
@@ -129,7 +138,11 @@ function tell(judged: Judged | undefined, count: string): void {
 
 function printTable(judged: readonly Judged[]): void {
   const folders = Object.groupBy(judged, ({ path }) => layerOf(path.replace(/^src\//, '')));
-  const row = (list: readonly Judged[] = []) => ({ breaks: list.length, unseen: list.filter(isUnseen).length });
+  const row = (list: readonly Judged[] = []) => ({
+    breaks: list.length,
+    unseen: list.filter(isUnseen).length,
+    hung: list.filter(({ seenBy }) => seenBy === HUNG).length,
+  });
   console.table(Object.fromEntries(Object.entries(folders).map(([folder, list]) => [folder, row(list)])));
 }
 

@@ -12,9 +12,9 @@ export const SMALL_SCOPES: readonly Scope[] = [
   { processes: 2, limit: 2, turns: 1, knowsPlan: true },
 ];
 
-/** What is explored in half an hour, the largest last. */
+/** What is explored in an hour, the largest last. */
 export const ALL_SCOPES: readonly Scope[] = [
-  ...[1, 2, 3].map((limit) => ({ processes: 3, limit, turns: 1, knowsPlan: true })),
+  ...[1, 2, 3, 4].map((limit) => ({ processes: 3, limit, turns: 1, knowsPlan: true })),
   ...[1, 2, 3].map((turns) => ({ processes: 2, limit: 2, turns, knowsPlan: true })),
   ...[1, 2, 3].flatMap((turns) => [1, 2, 3, 4, 5, 6].map((limit) => ({ processes: 3, limit, turns, knowsPlan: false }))),
 ];
