@@ -145,7 +145,7 @@ function iso(ms: number): string {
   return new Date(ms).toISOString();
 }
 
-/** Lines of one kind that a report in text names: it is to be mailed. */
+/** Most lines of one kind in a text report, which people send by mail. */
 const NAMED = 100;
 
 function textReport(parts: ReportParts): string {

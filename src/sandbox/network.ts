@@ -50,7 +50,7 @@ function carry(
   );
 }
 
-/** After half of the first piece: nothing more, or the error with which a cut body ends. */
+/** Stalls, or fails as a cut body does, after half of the first piece. */
 async function breakBody(controller: ReadableStreamDefaultController, failure: Failure | undefined): Promise<void> {
   if (failure === 'stall-body') await new Promise(() => {});
   const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });

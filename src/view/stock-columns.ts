@@ -6,7 +6,7 @@ import { StatusTable } from './status-table.ts';
 /** Any item, whatever the form of its id. */
 export type AnyItem = InventoryItem<Int64>;
 
-/** Beyond so many statuses that no list of late may have, they are numbered anew. */
+/** With more statuses than this the next list starts a new table, since the old one may hold some that no recent list had. */
 const MOST_STATUSES_KEPT = 64;
 const LARGEST_BYTE = 255;
 

@@ -20,8 +20,8 @@ export interface SyncCommandOptions extends JobOptions {
 
 /** Brings the stock to the state that a file describes, or with `--dry-run` shows what that would take. */
 export async function sync(path: string, options: SyncCommandOptions, terminal: Terminal): Promise<ExitCode> {
-  // Reading a million rows makes much garbage and keeps little: V8 would let its nursery grow by 100 MB for it. Only here: whatever Node
-  // loads of its own after a flag was set is compiled anew, which would take a short command as long as its work.
+  // Reading a million rows makes much garbage and keeps little, so V8 would let its nursery grow by 100 MB. Only this command sets the flag:
+  // Node compiles anew whatever it loads of its own after that, which would double the time of a short command.
   setFlagsFromString('--semi-space-growth-factor=1');
   const { journal, rejects } = options;
   const name = inputName(path);

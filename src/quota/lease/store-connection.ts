@@ -11,7 +11,7 @@ const LONGEST_MS = 1e15;
 
 const REASONS: readonly LeaseResponse['reason'][] = ['closed', 'quota', 'probe', 'lost'];
 
-/** What each field must be; by hand, since every process with a store would load zod for it. */
+/** The type of each field, checked by hand, since zod would be loaded by every process with a store. */
 const IS_FIELD: { readonly [Field in keyof LeaseResponse]: (value: unknown) => value is LeaseResponse[Field] } = {
   granted: isCount,
   expiresInMs: isMilliseconds,
@@ -127,7 +127,7 @@ function read(answer: unknown): ExchangeOutcome {
   }
 }
 
-/** Of any make: one of another realm or of a library is no instance of ours. */
+/** A promise of another realm or of a library is no instance of this realm's Promise. */
 function isPromise(answer: unknown): boolean {
   return hasMethods(answer, ['then']);
 }
