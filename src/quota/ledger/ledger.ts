@@ -105,8 +105,6 @@ export class Ledger {
   #isReopening = false;
   // The latest probe, while it has no answer.
   #probe: Sending | undefined;
-  // The Limit of headers that turned out to speak of the day, though nothing in them says so.
-  #limitOfDay: number | undefined;
   // Whether headers ever reported what is left, and how many good answers in a row have not.
   #hasRemaining = false;
   #unreported = 0;
@@ -454,7 +452,6 @@ export class Ledger {
     const aheadMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atMost(nowMs));
     if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
     if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#day;
-    if (limit !== undefined && limit === this.#limitOfDay) return this.#day;
     if (!this.#isPlanGiven && aheadMs !== undefined && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
     return limit !== undefined && limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
   }
@@ -510,16 +507,7 @@ export class Ledger {
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
     const refused = isReported ? subject : isDay ? this.#day : this.#minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
-    if (subject === refused && isMostlyLeft(answer)) this.#takeForDay(answer.limit, nowMs);
-    else if (isReported || (subject === refused && answer.remaining !== undefined)) return;
-    refused.observeBareRefusal(sending.atMs, nowMs);
-  }
-
-  /** Headers with this Limit do not speak of the minute: it refuses while they report that most of it is left. */
-  #takeForDay(limit: number | undefined, nowMs: number): void {
-    this.#limitOfDay = limit;
-    this.#limits = limitsOf(this.#settings.plan ?? PLANS.free);
-    this.#minute.forgetHeaders(shareOf(this.#limits.requestsPerMinute, this.#share), nowMs);
+    if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.observeBareRefusal(sending.atMs, nowMs);
   }
 
   #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {
@@ -570,11 +558,6 @@ export class Ledger {
     if (observedAtMs === undefined || nowMs - observedAtMs < STALE_AFTER_MS || this.#outstanding.unanswered > 0) return false;
     return (this.#minute.isLog && this.#minute.hasOthers) || this.#minute.othersPerMs * (nowMs - observedAtMs) > 0.5;
   }
-}
-
-/** Whether more is left than what lags, or what another node counted, can explain. */
-function isMostlyLeft({ limit, remaining }: Answer): boolean {
-  return limit !== undefined && remaining !== undefined && remaining > limit / 2;
 }
 
 /** A small limit is used up as fast by fewer. */

@@ -339,15 +339,6 @@ export class QuotaWindow {
     for (const candidate of this.#candidates) candidate.forget();
   }
 
-  /** The headers spoke of another window: only the plan tells the limit. */
-  forgetHeaders(planned: number, nowMs: number): void {
-    this.#allowed = undefined;
-    this.#claimed = undefined;
-    this.#ask = undefined;
-    this.forgetReset(nowMs);
-    this.resize(planned);
-  }
-
   /** What was reported is void: the server's clock was set back. */
   forgetReset(nowMs: number): void {
     this.forget();

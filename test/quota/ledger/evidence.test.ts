@@ -81,18 +81,6 @@ describe('Ledger, told a Remaining,', () => {
       }).free;
     expect([mostOn(5), mostOn(60)]).toEqual([2, 8]);
   });
-
-  test('takes headers for those of the day where the minute refuses while they report that most is left', () => {
-    const ofDay = (remaining: number) => ({ limit: 5_000, remaining });
-    const story = new Story({ plan: undefined }).answer(ofDay(4_999));
-    expect([story.limit, story.free]).toEqual([5_000, 64]);
-    for (let left = 4_998; left > 4_985; left--) story.answer(ofDay(left));
-    story.answer({ ...ofDay(4_985), status: 429, retryAfterMs: 4_000 });
-    story.nowMs = story.ledger.look(story.nowMs, 0).at;
-    story.answer(ofDay(4_985));
-    // The refusal taught that three quarters of what passed in a minute may.
-    expect([story.limit, story.free]).toEqual([60, 0]);
-  });
 });
 
 describe('Ledger, told when to come back,', () => {
