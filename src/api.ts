@@ -5,8 +5,8 @@ import type { Quota } from './quota/ledger/quota.ts';
 import type { ReplyPromise } from './reply.ts';
 
 /**
- * What a client does. Code that takes this, as `syncInventory` and `StockView` do, runs with a `PetStoreClient`, with a wrapper of yours around one,
- * and in tests with a fake.
+ * What a client does. Code that takes this, as `syncInventory` and `StockView` do, runs with a `PetStoreClient`, with a wrapper of yours
+ * around one, and in tests with a fake.
  *
  * @typeParam Ids how ids come out
  * @example

@@ -2,7 +2,10 @@ import { isPetStoreError, type PetStoreFailure } from '../errors.ts';
 import { messageOf } from '../thrown.ts';
 import { askedAddress, askedProxy } from './asked-address.ts';
 
-/** ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it, and ROUTE what leads there. */
+/**
+ * ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it, and ROUTE what
+ * leads there.
+ */
 const ADVICE = {
   authentication: 'check PETSTORE_API_KEY',
   'rate-limit': 'try again then; `petstore quota` shows what is left',

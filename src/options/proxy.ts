@@ -55,7 +55,10 @@ export function fetchUsesProxies(): boolean {
   return readVariable('NODE_USE_ENV_PROXY') === '1' || /--use-env-proxy(?:\s|$)/.test(flags);
 }
 
-/** Whether NO_PROXY names the host: `*`, the host itself, or a domain above it as `.example.com` or `*.example.com`, each with or without a port. */
+/**
+ * Whether NO_PROXY names the host: `*`, the host itself, or a domain above it as `.example.com` or `*.example.com`, each with or without a
+ * port.
+ */
 function isExempt({ protocol, hostname, port }: URL, noProxy: string): boolean {
   const asked = port || (protocol === 'https:' ? '443' : '80');
   return noProxy.split(/[\s,]+/).some((entry) => {

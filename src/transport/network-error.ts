@@ -10,7 +10,8 @@ const MISTAKE_CODE = /^ERR_(?!TLS|SSL)/;
 /**
  * Whether what a fetch rejects with tells of the network, and not of a mistake in the caller's own code around it. No standard tells
  * them apart (a network error is a TypeError: fetch standard, fetch method), so it goes by what fetches are seen to do: those of Node,
- * Deno and browsers reject with a TypeError that is-network-error knows by its text, Bun's with a TypeError that has the system's code, those of workerd, Electron and most libraries with an Error of another name.
+ * Deno and browsers reject with a TypeError that is-network-error knows by its text, Bun's with a TypeError that has the system's code,
+ * those of workerd, Electron and most libraries with an Error of another name.
  */
 export function isNetworkError(thrown: unknown): boolean {
   if (!isMistake(thrown)) return isError(thrown);

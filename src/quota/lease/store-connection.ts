@@ -70,7 +70,10 @@ export interface StoreConnectionStart {
   onClosed: (closedForMs: number) => void;
 }
 
-/** Joins a store once, as soon as the key is known, and exchanges leases with it. The outcome of every exchange is a checked response or a failure. */
+/**
+ * Joins a store once, as soon as the key is known, and exchanges leases with it. The outcome of every exchange is a checked response or a
+ * failure.
+ */
 export class StoreConnection {
   readonly #start: StoreConnectionStart;
   #key: string | undefined;

@@ -50,7 +50,10 @@ export class Share {
     return Math.max(this.#freeAtIn(minute, this.#minute, nowMs), this.#freeAtIn(day, this.#day, nowMs));
   }
 
-  /** A window that turns voids what was sent before it; a request just before the turn may count in the next one. Elsewhere each counts for the window's length. */
+  /**
+   * A window that turns voids what was sent before it; a request just before the turn may count in the next one. Elsewhere each counts for
+   * the window's length.
+   */
   #freeIn({ limit, turnedAtMs }: SharedWindow, log: SlidingLog, nowMs: number): number {
     const sent = log.sent(nowMs);
     const counted = turnedAtMs === undefined ? sent : Math.min(sent, log.sentSince(turnedAtMs - PRECISION_MS));
