@@ -82,7 +82,7 @@ interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
  */
 export class QuotaWindow {
   readonly lengthMs: number;
-  // The second count, which no header changes: the same as the candidate's until an answer was held against that.
+  // The second count, which no header changes: the log itself while it has not been corrected for what others send.
   #ownSent: SlidingLog | undefined;
   // Made when a request is refused and nothing tells why.
   #learned: LearnedLimit | undefined;
@@ -482,7 +482,8 @@ export class QuotaWindow {
   }
 
   #observeRemaining(remaining: number, reading: Reading): number {
-    this.#ownSent ??= this.#log.copy();
+    const isShared = this.#othersPerMs >= BUSY_PER_MS;
+    if (isShared) this.#ownSent ??= this.#log.copy();
     const fits = this.#candidates.map((candidate) => this.#fitOf(candidate, remaining, reading));
     if (this.#isSenseless(fits)) return 0;
     const { unanswered, nowMs, status } = reading;
@@ -501,7 +502,7 @@ export class QuotaWindow {
         highest,
         unanswered,
         uncounted: this.#uncounted,
-        isShared: this.#othersPerMs >= BUSY_PER_MS,
+        isShared,
         nowMs,
       });
       return Math.max(rose, fell, excess) / 2;
