@@ -28,9 +28,4 @@ export class LearnedLimit {
     this.#most = SHRINK * Math.min(sent, this.most(nowMs));
     this.#atMs = nowMs;
   }
-
-  forget(): void {
-    this.#most = Number.POSITIVE_INFINITY;
-    this.#atMs = Number.NEGATIVE_INFINITY;
-  }
 }

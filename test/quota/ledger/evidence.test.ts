@@ -83,6 +83,19 @@ describe('Ledger, told a Remaining,', () => {
   });
 });
 
+describe('Ledger, refused where nothing tells what is left,', () => {
+  test('lets three quarters of what passed in a minute go, until a Remaining is told', () => {
+    const story = new Story({ plan: 'unlimited' });
+    for (let sent = 0; sent < 20; sent++) story.answer({});
+    story.answer({ status: 429, retryAfterMs: 1_000 });
+    story.nowMs += 61_000;
+    story.answer({});
+    for (let sent = 1; sent < 15; sent++) story.answer({});
+    expect(story.free).toBeLessThanOrEqual(2);
+    expect(story.answer({ limit: 1_000, remaining: 900, ...RESET, resetAtMs: story.nowMs + 60_000 }).free).toBe(64);
+  });
+});
+
 describe('Ledger, told when to come back,', () => {
   test('asks then, once, though it counts the limit as used up', () => {
     const story = new Story({ plan: { requestsPerMinute: 1 } }).answer({ limit: 1, remaining: 0, ...RESET });

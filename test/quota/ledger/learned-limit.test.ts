@@ -26,11 +26,4 @@ describe('LearnedLimit', () => {
     learned.shrink(4, { sentAtMs: 0, nowMs: 100 });
     expect(learned.most(100)).toBe(Number.POSITIVE_INFINITY);
   });
-
-  test('is none again once Remaining was told', () => {
-    const learned = new LearnedLimit(60_000);
-    learned.shrink(40, { sentAtMs: 0, nowMs: 100 });
-    learned.forget();
-    expect(learned.most(100)).toBe(Number.POSITIVE_INFINITY);
-  });
 });
