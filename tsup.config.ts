@@ -6,8 +6,8 @@ import { defineConfig, type Options } from 'tsup';
 const bundled = ['hono', '@hono/node-server', 'zod-openapi', 'commander', 'csv-parse'];
 
 /**
- * Dependencies of which a client uses a part, and which have many files: reading and resolving those takes longer than a first call.
- * What is bundled is the exact version of the lockfile.
+ * What each client needs at once. zod has many files, and reading and resolving those takes longer than a first call; is-network-error is
+ * one function. What is bundled is the exact version of the lockfile.
  */
 const bundledForStart = ['is-network-error', /^zod\//];
 

@@ -134,7 +134,7 @@ export class Pipeline<Item extends object> {
     return retry(call, { attempt, payer: gate.retries, pacer: gate, renewKey: () => transport.renewKey(call) });
   }
 
-  /** Waits also where nothing has to be waited for: a call that its caller ends at once is not sent. */
+  /** Awaits the permit also where it is there, so that a call which its caller aborts at once is not sent. */
   async #attempt<T>(call: Call, operation: Operation<T>, admitting: Admitted | Promise<Admitted>): Promise<Reply<T>> {
     const answer = await this.#steps.transport.open(call, operation.request, await admitting);
     try {

@@ -5,7 +5,7 @@ import type { NamedProxy } from '../options/proxy.ts';
 export interface AskedAddress {
   address: string;
   source: string;
-  /** The proxy by way of which it is asked. */
+  /** The proxy through which it is asked; undefined where there is none. */
   proxy: NamedProxy | undefined;
 }
 
@@ -19,7 +19,7 @@ export function noteAddress(client: PetStoreClient<'bigint'>, asked: AskedAddres
   });
 }
 
-/** The proxy by way of which a failed call was sent. */
+/** The proxy through which a failed call was sent; undefined where there was none. */
 export function askedProxy(error: Error): NamedProxy | undefined {
   return addresses.get(error)?.proxy;
 }

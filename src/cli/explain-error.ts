@@ -3,8 +3,8 @@ import { messageOf } from '../thrown.ts';
 import { askedAddress, askedProxy } from './asked-address.ts';
 
 /**
- * ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it, and ROUTE what
- * leads there.
+ * ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it. ROUTE becomes
+ * the proxy that leads there, or else the network.
  */
 const ADVICE = {
   authentication: 'check PETSTORE_API_KEY',

@@ -37,7 +37,7 @@ export interface Fault {
   problems: readonly Problem[] | BadRows;
   /** The text is valid so far; only its end is missing. */
   isCut?: boolean;
-  /** The body as it came, where that is not known. */
+  /** The body, where `isCut` is not known yet. */
   body?: Body;
 }
 
@@ -46,7 +46,7 @@ interface Body {
   document: 'list' | 'item';
 }
 
-/** What reads lists from their bytes as they come: most lists are short, and read as one text. */
+/** Loads the reader of long lists and streams. Most lists are short and parsed as one text, without it. */
 export function loadReader(call: Call): Promise<typeof import('../json/item-reader.ts')> {
   return loadPart('the reader of long lists', call, import('../json/item-reader.ts'));
 }
@@ -69,7 +69,7 @@ export async function invalidResponse(
   return new InvalidResponseError(message, { ...details, reason, problems });
 }
 
-/** What tells it is loaded for it. A page that cannot load is offline, and the body was cut. */
+/** Loads what can tell. A page that cannot load it has lost its connection, so the body counts as cut. */
 async function endsTooEarly({ bytes, document }: Body): Promise<boolean> {
   const loaded = await import('../json/is-beginning.ts').catch(() => undefined);
   return loaded?.isBeginning(bytes, document) ?? true;

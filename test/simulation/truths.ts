@@ -180,7 +180,7 @@ function miscounted(evidence: Evidence): string[] {
 
 /** Answers with 429 that a client which is alone on its key may meet, or a fleet with a store that works. */
 const MOST_REFUSALS: Readonly<Record<string, number>> = { 'fixed-clock': 0, 'fixed-first': 0, 'sliding-log': 0, 'token-bucket': 1 };
-/** Leases are of windows that turn. Where each request moves the Reset, every process of a fleet may meet one. */
+/** A lease belongs to a window that turns. Where each request moves the Reset, each process of a fleet may meet one 429. */
 const MOVING: ReadonlySet<unknown> = new Set(['sliding-log', 'token-bucket']);
 const PLAIN: ReadonlySet<string> = new Set(['policy', 'ban', 'latency']);
 

@@ -119,7 +119,7 @@ export class LeaseClient {
     this.#watchIdleSlots();
   }
 
-  /** No answer came. A probe without one has told nothing, so that the next process may send another when it is given up. */
+  /** No answer came. Of a probe nothing is reported then: the store lets another process send one after a while. */
   lose(sentAtMs: number, nowMs: number): void {
     this.#unanswered--;
     this.#endProbe(sentAtMs);
