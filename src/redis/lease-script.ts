@@ -52,7 +52,11 @@ local function size(counts)
   return total
 end
 local function isKnown() return record.minute ~= nil and record.minute.endsAtMs > now end
-local function freeByPlan() return plan - math.min(sum(record.minuteSlots), record.sinceTurn) end
+local function lastLimit()
+  local minute = record.minute
+  return minute and minute.limit > 0 and minute.endsAtMs == record.turnedAtMs and minute.limit or UNLIMITED
+end
+local function freeByPlan() return math.min(plan, lastLimit()) - math.min(sum(record.minuteSlots), record.sinceTurn) end
 local function freeInDay()
   if record.day and record.day.endsAtMs > now then return record.day.left end
   return (record.limitPerDay or UNLIMITED) - sum(record.daySlots)

@@ -255,8 +255,13 @@ function count(record: QuotaRecord, { member, granted, nowMs }: { member: string
 }
 
 function freeByPlan(record: QuotaRecord, { plan }: LeaseRequest): number {
-  const limit = plan.requestsPerMinute ?? UNLIMITED;
+  const limit = Math.min(plan.requestsPerMinute ?? UNLIMITED, lastLimit(record));
   return limit - Math.min(sum(record.minuteSlots), record.sinceTurn);
+}
+
+/** The limit of the window that ended, until an answer tells of the next one: probes whose answers never came were counted all the same. */
+function lastLimit({ minute, turnedAtMs }: QuotaRecord): number {
+  return minute && minute.limit > 0 && minute.endsAtMs === turnedAtMs ? minute.limit : UNLIMITED;
 }
 
 function freeInDay(record: QuotaRecord, nowMs: number): number {

@@ -35,6 +35,14 @@ describe('exchangeLease', () => {
     expect(take(record, 'b', 10, NOON + 1000)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
+  test('counts probes without an answer towards the limit of the window before, where no plan is given', () => {
+    const record = knownRecord({ limit: 3, remaining: 0 });
+    const granted = [0, 1, 2, 3].map((seconds) => take(record, 'a', 1, RESET + seconds * 1000).granted);
+    expect(granted).toEqual([1, 1, 1, 0]);
+    expect(take(record, 'b', 1, RESET + 4000)).toMatchObject({ granted: 0, reason: 'quota' });
+    expect(take(record, 'b', 1, RESET + 65_000)).toMatchObject({ granted: 1, reason: 'probe' });
+  });
+
   test('grants at most a twentieth of the limit, until the window ends', () => {
     expect(take(knownRecord(), 'b', 50)).toMatchObject({ granted: 5, expiresInMs: 30_000, resetAtMs: RESET });
   });
