@@ -1,25 +1,25 @@
 import type { PetStoreClient } from '../client.ts';
 import type { NamedProxy } from '../options/proxy.ts';
 
-/** The address that was asked, and the option or variable that gave it. */
+/** The address that a client uses, and the option or variable that set it. */
 export interface AskedAddress {
   address: string;
   source: string;
-  /** The proxy through which it is asked; undefined where there is none. */
+  /** The proxy through which requests to the address go; undefined if there is none. */
   proxy: NamedProxy | undefined;
 }
 
-/** Where a failed call was sent. */
+/** The address for each error with which a call failed. */
 const addresses = new WeakMap<object, AskedAddress>();
 
-/** Lets the failures of a client tell which address was asked. */
+/** Remembers for every error of the client's calls the address that was asked. */
 export function noteAddress(client: PetStoreClient<'bigint'>, asked: AskedAddress): void {
   client.on('settled', ({ error }) => {
     if (typeof error === 'object' && error !== null) addresses.set(error, asked);
   });
 }
 
-/** The proxy through which a failed call was sent; undefined where there was none. */
+/** The proxy through which a failed call was sent; undefined if there was none. */
 export function askedProxy(error: Error): NamedProxy | undefined {
   return addresses.get(error)?.proxy;
 }
@@ -30,7 +30,7 @@ export function askedAddress(error: Error): string | undefined {
   return asked && nameAddress(asked, error);
 }
 
-/** What gave the address, after the address itself where the error does not name its host. */
+/** The option or variable that set the address. If the error does not name the host, the address comes first. */
 export function nameAddress({ address, source }: AskedAddress, { message }: Error): string {
   return message.includes(new URL(address).host) ? source : `${address} (${source})`;
 }

@@ -2,10 +2,10 @@ import type { Terminal, TextStream } from './terminal.ts';
 
 const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
 
-/** Paints text for one stream, or leaves it as it is. */
+/** Adds colour to text if the stream shows colours. */
 export type Paint = (colour: keyof typeof CODES, text: string) => string;
 
-/** Colours are for terminals, and NO_COLOR (no-color.org) turns them off whatever its value. */
+/** Colours only appear on a terminal, and not if NO_COLOR has any value (no-color.org). */
 export function paintFor(stream: TextStream, { env }: Pick<Terminal, 'env'>): Paint {
   const isOn = stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
   return (colour, text) => (isOn ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text);

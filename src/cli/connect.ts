@@ -30,10 +30,10 @@ export interface CommonOptions {
   record?: string;
 }
 
-/** Ids come out exact, however long they are. */
+/** A client that gives ids as bigints, so that each is exact. */
 export type Client = PetStoreClient<'bigint'>;
 
-/** What the options say of a client, checked. */
+/** The client's settings from the checked options. */
 interface Settings extends Pick<PetStoreClientOptions, 'share' | 'maxWaitMs' | 'attemptTimeoutMs'> {
   plan: (typeof PLANS)[number] | PlanLimits | undefined;
   environment: (typeof ENVIRONMENTS)[number] | undefined;
@@ -43,19 +43,19 @@ interface Settings extends Pick<PetStoreClientOptions, 'share' | 'maxWaitMs' | '
 const PLANS = ['free', 'pro', 'business', 'unlimited'] as const;
 const ENVIRONMENTS = ['production', 'staging'] as const;
 
-/** A client and what ends with it. */
+/** A client with its environment and shared state. */
 export interface Connection {
   client: Client;
-  /** Where it asks, for a reader: `production`, `staging`, or `a sandbox of this process`. */
+  /** The name for output: `production`, `staging`, or `a sandbox of this process`. */
   environment: string;
   /** The state shared with other runs. */
   state: SharedState | undefined;
-  /** Whether requests go by way of the proxies that the variables name. */
+  /** Whether requests go through the proxies that the environment variables name. */
   usesProxies: boolean;
   close(): void;
 }
 
-/** Makes the client that a command talks through, to the service or to a sandbox of its own. @throws ConfigurationError, UsageError */
+/** Makes a command's client, for the service or a new sandbox, and reports its waits and retries. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const connection = await openClient(options, terminal);
   const { client, usesProxies } = connection;
@@ -75,7 +75,7 @@ export async function connect(options: CommonOptions, terminal: Terminal): Promi
   };
 }
 
-/** Records what the client does where `--record` says so; gives what closes the connection and the recording. */
+/** Starts the recording of `--record`, if it is given. Returns a function that closes the connection and the recording. */
 function recorded({ client, close }: Connection, { record }: CommonOptions, terminal: Terminal): () => void {
   if (record === undefined) return close;
   try {
@@ -90,7 +90,7 @@ function recorded({ client, close }: Connection, { record }: CommonOptions, term
   }
 }
 
-/** The same, but it tells nothing of retries and waits, and records nothing. */
+/** Makes a command's client like `connect`, but reports no retries and waits, and records nothing. */
 export async function openClient(options: CommonOptions, terminal: Terminal): Promise<Connection> {
   const settings = settingsOf(options, terminal);
   const state = options.sandbox ? undefined : await openState(options, terminal);
@@ -107,7 +107,10 @@ export async function openClient(options: CommonOptions, terminal: Terminal): Pr
   return { client, state, usesProxies, environment: environmentOf(options, terminal), close };
 }
 
-/** Has Node's fetch ask the proxies that the variables name. Tells whether it does: before 24.14, only where Node was started so. */
+/**
+ * Makes Node's fetch use the proxies that the environment variables name. Returns whether it does: before Node 24.14, only if Node was
+ * started with that setting.
+ */
 async function useProxies(): Promise<boolean> {
   const { http, https } = readProxyVariables();
   if (!http && !https) return false;
@@ -133,7 +136,7 @@ function settingsOf({ plan, environment, share, maxWait, timeout, ...options }: 
   };
 }
 
-/** `0.5` or `50%` of the key's quota; after `low:` of its calls of low priority alone. */
+/** Parses `0.5` or `50%`: a part of the key's quota. With `low:` before it, the limit applies to low-priority calls alone. */
 function shareOf(text: string): number | { low: number } {
   const [, low, number, percent] = /^(low[:=])?(\d{1,3}(?:\.\d{1,9})?)(%)?$/.exec(text === 'low' ? 'low:0.5' : text) ?? [];
   const share = Number(number) / (percent ? 100 : 1);
@@ -143,7 +146,7 @@ function shareOf(text: string): number | { low: number } {
   );
 }
 
-/** Which option or variable gave the address. */
+/** The option or variable that sets the address. */
 export function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions, { env }: Terminal): string {
   if (sandbox) return '--sandbox';
   if (baseUrl !== undefined) return '--base-url';
@@ -181,7 +184,7 @@ function wordOf<Word extends string>(option: string, value: string | undefined, 
 
 const LEVELS = ['debug', 'info', 'warn', 'error'] as const;
 
-/** Logs go to stderr: stdout is for data. */
+/** Logs to stderr, since stdout is for data. */
 function loggerFor({ verbose }: CommonOptions, terminal: Terminal): Logger {
   const named = terminal.env.PETSTORE_LOG || (verbose ? 'debug' : 'off');
   const from = named === 'off' ? LEVELS.length : LEVELS.map(String).indexOf(named);

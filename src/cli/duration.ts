@@ -1,6 +1,6 @@
 import { duration as exact } from '../duration.ts';
 
-/** A duration for readers, in whole seconds, rounded up: an estimate or a countdown is no more exact. */
+/** A duration in words, rounded up to whole seconds: estimates and countdowns are no more exact. */
 export function duration(ms: number): string {
   return exact(Math.ceil(ms / 1000) * 1000);
 }

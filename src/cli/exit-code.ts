@@ -3,7 +3,6 @@ import { JournalError } from '../sync/journal.ts';
 import type { SyncReport } from '../sync/report.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The exit codes. */
 export const EXIT = {
   done: 0,
   failure: 1,
@@ -16,12 +15,12 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** A full or broken disk is no usage error. */
-const DISK_CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'];
+/** Codes of a `JournalError` that is no usage error: the disk is full or broken, or another process uses the journal. */
+const FAILURE_CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'];
 
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof UsageError) return EXIT.usage;
-  if (error instanceof JournalError) return DISK_CODES.includes(error.code) ? EXIT.failure : EXIT.usage;
+  if (error instanceof JournalError) return FAILURE_CODES.includes(error.code) ? EXIT.failure : EXIT.usage;
   if (!isPetStoreError(error)) return EXIT.failure;
   switch (error.kind) {
     case 'authentication':
@@ -37,7 +36,7 @@ export function exitCodeOf(error: unknown): ExitCode {
   }
 }
 
-/** A wanted pet that does not exist leaves the wanted state out of reach, so that counts as partly done. */
+/** Missing pets count as partly done: the wanted state was not reached. */
 export function exitCodeOfReport({ stopped, failed, missing }: SyncReport): ExitCode {
   if (stopped === 'abort') return EXIT.interrupted;
   if (stopped !== undefined) return EXIT[stopped];

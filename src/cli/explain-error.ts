@@ -3,8 +3,8 @@ import { messageOf } from '../thrown.ts';
 import { askedAddress, askedProxy } from './asked-address.ts';
 
 /**
- * ADDRESS becomes the option or variable that gave the address, after the address itself where the message does not name it. ROUTE becomes
- * the proxy that leads there, or else the network.
+ * ADDRESS stands for the option or variable that set the address, with the address before it if the message does not name it. ROUTE stands
+ * for the proxy, if there is one, else for the network.
  */
 const ADVICE = {
   authentication: 'check PETSTORE_API_KEY',
@@ -13,12 +13,12 @@ const ADVICE = {
   timeout: 'try again later, or check ADDRESS',
   server: 'try again later',
   'invalid-response': 'check that ADDRESS is the address of the service',
-  'not-found': '`petstore list` shows the pets that there are',
-  'wrong-address': 'ADDRESS gives it',
+  'not-found': '`petstore list` shows which pets exist',
+  'wrong-address': 'ADDRESS sets the address',
   'unexpected-status': 'check that ADDRESS is the address of the service',
 } as const;
 
-/** One line: what could not be done, why, and what to do about it. */
+/** One line that says what could not be done, why, and what the user can do. */
 export function explainError(error: unknown): string {
   const message = oneLine(messageOf(error)).replace('`maxChanges`', '--max-changes');
   if (!isPetStoreError(error)) return message;
@@ -35,18 +35,18 @@ function routeOf(error: PetStoreFailure): string {
   return proxy ? `the proxy ${proxy.shown}, which ${proxy.variable} names,` : 'the network';
 }
 
-/** A 404 without an Error body, or for a list, means that the address is wrong; for a list the message says so already. */
+/** A 404 without an Error body, or for a list, means that the address is wrong. For a list, the message already says so. */
 function adviceKind({ kind, code, operation }: PetStoreFailure): string {
   if (kind === 'not-found' && (operation === 'listInventory' || operation === 'streamInventory')) return 'wrong-address';
   return code === 'http_404' ? 'invalid-response' : kind;
 }
 
-/** What can be given here: an address by its option, a key by its variable only. */
+/** Replaces client options in a message by what the command line offers: an option for the address, only a variable for the key. */
 export function inWords(message: string): string {
   return message.replace(/give `baseUrl[.\w]*`/, 'give --base-url').replace('give `apiKey` or set', 'set');
 }
 
-/** All other details of an error, for --verbose. */
+/** The fields, stack and cause of an error, for --verbose. */
 export function errorDetails(error: unknown): string {
   if (!(error instanceof Error)) return '';
   const fields = isPetStoreError(error) ? `${JSON.stringify(error.toJSON())}\n` : '';

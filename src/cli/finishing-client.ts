@@ -7,9 +7,9 @@ import { type Reply, type ReplyPromise, replyPromise } from '../reply.ts';
 import type { Client } from './connect.ts';
 
 /**
- * A client whose abort ends waiting updates at once and lets requests in flight finish.
+ * A client that, when aborted, rejects waiting updates at once and lets requests in flight finish.
  *
- * Updates are told apart by their pet, so each pet may have one at a time.
+ * It identifies an update by its pet, so it supports one update of each pet at a time.
  */
 export class FinishingClient implements PetStoreApi<'bigint'> {
   readonly #client: Client;

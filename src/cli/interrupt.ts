@@ -3,7 +3,7 @@ import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Why a command ended before its end: a signal of the system, or its time was up. */
+/** Why a command was stopped: SIGINT, SIGTERM, the time of `--until`, or a lost lock. */
 export class Interruption extends DOMException {
   readonly exitCode: ExitCode;
 
@@ -19,13 +19,13 @@ const INTERRUPTIONS = {
 } as const;
 
 interface InterruptOptions {
-  /** Told at the first signal. */
+  /** Printed at the first signal. */
   notice?: string | undefined;
-  /** Ends the command at an instant as the first signal does. */
+  /** Aborts the command at this instant. */
   until?: { atMs: number; option: string } | undefined;
 }
 
-/** The signal of a command: the first interrupt aborts it, a second one ends the process at once. */
+/** The abort signal of a command: the first interrupt aborts it, the second one ends the process at once. */
 export function interruptSignal(
   terminal: Terminal,
   { notice, until }: InterruptOptions = {},

@@ -11,10 +11,10 @@ import { UsageError } from './usage-error.ts';
 /** A lock that its holder has not renewed for this long is free. */
 const HELD_MS = 30_000;
 const RENEW_MS = HELD_MS / 3;
-/** A store that takes longer counts as unreachable. */
+/** If the store takes longer to answer, it counts as unreachable. */
 const ANSWER_MS = 5_000;
 
-/** Who holds a lock. */
+/** The process that holds a lock. */
 const LockHolder = z.object({ id: z.string(), host: z.string(), pid: z.number(), since: z.string() });
 type LockHolder = z.infer<typeof LockHolder>;
 
@@ -26,12 +26,12 @@ export interface JobLock {
 interface Wanted {
   name: string;
   state: SharedState | undefined;
-  /** Ends the job, since another run may begin. */
+  /** Called if the lock is lost. It has to end the job, since another run may begin. */
   onLost: (interruption: Interruption) => void;
   terminal: Terminal;
 }
 
-/** Takes a lock in what runs share, and renews it until it is released. @throws UsageError, or an Error that says who holds it */
+/** Takes a lock in the shared state, and renews it until it is released. @throws UsageError, or an Error that names the holder */
 export async function takeLock({ name, state, onLost, terminal }: Wanted): Promise<JobLock> {
   if (!/^[\w.:-]{1,100}$/.test(name))
     throw new UsageError(`Cannot use --lock ${name.slice(0, 100)}: it must be a name of 1 to 100 letters, digits, and any of . : _ -`);
@@ -51,7 +51,7 @@ export async function takeLock({ name, state, onLost, terminal }: Wanted): Promi
   const timer = setInterval(() => void renew(), RENEW_MS);
   const release = async (): Promise<void> => {
     clearInterval(timer);
-    // A lock that cannot be released expires by itself.
+    // If the release fails, the lock expires.
     await hold(0).catch(() => {});
   };
   return { release };

@@ -19,7 +19,7 @@ import { tell } from './tell.ts';
 import { type Terminal, writeResult } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
-/** The options of a command that brings many pets to a state. */
+/** The options of the commands that change many pets: `sync` and `undo`. */
 export interface JobOptions extends CommonOptions {
   dryRun?: boolean;
   journal?: string;
@@ -34,26 +34,26 @@ export interface JobOptions extends CommonOptions {
   lock?: string;
 }
 
-/** What such a command does. */
+/** The work of such a command. */
 export interface Job {
   /** The name of the input in messages. */
   name: string;
   /** The journal that the job keeps. */
   journal: string | undefined;
-  /** The files that are read or written, by their names in messages. No two may be the same file. */
+  /** The paths that are read or written, by their names in messages. No two paths may be the same file. */
   files: Readonly<Record<string, string | undefined>>;
   start(client: Client | FinishingClient, options: SyncOptions): Promise<SyncReport>;
   /** Refuses changes before the first update. @throws UsageError */
   review?(changes: Iterable<ReviewedChange>): void;
   /** Such as `sync restock.csv`. */
   title: string;
-  /** What to do where the job is already finished. */
+  /** What the user can do if the job is already finished. */
   hint?: string;
-  /** The rows of its input that were bad. */
+  /** The bad rows of the input: the first of them, and how many there are. */
   input?: { readonly rejects: readonly BadRow[]; readonly rejected: number };
 }
 
-/** A job with all that it runs with. */
+/** A job with its client, settings and output. */
 interface Run {
   job: Job;
   client: Client;
@@ -66,14 +66,14 @@ interface Run {
 
 const NOTICE = 'petstore: finishing the requests under way; interrupt again to end at once';
 
-/** Does a job, or with `--dry-run` shows what that would take. */
+/** Runs a job, or with `--dry-run` shows its changes and cost. */
 export async function runJob(job: Job, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = limitsOf(options);
   checkDistinct({ ...job.files, '--report': options.report });
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
   if (options.sandbox && job.journal !== undefined)
     throw new UsageError('Cannot use --journal with --sandbox: that sandbox ends with the command, so the job could not be resumed');
-  const { client, state, close } = await connect(patient(options), terminal);
+  const { client, state, close } = await connect(withWait(options), terminal);
   const { signal, end, stopListening } = interruptSignal(terminal, { notice: options.dryRun ? undefined : NOTICE, until });
   const settings = { ...limits, signal, now: terminal.now };
   let lock: JobLock | undefined;
@@ -91,7 +91,7 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
 /** How a run ended: with a report, or with an error. */
 type End = { report: SyncReport; exitCode: ExitCode; ending: string | undefined } | { error: unknown };
 
-/** Does the job, and writes the report that `--report` asks for, also of a run that fails. */
+/** Runs the job, and writes the file of `--report`, even if the run fails. */
 async function withReport(run: Run): Promise<ExitCode> {
   const { options } = run;
   const file = options.report === undefined ? undefined : await ReportFile.open(options.report);
@@ -106,7 +106,7 @@ async function withReport(run: Run): Promise<ExitCode> {
   }
 }
 
-/** A job that was finished before sends nothing: the report of the run that finished it says more. */
+/** Writes the report. A run of a job that was finished earlier does nothing, so it does not overwrite the report of an earlier run. */
 async function writeReport(run: Run, { end, file }: { end: End; file: ReportFile }): Promise<void> {
   const wasFinished = 'report' in end && end.report.finishedAt !== undefined;
   if (wasFinished && !(await file.isEmpty()))
@@ -131,7 +131,7 @@ async function realRun(run: Run): Promise<End> {
   try {
     report = await job.start(new FinishingClient(client), {
       ...settings,
-      // The progress counts calls, of which some still wait: the bar shows requests that were sent.
+      // `progress.requests` counts calls, some of which still wait. The status line shows the requests that were sent.
       onProgress: (progress) =>
         status.show({ bar: progressBar(progress), progress: progressText({ ...progress, requests: record.requests.sent }) }),
       review: (changes, list) => {
@@ -180,7 +180,7 @@ interface Reviewed {
   list: ReviewedList;
 }
 
-/** @throws UsageError, InvalidArgumentError for changes that whoever started the job cannot have meant */
+/** @throws UsageError, InvalidArgumentError for changes that are probably a mistake */
 function refuse({ job, options, changes, list }: Reviewed): void {
   if (list.missing > list.wanted / 2 && !options.allowMissing) {
     const what = `${list.missing} of its ${list.wanted} pets are missing in the service's list of ${list.listed}`;
@@ -190,7 +190,7 @@ function refuse({ job, options, changes, list }: Reviewed): void {
   job.review?.(changes);
 }
 
-/** Says why a run ended early, and how to go on; gives what it said. */
+/** Prints why a run ended early and how to continue it. Returns what it printed. */
 function tellEnd({ job, client, record, signal, terminal }: Run, report: SyncReport): string | undefined {
   const { refusal, retryAt } = record;
   const isRefused = refusal !== undefined && (report.stopped === 'quota' || report.stopped === 'authentication');
@@ -213,20 +213,21 @@ function exitCode(report: SyncReport, { signal, rejected }: { signal: AbortSigna
 }
 
 /** Longer than a day, so that a job waits for the next day's quota. */
-const OVER_THE_DAY = '7d';
+const LONGEST_WAIT = '7d';
 
-function patient(options: JobOptions): JobOptions {
+/** The options with `--wait` turned into a maxWait. */
+function withWait(options: JobOptions): JobOptions {
   if (!options.wait) return options;
-  if (options.maxWait !== undefined) throw new UsageError('Cannot use --wait with --max-wait: it waits as long as the service asks');
-  return { ...options, maxWait: OVER_THE_DAY };
+  if (options.maxWait !== undefined) throw new UsageError('Cannot use --wait with --max-wait: --wait waits as long as the service asks');
+  return { ...options, maxWait: LONGEST_WAIT };
 }
 
-/** The journal of a job, as an option of a synchronisation. */
+/** The `journal` option for `syncInventory`, if there is a path. */
 export function journalOf(path: string | undefined): Pick<SyncOptions, 'journal'> {
   return path === undefined ? {} : { journal: fileJournal(path) };
 }
 
-/** @throws UsageError where one file would be written over another */
+/** @throws UsageError if two of the paths are the same file */
 function checkDistinct(files: Job['files']): void {
   const names = new Map<string, string>();
   for (const [name, path] of Object.entries(files)) {

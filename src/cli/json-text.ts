@@ -1,4 +1,4 @@
-/** JSON that writes a bigint as its digits, since an id is a number however long it is. */
+/** `JSON.stringify` that writes a bigint as a number with all its digits. */
 export function jsonText(value: unknown): string {
   if (typeof value === 'bigint') return String(value);
   if (Array.isArray(value)) return `[${value.map(jsonText).join(',')}]`;

@@ -1,7 +1,7 @@
 import { enableCompileCache } from 'node:module';
 import type { Terminal } from './terminal.ts';
 
-// What is imported from here on is compiled once for all runs.
+// Node keeps the compiled code of all modules that are imported after this call.
 enableCompileCache();
 const { runCli } = await import('./run-cli.ts');
 
@@ -19,10 +19,10 @@ const terminal: Terminal = {
   now: Date.now,
 };
 
-// Failed writes are told to whoever wrote; without a listener they would end the process with a stack.
+// Each write reports its own failure. Without these listeners, an error event would end the process with a stack trace.
 process.stdout.on('error', () => {});
 process.stderr.on('error', () => {});
 
 process.exitCode = await runCli(process.argv.slice(2), terminal);
-// What is still open, such as a stdin that nobody reads to its end, shall not keep the process.
+// A stdin that was not read to its end must not keep the process alive.
 process.stdin.unref?.();

@@ -3,10 +3,10 @@ import { UsageError } from './usage-error.ts';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
 const DAY_MS = 86_400_000;
-/** The longest time of an option; a timer takes 24 days. */
+/** The longest duration that an option accepts; a timer can wait for 24 days at most. */
 const LONGEST_MS = 7 * DAY_MS;
 
-/** Parses an argument as an integer. @throws UsageError */
+/** Checks that an argument is an integer, and returns its text. @throws UsageError */
 export function digits(name: string, text: string): string {
   if (/^-?\d{1,400}$/.test(text)) return text;
   throw new UsageError(`Cannot use ${JSON.stringify(text.slice(0, 40))} as ${name}: it must be an integer`);
@@ -63,13 +63,13 @@ function parseDuration(text: string): number | undefined {
   return parts.reduce((sum, [, count, unit]) => sum + Number(count) * (UNITS[unit ?? ''] ?? 0), 0);
 }
 
-/** The next time that the clock of this machine shows this. */
+/** The next instant at which this machine's clock shows a time of day. */
 function clockTime(text: string, nowMs: number): number | undefined {
   const [, hours, minutes, seconds = '0'] = /^([01]?\d|2[0-3]):([0-5]\d)(?::([0-5]\d))?$/.exec(text) ?? [];
   if (hours === undefined) return undefined;
   const at = new Date(nowMs);
   at.setHours(Number(hours), Number(minutes), Number(seconds), 0);
-  // The next day's date, not 24 hours more: a day may have 23 or 25.
+  // Adds a date, not 24 hours: a day with a clock change has 23 or 25.
   if (at.getTime() <= nowMs) at.setDate(at.getDate() + 1);
   return at.getTime();
 }

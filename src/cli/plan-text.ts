@@ -6,20 +6,20 @@ import { counted, duration } from './duration.ts';
 import { jsonText } from './json-text.ts';
 import { type Terminal, writeText } from './terminal.ts';
 
-/** What a plan is written from. */
+/** The contents of a plan. */
 interface PlanParts {
   report: SyncReport;
   quota: Quota;
-  /** What the input is called. */
+  /** How messages name the input. */
   name: string;
   options: { json?: boolean };
   terminal: Terminal;
 }
 
-/** Changes that are written at once. */
+/** Lines that are written at once. */
 const BATCH = 1000;
 
-/** Writes a plan like a diff, or as one JSON object. */
+/** Writes a plan in the form of a diff, or as one JSON object. */
 export async function writePlan(changes: Iterable<ReviewedChange>, { report, quota, name, options, terminal }: PlanParts): Promise<void> {
   const requests = report.pending.length + 1;
   const cost = {

@@ -19,8 +19,8 @@ Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETST
 Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted, 143 terminated`;
 
 /**
- * The commands, their arguments and options; those that need much are loaded when they are run. `exit` gets the code of the command that
- * was run.
+ * The commands with their arguments and options. Commands with large dependencies are imported when they run. `exit` receives the exit
+ * code of the command.
  */
 export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void): Command {
   const program = new Command('petstore')
@@ -49,7 +49,7 @@ function addListCommands(program: Command, terminal: Terminal, exit: (code: Exit
     .option('--status <status>', 'only pets of this status, such as available, pending or sold')
     .action(async (options: ListOptions) => exit(await list(options, terminal)));
   withCommonOptions(program.command('quota').description("show what is left of the key's quota (costs one request)"))
-    .option('--reset', 'forget what is kept about it on this machine or in --quota-store (costs none)')
+    .option('--reset', 'forget the quota that is recorded on this machine or in --quota-store (costs no request)')
     .action(async (options: QuotaCommandOptions) => exit(await quota(options, terminal)));
 }
 
@@ -97,13 +97,13 @@ function addJobCommands(program: Command, terminal: Terminal, exit: (code: ExitC
 
 function withJobOptions(command: Command): Command {
   return withCommonOptions(command)
-    .option('--dry-run', 'print the changes, and send none')
+    .option('--dry-run', 'print the changes without sending them')
     .option('--concurrency <number>', 'updates under way at once', '16')
     .option('--priority <word>', 'low, or normal to send before low calls of this process', 'low')
-    .option('--until <time>', 'stop then: 06:00, an instant, or a duration such as 90m; the remaining updates are pending')
+    .option('--until <time>', 'when to stop: 06:00, an instant, or a duration such as 90m; the remaining updates stay pending')
     .option('--wait', "when the day's quota is used up, wait for as long as the service asks")
     .option('--max-changes <number>', 'refuse more changes than this: a number, or a part of the list such as 10%')
-    .option('--allow-missing', "accept a file of which most pets are missing in the service's list")
+    .option('--allow-missing', "accept a file even if most of its pets are missing in the service's list")
     .option('--report <file>', 'write a report of what was done: .json, .csv, or .txt for mail')
     .option('--lock <name>', 'run only while no other run holds this lock, in --quota-store or on this machine')
     .option('--lists', 'with --json, list the pets even if the run ended early');
@@ -138,7 +138,7 @@ function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCo
   withCommonOptions(
     program.command('mcp').description('serve the stock to an agent by the Model Context Protocol over stdin and stdout, read-only'),
   )
-    .option('--allow-updates', 'let the agent plan updates, and apply plans that it has shown')
+    .option('--allow-updates', 'let the agent plan updates, and apply the plans that were shown')
     .option('--max-changes <number>', 'refuse plans of more changes: a number, or a part of the list such as 10%', '100')
     .option('--allow-negative', 'let a stock become negative')
     .option('--journals <folder>', "the folder for the journals of applied plans; by default this user's state folder")
@@ -151,7 +151,7 @@ function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCo
 function withCommonOptions(command: Command): Command {
   return withClientOptions(command, '--environment <name>').option(
     '--record <file>',
-    'record requests, answers and waits in this file, without key, ids and quantities, to replay them',
+    'record requests, answers and waits in this file, to replay them; without the key, ids or quantities',
   );
 }
 
@@ -163,8 +163,8 @@ function withClientOptions(command: Command, environment: string): Command {
     .option(environment, 'production or staging')
     .option('--plan <name>', 'free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000')
     .option('--share <part>', "use this part of the key's quota, such as 0.5; low:0.5 for calls of low priority alone")
-    .option('--max-wait <time>', 'the longest wait until the service accepts requests again, such as 10m (2m)')
-    .option('--timeout <time>', 'the time limit of one attempt, such as 10s (30s)')
+    .option('--max-wait <time>', 'the longest wait until the service accepts requests again, such as 10m (default: 2m)')
+    .option('--timeout <time>', 'the time limit of one attempt, such as 10s (default: 30s)')
     .option('--quota-store <place>', 'share the quota with other programs in this place: file:PATH, or redis://HOST:PORT')
     .option('--no-state', 'do not share the quota with other runs on this machine')
     .option('-v, --verbose', 'log every request, and show all fields of an error');

@@ -6,7 +6,7 @@ import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { cannotOpen } from './usage-error.ts';
 
-/** Writes what the client does into a file, each line at once, so that a crash loses none. Gives what ends it. @throws UsageError */
+/** Records a client's calls in a file, each line at once, so that a crash loses none. Returns what stops it. @throws UsageError */
 export function recordInto(path: string, client: PetStoreClient<'bigint'>, terminal: Terminal): () => void {
   const file = open(path);
   let isOver = false;
@@ -16,7 +16,7 @@ export function recordInto(path: string, client: PetStoreClient<'bigint'>, termi
       writeSync(file, line);
     } catch (error) {
       isOver = true;
-      tell(terminal, `petstore: Cannot write --record ${path}, which ends here: ${messageOf(error)}`);
+      tell(terminal, `petstore: Cannot write --record ${path}, so the recording ends here: ${messageOf(error)}`);
     }
   };
   const { stop } = recordCalls(client, { write, latest: 0 });

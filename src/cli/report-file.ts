@@ -13,7 +13,7 @@ import { jsonText } from './json-text.ts';
 import type { ObservedQuota, RunRecord } from './run-record.ts';
 import { cannotOpen, UsageError } from './usage-error.ts';
 
-/** What a report is written from. */
+/** The contents of a report. */
 export interface ReportParts {
   /** Such as `sync restock.csv`. */
   title: string;
@@ -34,7 +34,7 @@ export interface ReportParts {
 
 const FORMATS = { '.json': jsonReport, '.csv': csvReport, '.txt': textReport } as const;
 
-/** A file for the report of a run, opened before anything is sent, and written when the run has ended. */
+/** The file of a run's report. It is opened before the first request, and written at the end of the run. */
 export class ReportFile {
   readonly #path: string;
   readonly #handle: FileHandle;
@@ -46,7 +46,7 @@ export class ReportFile {
     this.#format = format;
   }
 
-  /** What the file held stays until the report is written. @throws UsageError */
+  /** Opens the file; its contents stay until the report is written. @throws UsageError */
   static async open(path: string): Promise<ReportFile> {
     const format = Object.entries(FORMATS).find(([extension]) => extension === extname(path).toLowerCase())?.[1];
     if (!format) throw new UsageError(`Cannot use --report ${path}: its name must end in .json, .csv or .txt, which sets its format`);
@@ -57,7 +57,7 @@ export class ReportFile {
     }
   }
 
-  /** Whether it holds no report yet. */
+  /** Whether the file holds no report yet. */
   async isEmpty(): Promise<boolean> {
     return (await this.#handle.stat()).size === 0;
   }
@@ -76,7 +76,7 @@ export class ReportFile {
   }
 }
 
-/** What became of a change. */
+/** The result of a change. */
 type Result = 'updated' | 'failed' | 'pending';
 
 function* resultsOf({ record, report }: ReportParts): Generator<ReviewedChange & { at?: Date; result: Result }> {
@@ -191,7 +191,7 @@ function section(title: string, lines: readonly string[] = [], count = lines.len
   return ['', `${title} (${count})`, ...lines.slice(0, NAMED), ...more];
 }
 
-/** How the run ended, what it did, and what that cost. */
+/** The end of the run, its results, its requests, and the quota that is left. */
 function summaryOf(parts: ReportParts): string[] {
   const { exitCode, ending, record, quota } = parts;
   const { sent, lists, updates, retries, refused } = record.requests;
@@ -199,12 +199,12 @@ function summaryOf(parts: ReportParts): string[] {
   return [
     `Exit code ${exitCode}: ${counts.join(', ')}`,
     ...(ending === undefined ? [] : [ending]),
-    `${counted(sent, 'request')} of the quota: ${counted(lists, 'list')}, ${counted(updates, 'update')}; ${retries} of them again after a failure, ${refused} refused (429)`,
-    `Left at the end: ${leftOf(record.quotaAtEnd)}; of the day ${quota.day.resetAt ? `${quota.day.remaining} of ${quota.day.limit}` : 'unknown'}`,
+    `${counted(sent, 'request')} sent: ${counted(lists, 'list')}, ${counted(updates, 'update')}; ${retries} of them retries, ${refused} refused (429)`,
+    `Left at the end: ${leftOf(record.quotaAtEnd)}; of the day: ${quota.day.resetAt ? `${quota.day.remaining} of ${quota.day.limit}` : 'unknown'}`,
   ];
 }
 
 function leftOf(observed: ObservedQuota | undefined): string {
   if (observed?.remaining === undefined) return 'unknown';
-  return `${observed.remaining} of ${observed.limit ?? 'unknown'}, as the last answer said`;
+  return `${observed.remaining} of ${observed.limit ?? 'unknown'} (from the last answer)`;
 }

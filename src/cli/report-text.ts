@@ -4,10 +4,10 @@ import { counted } from './duration.ts';
 import { oneLine } from './explain-error.ts';
 import { jsonText } from './json-text.ts';
 
-/** Pets that are named one by one for a human; `--json` names all. */
+/** Most pets of a kind that the text names; `--json` names all. */
 const NAMED = 20;
 
-/** A run that ended early is told in counts, since what it left may be long; `lists` asks for the pets all the same. */
+/** If a run ended early, its lists may be long, so they are replaced by their lengths unless `lists` is set. */
 export function reportJson(
   report: SyncReport,
   { rejected = 0, lists = false }: { rejected?: number; lists?: boolean | undefined } = {},
@@ -25,7 +25,7 @@ export function reportText({ updated, unchanged, missing, failed, pending }: Syn
     `${missing.length} missing`,
     `${failed.length} failed`,
     `${pending.length} pending`,
-    ...(rejected > 0 ? [`${counted(rejected, 'bad row')} passed over`] : []),
+    ...(rejected > 0 ? [`${counted(rejected, 'bad row')} skipped`] : []),
   ];
   return [
     counts.join(', '),
@@ -44,19 +44,19 @@ function more(list: readonly unknown[]): string {
   return list.length > NAMED ? ` and ${list.length - NAMED} more (--json names all)` : '';
 }
 
-/** What is known, beside its report, of how a run ended. */
+/** What is known of the end of a run besides its report. */
 export interface Ending {
   journal: string | undefined;
   /** When quota is available again. */
   retryAt: Date | undefined;
   isDayUsedUp: boolean;
-  /** What can be done about a job that is finished already. */
+  /** What the user can do if the job is already finished. */
   hint?: string | undefined;
-  /** What ended it, such as a signal or `--until`, where it did not end by itself. */
+  /** What interrupted the run, such as a signal or `--until`. */
   interruption?: string | undefined;
 }
 
-/** Why a run ended early and how to go on, or why it had nothing to do, on one line; `undefined` where it went to its end. */
+/** One line: why a run ended early and how to continue, or that the job was already finished; `undefined` after a complete run. */
 export function explainEnd({ stopped, updated, pending, finishedAt }: SyncReport, ending: Ending): string | undefined {
   if (finishedAt)
     return `nothing sent: this job was finished at ${finishedAt.toISOString()}; ${ending.hint ?? 'a new job needs a new --journal'}`;

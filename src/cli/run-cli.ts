@@ -7,9 +7,9 @@ import { tell } from './tell.ts';
 import { ReaderGoneError, type Terminal } from './terminal.ts';
 
 /**
- * Runs one command and gives its exit code; it never throws and never ends the process by itself.
+ * Runs one command and returns its exit code. Never throws, and does not end the process unless a second interrupt asks for it.
  *
- * @param words What stands after the program's name.
+ * @param words The arguments after the program's name.
  */
 export async function runCli(words: readonly string[], terminal: Terminal): Promise<number> {
   try {
@@ -25,7 +25,7 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
 }
 
 function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number {
-  // Commander has told what is wrong.
+  // Commander has already printed the message.
   if (error instanceof CommanderError) return error.exitCode === 0 ? EXIT.done : EXIT.usage;
   if (error instanceof ReaderGoneError) return EXIT.done;
   if (error instanceof Interruption) {
@@ -37,7 +37,7 @@ function explain(error: unknown, terminal: Terminal, isVerbose: boolean): number
   return exitCodeOf(error);
 }
 
-/** A failure that its message may not explain in full. */
+/** Points to --verbose when the exit code does not name the cause. */
 function hint(error: unknown): string {
   return exitCodeOf(error) === EXIT.failure ? ' (--verbose shows more)' : '';
 }

@@ -3,31 +3,31 @@ import type { ClientEvents, WaitReason } from '../events.ts';
 import type { ReviewedChange } from '../sync/index.ts';
 import type { Client } from './connect.ts';
 
-/** A time in which calls waited, in milliseconds since 1970. */
+/** A period in which calls waited, in milliseconds since 1970. */
 export interface RecordedWait {
   reason: WaitReason;
   fromMs: number;
   untilMs: number;
 }
 
-/** What the service said of the quota with one answer. */
+/** The quota that one answer reported. */
 export interface ObservedQuota extends Partial<RateLimit> {
   atMs: number;
 }
 
-/** Shorter waits are not kept. */
-const TOLD_WAIT_MS = 1_000;
-/** Most waits that are kept: during an outage their number has no bound. */
+/** Shorter waits are not recorded. */
+const MIN_WAIT_MS = 1_000;
+/** Most waits that are recorded, since an outage may cause any number. */
 const KEPT_WAITS = 10_000;
 
-/** Records what a run does by the client's events: requests, waits, and which updates were confirmed when. */
+/** Records from the client's events what a run does: its requests and waits, and when each update was confirmed. */
 export class RunRecord {
   readonly beganAtMs: number;
   readonly requests = { sent: 0, lists: 0, updates: 0, retries: 0, refused: 0 };
   readonly waits: RecordedWait[] = [];
   quotaAtStart: ObservedQuota | undefined;
   quotaAtEnd: ObservedQuota | undefined;
-  /** What the service said when it refused the key or the quota, in a sentence; undefined where it was not asked. */
+  /** The message of the last error with which the service refused the key, or a request beyond the quota. */
   refusal: string | undefined;
   /** When quota is available again. */
   retryAt: Date | undefined;
@@ -45,12 +45,12 @@ export class RunRecord {
     client.on('settled', (event) => this.#settle(event));
   }
 
-  /** Takes what the run is about to send. */
+  /** Sets the changes that the run is going to send. */
   plan(changes: Iterable<ReviewedChange>): void {
     this.#planned = [...changes];
   }
 
-  /** What the run was about to send; `at` where the service confirmed it. */
+  /** The changes that the run was going to send, with `at` for those that the service confirmed. */
   *changes(): Generator<ReviewedChange & { at?: Date }> {
     for (const change of this.#planned) {
       const atMs = this.#confirmedAtMs.get(String(change.petId));
@@ -73,7 +73,7 @@ export class RunRecord {
   }
 
   #wait({ reason, ms }: Pick<ClientEvents['wait'], 'reason' | 'ms'>): void {
-    if (ms < TOLD_WAIT_MS) return;
+    if (ms < MIN_WAIT_MS) return;
     const fromMs = this.#now();
     const last = this.waits.at(-1);
     if (last?.reason === reason && last.untilMs >= fromMs) last.untilMs = Math.max(last.untilMs, fromMs + ms);
@@ -83,7 +83,7 @@ export class RunRecord {
   #settle({ petId, outcome, error }: ClientEvents['settled']): void {
     if (petId !== undefined && outcome === 'succeeded') this.#confirmedAtMs.set(String(petId), this.#now());
     if (!isPetStoreError(error) || (error.kind !== 'rate-limit' && error.kind !== 'authentication')) return;
-    // Without a status the client refused, and sent nothing.
+    // Without a status, the client itself refused and sent nothing.
     if (error.status !== undefined) this.refusal = error.message;
     if (error.retryAt !== undefined && (this.retryAt === undefined || error.retryAt > this.retryAt)) this.retryAt = error.retryAt;
   }

@@ -19,7 +19,7 @@ const State = z.object({
 });
 type State = z.infer<typeof State>;
 
-/** The state of a sandbox that is served at an address: what its keys have left on production, and the counts of its requests. */
+/** Reads the state of a served sandbox: what each key has left in production, and the request counts. */
 export async function readSandboxState(pageUrl: string): Promise<State> {
   const answer = await ask(`${pageUrl}page/state`);
   const state = State.safeParse(await answer.json().catch(() => undefined));
@@ -28,7 +28,7 @@ export async function readSandboxState(pageUrl: string): Promise<State> {
   return state.data;
 }
 
-/** Lets it begin anew: stock, quotas and requests as at first. */
+/** Resets a served sandbox to its initial stock, with full quotas and no requests. */
 export async function resetSandbox(pageUrl: string): Promise<void> {
   const answer = await ask(`${pageUrl}page/reset`, { method: 'POST', headers: { 'x-sandbox-reset': '1' } });
   if (!answer.ok) throw new Error(`Cannot reset the sandbox at ${pageUrl}: the server there is not a sandbox of this version`);

@@ -3,12 +3,12 @@ import type { CommonOptions } from './connect.ts';
 import { stateFolder } from './state.ts';
 import type { Terminal } from './terminal.ts';
 
-/** What `petstore doctor` checks beside what `checkService` does. */
+/** The checks of `petstore doctor` that `checkService` does not make. */
 export type SettingName = 'environment' | 'environments' | 'key' | 'plan given' | 'shared' | 'client';
 
 type Setting = Finding<SettingName>;
 
-/** The settings that a command would use, and where each comes from; never the key. */
+/** The settings that a command would use, and the source of each. Never contains the key. */
 export function checkSettings(options: CommonOptions, terminal: Terminal): Setting[] {
   if (options.sandbox) return [{ check: 'key', outcome: 'ok', message: 'one of the sandbox (--sandbox)' }];
   return [checkName(options, terminal), checkKey(terminal), checkPlan(options, terminal), checkState(options, terminal)];
@@ -20,7 +20,7 @@ function checkName({ environment }: CommonOptions, { env }: Terminal): Setting {
   return { check: 'environment', outcome: 'ok', message: `${environment} (${source})`, facts: { value: environment, source } };
 }
 
-/** Whether the key looks like one. The client itself refuses characters that no key has. */
+/** Finds a key that is missing, badly pasted or a placeholder. A key from a file is not read here. */
 function checkKey({ env }: Terminal): Setting {
   const { PETSTORE_API_KEY: key, PETSTORE_API_KEY_FILE: file } = env;
   const source = key ? 'PETSTORE_API_KEY' : file ? `the file ${file} (PETSTORE_API_KEY_FILE)` : undefined;
@@ -60,7 +60,7 @@ function checkState({ state }: CommonOptions, { env }: Terminal): Setting {
   return { check: 'shared', outcome: 'ok', message, facts: { folder } };
 }
 
-/** Whether staging is another place than production, where both are known; asks neither. */
+/** Compares the addresses of staging and production if both are set; sends no request. */
 export function checkEnvironments({ sandbox, baseUrl, environment }: CommonOptions, { env }: Terminal): Setting[] {
   const production = environment === 'staging' ? env.PETSTORE_BASE_URL : (baseUrl ?? env.PETSTORE_BASE_URL);
   const staging = environment === 'staging' ? (baseUrl ?? env.PETSTORE_STAGING_BASE_URL) : env.PETSTORE_STAGING_BASE_URL;
@@ -71,9 +71,9 @@ export function checkEnvironments({ sandbox, baseUrl, environment }: CommonOptio
   const see = 'docs/domains.md#production-and-staging';
   const facts = { host: first.host };
   const message = `production and staging are the same host, ${first.host}`;
-  // One host may serve both, as the sandbox does, below paths of their own.
+  // One host may serve both at different paths, as the sandbox does.
   const [firstPath, secondPath] = [first, second].map(({ pathname }) => pathname.replace(/\/$/, ''));
-  if (firstPath !== secondPath) return [{ check, outcome: 'note', message: `${message}, with paths of their own`, see, facts }];
+  if (firstPath !== secondPath) return [{ check, outcome: 'note', message: `${message}, at different paths`, see, facts }];
   const advice = 'check PETSTORE_BASE_URL and PETSTORE_STAGING_BASE_URL: tests in staging would change the stock of the shop';
   return [{ check, outcome: 'problem', message, advice, see, facts }];
 }

@@ -13,14 +13,14 @@ import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
 /**
- * Takes or renews a lock, or gives it back (`heldMs` 0). Gives what another holder wrote, where there is one, and for how long it still
- * holds.
+ * Takes or renews a lock for `heldMs`, or releases it if `heldMs` is 0. If another process holds the lock, nothing changes, and the result
+ * is that holder's text and the time until its lock expires.
  */
 export type LockExchange = (request: { id: string; text: string; heldMs: number }) => Promise<{ text: string; leftMs: number } | undefined>;
 
-/** The state that runs share, on one machine or several. */
+/** The state that runs share, on one machine or on several. */
 export interface SharedState {
-  /** What messages call it; the option that gave it. */
+  /** How messages name it: a path, the value of the option, or the origin of a Redis server. */
   readonly name: string;
   readonly quotaStore: QuotaStore;
   /** Forgets the quota of a key. */
@@ -29,7 +29,7 @@ export interface SharedState {
   close(): void;
 }
 
-/** Opens what `--quota-store` names, or else what the runs of one user share. @throws UsageError */
+/** Opens the state that `--quota-store` names, or else the state that all runs of this user share. @throws UsageError */
 export async function openState(
   { quotaStore, state }: { quotaStore?: string; state?: boolean },
   terminal: Terminal,
@@ -45,7 +45,7 @@ async function openNamed(place: string): Promise<SharedState> {
   throw new UsageError(`Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT`);
 }
 
-/** Where it cannot be opened, the command goes on without it and says so. */
+/** If this user's state cannot be opened, the command prints the reason and runs without it. */
 function openOwn(terminal: Terminal): SharedState | undefined {
   const folder = stateFolder(terminal.env, process.platform);
   if (folder === undefined) return undefined;
@@ -100,7 +100,7 @@ async function onRedis(url: string): Promise<SharedState> {
   };
 }
 
-/** Where programs of this system keep what is neither settings nor cache; undefined for a user without a home. */
+/** The folder for a program's state (not settings, not cache) on this system; undefined for a user without a home folder. */
 export function stateFolder(env: Terminal['env'], platform: NodeJS.Platform): string | undefined {
   const { HOME, XDG_STATE_HOME, LOCALAPPDATA } = env;
   if (platform === 'win32') return LOCALAPPDATA ? join(LOCALAPPDATA, 'petstore') : undefined;

@@ -2,24 +2,24 @@ import type { SyncProgress } from '../sync/index.ts';
 import { counted, duration } from './duration.ts';
 import type { Terminal, TextStream } from './terminal.ts';
 
-/** Empties the line of the cursor. */
+/** Clears the cursor's line. */
 const CLEAR_LINE = '\r\u001b[2K';
 const REDRAW_MS = 100;
 const USUAL_COLUMNS = 80;
 
 interface Status {
   bar: string;
-  /** How far the command is, in words. */
+  /** The progress in words. */
   progress: string;
-  /** What it waits for. */
+  /** What the command waits for; empty if nothing. */
   wait: string;
 }
 
 const NOTHING: Status = { bar: '', progress: '', wait: '' };
 
 /**
- * The last line of stderr, which changes in place where that is a terminal that can draw: how far a command is, and what it waits
- * for. It sets no mode of the terminal, so that there is none to restore, however the process ends.
+ * The last line of stderr, which shows a command's progress and waits. It changes in place, if stderr is a terminal that can do so. It
+ * sets no terminal mode, so there is nothing to restore, however the process ends.
  */
 export class StatusLine {
   static readonly #lines = new WeakMap<TextStream, StatusLine>();
@@ -28,7 +28,7 @@ export class StatusLine {
   readonly #stream: TextStream;
   readonly #shown: Status = { ...NOTHING };
   #drawn = '';
-  /** Runs for a while after each time it was drawn; what changes meanwhile is drawn when it ends. */
+  /** Runs for a while after each drawing. Changes during the pause are drawn at its end. */
   #pause: NodeJS.Timeout | undefined;
 
   private constructor({ stderr, env }: Terminal) {
@@ -36,7 +36,7 @@ export class StatusLine {
     this.canDraw = stderr.isTTY === true && env.TERM !== 'dumb';
   }
 
-  /** The one of a terminal. */
+  /** The status line of a terminal, the same at each call. */
   static of(terminal: Terminal): StatusLine {
     const known = StatusLine.#lines.get(terminal.stderr);
     const line = known ?? new StatusLine(terminal);
@@ -57,13 +57,13 @@ export class StatusLine {
     this.#drawn = '';
   }
 
-  /** Writes a line above it. */
+  /** Writes a line above the status line. */
   tell(line: string): void {
     this.#write(this.#drawn === '' ? `${line}\n` : `${CLEAR_LINE}${line}\n${this.#drawn}`);
   }
 
   #draw(): void {
-    // A line that reaches the edge may be wrapped, and only its last row could be emptied.
+    // A line that reaches the edge may wrap, and only its last row could be cleared.
     const line = textOf(this.#shown).slice(0, (this.#stream.columns || USUAL_COLUMNS) - 1);
     if (line === this.#drawn) return;
     this.#write(`${CLEAR_LINE}${line}`);
@@ -74,13 +74,13 @@ export class StatusLine {
     }, REDRAW_MS);
   }
 
-  /** A failed write to the status line is ignored: stderr itself is gone. */
+  /** Ignores failed writes: then stderr is closed, and there is nowhere to report them. */
   #write(text: string): void {
     this.#stream.write(text, () => {});
   }
 }
 
-/** During a wait the bar would not move, and a narrow terminal has no room for both. */
+/** A wait replaces the bar, which does not move meanwhile: a narrow terminal has no room for both. */
 function textOf({ bar, progress, wait }: Status): string {
   if (wait === '') return `${bar} ${progress}`.trim();
   return progress === '' ? wait : `${wait}; ${progress}`;

@@ -5,18 +5,18 @@ import { duration } from './duration.ts';
 import { StatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
 
-/** In an outage every call fails: one line in this time tells of it. */
+/** In an outage every call fails, so at most one line about failures is written in this time. */
 const QUIET_MS = 2_000;
 
 /** Shorter waits are not reported. */
 const TOLD_WAIT_MS = 2_000;
 
-/** Writes one line for the human. */
+/** Writes a line to stderr, above the status line. */
 export function tell(terminal: Terminal, line: string): void {
   StatusLine.of(terminal).tell(line);
 }
 
-/** Says that an attempt failed and is made again, once a call at most. Refusals for quota are waits, and told as such. */
+/** Reports retries, at most one for each call. A rate limit is not reported here, but as a wait. */
 export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddress, terminal: Terminal): void {
   const told = new Set<number>();
   let quietUntilMs = 0;
@@ -31,7 +31,7 @@ export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddres
 
 type Wait = Pick<ClientEvents['wait'], 'callId' | 'reason' | 'ms'>;
 
-/** Says what calls wait for: in the status line until the call's request leaves, or in a line for every closing of the gate. */
+/** Reports what calls wait for: in the status line until the call is sent or, if that cannot be drawn, in one line for each wait. */
 export function tellWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
   if (StatusLine.of(terminal).canDraw) showWaits(client, terminal);
   else writeWaits(client, terminal);
@@ -43,14 +43,14 @@ function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
   const show = ({ callId, reason, ms }: Wait): void => {
     if (ms < TOLD_WAIT_MS) return;
     toldCall = callId;
-    // The line is drawn on events only, so a countdown would not move.
+    // An instant, since the line is only drawn on events, and a countdown would not move.
     const until = new Date(terminal.now() + ms).toLocaleTimeString('en-GB');
     status.show({ wait: waitText(reason, until) });
   };
   client.on('wait', show);
-  // A wait that became longer.
+  // The gate reports here that a wait became longer.
   client.on('queue', show);
-  // Requests of other calls may leave after it began.
+  // Only the call that is shown ends its wait: other calls may be sent meanwhile.
   const end = ({ callId }: { callId: number }): void => (callId === toldCall ? status.show({ wait: '' }) : undefined);
   client.on('request', end);
   client.on('settled', end);
@@ -60,7 +60,7 @@ function writeWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void 
   let toldUntilMs = 0;
   client.on('wait', ({ reason, ms }) => {
     const untilMs = terminal.now() + ms;
-    // A backoff is told as a retry.
+    // A backoff is reported as a retry.
     if (reason === 'backoff' || ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
     toldUntilMs = untilMs;
     tell(terminal, `petstore: waiting ${duration(ms)} (${reason})`);
@@ -68,7 +68,7 @@ function writeWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void 
 }
 
 function waitText(reason: WaitReason, until: string): string {
-  // What closes a key is a 429, or a 503 with Retry-After.
+  // The reason is a 429, or a 503 with Retry-After.
   if (reason === 'rate-limit') return `waiting until ${until}, as the service asked`;
   return `waiting for ${reason === 'quota' ? 'quota' : 'the service'} until ${until}`;
 }

@@ -1,13 +1,13 @@
-/** Where a command writes. */
+/** A stream to which a command writes. */
 export type TextStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
-/** All that a command touches of its process, so that it can run inside a test. */
+/** Everything that a command uses of its process, so that tests can replace it. */
 export interface Terminal {
   readonly stdin: AsyncIterable<Uint8Array>;
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Calls `listener` at every interrupt (SIGINT as from Ctrl-C, SIGTERM) until the function it gives is called. */
+  /** Calls `listener` at every SIGINT (Ctrl-C) and SIGTERM. Returns a function that stops this. */
   onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
   /** Ends the process at once. */
   exit(code: number): void;
@@ -15,15 +15,15 @@ export interface Terminal {
   now(): number;
 }
 
-/** The reader closed the pipe, as in `petstore list | head`: it has all that it wants. */
+/** The reader closed the pipe, as in `petstore list | head`: it needs no more output. */
 export class ReaderGoneError extends Error {
   override readonly name = 'ReaderGoneError';
 }
 
-/** What a write to a pipe without a reader fails with; EOF is Windows' name for it. */
+/** The error codes of a write to a pipe without a reader; EOF is the one on Windows. */
 const READER_GONE_CODES: readonly unknown[] = ['EPIPE', 'EOF'];
 
-/** Writes, and resolves when the stream can take more. @throws ReaderGoneError, or the stream's own error, such as ENOSPC */
+/** Writes a text, and resolves when it is written. @throws ReaderGoneError, or the stream's own error, such as ENOSPC */
 export function writeText(stream: TextStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
     stream.write(text, (error) => (error ? reject(asReaderGone(error)) : resolve()));

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf, textOf } from '../thrown.ts';
 
-/** A mistake in how the command was called; the message says what to change, on one line. */
+/** A mistake in the command's arguments, options, settings or input; the message says on one line what to change. */
 export class UsageError extends Error {
   override readonly name = 'UsageError';
 }
 
-/** Why the file that an option such as `--report` names cannot be opened. */
+/** The error for a file that was named by an option such as `--report` and cannot be opened. */
 export function cannotOpen(option: string, { path, error }: { path: string; error: unknown }): UsageError {
   const folder = dirname(path);
   const lacksFolder = textOf(error, 'code') === 'ENOENT' && !existsSync(folder);

@@ -204,7 +204,7 @@ describe('petstore set', () => {
   test('says which pets there are not', async () => {
     const { code, err } = await run(['set', '99', '5']);
     expect(code).toBe(1);
-    expect(err).toMatch(/^petstore: Cannot update pet 99: .*`petstore list` shows the pets that there are \(--verbose shows more\)\n$/);
+    expect(err).toMatch(/^petstore: Cannot update pet 99: .*`petstore list` shows which pets exist \(--verbose shows more\)\n$/);
   });
 
   test('reaches staging by its own address', async () => {
@@ -261,7 +261,7 @@ describe('a failure', () => {
   test.each([
     [
       404,
-      'the service answered 404 without an Error body at URL/inventory; check the address: a list is there even where there are no pets; PETSTORE_BASE_URL gives it',
+      'the service answered 404 without an Error body at URL/inventory; check the address: a list is there even where there are no pets; PETSTORE_BASE_URL sets the address',
     ],
     [302, 'the service answered 302 without an Error body at URL/inventory; check that PETSTORE_BASE_URL is the address of the service'],
   ])('of an address that answers a page with %i names it once, and its variable', async (status, line) => {

@@ -76,7 +76,7 @@ describe('petstore doctor', () => {
 
   test('notes that one host serves both, as a sandbox does', async () => {
     const { code, out } = await doctor({ ...well(), PETSTORE_STAGING_BASE_URL: served.stagingUrl });
-    expect([code, out]).toEqual([0, expect.stringMatching(/^note {5}environments .*, with paths of their own$/m)]);
+    expect([code, out]).toEqual([0, expect.stringMatching(/^note {5}environments .*, at different paths$/m)]);
   });
 
   test('finds that there is neither key nor address, and asks nothing', async () => {

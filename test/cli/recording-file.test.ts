@@ -40,7 +40,7 @@ describe('--record', () => {
     const { code, err } = await run(['list', '--record', '/dev/full']);
     expect({ code, err }).toEqual({
       code: 0,
-      err: expect.stringMatching(/^petstore: Cannot write --record \/dev\/full, which ends here: ENOSPC[^\n]*\n$/),
+      err: expect.stringMatching(/^petstore: Cannot write --record \/dev\/full, so the recording ends here: ENOSPC[^\n]*\n$/),
     });
   });
 });

@@ -48,7 +48,7 @@ describe('--report', () => {
   test('writes CSV with a line for each', async () => {
     const lines = (await reportOf(await jobFolder(), 'r.csv')).split('\n');
     expect(lines[0]).toBe('what,petId,from,to,row,at,until,detail');
-    expect(lines[1]).toMatch(/^run,,,,,20\S+Z,20\S+Z,"Exit code 4: 1 updated, .*; 3 requests of the quota: 1 list, 2 updates; /);
+    expect(lines[1]).toMatch(/^run,,,,,20\S+Z,20\S+Z,"Exit code 4: 1 updated, .*; 3 requests sent: 1 list, 2 updates; /);
     expect(lines[2]).toMatch(/^updated,1,5,9,,20\S+Z,,$/);
     expect(lines[3]).toMatch(/^failed,2,5,9,,,,Cannot update pet 2: .*400/);
     expect(lines.slice(4)).toEqual(['missing,99,,,,,,', 'rejected,,,,6,,,"petId must be an integer, not ""x"": x,1"', '']);
@@ -60,8 +60,8 @@ describe('--report', () => {
     expect(text.split('\n')).toEqual([
       'petstore sync in.csv',
       'Exit code 4: 1 updated, 1 unchanged, 1 missing, 1 failed, 0 pending, 1 rejected',
-      '3 requests of the quota: 1 list, 2 updates; 0 of them again after a failure, 0 refused (429)',
-      'Left at the end: 997 of 1000, as the last answer said; of the day unknown',
+      '3 requests sent: 1 list, 2 updates; 0 of them retries, 0 refused (429)',
+      'Left at the end: 997 of 1000 (from the last answer); of the day: unknown',
       '',
       `Service   ${job.served.url}`,
       'Journal   none',

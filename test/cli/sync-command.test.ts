@@ -193,10 +193,10 @@ describe('bad rows', () => {
     '4,it has 3 fields where the header has 2,"2,9,9"',
   ];
 
-  test('are passed over with --max-bad-rows, and make the job partly done', async () => {
+  test('are skipped with --max-bad-rows, and make the job partly done', async () => {
     expect(await sync(BAD, ['--max-bad-rows', '3'])).toEqual({
       code: 4,
-      out: '2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending, 3 bad rows passed over\n',
+      out: '2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending, 3 bad rows skipped\n',
       err: '',
     });
     expect(requests().toSorted()).toEqual(['GET /inventory', 'PATCH /inventory/1 9', 'PATCH /inventory/4 9']);
@@ -253,7 +253,7 @@ describe('bad rows', () => {
     ['1.000.000', 'write it without thousands separators'],
     ["1'000", 'write it without thousands separators'],
     ['1 000', 'write it without thousands separators'],
-    ['1e+05', 'write all of its digits; a spreadsheet shows long numbers so'],
+    ['1e+05', 'write all of its digits; spreadsheets show long numbers in this form'],
   ])('with a quantity such as %s say why', async (quantity, why) => {
     expect((await sync(`petId;quantity\n1;${quantity}\n`)).err).toBe(
       `petstore: Cannot use in, row 2: quantity must be an integer, not "${quantity}": ${why}\n`,

@@ -41,7 +41,7 @@ describe('petstore undo', () => {
     await run(['undo', file('j')]);
     served.sandbox.clear();
     expect((await run(['undo', file('j')])).err).toMatch(
-      /^petstore: nothing sent: this job was finished at 20\S+Z; petstore undo j\.undo takes it back\n$/,
+      /^petstore: nothing sent: this job was finished at 20\S+Z; petstore undo j\.undo reverses it\n$/,
     );
     expect(served.sandbox.requests).toEqual([]);
     expect((await run(['undo', file('j.undo')])).code).toBe(0);

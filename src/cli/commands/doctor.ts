@@ -16,7 +16,7 @@ export interface DoctorOptions extends Omit<CommonOptions, 'environment'> {
 
 type Line = Finding<Finding['check'] | SettingName>;
 
-/** What was found of one environment. */
+/** The findings for one environment. */
 interface Diagnosis {
   environment: string;
   address?: string;
@@ -24,7 +24,7 @@ interface Diagnosis {
   findings: Line[];
 }
 
-/** Checks settings and the way to the service, with one request for each environment that is asked for. */
+/** Checks settings and the connection to the service, with one request for each environment. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<ExitCode> {
   const { signal, stopListening } = interruptSignal(terminal);
   const { environment: asked = [terminal.env.PETSTORE_ENVIRONMENT || 'production'], ...rest } = options;
@@ -50,7 +50,7 @@ async function examine(options: CommonOptions, terminal: Terminal, signal: Abort
   return { environment, ...(address && { address }), isWell: all.every(({ outcome }) => outcome !== 'problem'), findings: all };
 }
 
-/** Without a client there is nothing to check. An unknown word is a usage error, as in every command. */
+/** Checks the service through a client. A `ConfigurationError` is a finding; a usage error is thrown, as in every command. */
 async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<{ address?: string; findings: Line[] }> {
   try {
     const { client, usesProxies, close } = await openClient(options, terminal);

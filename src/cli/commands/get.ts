@@ -7,7 +7,7 @@ import { jsonText } from '../json-text.ts';
 import { digits } from '../option-values.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 
-/** Writes the stock of one pet; the service has no request for one, so this is a list. */
+/** Writes the stock of one pet. The service has no request for a single pet, so this costs a list. */
 export async function get(wanted: string, options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
   const petId = BigInt(digits('petId', wanted));
   const { client, close } = await connect(options, terminal);

@@ -15,14 +15,14 @@ export interface ListOptions extends CommonOptions {
 
 type Item = InventoryItem<'bigint'>;
 
-/** How a list is written: what comes first, each item, and what comes last. */
+/** An output format: the text before the items, each item, and the text after them. */
 interface Format {
   first: string;
   item(item: Item, index: number): string;
   last(count: number): string;
 }
 
-/** Writes the inventory as it comes, in flat memory. */
+/** Writes the inventory as it arrives, in constant memory. */
 export async function list(options: ListOptions, terminal: Terminal): Promise<ExitCode> {
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
@@ -44,7 +44,7 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
   return EXIT.done;
 }
 
-/** Returns the text at its first call only: a list that fails before its first batch writes nothing. */
+/** Returns the text at the first call only, so that a list which fails before its first batch writes nothing. */
 function once(text: string): () => string {
   let left = text;
   return () => {
@@ -70,7 +70,7 @@ function formatOf({ json, csv }: ListOptions, paint: Paint): Format {
   return { first: tableHeader(paint), item: (item) => tableRow(item, paint), last: () => '' };
 }
 
-/** RFC 4180 section 2. Not escaped against spreadsheet formulas: the service sends no text that begins like one. */
+/** Quotes a field (RFC 4180 section 2). Spreadsheet formulas are not escaped: no status of the service begins like one. */
 function csvField(text: string): string {
   return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
@@ -84,10 +84,10 @@ export function tableHeader(paint: Paint): string {
   return `${paint('bold', `${'petId'.padStart(ID_WIDTH)}  ${'quantity'.padStart(QUANTITY_WIDTH)}  status`)}\n`;
 }
 
-/** Rows are written as they come, so the widths are fixed; a longer id moves its row to the right. */
+/** The widths are fixed, since rows are written as they arrive. A longer id shifts its row to the right. */
 export function tableRow({ petId, quantity, status }: { petId: bigint; quantity: number; status: string }, paint: Paint): string {
   const colour = Object.entries(COLOURS).find(([known]) => known === status)?.[1];
-  // A status is the service's text: a control character in it could do things to the terminal.
+  // The service chooses the text of a status, and a control character in it could change the terminal.
   const shown = status.replace(/\p{Cc}/gu, '�');
   return `${String(petId).padStart(ID_WIDTH)}  ${String(quantity).padStart(QUANTITY_WIDTH)}  ${colour ? paint(colour, shown) : shown}\n`;
 }

@@ -18,7 +18,7 @@ export interface McpOptions extends CommonOptions {
   journals?: string;
 }
 
-/** MCP hosts time out a tool call after a minute by default. */
+/** Less than the time limit of a tool call, which is one minute by default in MCP hosts. */
 const MAX_WAIT = '45s';
 
 /** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends. */

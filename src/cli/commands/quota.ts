@@ -12,10 +12,10 @@ export interface QuotaCommandOptions extends CommonOptions {
   reset?: boolean;
 }
 
-/** Shows what is left of the key's quota; asking the service costs one request. */
+/** Shows what is left of the key's quota, at the cost of one request. */
 export async function quota(options: QuotaCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const { client, state, environment, close } = await connect(options, terminal);
-  const serviceClock = hearClock(client, terminal);
+  const serviceClock = observeClock(client, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     if (options.reset) return await reset({ client, state, options, terminal });
@@ -31,8 +31,8 @@ export async function quota(options: QuotaCommandOptions, terminal: Terminal): P
   return EXIT.done;
 }
 
-/** The service's clock as its last answer told it, on which the resets are; ours where none did. */
-function hearClock(client: Client, { now }: Terminal): () => number {
+/** The service's clock in milliseconds since 1970, by the Date header of its last answer; before the first one, this machine's clock. */
+function observeClock(client: Client, { now }: Terminal): () => number {
   let aheadMs = 0;
   client.on('response', ({ date }) => {
     if (date) aheadMs = date.getTime() - now();
@@ -47,7 +47,7 @@ interface Reset {
   terminal: Terminal;
 }
 
-/** Deletes what runs share about the key's quota, such as until when it is closed. The service's own count does not change. */
+/** Deletes what runs share about the key's quota, such as until when the key is closed. The service's own count does not change. */
 async function reset({ client, state, options, terminal }: Reset): Promise<ExitCode> {
   const source = keyFromVariables();
   const apiKey = typeof source === 'function' ? await source() : source;
@@ -60,41 +60,41 @@ async function reset({ client, state, options, terminal }: Reset): Promise<ExitC
   return EXIT.done;
 }
 
-/** Every answer tells the quota; leaving the list at its first batch spares the rest. */
+/** Every answer reports the quota, so the rest of the list after the first batch is not read. */
 async function askOnce(client: Client, signal: AbortSignal): Promise<void> {
   for await (const _batch of client.streamInventory({ signal }).batches()) break;
 }
 
-/** What an answer reported of a window, or else the most that can be left of it: other programs may use the key. */
+/** What an answer reported of a window. If no answer did, `atMost` bounds what is left, since other programs may use the key. */
 interface Known {
   limit: number | undefined;
-  /** Null where no answer told it. */
+  /** Null if no answer reported it. */
   remaining: number | null;
   atMost?: number | undefined;
   resetAt?: Date | undefined;
 }
 
-/** Without a reset, no header has described the window. */
-function knownOf({ limit, remaining, resetAt }: WindowQuota, hasHeard: boolean): Known {
+/** A window without a reset was not reported by any header. `isReported` tells whether any window was. */
+function knownOf({ limit, remaining, resetAt }: WindowQuota, isReported: boolean): Known {
   if (resetAt !== undefined) return { limit, remaining: remaining ?? null, resetAt };
-  return hasHeard ? { limit, remaining: null, atMost: remaining } : { limit: undefined, remaining: null };
+  return isReported ? { limit, remaining: null, atMost: remaining } : { limit: undefined, remaining: null };
 }
 
-/** A closed key is timed by this machine's clock, a window by the service's. */
+/** The opening of a closed key is an instant of this machine's clock, a window's reset one of the service's clock. */
 interface Clocks {
   nowMs: number;
   serviceNowMs: number;
 }
 
-/** The quota, with the environment and the address it belongs to. */
+/** The quota with its environment and address. */
 interface AskedQuota extends Quota {
   environment: string;
   address: string;
 }
 
 function textOf({ environment, address, ...quota }: AskedQuota, { json }: CommonOptions, { nowMs, serviceNowMs }: Clocks): string {
-  const hasHeard = quota.minute.resetAt !== undefined || quota.day.resetAt !== undefined;
-  const [minute, day] = [knownOf(quota.minute, hasHeard), knownOf(quota.day, hasHeard)];
+  const isReported = quota.minute.resetAt !== undefined || quota.day.resetAt !== undefined;
+  const [minute, day] = [knownOf(quota.minute, isReported), knownOf(quota.day, isReported)];
   if (json) return `${JSON.stringify({ environment, address, minute, day, closedUntil: quota.closedUntil })}\n`;
   const closedMs = (quota.closedUntil?.getTime() ?? 0) - nowMs;
   const closed = closedMs > 0 ? `nothing can be sent for ${duration(closedMs)}\n` : '';

@@ -21,7 +21,7 @@ export interface SandboxCommandOptions {
   reset?: boolean;
 }
 
-/** Serves a sandbox, or with --state and --reset asks one that is served already. */
+/** Serves a sandbox, or with --state and --reset contacts one that is already being served. */
 export async function sandbox(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
   return options.state || options.reset ? askServed(options, terminal) : serve(options, terminal);
 }
@@ -35,7 +35,7 @@ async function askServed(options: SandboxCommandOptions, terminal: Terminal): Pr
   return EXIT.done;
 }
 
-/** Serves until it is interrupted. Addresses and keys come on stdout, with variables that are ready for an .env file. */
+/** Serves until it is interrupted. Writes addresses and keys to stdout, in the format of an .env file or as JSON. */
 async function serve(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = options.limits === undefined ? undefined : parseLimits(options.limits);
   const { serveSandbox } = await import('../../node/serve.ts');
@@ -61,7 +61,7 @@ async function serve(options: SandboxCommandOptions, terminal: Terminal): Promis
   return EXIT.done;
 }
 
-/** Comments for the reader, and variables for a program; an .env file may hold both. */
+/** An .env file: all addresses and keys as comments, and those of one client as variables. */
 function describeServed({ url, stagingUrl, pageUrl, keys }: Pick<ServedSandbox, 'url' | 'stagingUrl' | 'pageUrl' | 'keys'>): string {
   const places = { page: pageUrl, production: url, staging: stagingUrl };
   const named = [...Object.entries(places), ...Object.entries(keys).map(([plan, key]) => [`${plan} key`, key] as const)];
@@ -75,7 +75,7 @@ function portNumber(text: string): number {
   throw new UsageError(`Cannot use --port ${text}: it must be at most 65535, or 0 for a free one`);
 }
 
-/** `300/10000`: requests a minute and a day; `300`: a minute only. */
+/** Parses `300/10000`, the requests a minute and a day, or `300`, those a minute alone. */
 function parseLimits(text: string): PlanLimits {
   const limits = parsePlanLimits(text);
   if (limits === undefined) throw new UsageError(`Cannot use --limits ${text}: it must be requests a minute and a day, such as 60/1000`);

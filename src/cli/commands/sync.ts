@@ -18,10 +18,10 @@ export interface SyncCommandOptions extends JobOptions {
   rejects?: string;
 }
 
-/** Brings the stock to the state that a file describes, or with `--dry-run` shows what that would take. */
+/** Brings the stock to the state that a file describes, or with `--dry-run` shows the changes and their cost. */
 export async function sync(path: string, options: SyncCommandOptions, terminal: Terminal): Promise<ExitCode> {
-  // Reading a million rows makes much garbage and keeps little, so V8 would let its nursery grow by 100 MB. Only this command sets the flag:
-  // Node compiles anew whatever it loads of its own after that, which would double the time of a short command.
+  // Reading a million rows makes much garbage and keeps little, so V8 would let its young generation grow by 100 MB. Only this command sets
+  // the flag: Node recompiles each of its own modules that it loads after that, which would double the time of a short command.
   setFlagsFromString('--semi-space-growth-factor=1');
   const { journal, rejects } = options;
   const name = inputName(path);
@@ -45,7 +45,7 @@ function inputRules({ maxBadRows, rejects, unique = false, allowEmpty = false }:
   return { maxBadRows: wholeNumber('max-bad-rows', maxBadRows, { min: 0, max: 999_999_999 }), rejects, allowEmpty, isUnique: unique };
 }
 
-/** The service decides which quantities are valid, but a stock below zero is more likely a typing error. */
+/** Refuses a stock below zero, which is probably a typing error, although the service may accept it. */
 function refuseNegative(changes: Iterable<ReviewedChange>, name: string, { allowNegative }: SyncCommandOptions): void {
   if (allowNegative) return;
   for (const { petId, from, to, adjust } of changes) {

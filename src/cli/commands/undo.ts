@@ -5,7 +5,7 @@ import { type JobOptions, runJob } from '../job.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Sets back what the job of a journal set, or with `--dry-run` shows what that would take. */
+/** Reverses the changes of a journal's job, or with `--dry-run` shows the changes and their cost. */
 export async function undo(path: string, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   if (options.sandbox) throw new UsageError(`Cannot undo ${path} with --sandbox: that sandbox is new, so no job has changed it`);
   const undone = fileJournal(path);
@@ -14,7 +14,7 @@ export async function undo(path: string, options: JobOptions, terminal: Terminal
     {
       name: path,
       title: `undo ${path}`,
-      hint: `petstore undo ${journal} takes it back`,
+      hint: `petstore undo ${journal} reverses it`,
       journal,
       files: { 'the journal of the job': path, '--journal': journal },
       start: (client, settings) => undoSync(client, { ...settings, journal: undone, undoJournal: fileJournal(journal) }),

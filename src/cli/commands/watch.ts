@@ -14,7 +14,7 @@ export interface WatchOptions extends CommonOptions {
 
 type Item = InventoryItem<'bigint'>;
 
-/** Writes a line for each pet that changes, as fresh as half of the key's quota allows, until it is interrupted. */
+/** Writes a line for each change of a pet until it is interrupted. Lists as often as half of the key's quota allows. */
 export async function watch(options: WatchOptions, terminal: Terminal): Promise<ExitCode> {
   const isWanted = filterOf(options);
   const { client, close } = await connect(options, terminal);
@@ -30,7 +30,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
   return EXIT.done;
 }
 
-/** Judges what a pet is now, or was before it went. */
+/** A filter for the new state of a pet, or for the last state of a pet that is gone. */
 function filterOf({ status, below }: WatchOptions): (item: Item | undefined) => boolean {
   const limit = below === undefined ? Number.POSITIVE_INFINITY : quantityOf('--below', below);
   return (item) => item !== undefined && item.quantity < limit && (status === undefined || item.status === status);
@@ -43,6 +43,6 @@ function lineOf(change: StockChange<'bigint'>, { json }: WatchOptions): string {
 }
 
 function shown({ quantity, status }: Item): string {
-  // A status is the service's text: a control character in it could do things to the terminal.
+  // The service chooses the text of a status, and a control character in it could change the terminal.
   return `${quantity} (${status.replace(/\p{Cc}/gu, '�')})`;
 }

@@ -2,17 +2,17 @@ import { CsvError, type Parser, parse } from 'csv-parse';
 import { peek } from './open-input.ts';
 import { badRow, type InputRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
 
-/** Characters that are parsed at once. */
+/** Characters that are passed to the parser at once. */
 const PIECE = 2_048;
 
-/** Where the columns stand; -1 for one that is not there. */
+/** The index of each column; -1 if it is missing. */
 interface Columns {
   petId: number;
   quantity: number;
   adjust: number;
 }
 
-/** Reads CSV (RFC 4180) with a header, whose line shows what separates the fields; other columns are passed over. */
+/** Reads CSV (RFC 4180) with a header, which also decides the separator. Other columns are skipped. */
 export async function* csvRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
   const { separator, whole } = await peekSeparator(text);
   let header: { columns: Columns; width: number } | undefined;
@@ -26,7 +26,7 @@ export async function* csvRows(text: AsyncIterable<string>, name: string): Async
   }
 }
 
-/** One line of CSV without its end. */
+/** One line of CSV without its line break. */
 export function csvLine(fields: readonly string[], separator = ','): string {
   return fields
     .map((field) => (/["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field))
@@ -35,7 +35,7 @@ export function csvLine(fields: readonly string[], separator = ','): string {
 
 const SEPARATORS = [',', ';', '\t', '|'] as const;
 
-/** What separates the fields of the first line: the one that is there most often, outside of quotes. */
+/** The separator that occurs most often in the first line, outside quotes. */
 async function peekSeparator(text: AsyncIterable<string>): Promise<{ separator: string; whole: AsyncIterable<string> }> {
   const { head, whole } = await peek(text, (begun) => /\S.*[\r\n]/.test(begun) || begun.length > MAX_ROW);
   const line = (head.trimStart().split(/[\r\n]/, 1)[0] ?? '').replace(/"[^"]*"/g, '');
@@ -45,7 +45,7 @@ async function peekSeparator(text: AsyncIterable<string>): Promise<{ separator: 
 
 interface ParsedRow {
   fields: string[];
-  /** The line at which the row ends, from 1. */
+  /** The number of the line in which the row ends, counted from 1. */
   row: number;
 }
 
@@ -54,7 +54,7 @@ async function* parsedRows(
   { name, separator }: { name: string; separator: string },
 ): AsyncGenerator<ParsedRow> {
   const parser = createParser(separator);
-  // The iteration below reports it; an error event without a listener would end the process.
+  // The iteration below reports errors, but an error event without a listener would end the process.
   parser.on('error', () => {});
   try {
     for await (const piece of pieces(text)) {
@@ -71,7 +71,7 @@ async function* parsedRows(
   }
 }
 
-/** Each record ends with the number of its line. */
+/** The parser adds the line number to each record as its last field. */
 function createParser(separator: string): Parser {
   return parse({
     bom: true,
@@ -89,7 +89,7 @@ function asRow(record: string[]): ParsedRow {
   return { row: Number(record.pop()), fields: record };
 }
 
-/** The parser keeps all records of a piece, and V8 frees small pieces cheaply. */
+/** Splits chunks: the parser keeps all records of what it was given, and V8 frees small pieces cheaply. */
 async function* pieces(text: AsyncIterable<string>): AsyncGenerator<string> {
   for await (const chunk of text) {
     for (let start = 0; start < chunk.length; start += PIECE) yield chunk.slice(start, start + PIECE);

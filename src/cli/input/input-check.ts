@@ -7,25 +7,26 @@ import { cannotOpen, UsageError } from '../usage-error.ts';
 import { csvLine } from './csv-rows.ts';
 import type { BadRow, InputRow } from './wanted-row.ts';
 
-/** What an input may be like. */
+/** What is allowed in an input. */
 export interface InputRules {
-  /** Bad rows that are passed over. */
+  /** Most bad rows that are skipped. With more, the input is refused. */
   maxBadRows: number;
-  /** The file that every bad row is written to. */
+  /** The path of the file to which bad rows are written. */
   rejects: string | undefined;
   allowEmpty: boolean;
-  /** A pet may have one row only. */
+  /** Whether a second row of the same pet is refused. */
   isUnique: boolean;
 }
 
-/** Bad rows that are kept for a report, and pets with several rows that are named. */
+/** Most bad rows that are kept for a report. */
 const KEPT_ROWS = 10_000;
+/** Most pets with several rows that a message names, and most rows of each. */
 const NAMED_PETS = 5;
 const NAMED_ROWS = 10;
-/** Rejects that are written at once. */
+/** Bad rows that are written at once. */
 const BATCH = 1_000;
 
-/** Gives the entries of an input's rows, and keeps what is wrong with it. */
+/** Checks the rows of an input: passes on the good ones as entries, and collects the bad ones. */
 export class InputCheck {
   /** Bad rows; the first 10,000 are kept. */
   readonly rejects: BadRow[] = [];
@@ -33,12 +34,12 @@ export class InputCheck {
   readonly #rules: InputRules;
   readonly #tell: (line: string) => void;
   readonly #ids = new IdTable();
-  /** The row of each pet, and all rows of those that have several. */
+  /** The first row of each pet, and the rows of each pet that has several. */
   readonly #firstRows = new IntColumn();
   readonly #repeated = new Map<number, number[]>();
   #rejected = 0;
 
-  /** `tell` is told once of pets that have several rows. */
+  /** `tell` is called at most once, with a line that names the pets with several rows. */
   constructor(name: string, rules: InputRules, tell: (line: string) => void) {
     this.#name = name;
     this.#rules = rules;
@@ -50,7 +51,7 @@ export class InputCheck {
     return this.#rejected;
   }
 
-  /** @throws UsageError when the input does not follow the rules; with a file for rejects only after its last row */
+  /** @throws UsageError if the input breaks the rules; with a rejects file only after the last row, so that all bad rows are written */
   async *entries(rows: AsyncIterable<InputRow>): AsyncGenerator<WantedEntry> {
     const file = this.#rules.rejects === undefined ? undefined : await RejectsFile.create(this.#rules.rejects);
     let count = 0;
@@ -123,7 +124,7 @@ export class InputCheck {
   }
 }
 
-/** Bad rows as CSV: where each stood, why it is bad, and how it was written. */
+/** A CSV file of bad rows: the row number, the reason, and the text of the row. */
 class RejectsFile {
   readonly #handle: FileHandle;
   #lines: string[] = ['row,reason,text\n'];
@@ -132,7 +133,7 @@ class RejectsFile {
     this.#handle = handle;
   }
 
-  /** Makes the file, or empties it. @throws UsageError */
+  /** Creates the file, or empties an existing one. @throws UsageError */
   static async create(path: string): Promise<RejectsFile> {
     try {
       return new RejectsFile(await open(path, 'w'));

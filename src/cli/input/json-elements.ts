@@ -1,4 +1,4 @@
-/** Where a scanner is inside a JSON text. */
+/** The scanner's position in the structure of the JSON text. */
 interface State {
   depth: number;
   isInString: boolean;
@@ -12,26 +12,26 @@ const OPENING: readonly number[] = [0x5b, 0x7b];
 const CLOSING: readonly number[] = [0x5d, 0x7d];
 
 /**
- * Cuts the text of a JSON array into the texts of its elements as it comes; whether these are valid is for a parser to say.
+ * Splits the text of a JSON array into the texts of its elements, chunk by chunk. It does not check whether these are valid JSON.
  *
- * Only brackets, commas and strings count, so that a cut never falls inside an element.
+ * It only looks at brackets, commas and strings, which suffice to find where each element ends.
  */
 export class JsonElements {
   readonly #state: State = { depth: 0, isInString: false, isEscaped: false };
   #rest = '';
   #isClosed = false;
 
-  /** What of the element under way has come so far. */
+  /** The text since the last complete element. */
   get rest(): string {
     return this.#rest;
   }
 
-  /** Whether the array has ended, and nothing came after it. */
+  /** Whether the array has ended and only white space follows. */
   get isComplete(): boolean {
     return this.#isClosed && this.#rest.trim() === '';
   }
 
-  /** Takes the next part of the text. */
+  /** Takes the next chunk, and yields the elements that it completes. */
   *push(chunk: string): Generator<string> {
     const scanned = this.#rest.length;
     const text = this.#rest + chunk;

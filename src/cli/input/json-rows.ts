@@ -1,10 +1,10 @@
 import { JsonElements } from './json-elements.ts';
 import { badRow, type InputRow, MAX_ROW, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
 
-/** A petId of so many digits that a double may round it. */
+/** A petId with so many digits that JSON.parse may round it. */
 const LONG_PET_ID = /("petId"\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
 
-/** Reads a JSON array of objects; a row is an element. */
+/** Reads a JSON array of objects. Each element is a row. */
 export async function* jsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
   const elements = new JsonElements();
   let row = 0;
@@ -18,7 +18,7 @@ export async function* jsonRows(text: AsyncIterable<string>, name: string): Asyn
   if (!elements.isComplete) throw badRow({ name, row: row + 1 }, 'the array is not closed, or something comes after it');
 }
 
-/** Reads an object a line; a row is a line, and empty lines are passed over. */
+/** Reads NDJSON. Each line is a row; empty lines are counted but skipped. */
 export async function* ndjsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
   let rest = '';
   let row = 0;

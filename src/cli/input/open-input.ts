@@ -4,11 +4,11 @@ import { UsageError } from '../usage-error.ts';
 
 const REASONS: Readonly<Record<string, string>> = {
   ENOENT: 'there is no such file',
-  EACCES: 'it may not be read',
+  EACCES: 'there is no permission to read it',
   EISDIR: 'it is a directory',
 };
 
-/** The text of a file, or of stdin for `-`, as it comes. @throws UsageError when it cannot be read, or is no text */
+/** Reads the text of a file, or of stdin for `-`, in chunks. @throws UsageError if it cannot be read or is not UTF-8 text */
 export async function* inputText(path: string, { stdin }: Terminal): AsyncGenerator<string> {
   const name = inputName(path);
   const decoder = new TextDecoder('utf-8', { fatal: true });
@@ -19,7 +19,7 @@ export async function* inputText(path: string, { stdin }: Terminal): AsyncGenera
   decode(decoder, undefined, name);
 }
 
-/** The beginning of a text, as much as `isEnough` asks for, and the text with it still in place. */
+/** Reads the beginning of a text until `isEnough` accepts it. Returns it as `head`, and the `whole` text, which still includes it. */
 export async function peek(
   text: AsyncIterable<string>,
   isEnough: (head: string) => boolean,
@@ -39,12 +39,12 @@ async function* concat(head: string, rest: AsyncIterator<string>): AsyncGenerato
     yield head;
     for (let next = await rest.next(); !next.done; next = await rest.next()) yield next.value;
   } finally {
-    // A reader that stopped after the first part has not ended the source.
+    // If the reader stops early, the source has to be closed here.
     await rest.return?.();
   }
 }
 
-/** The name of an input in messages. */
+/** How messages name an input. */
 export function inputName(path: string): string {
   return path === '-' ? 'stdin' : path;
 }
@@ -73,7 +73,7 @@ function decode(decoder: TextDecoder, bytes: Uint8Array | undefined, name: strin
     const text = bytes ? decoder.decode(bytes, { stream: true }) : decoder.decode();
     if (!text.includes('\0')) return text;
   } catch {
-    // Reported below: the decoder's own message names neither the file nor the reason.
+    // Reported below, since the decoder's message names neither the file nor the reason.
   }
   throw unusable(name, 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON');
 }

@@ -5,10 +5,10 @@ import { inputName, inputText, peek } from './open-input.ts';
 import type { InputRow } from './wanted-row.ts';
 
 /**
- * Reads the rows of a file, or of stdin for `-`, in constant memory: a JSON array where the text begins with `[`, NDJSON where it
- * begins with `{`, else CSV.
+ * Reads the rows of a file, or of stdin for `-`, in constant memory: a JSON array if the text begins with `[`, NDJSON if it begins with
+ * `{`, else CSV.
  *
- * @throws UsageError with file and reason, where it cannot be read to its end
+ * @throws UsageError with file and reason if the input cannot be read to its end
  */
 export async function* readInput(path: string, terminal: Terminal): AsyncGenerator<InputRow> {
   const { head, whole } = await peek(inputText(path, terminal), (begun) => begun.trim() !== '');

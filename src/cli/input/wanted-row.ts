@@ -2,19 +2,19 @@ import type { PetId } from '../../contract/models.ts';
 import type { WantedEntry } from '../../sync/index.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** A row may be no longer than this, in characters. */
+/** The longest row, in characters. */
 export const MAX_ROW = 65_536;
 
-/** Where a row stands: rows are counted from 1, a header is one. */
+/** The input and number of a row. Rows are counted from 1, and a header counts as one. */
 export interface Place {
   name: string;
   row: number;
 }
 
-/** A row of an input: what it wants, or why it cannot be used and how it was written. */
+/** A row of an input: its entry, or the reason why it is bad. */
 export type InputRow = { row: number; entry: WantedEntry } | BadRow;
 
-/** A row that cannot be used. */
+/** A row that cannot be used, with the reason and the row's text. */
 export interface BadRow {
   row: number;
   entry?: undefined;
@@ -22,14 +22,14 @@ export interface BadRow {
   text: string;
 }
 
-/** The fields of a row as they were written: text, or what JSON made of it. An empty text or null counts as left out. */
+/** The unchecked fields of a row: text from CSV, any value from JSON. An empty text or null counts as missing. */
 export interface RowFields {
   petId?: unknown;
   quantity?: unknown;
   adjust?: unknown;
 }
 
-/** What a row wants, or why it cannot be used. */
+/** Parses the fields of a row. Returns the entry, or the reason why the row is bad. */
 export function wantedRow(fields: RowFields): WantedEntry | string {
   const hasQuantity = isGiven(fields.quantity);
   const hasAdjust = isGiven(fields.adjust);
@@ -43,7 +43,7 @@ export function wantedRow(fields: RowFields): WantedEntry | string {
   return hasQuantity ? { petId, quantity: Number(fields.quantity) } : { petId, adjust: Number(fields.adjust) };
 }
 
-/** A row after which the input cannot be read on. */
+/** The error for a row after which the rest of the input cannot be read. */
 export function badRow({ name, row }: Place, reason: string): UsageError {
   return new UsageError(`Cannot use ${name}, row ${row}: ${reason}`);
 }
@@ -68,7 +68,7 @@ function petIdOf(value: unknown): PetId {
   return Number.isSafeInteger(rounded) ? rounded : bigintOf(value);
 }
 
-/** BigInt reads no plus sign. */
+/** `BigInt()` rejects a plus sign, so it is removed. */
 function bigintOf(value: unknown): bigint {
   return BigInt(String(value).replace('+', ''));
 }
@@ -83,13 +83,13 @@ function isInteger(value: unknown): value is string | number {
   return typeof value === 'string' && /^[+-]?\d{1,400}$/.test(value);
 }
 
-/** The characters of a number that is formatted for readers, such as 1.234,50. */
+/** How to correct a number that is written with separators, decimals or an exponent, such as 1.234,50. */
 function hint(value: unknown): string {
   const text = String(value).trim();
   if (/^[+-]?\d{1,3}(?:[.,]\d{3})$/.test(text)) return ': write it without a thousands separator, or without decimals';
   if (/^[+-]?\d{1,3}(?:([.,'’ \u00a0\u202f])\d{3})(?:\1\d{3})*$/.test(text)) return ': write it without thousands separators';
   if (/^[+-]?\d+[.,]\d+$/.test(text)) return ': it has decimals';
-  return /^[+-]?\d(?:\.\d+)?[eE][+-]?\d+$/.test(text) ? ': write all of its digits; a spreadsheet shows long numbers so' : '';
+  return /^[+-]?\d(?:\.\d+)?[eE][+-]?\d+$/.test(text) ? ': write all of its digits; spreadsheets show long numbers in this form' : '';
 }
 
 function shown(value: unknown): string {

@@ -7,18 +7,18 @@ import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, 
 import type { Client } from '../connect.ts';
 import { UsageError } from '../usage-error.ts';
 
-/** Plans are kept until so many newer ones were shown. */
+/** Most plans that are kept; the oldest is dropped first. */
 const MOST_PLANS = 100;
 
 export interface PlanLimits {
   maxChanges: SyncOptions['maxChanges'];
   allowNegative: boolean;
-  /** The folder of the journals, one for each plan that is applied. */
+  /** The folder for the journals, one for each applied plan. */
   journals: string;
   now: () => number;
 }
 
-/** A plan as it is shown. */
+/** A plan in the form that the agent gets. */
 export interface ShownPlan {
   planId: string;
   changes: ReviewedChange[];
@@ -40,7 +40,7 @@ interface KeptPlan {
 
 type RunOptions = Pick<SyncOptions, 'signal' | 'onProgress'>;
 
-/** The plans that were shown, which are the only ones that can be applied. */
+/** Makes plans, and applies only those that it has made. */
 export class Plans {
   readonly #client: Client;
   readonly #limits: PlanLimits;
@@ -51,7 +51,7 @@ export class Plans {
     this.#limits = limits;
   }
 
-  /** Makes a plan for the price of one list. @throws UsageError, InvalidArgumentError for changes that are not allowed */
+  /** Makes a plan, at the cost of one list request. @throws UsageError, InvalidArgumentError for changes that are not allowed */
   async make(wanted: readonly WantedEntry[], { signal }: RunOptions): Promise<ShownPlan> {
     const { maxChanges, now } = this.#limits;
     const changes: ReviewedChange[] = [];
@@ -77,7 +77,7 @@ export class Plans {
     };
   }
 
-  /** Applies a plan that was shown; one that was interrupted goes on, one that was applied sends nothing. @throws UsageError */
+  /** Applies a plan. An interrupted plan continues; a plan that is already applied sends nothing. @throws UsageError */
   async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string }> {
     const plan = this.#kept.get(planId);
     if (!plan) throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId)}: no such plan was shown; make one with plan_updates`);

@@ -13,7 +13,7 @@ import type { Plans } from './plans.ts';
 
 type Extra = RequestHandlerExtra<ServerRequest, ServerNotification>;
 
-/** How old a list may be that is shown: pages of one list then cost one request. */
+/** The oldest list that is shown, so that several pages of a list cost one request. */
 const MAX_AGE_MS = 5_000;
 const MOST_SHOWN = 1_000;
 
@@ -23,7 +23,7 @@ const PetIdArgument = z
 
 const LIST = {
   status: z.optional(z.string().check(z.describe('Only pets of this status, such as available, pending or sold'))),
-  below: z.optional(z.int().check(z.describe('Only pets of which fewer are in stock'))),
+  below: z.optional(z.int().check(z.describe('Only pets with a quantity below this'))),
   petIds: z.optional(z.array(PetIdArgument).check(z.maxLength(MOST_SHOWN))),
   offset: z._default(z.int().check(z.gte(0)), 0),
   limit: z._default(z.int().check(z.gte(1), z.lte(MOST_SHOWN)), 100),
@@ -32,21 +32,25 @@ const LIST = {
 const Update = z.object({
   petId: PetIdArgument,
   quantity: z.optional(z.int().check(z.describe('The new quantity'))),
-  adjust: z.optional(z.int().check(z.describe('What is added to the quantity; negative to take away'))),
+  adjust: z.optional(z.int().check(z.describe('The number to add to the quantity; negative to subtract'))),
 });
 const PLAN = {
   updates: z
     .array(Update)
-    .check(z.minLength(1), z.maxLength(MOST_SHOWN), z.describe('For each pet either quantity or adjust; entries of one pet add up')),
+    .check(
+      z.minLength(1),
+      z.maxLength(MOST_SHOWN),
+      z.describe('Each with either quantity or adjust. For one pet, a quantity replaces the entries before it, and adjustments add up'),
+    ),
 };
-const APPLY = { planId: z.string().check(z.describe('As plan_updates gave it')) };
+const APPLY = { planId: z.string().check(z.describe('The planId that plan_updates returned')) };
 
 const INSTRUCTIONS = `The stock of a pet store: quantity and status of each pet.
-Requests are limited by the key's plan; a call may wait for quota, and says until when where the wait is too long.`;
+The key's plan limits the requests. A call may wait for quota; if the wait would be too long, it fails and says when to try again.`;
 const WITH_UPDATES = `
 To change stock, call plan_updates, show its changes to the user, and apply the plan with apply_plan when they agree.`;
 
-/** Makes the server of a client; without `plans` it reads only. */
+/** Makes an MCP server for a client; read-only without `plans`. */
 export function createMcpServer(client: Client, plans: Plans | undefined): McpServer {
   const instructions = plans ? INSTRUCTIONS + WITH_UPDATES : INSTRUCTIONS;
   const server = new McpServer({ name: 'petstore-inventory', version: VERSION }, { instructions });
@@ -77,7 +81,7 @@ function addReading(server: McpServer, client: Client): void {
     'get_quota',
     {
       title: 'Show the quota',
-      description: "Shows what is known of the key's quota, without a request; before the first request little is.",
+      description: "Shows what is known of the key's quota; costs no request. Before the first request, little is known.",
       inputSchema: {},
       annotations,
     },
@@ -113,7 +117,7 @@ function addUpdating(server: McpServer, plans: Plans): void {
     'plan_updates',
     {
       title: 'Plan changes of stock',
-      description: 'Shows what updates would change, and changes nothing; costs one request. Its planId is for apply_plan.',
+      description: 'Shows what updates would change, without changing anything; costs one request. Pass its planId to apply_plan.',
       inputSchema: PLAN,
       annotations: { readOnlyHint: true },
     },
@@ -129,7 +133,7 @@ function addUpdating(server: McpServer, plans: Plans): void {
     {
       title: 'Apply a plan',
       description:
-        'Makes the changes of a plan that plan_updates showed, and no others. Applied again, it continues where it was interrupted, or sends nothing.',
+        'Makes the changes that plan_updates showed, and no others. Applied again, a plan continues where it was interrupted, or sends nothing.',
       inputSchema: APPLY,
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     },
@@ -142,7 +146,7 @@ function addUpdating(server: McpServer, plans: Plans): void {
   );
 }
 
-/** @throws UsageError where it is not clear what is wanted */
+/** @throws UsageError for an update with both or neither of quantity and adjust */
 function wantedEntry({ petId, quantity, adjust }: z.infer<typeof Update>): WantedEntry {
   const id = BigInt(petId);
   if (quantity !== undefined && adjust === undefined) return { petId: id, quantity };
@@ -158,12 +162,12 @@ function shownFailure({ petId, quantity, error }: SyncReport['failed'][number]):
   return { petId: shownId(petId), quantity, error: error.message };
 }
 
-/** JSON of agents rounds longer numbers. */
+/** A long id is a string, since agents round long numbers in JSON. */
 function shownId(petId: PetId): number | string {
   return Number.isSafeInteger(Number(petId)) ? Number(petId) : String(petId);
 }
 
-/** Reports how many updates are done to a client that asked for progress. */
+/** Reports progress to the MCP client, if it asked for progress. */
 function progressTo({
   _meta,
   sendNotification,
@@ -173,7 +177,7 @@ function progressTo({
   let told = -1;
   return ({ changes, updated, failed }) => {
     const progress = updated + failed;
-    // Each notification has to tell more than the one before (Model Context Protocol, Progress).
+    // Each notification must report more progress than the one before (Model Context Protocol, Progress).
     if (changes === 0 || progress <= told) return;
     told = progress;
     const params = { progressToken, progress, total: changes };
@@ -181,7 +185,7 @@ function progressTo({
   };
 }
 
-/** What a tool gives: its result as JSON, or the error as the command line explains it. */
+/** The answer of a tool: the result as JSON, or the error with the same text as on the command line. */
 async function answer(work: () => Promise<object>): Promise<CallToolResult> {
   try {
     return { content: [{ type: 'text', text: JSON.stringify(await work()) }] };
