@@ -3,7 +3,7 @@ import { FULL, type Ledger, type Outlook } from '../ledger/ledger.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { Share } from '../ledger/share.ts';
 
-/** What a share is reckoned from, and when. */
+/** The ledger whose limits a share is a part of, and the current time. */
 export interface ShareBasis {
   ledger: Pick<Ledger, 'windowsToShare'>;
   nowMs: number;
@@ -14,7 +14,7 @@ export class ClientLimits {
   readonly #concurrency: number;
   readonly #share: QuotaSettings['share'];
   #inFlight = 0;
-  // Made with the first request that counts towards it.
+  // The client's share, created with the first request that counts towards it.
   #counted: Share | undefined;
 
   constructor({ concurrency, share }: Pick<QuotaSettings, 'concurrency' | 'share'>) {
@@ -30,7 +30,7 @@ export class ClientLimits {
     return share && windows ? Math.min(slots, share.free(windows, nowMs)) : slots;
   }
 
-  /** The same, and where none, when to look again and why. */
+  /** How many requests of a priority the client may send now; if none, when to look again and why. */
   look(priority: Call['priority'], basis: ShareBasis): Outlook {
     const { ledger, nowMs } = basis;
     const free = this.free(priority, basis);
@@ -41,7 +41,7 @@ export class ClientLimits {
     return at > nowMs ? { free: 0, at, reason: 'quota', isOfShare: true } : FULL;
   }
 
-  /** A request leaves. Gives the share that it counts towards, if any. */
+  /** Counts a request that is about to be sent. Returns the share that it counts towards, if any. */
   use(priority: Call['priority'], nowMs: number): Share | undefined {
     this.#inFlight++;
     const share = this.#shareOf(priority);

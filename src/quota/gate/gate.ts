@@ -18,8 +18,8 @@ import type { RetryLimit } from './retry-limit.ts';
 const SWEEP_EVERY_MS = 1000;
 
 /**
- * Where every attempt on one address and key gets its permit: at once where quota is free, else from a queue when the ledger says so.
- * One timer exists only while a call waits. After every event the queue is empty, or a timer is set, or an answer is out.
+ * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
+ * One timer exists, and only while a call waits. After every event the queue is empty, or a timer is set, or an answer is still to come.
  */
 export class Gate {
   readonly #clock = new SteadyClock();
@@ -28,7 +28,7 @@ export class Gate {
   readonly #permits: Permits;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
   #stopTimer: (() => void) | undefined;
-  // Made when a call first waits: on most keys none does.
+  // Created when a call first waits: on most keys no call does.
   #releaser: Releaser | undefined;
   #notices: QueueNotices | undefined;
 
@@ -53,14 +53,14 @@ export class Gate {
     return this.#permits.inFlight > 0 || this.#queue.size > 0 ? 0 : this.#clock.now() - this.#ledger.lastSentAtMs;
   }
 
-  /** Another client came with settings of its own: the stricter plan counts for both. */
+  /** Adds the settings of another client: the stricter plan counts for both. */
   join(settings: QuotaSettings, warn: (message: string) => void): void {
     if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts for both');
   }
 
   /**
    * From now on a request also needs a slot of the quota that processes share.
-   * @throws what the store does
+   * @throws whatever the store throws
    */
   share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey' | 'warn'>): void {
     const [ledger, clock] = [this.#ledger, this.#clock];
@@ -75,17 +75,17 @@ export class Gate {
     );
   }
 
-  /** Whether the store has to be given the key before a call enters. */
+  /** Whether the store needs the key before a call can enter. */
   get needsKey(): boolean {
     return this.#permits.leaseClient?.needsKey ?? false;
   }
 
-  /** The key that names the quota in the store. */
+  /** Takes the key, by which the store finds the quota. */
   takeKey(key: string): void {
     this.#permits.leaseClient?.takeKey(key);
   }
 
-  /** Gives a permit: at once where one is free, else when the call's turn comes. Rejects when the wait is longer than the call allows. */
+  /** Gives a permit: at once if one is free, else when the call's turn comes. Rejects if the wait would be longer than the call allows. */
   enter(call: Call, limits: ClientLimits): Permit | Promise<Permit> {
     if (call.signal.aborted) return Promise.reject(call.signal.reason);
     const nowMs = this.#clock.now();
@@ -108,7 +108,7 @@ export class Gate {
     this.#queue.raise(call);
   }
 
-  /** When the next attempt of a call could be made, and how long the call still waits behind the outage; undefined while there is none. */
+  /** During an outage: how soon the next attempt of a call may be made, and how much longer the call may wait. Otherwise undefined. */
   outagePaceOf(call: Call): { delayMs: number; waitLeftMs: number } | undefined {
     const nowMs = this.#clock.now();
     const { at } = this.#ledger.look(nowMs, this.#permits.inFlight);
@@ -117,7 +117,7 @@ export class Gate {
     return { delayMs: Number.isFinite(at) ? Math.max(0, at - nowMs) : 0, waitLeftMs: this.#deadlineOf(call, outageSinceMs, nowMs) - nowMs };
   }
 
-  /** The call is queued before its wait is reported, since a listener may end it, or make another call. */
+  /** The call is queued before its wait is reported, since a listener may abort the call, or make another one. */
   #wait({ call, limits, outlook, nowMs }: { call: Call; limits: ClientLimits; outlook: Outlook; nowMs: number }): Promise<Permit> {
     const queued = new QueuedCall(call, {
       limits,
@@ -138,21 +138,21 @@ export class Gate {
     if (this.#queue.size === 0) this.#pump();
   }
 
-  /** Each queued call polls for itself, since the gate's timer ends with the request that started it. */
+  /** Called by each queued call in workerd, where the gate's timer ends with the incoming request that started it. */
   #look(): void {
     const nowMs = this.#clock.now();
     if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(nowMs);
     this.#pump();
   }
 
-  /** Drops what belongs to requests that ended under their calls. */
+  /** Drops the queued calls and the permits of incoming requests that have ended (workerd). */
   #sweep(nowMs: number): void {
     this.#sweptAtMs = nowMs;
     this.#queue.removeWhere(({ call }) => call.isGone);
     this.#permits.dropGone(nowMs);
   }
 
-  /** Admits and refuses what can be decided now, and looks again when the ledger says. */
+  /** Admits and refuses the calls that can be decided now, and sets the timer for the next look. */
   #pump(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
@@ -173,7 +173,7 @@ export class Gate {
   }
 
   #wakeAt(instantMs: number, nowMs: number): void {
-    // A listener may have ended the calls that wait, or made another one, whose timer is set already.
+    // A listener may have aborted the waiting calls, or made another call, which has already set the timer.
     if (!Number.isFinite(instantMs) || this.#queue.size === 0 || this.#stopTimer) return;
     this.#stopTimer = startTimer(instantMs - nowMs, () => {
       this.#clock.reach(instantMs);
@@ -190,7 +190,7 @@ export class Gate {
     if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
   }
 
-  /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate on the way. */
+  /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate in the meantime. */
   #release(most: number): void {
     const nowMs = this.#clock.now();
     const basis = this.#basis(nowMs);
@@ -202,7 +202,7 @@ export class Gate {
     }
   }
 
-  /** Why a call that comes now cannot wait; undefined where it can. */
+  /** The error of a call that cannot wait; undefined if it can. */
   #refusalOf(call: Call, outlook: Outlook, nowMs: number): PetStoreError | undefined {
     const since = this.#ledger.outageSinceMs;
     if (since !== undefined && this.#deadlineOf(call, since, nowMs) <= nowMs) return this.#refusalInOutage(call, outlook);
@@ -213,7 +213,7 @@ export class Gate {
     return deadlineMs(call, { startedAtMs: this.#clock.begin(call.startedAtMs, nowMs), outageSinceMs });
   }
 
-  /** When the first queued call gives up the outage. */
+  /** When the first queued call gives up waiting for the end of the outage; infinite if there is none. */
   get #firstDeadlineMs(): number {
     const since = this.#ledger.outageSinceMs;
     return since === undefined ? Number.POSITIVE_INFINITY : this.#queue.firstDeadlineMs(since);
@@ -235,13 +235,13 @@ export class Gate {
       queued.refuse(this.#refusalToWait(queued.call, ofClient, nowMs), nowMs);
   }
 
-  /** A call is refused only where no answer that is still out can shorten its wait. */
+  /** Whether a wait is longer than a call allows, and no answer that is still to come can shorten it. */
   #isTooLong({ free, at, reason }: Outlook, maxWaitMs: number, nowMs: number): boolean {
     if (free > 0 || !Number.isFinite(at) || at - nowMs <= maxWaitMs || reason === 'outage') return false;
     return reason === 'rate-limit' || !this.#ledger.isWaitingForAnswer;
   }
 
-  /** The limiter could not be loaded: every waiting call fails, and the next one tries to load it again. */
+  /** The limiter could not be loaded: every waiting call fails, and the next call tries to load it again. */
   #refuseAll(cause: unknown): void {
     const nowMs = this.#clock.now();
     for (const queued of this.#queue.removeWhere(() => true)) queued.refuse(partNotLoaded('bottleneck', queued.call, cause), nowMs);

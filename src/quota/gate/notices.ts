@@ -9,7 +9,7 @@ export class GateNotices {
   #isClosed = false;
   #untilMs: number | undefined;
 
-  /** @param call learned it */
+  /** @param call the call that the event names */
   report(call: Call, { isClosed, until }: { isClosed: boolean; until: Date | undefined }): void {
     if (isClosed === this.#isClosed && until?.getTime() === this.#untilMs) return;
     this.#isClosed = isClosed;

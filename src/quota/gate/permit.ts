@@ -14,7 +14,7 @@ import { RetryLimit } from './retry-limit.ts';
 interface PermitsStart {
   ledger: Ledger;
   clock: SteadyClock;
-  /** There may be other permits now. */
+  /** Called when the number of free permits may have changed. */
   onChange: () => void;
 }
 
@@ -23,7 +23,7 @@ interface PermitStart {
   call: Call;
   sending: Sending;
   limits: ClientLimits;
-  /** What the request counts towards, if its client has a share. */
+  /** The share that the request counts towards, if its client has one. */
   share: Share | undefined;
 }
 
@@ -34,7 +34,7 @@ export class Permit {
   readonly limits: ClientLimits;
   readonly share: Share | undefined;
   readonly #permits: Permits;
-  // The headers promise a body that is still to come.
+  // Whether the status is a 2xx and the body is still to come.
   #isPromising = false;
 
   constructor({ permits, call, sending, limits, share }: PermitStart) {
@@ -49,34 +49,34 @@ export class Permit {
     return this.#call;
   }
 
-  /** From now on it is the permit of a call that is sent in place of the one that got it. */
+  /** Makes this the permit of another call, which is sent in place of the one that got it. */
   passTo(call: Call): this {
     this.#call = call;
     return this;
   }
 
-  /** False where the gate closed since the permit was given: then it is to be cancelled. */
+  /** False if the gate has closed since the permit was given: then the permit must be cancelled. */
   get isValid(): boolean {
     return this.#permits.areValid;
   }
 
   /**
-   * The headers of the answer are in. Gives when the gate opens again, if it is closed now; milliseconds on our clock.
-   * @param report is called once the headers count, before anything else is reported of them
+   * Takes the headers of the answer. If the gate is closed now, returns when it opens, in epoch milliseconds on the local clock.
+   * @param report called after the ledger has taken the headers, before any other event about them
    */
   observe(answer: Answer, report: () => void = () => {}): number | undefined {
     this.#isPromising = isPromising(answer);
     return this.#permits.observe(this, answer, report);
   }
 
-  /** No answer came: for a failure, or (undefined) because the call was aborted or the caller's own code failed. */
+  /** No answer came: because of a failure, or (undefined) because the call was aborted or the caller's own code failed. */
   lose(failure: PetStoreError | undefined): void {
     this.#permits.lose(this, failure);
   }
 
   /**
-   * The body was not read: it was cut, reset, or did not come in time; undefined where the caller's own code failed. The abort of a call
-   * is no failure of the service.
+   * The body was not read: it was cut off or reset, or did not come in time. The abort of a call is no failure of the service.
+   * @param failure undefined if the caller's own code failed
    */
   fail(failure: PetStoreError | undefined): void {
     if (this.call.signal.aborted) return;
@@ -89,7 +89,7 @@ export class Permit {
     this.#permits.cancel(this);
   }
 
-  /** The request is over, its body read or dropped. An abort before anything was read proves nothing. */
+  /** The request is over: its body was read or dropped. A 2xx whose body was aborted unread does not prove that the service is up. */
   release(): void {
     const isProven = this.#isPromising && (!this.call.signal.aborted || this.call.delivered > 0);
     if (isProven) {
@@ -100,22 +100,20 @@ export class Permit {
   }
 }
 
-/**
- * Gives permits, and passes on what becomes of their requests: to the ledger, the lease, the retry budget and the listeners.
- */
+/** Gives permits, and reports the outcome of each request to the ledger, the lease, the retry budget and the listeners. */
 export class Permits {
   /** Limits the retries of all calls. */
   readonly retries: RetryLimit;
   readonly #ledger: Ledger;
   readonly #clock: SteadyClock;
   readonly #onChange: () => void;
-  // The requests whose bodies are not read yet, and whether each still waits for its headers; none on an idle key.
+  // The permits of requests whose bodies are not read yet, and whether each still waits for its headers; undefined on an idle key.
   #inFlight: Map<Permit, boolean> | undefined;
-  // Made when the gate first closes.
+  // Created when the gate first closes.
   #notices: GateNotices | undefined;
   #lastFailure: PetStoreError | Answer | undefined;
   #isPlanDoubted = false;
-  // Where the quota is shared with other processes.
+  // Set if the quota is shared with other processes.
   #leaseClient: LeaseClient | undefined;
 
   constructor({ ledger, clock, onChange }: PermitsStart) {
@@ -144,7 +142,7 @@ export class Permits {
     this.#leaseClient = leaseClient;
   }
 
-  /** Whether the service lets this key send at all. */
+  /** Whether the key is open, so that permits may be used. */
   get areValid(): boolean {
     return this.closedUntil(this.#clock.now()) === undefined;
   }
@@ -154,7 +152,7 @@ export class Permits {
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs);
   }
 
-  /** How many permits may be given now to `wanted` calls; where none, when to look again and why. */
+  /** How many permits may be given now to `wanted` calls; if none, when to look again and why. */
   look(nowMs: number, wanted: number): Outlook {
     const outlook = this.#ledger.look(nowMs, this.inFlight);
     return this.#leaseClient && wanted > 0 ? this.#leaseClient.narrow(outlook, wanted, nowMs) : outlook;
@@ -169,7 +167,7 @@ export class Permits {
     return permit;
   }
 
-  /** Counts requests as lost that ended under their calls. */
+  /** Counts as lost the requests of calls whose incoming request has ended (workerd). */
   dropGone(nowMs: number): void {
     const gone = [...(this.#inFlight ?? [])].filter(([{ call }]) => call.isGone);
     for (const [permit] of gone) this.#remove(permit);
@@ -193,7 +191,7 @@ export class Permits {
     return closedUntilMs === undefined ? undefined : this.#clock.toDate(closedUntilMs).getTime();
   }
 
-  /** Warns once. */
+  /** Warns once if the plan is larger than what the service says. */
   #doubtPlan(call: Call): void {
     const { overstatement } = this.#ledger;
     if (!overstatement || this.#isPlanDoubted) return;
@@ -220,7 +218,7 @@ export class Permits {
     this.#leaseClient?.lose(sending.atMs, nowMs);
   }
 
-  /** The body of an answer broke after its headers. */
+  /** The body of an answer failed after its headers. */
   fail({ call, sending }: Permit, failure: PetStoreError): void {
     const nowMs = this.#clock.now();
     this.#lastFailure = failure;

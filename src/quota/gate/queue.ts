@@ -7,10 +7,10 @@ import type { Permit } from './permit.ts';
 interface QueuedCallStart {
   limits: ClientLimits;
   nowMs: number;
-  /** When the call began, which may have waited here before. */
+  /** When the call began; it may have waited here before, for an earlier attempt. */
   startedAtMs: number;
   onAbort: (queued: QueuedCall) => void;
-  /** Called now and then while the call waits, where promises are bound to requests. */
+  /** Called at intervals while the call waits, in runtimes where promises are bound to requests. */
   onLook: () => void;
 }
 
@@ -18,7 +18,7 @@ interface QueuedCallStart {
 export class QueuedCall {
   readonly call: Call;
   readonly limits: ClientLimits;
-  /** Counts the calls that joined the queue. */
+  /** Its place in the order in which calls joined the queue. */
   number = 0;
   readonly #sinceMs: number;
   readonly #startedAtMs: number;
@@ -40,7 +40,7 @@ export class QueuedCall {
     return this.#permit.promise;
   }
 
-  /** Whether it would take a permit now. */
+  /** Whether the call can still use a permit. */
   get isAwake(): boolean {
     return this.#permit.isAwake();
   }
@@ -55,7 +55,7 @@ export class QueuedCall {
     this.#permit.reject(reason);
   }
 
-  /** Until when it waits behind an outage. */
+  /** Until when the call waits for the end of an outage. */
   deadlineMs(outageSinceMs: number): number {
     return deadlineMs(this.call, { startedAtMs: this.#startedAtMs, outageSinceMs });
   }
@@ -66,7 +66,7 @@ export class QueuedCall {
   }
 }
 
-/** Until when a call waits behind an outage: its `maxWaitMs` counts from the later of both beginnings. */
+/** Until when a call waits for the end of an outage: `maxWaitMs` counts from the start of the call or of the outage, whichever is later. */
 export function deadlineMs(call: Call, { startedAtMs, outageSinceMs }: { startedAtMs: number; outageSinceMs: number }): number {
   return Math.max(startedAtMs, outageSinceMs) + call.options.maxWaitMs;
 }
@@ -85,12 +85,12 @@ class Lane {
     this.priority = priority;
   }
 
-  /** What the client may send, whatever the key allows. */
+  /** What the client's own limits allow, whatever the key allows. */
   look(basis: ShareBasis): Outlook {
     return this.limits.look(this.priority, basis);
   }
 
-  /** How many calls could take a permit. */
+  /** How many calls the client's own limits let take a permit. */
   ready(basis: ShareBasis): number {
     return this.calls.size === 0 ? 0 : Math.min(this.calls.size, Math.max(0, this.limits.free(this.priority, basis)));
   }
@@ -109,10 +109,10 @@ class Lane {
 
 /**
  * The calls that wait for a permit: first in, first out within a priority, normal before low. Calls of a client that has used its
- * concurrency or its share do not hold up other clients. Leaving from the middle costs nothing.
+ * concurrency or its share do not hold up other clients. A call is removed from the middle in constant time.
  */
 export class Queue {
-  // The lanes that have calls; made when a call first waits.
+  // The lanes of clients with queued calls; created when a call first waits.
   #lanes: Map<ClientLimits, Record<Call['priority'], Lane>> | undefined;
   #size = 0;
   #added = 0;
@@ -129,7 +129,7 @@ export class Queue {
     return Math.min(...[...this.#inOrder()].map(({ leastMaxWaitMs }) => leastMaxWaitMs));
   }
 
-  /** A lower bound of the instants at which queued calls give up an outage. */
+  /** A lower bound of the deadlines of the queued calls during an outage. */
   firstDeadlineMs(outageSinceMs: number): number {
     if (outageSinceMs !== this.#outageSinceMs) this.#measure(outageSinceMs);
     return this.#firstDeadlineMs;
@@ -150,7 +150,7 @@ export class Queue {
     return lanes[priority];
   }
 
-  /** A low call becomes a normal one, behind those that are there. */
+  /** Moves a call from the low lane, after its priority was raised, behind the normal calls that already wait. */
   raise(call: Call): void {
     for (const { low } of this.#lanes?.values() ?? []) {
       const queued = low.calls.get(call);
@@ -169,12 +169,12 @@ export class Queue {
     if (this.#size === 0) this.#measure(undefined);
   }
 
-  /** The call that came first, whether it could take a permit or not. */
+  /** The first call in the queue's order, whether or not its client may send. */
   get first(): QueuedCall | undefined {
     return this.#firstIn(() => true);
   }
 
-  /** How many calls would take a permit, as far as their clients may. */
+  /** How many calls the limits of their clients let take a permit. */
   ready(basis: ShareBasis): number {
     if (this.#size === 0) return 0;
     let ready = 0;
@@ -182,7 +182,7 @@ export class Queue {
     return ready;
   }
 
-  /** What the first client that may go on waits for. */
+  /** The outlook of the client that may send first. */
   look(basis: ShareBasis): Outlook {
     const outlooks = [...this.#inOrder()].filter(({ calls }) => calls.size > 0).map((lane) => lane.look(basis));
     return outlooks.reduce((first, next) => (next.at < first.at ? next : first));
@@ -202,7 +202,7 @@ export class Queue {
     return removed;
   }
 
-  /** Takes out the calls that would wait for their client's share longer than they allow, each with its outlook. */
+  /** Removes the calls that would wait longer for their client's share than they allow, and returns each with its outlook. */
   removeBeyondShare(
     basis: ShareBasis,
     isTooLong: (outlook: Outlook, maxWaitMs: number) => boolean,

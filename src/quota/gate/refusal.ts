@@ -21,7 +21,7 @@ export interface LongWait {
   until: Date;
 }
 
-/** The error of a call that will not wait for quota: that of its last failure where it has one, else a RateLimitError without a status. */
+/** The error of a call that does not wait for quota: like its last failure if it has one, else a RateLimitError without a status. */
 export function refusalToWait(call: Call, { reason, isOfShare, waitMs, until }: LongWait): PetStoreError {
   const usedUp = isOfShare ? "this client's share of the quota is used up" : "this key's quota is used up";
   const closed = reason === 'rate-limit' ? 'the service closed this key' : usedUp;
@@ -30,13 +30,13 @@ export function refusalToWait(call: Call, { reason, isOfShare, waitMs, until }: 
   return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });
 }
 
-/** `24 h, longer than maxWaitMs of 2 min`: where both read the same, the difference. */
+/** `24 h, longer than maxWaitMs of 2 min`; if both durations read the same, `5 s longer than ...`. */
 function longerThan(maxWaitMs: number, waitMs: number): string {
   const [wait, limit] = [duration(waitMs), duration(maxWaitMs)];
   return `${wait === limit ? duration(waitMs - maxWaitMs) : `${wait},`} longer than \`maxWaitMs\` of ${limit}`;
 }
 
-/** The error of a call that waited too long behind an outage: the class of the last failure. */
+/** The error of a call that waited too long for the end of an outage; its class is that of the last failure. */
 export function refusalInOutage(call: Call, last: PetStoreError | Answer | undefined, probeAt: Date | undefined): PetStoreError {
   const why = `the service is down for longer than \`maxWaitMs\` of ${duration(call.options.maxWaitMs)}`;
   if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: probeAt });
@@ -47,13 +47,13 @@ export function refusalInOutage(call: Call, last: PetStoreError | Answer | undef
   return new ServerError(message, last ? { ...details, status: last.status, code: `http_${last.status}` } : details);
 }
 
-/** The error of a call whose retry the budget does not pay for. */
+/** The error of a call that is not retried because the retry budget is used up. */
 export function refusalToRetry(call: Call, last: PetStoreError): PetStoreError {
   const why = 'too many requests fail, so retries are limited until more succeed';
   return notTriedAgain(call, last, { why, retryAt: undefined });
 }
 
-/** The last failure once more, with why it is the last; the failure itself is its cause. */
+/** A copy of the last failure that also says why there is no retry; the failure itself is its cause. */
 function notTriedAgain(call: Call, last: PetStoreError, { why, retryAt }: { why: string; retryAt: Date | undefined }): PetStoreError {
   const message = `${last.message}; not tried again: ${why}`;
   const { code, status, rateLimit, retryAfterMs, bodyText } = last;

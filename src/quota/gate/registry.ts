@@ -4,7 +4,7 @@ import type { QuotaStore } from '../../quota-store.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { Gate } from './gate.ts';
 
-/** A gate that was unused for this long holds nothing that still matters. */
+/** What a gate knows no longer matters after it has been unused for this long. */
 const FORGOTTEN_AFTER_MS = 25 * 3_600_000;
 const SWEEP_EVERY_MS = 60_000;
 
@@ -14,7 +14,7 @@ export interface GateName {
   apiKey: string | ApiKeySource;
 }
 
-/** What a client brings to its gate. */
+/** The settings of a client that uses a gate. */
 interface GateUse {
   settings: QuotaSettings;
   warn: (message: string) => void;
@@ -27,11 +27,11 @@ interface Entry {
   usedAtMs: number;
 }
 
-/** The gates of one copy of the package, until no client can come back for what they know. */
+/** The gates of one copy of the package, each kept until what it knows no longer matters. */
 class GateRegistry {
-  // By address, then by key; the entry that was used last is last.
+  // By address, then by key; the most recently used entry comes last.
   readonly #byAddress = new Map<string, Map<string, Entry>>();
-  // Once a function is gone, no client can ask for its gates.
+  // Held weakly: no client can ask for the gates of a key function that no longer exists.
   readonly #byFunction = new WeakMap<ApiKeySource, Map<string, Entry>>();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
 
@@ -53,7 +53,7 @@ class GateRegistry {
     this.#byAddress.set(address, byKey.set(apiKey, entry));
   }
 
-  /** Drops old entries, at most once a minute; stops at the first young one. */
+  /** Drops old entries, at most once a minute. */
   #sweep(nowMs: number): void {
     if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_EVERY_MS) return;
     this.#sweptAtMs = nowMs;
@@ -66,6 +66,7 @@ class GateRegistry {
 
 function sweep(byKey: Map<string, Entry>, nowMs: number): void {
   for (const [apiKey, entry] of byKey) {
+    // All later entries were used even more recently.
     if (nowMs - entry.usedAtMs <= FORGOTTEN_AFTER_MS) return;
     byKey.delete(apiKey);
     if (!isForgotten(entry, nowMs)) byKey.set(apiKey, { ...entry, usedAtMs: nowMs });
@@ -76,13 +77,13 @@ function isForgotten({ gate, usedAtMs }: Entry, nowMs: number): boolean {
   return nowMs - usedAtMs > FORGOTTEN_AFTER_MS && gate.idleMs > FORGOTTEN_AFTER_MS;
 }
 
-/** One gate for each address and key in this copy of the package. It outlives its clients: a closed key stays closed for the next one. */
+/** A gate outlives its clients, so that a closed key stays closed for the next client. */
 const registry = new GateRegistry();
 
 /**
- * Gives the gate of an address and key. Where it is there already, the stricter plan and the first store count, and `warn` gets what
- * differs.
- * @throws ConfigurationError of the store
+ * Returns the gate of an address and key. If it exists already, the stricter plan and the first store count, and `warn` is called about
+ * each difference.
+ * @throws ConfigurationError if the store cannot be used
  */
 export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse): Gate {
   const nowMs = monotonicMs();

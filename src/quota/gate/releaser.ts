@@ -2,15 +2,15 @@ import type Bottleneck from 'bottleneck';
 import { isRequestBound } from '../../clock/request-bound.ts';
 
 interface ReleaserEvents {
-  /** Lets up to `most` waiting calls go. */
+  /** Releases up to `most` waiting calls. */
   release: (most: number) => void;
   /** The limiter could not be loaded. */
   fail: (cause: unknown) => void;
 }
 
 /**
- * Lets waiting calls go, in batches, through a limiter sized to the plan: a second count, independent of the ledger, so that no fault in it
- * can send more than the plan. One batch is in the air at a time.
+ * Releases waiting calls in batches through a limiter sized to the plan. The limiter is a second count, independent of the ledger, so that
+ * no fault in the ledger can send more than the plan allows. One batch is under way at a time.
  */
 export class Releaser {
   // Loaded with the first batch: on most keys no call ever waits.
@@ -19,11 +19,11 @@ export class Releaser {
   readonly #release: (most: number) => void;
   readonly #fail: (cause: unknown) => void;
   #isBusy = false;
-  // What the limiter still lets through; it tells it only asynchronously.
+  // How much the limiter still lets through, counted here because the limiter reports it only asynchronously.
   #reservoir: number;
   #usedAtMs = Date.now();
 
-  /** @param limit requests in a window; infinite where the plan sets none */
+  /** @param limit requests in a window; infinite if the plan sets no limit */
   constructor(limit: number, { release, fail }: ReleaserEvents) {
     this.#release = release;
     this.#fail = fail;
@@ -34,21 +34,21 @@ export class Releaser {
     return this.#isBusy;
   }
 
-  /** Brings the limiter to what the window leaves. */
+  /** Sets the limiter to what is left in the window. */
   refill(left: number): void {
     if (isRequestBound()) return;
     const nowMs = Date.now();
     const beginsToCount = this.#reservoir === Number.POSITIVE_INFINITY && left < this.#reservoir;
-    // The limiter reads the machine's clock: set back by an hour, it would hold its next batch for an hour.
+    // The limiter reads the machine's clock. If that is set back by an hour, the old limiter would hold its next batch for an hour.
     if (nowMs < this.#usedAtMs || beginsToCount) this.#limiter = undefined;
     else if (left !== this.#reservoir) void this.#limiter?.incrementReservoir(left - this.#reservoir);
     this.#usedAtMs = nowMs;
     this.#reservoir = left;
   }
 
-  /** Lets up to `most` waiting calls go as soon as the limiter has taken the batch. Gives false where it takes none. */
+  /** Releases up to `most` waiting calls as soon as the limiter admits the batch. Returns false if the limiter has no room for any. */
   schedule(most: number, onDone: () => void): boolean {
-    // The limiter's jobs would end with the request that happened to start them, and everybody behind them would wait for ever.
+    // A job of the limiter would end with the incoming request that started it, and all calls behind it would wait for ever.
     if (isRequestBound()) {
       this.#release(most);
       return true;

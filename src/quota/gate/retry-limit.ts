@@ -7,10 +7,10 @@ import type { RetryBudgetState } from '../ledger/quota.ts';
 import { RetryBudget } from '../ledger/retry-budget.ts';
 import { refusalToRetry } from './refusal.ts';
 
-/** Limits the retries of one gate while many requests fail, and tells listeners when none are left and when there are some again. */
+/** Limits the retries of one gate while many requests fail, and reports when none are left and when there are some again. */
 export class RetryLimit {
   readonly #ledger: Ledger;
-  // Made when a call is first tried again: until then it is full.
+  // Created when a call is first retried: until then the budget is full.
   #budgetMade: RetryBudget | undefined;
   #isReportedEmpty = false;
 
@@ -23,15 +23,15 @@ export class RetryLimit {
     return this.#budgetMade;
   }
 
-  /** What is left. */
+  /** What is left of the retry budget. */
   get state(): RetryBudgetState {
     const { available, capacity } = this.#budget;
     return { available, capacity };
   }
 
   /**
-   * Pays for another attempt of a call. Gives the error that ends the call where the budget is used up. While the service may be down a
-   * retry is free: the circuit breaker limits the requests.
+   * Takes a retry out of the budget for another attempt of a call. If the budget is used up, returns the error that ends the call. While
+   * the service may be down, a retry costs nothing: the circuit breaker limits the requests.
    */
   pay(call: Call, failure: PetStoreError): PetStoreError | undefined {
     if (this.#ledger.isOutageSuspected) return undefined;
@@ -40,7 +40,7 @@ export class RetryLimit {
     return call.hasPaidRetry ? undefined : refusalToRetry(call, failure);
   }
 
-  /** The call is over: a retry that was paid for and never sent costs nothing. */
+  /** The call is over: a retry that was paid for and never sent is given back. */
   settle(call: Call): void {
     if (!call.hasPaidRetry) return;
     call.hasPaidRetry = false;
@@ -48,7 +48,7 @@ export class RetryLimit {
     this.#report(call);
   }
 
-  /** The headers of an answer are in. A good one counts when its body has come, too. */
+  /** Counts an answer whose status alone is final. A 2xx counts later, when its body has come. */
   observe(call: Call, answer: Answer): void {
     if (isFinal(answer) && !isPromising(answer)) this.prove(call);
   }
@@ -68,7 +68,7 @@ export class RetryLimit {
   }
 }
 
-/** Whether the same request would be answered the same again. */
+/** Whether a retry of the same request would get the same answer. */
 function isFinal({ status }: Answer): boolean {
   return status < 500 && status !== 408 && status !== 425 && status !== 429;
 }
