@@ -10,11 +10,11 @@ import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart, Store
 
 /** A store that takes longer counts as lost. */
 const TIMEOUT_MS = 600;
-/** How often to look whether slots lie idle; after so long without use they are given back, */
+/** How often to look for idle slots, and how long slots may be idle before they are given back. */
 const IDLE_MS = 150;
-/** and after so long where requests are out, whose callers may come again. */
+/** How long slots may be idle while requests are in flight, whose callers may send more. */
 const IDLE_WITH_REQUESTS_MS = 1000;
-/** More requests than these are not in flight at a window's end. */
+/** The most late answers in a report: no more requests than this are in flight at a window's end. */
 const MOST_LATE = 256;
 
 export interface LeaseClientStart extends Omit<StoreConnectionStart, 'redactor' | 'onClosed'> {
@@ -23,11 +23,11 @@ export interface LeaseClientStart extends Omit<StoreConnectionStart, 'redactor' 
   warn: (message: string) => void;
   /** How many calls wait for a slot. */
   queueSize: () => number;
-  /** There may be other slots now. */
+  /** Called when the number of free slots may have changed. */
   onChange: () => void;
 }
 
-/** What became of a request. */
+/** The answer to a request. */
 export interface ObservedAnswer {
   answer: Answer;
   sentAtMs: number;
@@ -36,9 +36,8 @@ export interface ObservedAnswer {
 }
 
 /**
- * Leases slots of the quota that several processes share: one request to the store at a time, none while slots are left. Where the store
- * fails, this process takes an even part of what is left for itself, until the window ends; only then it requests again, so that no slot
- * is taken twice.
+ * Leases slots of the quota that several processes share: one request to the store at a time, none while slots are left. If the store
+ * fails, this process uses an even part of what is left, and requests again only after the window's end, so that no slot is used twice.
  */
 export class LeaseClient {
   readonly #start: LeaseClientStart;
@@ -47,35 +46,35 @@ export class LeaseClient {
   readonly #notices: StoreNotices;
   readonly #pacing = new LeasePacing();
   #lease = Lease.none();
-  // The store cannot be used.
+  // Whether the store cannot be used.
   #isLocal = false;
   // The request to the store that has no response yet, and when to give it up.
   #pending: { requestedAtMs: number; givesUpAtMs: number } | undefined;
-  // When to request again, and what the wait until then is for.
+  // When to request again, and the reason for the wait until then.
   #requestAtMs = Number.NEGATIVE_INFINITY;
   #reason: Outlook['reason'] = 'quota';
-  // Another process waits for the answer to its probe.
+  // Whether another process waits for the answer to its probe.
   #isProbedByOther = false;
-  // The lease is for a probe.
+  // Whether the lease is for a probe.
   #isProbe = false;
-  // When the probe left whose answer is reported at once; undefined while none is out.
+  // When this process sent the probe whose answer the store waits for; undefined while no such probe is in flight.
   #probeSentAtMs: number | undefined;
-  // The next request to the store reports it.
+  // Whether the next request to the store reports that the probe was answered.
   #isProbeAnswered = false;
   // Requests to the service that have no answer yet.
   #unanswered = 0;
-  // When the last lease of a known window expires, and that of a probe after it. An answer is late where its request left before such an
-  // instant and it comes after.
+  // When the last lease of a known window expires, and when the lease of a probe after it does. An answer is late if its request was sent
+  // before one of these instants and the answer comes after it.
   #expiriesMs: readonly number[] = [];
-  // What late answers said since the last lease.
+  // The late answers since the last lease.
   #lateAnswers: LeaseRequest['lateAnswers'] = [];
   #closedUntilMs = Number.NEGATIVE_INFINITY;
-  // As many processes as the store saw last.
+  // The number of processes, by the store's last response.
   #members: number | undefined;
   #usedAtMs = Number.NEGATIVE_INFINITY;
   #isIdleTimerSet = false;
 
-  /** @throws what the store does when it is joined at once */
+  /** @throws whatever the store throws when it is joined at once */
   constructor(start: LeaseClientStart) {
     const redactor = new Redactor();
     this.#start = start;
@@ -83,7 +82,7 @@ export class LeaseClient {
     this.#connection = new StoreConnection({ ...start, redactor, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
   }
 
-  /** Whether no slot can be leased before the key is known. */
+  /** Whether the store needs the key before it can lease slots. */
   get needsKey(): boolean {
     return this.#connection.needsKey;
   }
@@ -92,7 +91,7 @@ export class LeaseClient {
     this.#connection.takeKey(key);
   }
 
-  /** What the ledger allows, as far as this process holds slots for it; where it holds none it requests some. */
+  /** Limits what the ledger allows to the slots that this process holds; if it holds none, it requests some. */
   narrow(outlook: Outlook, wanted: number, nowMs: number): Outlook {
     if (outlook.free <= 0) return outlook;
     if (this.#lease.free(nowMs) === 0 && wanted > 0 && nowMs >= this.#requestAtMs) this.#request(wanted, nowMs);
@@ -103,7 +102,7 @@ export class LeaseClient {
     return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : lookAt, lookAt, reason: this.#reason };
   }
 
-  /** A request leaves. */
+  /** Takes a slot for a request that is about to be sent. */
   use(call: Call, nowMs: number): void {
     this.#notices.report(call);
     this.#unanswered++;
@@ -112,21 +111,21 @@ export class LeaseClient {
     this.#lease.use();
   }
 
-  /** It did not leave after all. */
+  /** Puts back the slot of a request that was not sent after all. */
   cancel(): void {
     this.#unanswered--;
     this.#lease.giveBack();
     this.#watchIdleSlots();
   }
 
-  /** No answer came. Of a probe nothing is reported then: the store lets another process send one after a while. */
+  /** No answer came. A probe is then not reported as answered: after a timeout the store lets another process send one. */
   lose(sentAtMs: number, nowMs: number): void {
     this.#unanswered--;
     this.#endProbe(sentAtMs);
     this.#reportIfIdle(nowMs);
   }
 
-  /** Tells whether the request that left then was the probe. */
+  /** Whether the request that was sent then was the probe, which is no longer in flight. */
   #endProbe(sentAtMs: number): boolean {
     if (sentAtMs !== this.#probeSentAtMs) return false;
     this.#probeSentAtMs = undefined;
@@ -142,14 +141,14 @@ export class LeaseClient {
     if (this.#isLocal && this.#lease.resetAtMs === 0) this.#takeLocalLease(nowMs);
     const isProbe = this.#endProbe(sentAtMs);
     if (closedUntilMs !== undefined && closedUntilMs > this.#closedUntilMs) {
-      // Reported at once, for the other processes.
+      // Reported at once, so that the other processes wait too.
       this.#closedUntilMs = closedUntilMs;
       this.#report(nowMs);
     } else if (isProbe) this.#reportProbe(nowMs);
     else this.#reportIfIdle(nowMs);
   }
 
-  /** Another process met a closed gate. */
+  /** Another process reported that the key is closed. */
   #closeFor(closedForMs: number): void {
     this.#closeUntil(this.#start.clock.now() + closedForMs);
     this.#start.onChange();
@@ -172,7 +171,7 @@ export class LeaseClient {
     if (this.#start.store.isCheap && this.#start.queueSize() === 0 && this.#unanswered === 0) this.#report(nowMs);
   }
 
-  /** Tells the store without asking for more; what is held is given back. Where that fails, the next request will too. */
+  /** Reports to the store and gives back the slots that are left. A failure is ignored, since the next request will fail too. */
   #report(nowMs: number): void {
     if (this.#isLocal) return;
     const request = this.#requestFor(0, nowMs);
@@ -199,7 +198,7 @@ export class LeaseClient {
     this.#pending = pending;
     this.#requestAtMs = pending.givesUpAtMs;
     void outcome.then((settled) => {
-      // It came too late.
+      // The response came too late.
       if (this.#pending !== pending) return;
       this.#pending = undefined;
       this.#settle(settled, requestedAtMs);
@@ -269,7 +268,7 @@ export class LeaseClient {
     this.#requestAtMs = this.#lease.expiresAtMs;
   }
 
-  /** Gives slots back that lie idle. One timer, and none while there are no slots to watch. */
+  /** Gives idle slots back to the store. There is one timer, and none while there are no slots to watch. */
   #watchIdleSlots(): void {
     if (this.#isIdleTimerSet) return;
     this.#isIdleTimerSet = true;

@@ -1,13 +1,13 @@
 import { MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 
-/** Presumed where neither option nor store says how many processes there are. */
+/** Presumed if neither an option nor the store says how many processes there are. */
 const PRESUMED_PROCESSES = 10;
-/** A lease that was used up as fast as this is followed by one of twice its size. */
+/** A lease that was used up within this time is followed by one of twice its size. */
 const FAST_MS = 1000;
-/** A store that allows the next request at once still gets a pause. */
+/** The pause before the next request to a store that would allow it at once. */
 const LEAST_WAIT_MS = 25;
-/** No longer than this between two looks whether another process's probe was answered. */
+/** The longest time between two requests that ask whether another process's probe was answered. */
 const LONGEST_POLL_MS = 400;
 
 /** Slots of the common quota that one process holds; they expire with their window. Pure: the time is a parameter. */
@@ -17,7 +17,7 @@ export class Lease {
   readonly expiresAtMs: number;
   #slots: number;
 
-  /** @param requestedAtMs the lease is counted from before the store's response, so that it surely ends with the window */
+  /** @param requestedAtMs when the request to the store was sent: counted from then, the lease cannot outlast the window */
   constructor({ granted, resetAtMs, expiresInMs }: Pick<LeaseResponse, 'granted' | 'resetAtMs' | 'expiresInMs'>, requestedAtMs: number) {
     this.#slots = granted;
     this.resetAtMs = resetAtMs;
@@ -40,7 +40,7 @@ export class Lease {
     this.#slots++;
   }
 
-  /** Takes all that is left of it. */
+  /** Ends the lease and returns the slots that were left. */
   end(nowMs: number): number {
     const left = this.free(nowMs);
     this.#slots = 0;
@@ -50,25 +50,25 @@ export class Lease {
 
 interface LocalLeaseStart {
   plan: Partial<PlanLimits>;
-  /** What the headers said of the minute; undefined where they have not. */
+  /** What the headers reported about the minute; undefined if they have reported nothing. */
   minute: ObservedWindow | undefined;
   processes: number | undefined;
 }
 
-/** What a process takes for itself while the store cannot be reached: an even part of what is left, until the window ends. */
+/** The lease that a process gives itself while the store cannot be reached: an even part of what is left, until the window ends. */
 export function localLease({ plan, minute, processes = PRESUMED_PROCESSES }: LocalLeaseStart, nowMs: number): Lease {
   const limit = plan.requestsPerMinute ?? minute?.limit ?? PLANS.free.requestsPerMinute;
   const part = Math.floor(Math.min(limit, minute?.remaining ?? limit) / processes);
-  // Before the first answer one request has to find out.
+  // Before the first answer, one request has to find out what is left.
   const granted = minute ? part : Math.max(1, part);
   return new Lease({ granted, resetAtMs: minute?.resetAtMs ?? 0, expiresInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs);
 }
 
-/** How many slots to request of a store, and when, so that few requests do. Pure: the time is a parameter. */
+/** Decides how many slots to request from a store, and when, so that few requests are needed. Pure: the time is a parameter. */
 export class LeasePacing {
   #granted = 0;
   #grantedAtMs = Number.NEGATIVE_INFINITY;
-  // Requests in a row that met another process's probe.
+  // Requests in a row to which the store answered that another process's probe is in flight.
   #polls = 0;
 
   grant(slots: number, nowMs: number): void {
@@ -77,7 +77,7 @@ export class LeasePacing {
     this.#polls = 0;
   }
 
-  /** How many slots to request for `wanted` calls: calls that come one by one shall not each cost a request to the store. */
+  /** How many slots to request for `wanted` calls: at times more, so that calls that come one by one do not each cost a request. */
   sizeFor(wanted: number, nowMs: number): number {
     return nowMs - this.#grantedAtMs > FAST_MS ? wanted : Math.max(wanted, 2 * this.#granted);
   }

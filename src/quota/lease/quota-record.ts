@@ -3,23 +3,23 @@ import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-st
 import { UNLIMITED } from '../ledger/settings.ts';
 
 const HOUR_MS = 3_600_000;
-/** Time slots of the rolling counts of plan and day. */
+/** Time slots of the rolling counts of the minute and the day. */
 const MINUTE_SLOTS = 12;
 const SLOT_MS = MINUTE_MS / MINUTE_SLOTS;
 const DAY_SLOTS = 24;
-/** A probe without an answer lets the next one go. */
+/** After this time without an answer to a probe, another process may send one. */
 const PROBE_TIMEOUT_MS = 1000;
 /** How soon to request again while another process's probe is out. */
 const PROBE_POLL_MS = 25;
-/** One lease is at most this part of the limit, and at most half of a process's part of what is left. */
+/** One lease is at most the limit divided by this, and at most half of a process's part of what is left. */
 const LEASES_OF_LIMIT = 20;
-/** How soon to request again for a process that has had its part, while others still take theirs. */
+/** How soon a process that has had its part requests again, while the rest is kept for others. */
 const PART_POLL_MS = 150;
-/** Turns closer together than this do not renew the plan's count. */
+/** A window that ends sooner than this after the plan's count was last reset does not reset it. */
 const EARLIEST_TURN_MS = 54_000;
 /** A process that requested within this time is active: its part of the window is kept for it. */
 const PRESENT_MS = 1000;
-/** A record that was written further ahead than this is void: the clock was set back, and what it says would hold for too long. */
+/** A record written further in the future than this is void: the clock was set back, and what it says would hold for too long. */
 const FUTURE_MS = 60_000;
 
 /** One window as the headers described it. */
@@ -38,10 +38,10 @@ export interface RecordedMember {
   requestedAtMs: number;
 }
 
-/** Counts by slots of time, as text and JSON can hold them: the number of a slot, and what was granted in it. */
+/** How many requests were granted in each time slot, by the slot's number; a plain object, so that JSON can hold it. */
 type SlotCounts = Record<string, number>;
 
-/** What a store keeps of one key; instants on the store's own clock. */
+/** What a store keeps for one key; instants are on the store's own clock. */
 export interface QuotaRecord {
   /** When it was written last. */
   writtenAtMs: number;
@@ -51,7 +51,7 @@ export interface QuotaRecord {
   minute: RecordedWindow | undefined;
   day: RecordedWindow | undefined;
   limitPerDay: number | undefined;
-  /** When the plan's count began anew, and what was granted since. */
+  /** When the plan's count was last reset, and how many slots were granted since. */
   turnedAtMs: number;
   sinceTurn: number;
   /** Slots granted in each twelfth of a minute, and in each hour. */
@@ -79,14 +79,14 @@ export function emptyRecord(): QuotaRecord {
 }
 
 /**
- * Writes down what one process reports, takes back what it returns, and grants what it may have. The script for Redis does the same in Lua,
- * and the tests hold both against each other. The time is a parameter.
+ * Records what one process reports, takes back what it returns, and grants what it may have. The script for Redis does the same in Lua,
+ * and the tests compare the two. The time is a parameter.
  */
 export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
   if (record.writtenAtMs - nowMs > FUTURE_MS) Object.assign(record, emptyRecord());
   record.writtenAtMs = nowMs;
   forgetOld(record, nowMs);
-  // A process that knows neither the plan nor the service's headers goes by what others knew.
+  // A process that knows neither the plan nor headers of the service uses the daily limit that others reported.
   const knowsPlan = request.plan.requestsPerDay !== undefined || (request.minute && isFresh(record, request.minute, nowMs));
   if (knowsPlan) record.limitPerDay = request.plan.requestsPerDay;
   if (request.closedForMs > 0) close(record, nowMs + request.closedForMs);
@@ -118,19 +118,19 @@ function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): voi
   if (request.minute && isFresh(record, request.minute, nowMs)) observeMinute(record, request, { ...request.minute, nowMs });
   const isOwnProbe = record.probeBy === request.member && record.probeUntilMs > 0;
   if (!request.isProbeAnswered || !isOwnProbe) return;
-  // The headers did not describe the minute: the plan alone counts, for a minute. One that they did describe may be over by now.
+  // If the headers did not describe the minute, only the plan limits the next minute. A minute that they described may be over.
   const isDescribed = request.minute !== undefined && nowMs - request.minute.ageMs >= record.probeUntilMs - PROBE_TIMEOUT_MS;
   if (!isKnown(record, nowMs) && !isDescribed)
     record.minute = { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
   record.probeUntilMs = 0;
 }
 
-/** No process reports an end too early, so the earliest is the best. */
+/** No process reports an end that is too early, so the earliest one is the most exact. */
 function observeEnd({ minute }: QuotaRecord, { resetAtMs, endsInMs }: ObservedWindow, nowMs: number): void {
   if (minute?.resetAtMs === resetAtMs) minute.endsAtMs = Math.min(minute.endsAtMs, nowMs + endsInMs);
 }
 
-/** Headers from before the key was closed say nothing about the time after it. */
+/** Whether a window is under way and was observed after the last closure ended: earlier headers say nothing about the time after it. */
 function isFresh(record: QuotaRecord, { endsInMs, ageMs }: ObservedWindow, nowMs: number): boolean {
   return endsInMs > 0 && nowMs - ageMs >= record.closedUntilMs;
 }
@@ -156,20 +156,20 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
     return;
   }
   const isOwnProbe = record.probeBy === request.member;
-  // Only the answer to a probe is surely newer: an earlier Reset then means that the service's clock was set back. A window that has
-  // ended does not begin again because one process takes it to last longer than the others do.
+  // Only the answer to a probe is surely newer: an earlier Reset in it means that the service's clock was set back. A window that has
+  // ended does not begin again because one process expects it to last longer than others do.
   if (isOver(record.minute, resetAtMs) && !(isOwnProbe && request.isProbeAnswered)) return;
   const isForgotten = record.minute === undefined && !isOwnProbe && !request.isProbeAnswered;
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
-  // Without a probe at its beginning, the grants on record are those of the window before.
+  // If the window did not begin with a probe, the recorded grants are those of the window before.
   if (record.probeUntilMs === 0) record.members = {};
   record.probeUntilMs = 0;
-  // The store came back empty where it knows no window and a process does: the processes keep the window to themselves until it ends.
+  // If a process knows the window and the store knows none, the store was restarted empty. It then grants nothing until the window ends.
   const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
   record.minute = { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs };
 }
 
-/** Takes the minute from a later answer where the probe's did not describe it. What was granted since the probe counts as used. */
+/** Takes the minute from a later answer if the probe's answer did not describe it. What was granted since the probe counts as used. */
 function describe(
   minute: RecordedWindow,
   { limit, remaining, resetAtMs, endsInMs, ageMs, nowMs }: ObservedWindow & { nowMs: number },
@@ -180,7 +180,7 @@ function describe(
   Object.assign(minute, { limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs });
 }
 
-/** Whether a Reset names a window before the one that is not known any more, or that window itself where it ended and was not closed. */
+/** Whether a Reset names a window that is over: one before the last known window, or that window itself, unless it was closed early. */
 function isOver(minute: RecordedWindow | undefined, resetAtMs: number): boolean {
   if (minute === undefined) return false;
   return resetAtMs < minute.resetAtMs || (resetAtMs === minute.resetAtMs && minute.endsAtMs > 0);
@@ -218,7 +218,7 @@ function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedWindo
   );
 }
 
-/** Remaining is not known: one request of all processes finds out. */
+/** Remaining is unknown: a single request of one process finds it out for all. */
 function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
   if (record.probeUntilMs > nowMs) return refuse(record, { waitMs: PROBE_POLL_MS, reason: 'probe' });
   turn(record, nowMs);
@@ -231,7 +231,7 @@ function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): 
   return { granted: 1, expiresInMs: PROBE_TIMEOUT_MS, resetAtMs: 0, waitMs: 0, reason: 'probe', members: 1 };
 }
 
-/** A window ended. The plan's count begins anew with it. */
+/** Resets the plan's count if a window has ended. */
 function turn(record: QuotaRecord, nowMs: number): void {
   const turnsAtMs = planTurnsAtMs(record);
   if (nowMs < turnsAtMs) return;
@@ -239,7 +239,7 @@ function turn(record: QuotaRecord, nowMs: number): void {
   record.sinceTurn = 0;
 }
 
-/** When the plan's count begins anew: with the window whose Reset was observed, but not more often than once a minute. */
+/** When the plan's count is reset: at the end of a window whose Reset was observed, but at most about once a minute. */
 function planTurnsAtMs({ minute, turnedAtMs }: QuotaRecord): number {
   if (!minute || minute.endsAtMs === 0 || minute.resetAtMs === 0) return Number.POSITIVE_INFINITY;
   return minute.endsAtMs - turnedAtMs < EARLIEST_TURN_MS ? Number.POSITIVE_INFINITY : minute.endsAtMs;
@@ -259,7 +259,7 @@ function freeByPlan(record: QuotaRecord, { plan }: LeaseRequest): number {
   return limit - Math.min(sum(record.minuteSlots), record.sinceTurn);
 }
 
-/** The limit of the window that ended, until an answer tells of the next one: probes whose answers never came were counted all the same. */
+/** The limit of the last window, until an answer describes the next one. It limits probes: unanswered ones may have been counted. */
 function lastLimit({ minute, turnedAtMs }: QuotaRecord): number {
   return minute && minute.limit > 0 && minute.endsAtMs === turnedAtMs ? minute.limit : UNLIMITED;
 }
@@ -269,7 +269,7 @@ function freeInDay(record: QuotaRecord, nowMs: number): number {
   return (record.limitPerDay ?? UNLIMITED) - sum(record.daySlots);
 }
 
-/** How long until something is free, where nothing is. */
+/** How long until a slot is free, if none is. */
 function waitMsOf(record: QuotaRecord, request: LeaseRequest, nowMs: number): number {
   const dayMs = freeInDay(record, nowMs) >= 1 ? 0 : dayWaitMs(record, nowMs);
   const planAtMs = Math.min(planTurnsAtMs(record), firstSlotMs(record.minuteSlots, SLOT_MS, MINUTE_SLOTS));
@@ -296,9 +296,7 @@ function forgetOld(record: QuotaRecord, nowMs: number): void {
   dropBelow(record.daySlots, slotOf(nowMs, HOUR_MS) - DAY_SLOTS);
 }
 
-/**
- * What one process may take of what is free: its even part comes before the rest, and the parts of other active processes stay for them.
- */
+/** How much of what is free one process may take: its even part first, and the rest except the even parts of other active processes. */
 function partOf({ members }: QuotaRecord, member: string, { free, nowMs }: { free: number; nowMs: number }): number {
   const all = Object.values(members);
   const even = Math.floor(all.reduce((total, { granted }) => total + granted, free) / all.length);
@@ -309,17 +307,17 @@ function partOf({ members }: QuotaRecord, member: string, { free, nowMs }: { fre
   return Math.max(free - kept, lacking > 0 ? Math.max(1, Math.floor((free * lacking) / (lacking + kept))) : 0);
 }
 
-/** The slot that an instant lies in. */
+/** The number of the time slot that an instant lies in. */
 function slotOf(nowMs: number, slotMs: number): number {
   return Math.floor(nowMs / slotMs);
 }
 
-/** Forgets the slots before one. */
+/** Deletes the slots before `first`. */
 function dropBelow(slots: SlotCounts, first: number): void {
   for (const slot of Object.keys(slots)) if (Number(slot) < first) delete slots[slot];
 }
 
-/** Counts more in a slot. */
+/** Adds to the count of a slot. */
 function add(counts: SlotCounts, slot: number, more: number): void {
   counts[slot] = (counts[slot] ?? 0) + more;
 }

@@ -6,7 +6,7 @@ import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota } from '../..
 import type { Redactor } from '../../redactor.ts';
 import { messageOf } from '../../thrown.ts';
 
-/** Waits beyond this are the same to every caller, and a Date could not hold the instant. */
+/** The longest time that a response may name: a Date could not hold an instant much further away. */
 const LONGEST_MS = 1e15;
 
 const REASONS: readonly LeaseResponse['reason'][] = ['closed', 'quota', 'probe', 'lost'];
@@ -57,16 +57,16 @@ function isMilliseconds(value: unknown): value is number {
   return typeof value === 'number' && value >= 0 && value <= LONGEST_MS;
 }
 
-/** What came of an exchange with a store. */
+/** The result of an exchange with a store. */
 export type ExchangeOutcome = { response: LeaseResponse } | { failure: unknown };
 
 export interface StoreConnectionStart {
   store: QuotaStore;
   address: string;
   apiKey: string | ApiKeySource;
-  /** Learns the key. */
+  /** Gets the key, so that it can hide it. */
   redactor: Redactor;
-  /** Another process met a closed gate. */
+  /** Called when another process reports that the key is closed. */
   onClosed: (closedForMs: number) => void;
 }
 
@@ -79,7 +79,7 @@ export class StoreConnection {
   #key: string | undefined;
   #shared: SharedQuota | undefined;
 
-  /** @throws what the store does when it is joined at once, because the key is a string */
+  /** @throws whatever the store throws when it is joined at once, because the key is a string */
   constructor(start: StoreConnectionStart) {
     this.#start = start;
     if (typeof start.apiKey !== 'string') return;
@@ -87,7 +87,7 @@ export class StoreConnection {
     this.#shared = this.#join(start.apiKey);
   }
 
-  /** Whether the store cannot be joined before the key is known. */
+  /** Whether the key must still be given before the store can be joined. */
   get needsKey(): boolean {
     return this.#key === undefined;
   }
@@ -106,7 +106,7 @@ export class StoreConnection {
     }
   }
 
-  /** A store that cannot be joined is joined anew with the next exchange. */
+  /** If the store could not be joined, the next exchange tries again. */
   #joined(): SharedQuota {
     if (this.#key === undefined) throw new Error('its key is not known yet');
     this.#shared ??= this.#join(this.#key);
@@ -130,12 +130,12 @@ function read(answer: unknown): ExchangeOutcome {
   }
 }
 
-/** A promise of another realm or of a library is no instance of this realm's Promise. */
+/** A promise of another realm or of a library is not an instance of this realm's Promise. */
 function isPromise(answer: unknown): boolean {
   return hasMethods(answer, ['then']);
 }
 
-/** Whether another process may close a gate for so long. */
+/** Whether a value is a time for which another process may close the gate. */
 function isWait(ms: unknown): boolean {
   return typeof ms === 'number' && ms > 0 && ms <= LONGEST_MS;
 }
@@ -149,7 +149,7 @@ export class StoreNotices {
   #hasFailed = false;
   #pending: Notice | undefined;
 
-  /** @param redactor hides the key, which a store may quote */
+  /** @param redactor hides the key, which a store's error may quote */
   constructor(warn: (message: string) => void, redactor: Redactor) {
     this.#warn = warn;
     this.#redactor = redactor;
