@@ -1,20 +1,20 @@
-/** Requests closer together than this part of a window leave a sliding log together. */
+/** Into how many slots a sliding log divides its window: the requests of one slot leave the log together. */
 export const SLOTS = 60;
-/** Most departed slots that are kept. */
+/** The most slots that are kept after they left the log. */
 const MOST_LEFT = 20;
-/** A request may arrive sooner than the one whose place it takes, by up to this time. */
+/** A request may take less time to arrive than the one whose place it takes, by up to this. */
 const JITTER_MS = 100;
-/** `Date` and Reset are cut to whole seconds, each: an instant that is read from them is this far off at most. */
+/** `Date` and Reset are each cut to whole seconds: an instant computed from them is off by at most this. */
 export const PRECISION_MS = 1500;
 
-/** What an answer left, as a candidate sees it. */
+/** What an answer reports, as one candidate explains it. */
 export interface Seen {
   remaining: number;
-  /** At least so many requests are others', */
+  /** Lower bound of the requests that others sent. */
   lowest: number;
-  /** and at most so many. */
+  /** Upper bound of the requests that others sent. */
   highest: number;
-  /** Requests that are still out. */
+  /** Requests that are still in flight. */
   unanswered: number;
   /** Requests that the service may not have counted: they failed. */
   uncounted: number;
@@ -23,26 +23,26 @@ export interface Seen {
   nowMs: number;
 }
 
-/** A Remaining is cut to whole requests. */
+/** By how much a Remaining is too small on average, since it is cut to whole requests. */
 const HALF_A_REQUEST = 0.5;
 
 /**
- * One way in which the service may count the requests of a window. It is told what was sent, and says what would pass now and when more
- * would. What answers say of others is kept beside it, as `offset`; how badly they contradict it, as `doubt`. Pure: the time is a
+ * A model of how the service may count the requests of a window. It counts what was sent, and predicts what would pass now and when more
+ * would. `offset` is what answers show about other users' requests, `doubt` how badly answers contradict the model. Pure: the time is a
  * parameter.
  */
 export abstract class Candidate {
   /** Requests that the service counts and this client did not send; undefined until a Remaining was observed. */
   offset: number | undefined;
-  /** What that was in the window before, as far as anything was observed of it. */
+  /** The latest `offset` before the observations were discarded; undefined if there was none. */
   expected: number | undefined;
   /** Lower bound of what others sent since the window began. */
   least = 0;
-  /** Requests that the service allows beyond the plan. */
+  /** Requests that the service allows beyond the plan; undefined if none. */
   withheld: number | undefined;
-  /** 0: every answer fits. 4: none do. */
+  /** From 0 (every answer fits) to 4 (none does). */
   doubt = 0;
-  /** How unlikely it is before anything was observed. */
+  /** How unlikely the model is before anything was observed. */
   abstract get prior(): number;
   protected limit: number;
   protected readonly lengthMs: number;
@@ -52,43 +52,43 @@ export abstract class Candidate {
     this.lengthMs = lengthMs;
   }
 
-  /** What the limit leaves beside the requests of this client alone; negative where more was sent. */
+  /** What this client's own requests leave of the limit; negative if more were sent. */
   abstract room(nowMs: number): number;
-  /** When the room reaches `count`; infinite where only the window's end frees any. */
+  /** When the room reaches `count`; infinite if only the end of the window frees any. */
   abstract roomAt(count: number, nowMs: number): number;
   abstract add(nowMs: number): void;
-  /** A request that was sent just now did not leave after all. */
+  /** Takes back a request that was added just now and not sent after all. */
   abstract remove(nowMs: number): void;
   /** How far the count may be off because requests take time, and headers are cut to seconds. */
   abstract margin(nowMs: number): number;
-  /** By how much the room grows in some milliseconds while nothing is sent, and by how much a Remaining in whole requests is too small. */
+  /** By how much the room grows within `ms` while nothing is sent, plus what a Remaining loses by being cut to whole requests. */
   growth(_ms: number, _nowMs: number): number {
     return 0;
   }
 
-  /** By how much the room may be larger than reported. */
+  /** By how much the room may be larger than `room` says. */
   surplus(_nowMs: number): number {
     return 0;
   }
 
-  /** The window ended at `atMs`; `unanswered` requests may belong to either. */
+  /** The window ended at `atMs`; the `unanswered` requests may count in it or in the next one. */
   abstract turn(atMs: number, unanswered: number): void;
 
-  /** The window that is under way ends then, as its Reset says. */
+  /** Sets the end of the current window, as its Reset says. */
   align(_endsAtMs: number): void {}
 
-  /** What the service allows, and what the plan does. */
+  /** Sets what the service allows, and what the plan allows. */
   resize(limit: number, planned: number): void {
     this.limit = Number.isFinite(limit) ? limit : planned;
     this.withheld = limit > planned ? limit - planned : undefined;
   }
 
-  /** What the plan leaves beside the requests of this client alone. */
+  /** What this client's own requests leave of the plan. */
   allowance(nowMs: number): number {
     return this.room(nowMs) - Math.max(0, this.withheld ?? 0);
   }
 
-  /** What may be sent beside others, or beside what the plan leaves to others. */
+  /** What may be sent after subtracting the requests of others, or what the service allows beyond the plan, whichever is more. */
   free(nowMs: number): number {
     return this.room(nowMs) - this.taken;
   }
@@ -101,7 +101,7 @@ export abstract class Candidate {
     return Math.max(this.offset ?? 0, this.withheld ?? Number.NEGATIVE_INFINITY);
   }
 
-  /** Takes what an answer left: between `lowest` and `highest` requests are others'. `unanswered` are still out. */
+  /** Updates the offset: an answer shows that others sent between `lowest` and `highest` requests. */
   observe(seen: Seen): void {
     const isTaken = this.offset === undefined || seen.lowest > this.offset;
     const offset = isTaken ? seen.lowest + seen.unanswered : Math.min(this.offset ?? 0, seen.highest);
@@ -117,7 +117,7 @@ export abstract class Candidate {
   }
 }
 
-/** Counts from the window's beginning, by the clock or from the first request, until all of it is void at once. */
+/** Counts requests from the beginning of a window, set by the clock or by the first request, until the whole count is reset at its end. */
 export class FixedWindow extends Candidate {
   #sent: number;
   #turnedAtMs = Number.NEGATIVE_INFINITY;
@@ -151,7 +151,7 @@ export class FixedWindow extends Candidate {
     return 0;
   }
 
-  /** A turn that comes too early is ignored: no header may raise the plan. */
+  /** A turn that comes too early does not reset the count, so that no header can raise the plan. */
   turn(atMs: number, unanswered: number): void {
     this.forget();
     if (atMs - this.#turnedAtMs < 0.9 * this.lengthMs) return;
@@ -160,23 +160,23 @@ export class FixedWindow extends Candidate {
   }
 }
 
-/** Requests that left about together. */
+/** Requests that were sent at about the same time. */
 interface Slot {
-  /** When the first one left, */
+  /** When the first one was sent. */
   firstMs: number;
-  /** and by when the last one had arrived: at its answer, or as it left while there is none. */
+  /** By when the last one had arrived: when its answer came, or when it was sent while there is no answer. */
   arrivedMs: number;
   sent: number;
 }
 
-/** One for all logs: on most keys little is sent. */
+/** Shared by all empty logs: on most keys little is sent. */
 const NONE: readonly Slot[] = [];
 
-/** Counts the requests of the last window, at any instant. */
+/** Counts the requests within the last window's length, at any instant. */
 export class SlidingLog extends Candidate {
   #sent = 0;
   #slots: readonly Slot[] = NONE;
-  // Those that left last.
+  // The slots that left the log last.
   #left: readonly Slot[] = NONE;
 
   get prior(): number {
@@ -214,7 +214,7 @@ export class SlidingLog extends Candidate {
     if (--latest.sent === 0) this.#slots = this.#slots.slice(0, -1);
   }
 
-  /** Requests close to leaving the log may have left it. */
+  /** Requests that leave this log soon may have left the service's already. */
   margin(nowMs: number): number {
     const soonMs = nowMs + this.lengthMs / 20;
     return this.#slots.reduce((sum, slot) => (this.#leavesAtMs(slot) <= soonMs ? sum + slot.sent : sum), 0);
@@ -222,18 +222,18 @@ export class SlidingLog extends Candidate {
 
   turn(): void {}
 
-  /** An answer was made before it came: what left since is not in it. */
+  /** The service made the answer some time before it came: Remaining may still count the requests that left the log since. */
   override growth(ms: number, nowMs: number): number {
     const lately = this.#left.filter((slot) => this.#leavesAtMs(slot) > nowMs - ms);
     return lately.reduce((sum, { sent }) => sum + sent, 0);
   }
 
-  /** Those that arrived as soon as they were sent have left already. */
+  /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
     return this.#slots.reduce((sum, { firstMs, sent }) => (firstMs + this.lengthMs <= nowMs ? sum + sent : sum), 0);
   }
 
-  /** Beside others, what may have left is taken for gone: that it has is in Remaining, or will be in the next. */
+  /** If others send too, requests that may have left count as gone: this Remaining shows that they have, or the next one will. */
   override observe(seen: Seen): void {
     if (!seen.isShared) return super.observe(seen);
     const gone = this.surplus(seen.nowMs);
@@ -250,18 +250,18 @@ export class SlidingLog extends Candidate {
     return copy;
   }
 
-  /** Requests of the last window. */
+  /** The number of requests in the log. */
   sent(nowMs: number): number {
     this.#expire(nowMs);
     return this.#sent;
   }
 
-  /** Those that were sent at an instant or later. */
+  /** The number of requests that arrived at an instant or later. */
   sentSince(instantMs: number): number {
     return this.#slots.reduce((sum, { arrivedMs, sent }) => (arrivedMs >= instantMs ? sum + sent : sum), 0);
   }
 
-  /** When so few are left of them. */
+  /** When at most `most` requests are left in the log. */
   sentAt(most: number, nowMs: number): number {
     let sent = this.sent(nowMs);
     if (sent <= most) return nowMs;
@@ -272,12 +272,12 @@ export class SlidingLog extends Candidate {
     return nowMs;
   }
 
-  /** When the oldest request was sent that the service counts for sure. */
+  /** When the oldest request was sent that the service surely still counts. */
   oldestAtMs(nowMs: number): number | undefined {
     return this.#slots.find(({ firstMs }) => firstMs + this.lengthMs > nowMs)?.firstMs;
   }
 
-  /** The answer to a request that was sent at that instant came: it arrived in between. */
+  /** The answer to a request sent at `sentAtMs` came: the request arrived in between. */
   answer(sentAtMs: number, nowMs: number): void {
     const slot = this.#slots.findLast(({ firstMs }) => firstMs <= sentAtMs);
     if (slot) slot.arrivedMs = Math.max(slot.arrivedMs, nowMs);
@@ -302,10 +302,10 @@ export class SlidingLog extends Candidate {
   }
 }
 
-/** Counts this window by the clock, and of the one before it the part that a sliding window would still hold. */
+/** Counts the requests of a window set by the clock, and of the window before it the part that a sliding window would still hold. */
 export class SlidingCounter extends Candidate {
   #before = 0;
-  // So many of those are others', of which some may be of the window before them, which weighs nothing any more.
+  // How many of these are presumed to be others'. Some may belong to the window before, which no longer counts.
   #presumed = 0;
   #sent: number;
   #endsAtMs = Number.POSITIVE_INFINITY;
@@ -380,7 +380,7 @@ export class SlidingCounter extends Candidate {
     if (nowMs >= this.#endsAtMs) this.#endsAtMs = nowMs + this.lengthMs;
   }
 
-  /** What others sent weighs less and less as well. */
+  /** The requests of others lose their weight over the next window as well. */
   #shift(): void {
     this.#before = Math.max(0, this.#sent + (this.offset ?? 0));
     this.#presumed = Math.max(0, this.offset ?? 0);
@@ -394,7 +394,7 @@ export class SlidingCounter extends Candidate {
   }
 }
 
-/** Tokens up to a size, which come back one by one. */
+/** A level of tokens that refills at a steady rate up to a size. */
 class Tokens {
   #size: number;
   #perMs: number;
@@ -450,7 +450,7 @@ class Tokens {
 /** Holds tokens up to its size, which come back one by one. */
 export class TokenBucket extends Candidate {
   readonly #tokens: Tokens;
-  // What the plan, or the share of it, leaves of a larger one; made when an answer tells of more.
+  // The level by the plan, or by the share of it, if the service's bucket is larger; created when an answer shows that it is.
   #own: Tokens | undefined;
 
   constructor(limit: number, lengthMs: number) {
@@ -467,7 +467,7 @@ export class TokenBucket extends Candidate {
     return this.#tokens.perMs;
   }
 
-  /** Its size may be smaller than the plan, which tells what comes back in a window. */
+  /** The size may be smaller than the plan, which says how many tokens come back in a window. */
   override resize(limit: number, planned: number): void {
     if (limit > planned) this.#own ??= this.#tokens.copy();
     this.#own?.resize(planned, planned / this.lengthMs);
@@ -475,7 +475,7 @@ export class TokenBucket extends Candidate {
     this.#tokens.resize(limit, (Number.isFinite(planned) ? Math.max(limit, planned) : limit) / this.lengthMs);
   }
 
-  /** Its Resets show that so many tokens come back in a millisecond. */
+  /** Sets the rate that the Resets show, in tokens per millisecond. */
   refillAt(perMs: number): void {
     this.#tokens.resize(this.limit, perMs);
   }
@@ -520,7 +520,7 @@ export class TokenBucket extends Candidate {
     return this.perMs * ms;
   }
 
-  /** What others took comes back too: the level itself is corrected. Remaining is cut to whole tokens. */
+  /** What others took comes back too, so the level itself is corrected, and not the offset. */
   override observe({ lowest, highest, remaining, unanswered, nowMs }: Seen): void {
     if (lowest > 0) this.#tokens.set(remaining - unanswered, nowMs);
     if (lowest <= 0 && highest < 0) {
@@ -530,7 +530,7 @@ export class TokenBucket extends Candidate {
     this.offset = 0;
   }
 
-  /** The service found the bucket empty; it may even be below zero. */
+  /** A request was refused, so the bucket is empty; the level may even be below zero. */
   drain(nowMs: number): void {
     this.#tokens.set(Math.min(0, this.room(nowMs)), nowMs);
   }

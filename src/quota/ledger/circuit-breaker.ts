@@ -11,12 +11,12 @@ export function isServiceFailure({ status }: Pick<Answer, 'status'>): boolean {
   return status >= 500 && status !== 501 && status !== 505;
 }
 
-/** Whether headers are good and a body is to follow, which may still break. */
+/** Whether the status is good; the body, which follows, may still fail. */
 export function isPromising({ status }: Pick<Answer, 'status'>): boolean {
   return status >= 200 && status < 300;
 }
 
-/** Whether the service is down, and when to ask it again. Pure: the time is a parameter. */
+/** Decides whether the service is down, and when to probe it again. Pure: the time is a parameter. */
 export class CircuitBreaker {
   #failures = 0;
   #firstFailureAtMs = 0;
@@ -29,12 +29,12 @@ export class CircuitBreaker {
     return this.#sinceMs;
   }
 
-  /** When the next probe may go; in the past where nothing failed lately. */
+  /** When the next probe may go; in the past if nothing failed lately. */
   get probeAtMs(): number {
     return this.#probeAtMs;
   }
 
-  /** Whether enough requests in a row failed for an outage, but not yet over enough time. */
+  /** Whether enough requests in a row failed for an outage, even if not yet over enough time. */
   get isSuspected(): boolean {
     return this.#failures >= FAILURES;
   }
@@ -56,12 +56,12 @@ export class CircuitBreaker {
     this.#probeAtMs = nowMs + this.#delayMs;
   }
 
-  /** The headers of a probe's good answer are in, its body is not: it is waited for as long as for a probe, and then another one goes. */
+  /** A probe got the headers of a good answer, but not yet the body. The next probe goes only if the body takes longer than the delay. */
   hope(sentAtMs: number, nowMs: number): void {
     if (this.#sinceMs !== undefined && sentAtMs >= this.#sinceMs) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
   }
 
-  /** The service answered in full a request whose headers came at `answeredAtMs`. What was answered before the outage says nothing new. */
+  /** The service answered a request without failing, with headers at `answeredAtMs`. An answer from before the outage does not end it. */
   succeed(answeredAtMs: number): void {
     if (this.#sinceMs !== undefined && answeredAtMs < this.#sinceMs) return;
     this.#failures = 0;
@@ -69,14 +69,14 @@ export class CircuitBreaker {
     this.#probeAtMs = Number.NEGATIVE_INFINITY;
   }
 
-  /** Requests that had left before the outage was seen say nothing new. */
+  /** The failures of requests that were sent before the outage was detected do not count again. */
   #failAgain(sentAtMs: number, sinceMs: number, nowMs: number): void {
     if (sentAtMs < sinceMs) return;
     this.#delayMs = Math.min(LONGEST_PROBE_MS, this.#delayMs * 2);
     this.#probeAtMs = nowMs + this.#delayMs;
   }
 
-  /** Before it is an outage, failed probes already leave a little time between them. */
+  /** Failures delay the next probe a little even before they count as an outage. */
   #slowDown(nowMs: number): void {
     this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + Math.min(SPAN_MS, 50 * 2 ** Math.min(this.#failures, 4)));
   }

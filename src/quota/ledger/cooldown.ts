@@ -1,12 +1,12 @@
 const BACKOFF_MS = 500;
-/** The first wait where the service does not say how long. */
+/** The first wait if the service does not say how long. */
 const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
-/** The factor from one such wait to the next. After four of them a minute has passed, so that the day must be used up. */
+/** The factor from one such wait to the next. After four waits more than a minute has passed, so the day must be used up. */
 const GROWTH_WITHOUT_RETRY_AFTER = 4;
 const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 6 * 3_600_000;
 /** The longest backoff of a key that is refused each time its Retry-After has passed. */
 const LONGEST_BACKOFF_MS = 3_600_000;
-/** At most so much is added at random, and never more than this part of the wait. */
+/** The random addition to a wait: at most this time, and at most this part of the wait. */
 const MOST_JITTER_MS = 250;
 const JITTER = 0.05;
 
@@ -25,12 +25,12 @@ export class Cooldown {
     return this.#untilMs;
   }
 
-  /** Counts a 429 in a row: one that answers a request sent since the key was open again. */
+  /** Counts a 429 in a row: the first one, or one whose request was sent after the key was open again. */
   strike(sentAtMs: number): void {
     if (this.#strikes === 0 || sentAtMs >= this.#untilMs) this.#strikes++;
   }
 
-  /** Whether the last refusal is the only one so far. */
+  /** Whether at most one refusal has been counted in a row. */
   get isFirst(): boolean {
     return this.#strikes <= 1;
   }
@@ -39,7 +39,7 @@ export class Cooldown {
     if (sentAtMs >= this.#untilMs) this.#strikes = 0;
   }
 
-  /** Closes until the latest of what Retry-After says, or else the Reset of an empty window, and the backoff of the strikes. */
+  /** Closes the key until Retry-After has passed, or else until the Reset of an empty window; at least for the backoff of the strikes. */
   close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number): void {
     const toldMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
     const refusedAgain = Math.max(1, this.#strikes) - 1;

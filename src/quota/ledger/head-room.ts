@@ -1,4 +1,4 @@
-/** Good answers that make up for one unforeseen 429; more where slots come back one by one, since no turn brings a full window. */
+/** Good answers that make up for one unforeseen 429; more if slots come back one by one, since no turn then brings a full window. */
 const ANSWERS_PER_REQUEST = 20;
 const ANSWERS_PER_REQUEST_REFILLED = 140;
 
@@ -7,7 +7,7 @@ export class HeadRoom {
   #requests = 0;
   #goodAnswers = 0;
 
-  /** At most half of a limit, so that there is always something left to send. */
+  /** At most a quarter of a limit, so that there is always something left to send. */
   within(limit: number): number {
     return Math.min(this.#requests, Math.floor(limit / 4));
   }
@@ -17,7 +17,7 @@ export class HeadRoom {
     this.#requests = Math.min(this.#requests + 1, Math.floor(limit / 4));
   }
 
-  /** An answer that was no 429 came. */
+  /** Counts an answer that was not a 429. */
   narrow(isRefilled: boolean): void {
     const enough = isRefilled ? ANSWERS_PER_REQUEST_REFILLED : ANSWERS_PER_REQUEST;
     if (++this.#goodAnswers % enough === 0) this.#requests = Math.max(0, this.#requests - 1);

@@ -1,7 +1,7 @@
 const SHRINK = 0.75;
 /** A refusal after fewer requests than this has another cause. */
 const FEWEST = 5;
-/** The part by which it grows in a window without a refusal. */
+/** The part by which the limit grows in a window without a refusal. */
 const GROWTH = 0.1;
 
 /**
@@ -22,7 +22,7 @@ export class LearnedLimit {
     return this.#most * (1 + GROWTH) ** (Math.max(0, nowMs - this.#atMs) / this.#lengthMs);
   }
 
-  /** A request that was sent at `sentAtMs` was refused, when `sent` had passed in the last window. Those that left together count once. */
+  /** A request was refused after `sent` requests within a window's length. Refusals of requests that were sent together count once. */
   shrink(sent: number, { sentAtMs, nowMs }: { sentAtMs: number; nowMs: number }): void {
     if (sentAtMs < this.#atMs || sent < FEWEST) return;
     this.#most = SHRINK * Math.min(sent, this.most(nowMs));

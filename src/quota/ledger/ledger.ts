@@ -12,18 +12,18 @@ import { ServerClock } from './server-clock.ts';
 import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
 import type { SharedWindows } from './share.ts';
 
-/** How many requests may be sent now; where none, when to look again and why. `at` is infinite where only an answer can tell. */
+/** How many requests may be sent now; if none, when to look again and why. `at` is infinite if only an answer can tell. */
 export interface Outlook {
   free: number;
   at: number;
-  /** When to look at the latest, though only an answer can tell. */
+  /** When to look again at the latest, even if only an answer can tell. */
   lookAt?: number;
   reason: WaitReason;
   /** There is quota left, but the client has used its share. */
   isOfShare?: boolean;
 }
 
-/** How long an outlook makes wait; 0 where only an answer can tell. */
+/** How long to wait until the instant of an outlook, in milliseconds; 0 if only an answer can tell. */
 export function waitMs({ at }: Outlook, nowMs: number): number {
   return Number.isFinite(at) ? Math.max(0, Math.ceil(at - nowMs)) : 0;
 }
@@ -42,73 +42,73 @@ export interface Overstatement {
   observed: number;
 }
 
-/** What windows are cut from; undefined where there is no limit. */
+/** The limits of minute and day; undefined if there is none. */
 interface Limits {
   requestsPerMinute?: number | undefined;
   requestsPerDay?: number | undefined;
 }
 
-/** All requests that may be in flight are. */
+/** As many requests are in flight as may be. */
 export const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 
-/** No request has failed: then good answers change nothing either, so that all keys may share it. */
+/** The circuit breaker of all keys on which no request has failed: it never changes, since good answers do not change it then. */
 const NO_OUTAGE = new CircuitBreaker();
 
 const SECOND_MS = 1_000;
 const MINUTES_PER_DAY = 1_440;
 /** A Reset further away than this cannot be the minute's. */
 const LONGEST_MINUTE_MS = 120_000;
-/** A Reset this close is the minute's where no plan is given. */
+/** A Reset this close is the minute's if no plan is given. */
 const TEACHING_MINUTE_MS = 62_000;
 /** Without a Reset a larger Limit is not believed to be the minute's. */
 const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
 /** No window resets later than this. */
 const LONGEST_DAY_MS = 25 * 3_600_000;
-/** With little quota left few requests may be out: each could meet a surprise. */
+/** With little quota left, few requests may be in flight, since each may meet an unforeseen 429. */
 const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
-/** While the day is concurrent its end may come unseen; plans up to this limit lose no time by fewer requests in flight. */
+/** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
 const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
-/** A service that reported what is left reports it no more after so many good answers without it. */
+/** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
-/** Good answers that allow one more in flight, after an unforeseen 429 while nothing reports Remaining. */
+/** Good answers that allow one more request in flight after an unforeseen 429, while no header reports Remaining. */
 const ANSWERS_PER_SLOT = 4;
-/** Where others send too, observations expire after this time without an answer. */
+/** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
 /**
- * What is known of one key's quota: the plan, what was sent, what the answers said. It tells how many requests may be sent at an
- * instant so that the service refuses none. Pure arithmetic: no timers, the time is a parameter.
+ * Keeps what is known about one key's quota: the plan, what was sent, and what the answers said. From this it computes how many requests
+ * may be sent at an instant so that the service refuses none. Pure arithmetic: no timers, the time is a parameter.
  */
 export class Ledger {
   readonly #serverClock = new ServerClock();
-  // The shared one until a request fails.
+  // `NO_OUTAGE` until a request fails.
   #outage = NO_OUTAGE;
   readonly #outstanding = new Outstanding();
   readonly #cooldown: Cooldown;
   readonly #headRoom = new HeadRoom();
-  // Made with the first call.
+  // Created with the first call.
   #minuteMade: QuotaWindow | undefined;
   #dayMade: QuotaWindow | undefined;
   #settings: QuotaSettings;
-  // Both windows are that part of the limits: the share of the key's only client, or all of them where there are more.
+  // Both windows are cut to this part of the limits: the share of the key's only client, or 1 if there are several clients.
   #share: number;
-  // The limits without the share: the plan's, or free's until headers taught others.
+  // The limits before the share: those of the plan, or those of Free until headers report others.
   #limits: Limits;
-  // No request was refused yet that came when the machine's clock said that a window had ended.
+  // Whether the machine's clock may say that a window has ended: false after a 429 that had a Reset and no `Date`.
   #mayPresume = true;
-  // Without a plan the headers teach it.
+  // If no client gave a plan, it is learned from the headers.
   #isPlanGiven: boolean;
-  // Requests sent since then tell how much is left; before such an answer the budget is unknown and one probe goes at a time.
+  // Since when the remaining quota is unknown. Until a request sent after this instant is answered, one probe goes at a time.
   #unknownSinceMs: number | undefined = Number.NEGATIVE_INFINITY;
-  // It is unknown because the service closed the key.
+  // Whether it is unknown because the service closed the key.
   #isReopening = false;
   // The latest probe, while it has no answer.
   #probe: Sending | undefined;
-  // Whether headers ever reported what is left, and how many good answers in a row have not.
+  // Whether headers ever reported Remaining, and how many good answers in a row have not.
   #hasRemaining = false;
   #unreported = 0;
-  // How many may be in flight while nothing reports what is left, and the good answers since.
+  // How many requests may be in flight while no header reports Remaining, and the good answers since the last unforeseen 429.
   #cautious = FEWEST_IN_FLIGHT;
   #goodAnswers = 0;
 
@@ -135,7 +135,7 @@ export class Ledger {
     return this.#outstanding.lastSentAtMs;
   }
 
-  /** Whether an answer is out that could change the outlook. */
+  /** Whether an answer is still to come, which could change the outlook. */
   get isWaitingForAnswer(): boolean {
     return this.#outstanding.unanswered > 0;
   }
@@ -161,14 +161,14 @@ export class Ledger {
   }
 
   /**
-   * When to look again at a ceiling that lets nothing pass though the headers would: soon where it is the minute's, later where it is the
-   * day's.
+   * When to look again if the ceiling lets nothing pass although the headers would: after a second if it is the minute's, after a minute if
+   * it is the day's.
    */
   ceilingLookAtMs(nowMs: number): number {
     return nowMs + (this.#minute.ceiling(nowMs) < 1 ? SECOND_MS : MINUTE_MS);
   }
 
-  /** A limit of the given plan that is larger than what the headers say; undefined where there is none. */
+  /** A limit of the given plan that is larger than what the headers say; undefined if there is none. */
   get overstatement(): Overstatement | undefined {
     if (!this.#isPlanGiven) return undefined;
     const { requestsPerMinute, requestsPerDay } = this.#limits;
@@ -184,11 +184,11 @@ export class Ledger {
     return { plan: this.#plan(minute), minute, day: this.#day.observed(nowMs) };
   }
 
-  /** The limits that hold for all processes together: the plan's, or else what the headers taught, and of both only the share. */
+  /** The limits for all processes together: those of the plan, or else those learned from the headers, each cut to the share. */
   #plan(minute: ObservedWindow | undefined): Partial<PlanLimits> {
     const { plan } = this.#settings;
     const share = this.#share;
-    // A plan that was given without a limit for the day has none, also where that of an older plan is remembered.
+    // A plan that was given without a daily limit has none, even if the store remembers that of an older plan.
     const { requestsPerMinute, requestsPerDay } =
       plan === undefined ? learnedPlan(minute, share) : { requestsPerDay: UNLIMITED, ...limitsOf(plan) };
     return {
@@ -197,15 +197,15 @@ export class Ledger {
     };
   }
 
-  /** What is known of both windows, for people. */
+  /** What is known about both windows, as `petstore.quota` shows it. */
   snapshot(nowMs: number): Pick<Quota, 'minute' | 'day'> {
     this.#turnWindows(nowMs);
     return { minute: snapshotOf(this.#minute, nowMs), day: snapshotOf(this.#day, nowMs) };
   }
 
   /**
-   * Another client uses the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Tells whether the
-   * plans contradict each other.
+   * Adds another client of the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Returns whether
+   * the plans contradict each other.
    */
   join(settings: QuotaSettings): boolean {
     const known = this.#settings;
@@ -223,7 +223,7 @@ export class Ledger {
     return areOtherPlans(known.plan, settings.plan);
   }
 
-  /** What the shares of several clients are parts of; undefined where there is one, to whose share the windows are cut. */
+  /** The windows that the clients' shares are parts of; undefined if the windows are already cut to the share of a single client. */
   windowsToShare(nowMs: number): SharedWindows | undefined {
     if (this.#share < 1) return undefined;
     this.#turnWindows(nowMs);
@@ -263,12 +263,12 @@ export class Ledger {
     return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isAsking), this.#day.freeAt(1, nowMs, this.#isAsking));
   }
 
-  /** A Retry-After has passed, and no request since then was refused. */
+  /** Whether the key opens again after a single refusal, and no good answer has come since. */
   get #isAsking(): boolean {
     return this.#isReopening && this.#cooldown.isFirst;
   }
 
-  /** What is left to others: head-room, and what they send until an answer reports it. */
+  /** Requests that are left to others: head-room, and what they may send before an answer reports it. */
   #kept(nowMs: number): number {
     const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
     const usualMs = 2 * this.#outstanding.usualMs + (this.#minute.isLog ? 1000 : 0);
@@ -286,14 +286,14 @@ export class Ledger {
     return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnknown(this.#minute.limit)) : most;
   }
 
-  /** Whether the day may end before any header reports it; not where the day allows all that its minutes do. */
+  /** Whether the day may be used up before any header reports it; false if the day allows as much as all its minutes together. */
   get #mayDayEndUnseen(): boolean {
     const perMinute = this.#minute.limit;
     if (this.#day.isKnown || perMinute > DAY_UNKNOWN.limitPerMinute) return false;
     return Number.isFinite(this.#day.limit) ? this.#day.limit < perMinute * MINUTES_PER_DAY : !this.#isPlanGiven;
   }
 
-  /** One request asks at a time, and pays from the plan like any other; only its answer lets the next one go. */
+  /** One probe is sent at a time, and counts like any request; the next one goes only after its answer. */
   #lookInOutage(nowMs: number, sinceMs: number): Outlook {
     const at = this.#isProbed(sinceMs)
       ? Number.POSITIVE_INFINITY
@@ -302,19 +302,19 @@ export class Ledger {
   }
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
-    // After a closed key one request goes: others before its answer may be refused too.
+    // After the key was closed, one request goes first: others before its answer may be refused too.
     if (this.#isReopening && this.#isProbed(unknownSinceMs)) return FULL;
     const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
     return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
   }
 
-  /** Before it is an outage, one request at a time finds out whether it will be. */
+  /** While an outage is only suspected, one request at a time finds out whether it is one. */
   #lookInDoubt(nowMs: number, inFlight: number): Outlook {
     const readyAtMs = inFlight > 0 ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs;
     return { ...this.#slowDown(readyAtMs, nowMs), reason: 'outage' };
   }
 
-  /** Failed probes leave a little time between them. */
+  /** Allows one request, a little later if the last ones failed. */
   #slowDown(readyAtMs: number, nowMs: number): Outlook {
     const { probeAtMs } = this.#outage;
     const at = Math.max(probeAtMs, readyAtMs);
@@ -343,10 +343,10 @@ export class Ledger {
     this.#settleProbe(sending);
   }
 
-  /** No answer came; `isFailure` where the service or the network is to blame, and not an abort. */
+  /** No answer came; `isFailure` if the service or the network is to blame, and not an abort or the caller's own code. */
   lose(sending: Sending, isFailure: boolean, nowMs: number): void {
     this.#outstanding.lose();
-    // It may have arrived as late as now.
+    // The request may have arrived as late as now.
     this.#minute.answer(sending.atMs, nowMs);
     this.#day.answer(sending.atMs, nowMs);
     this.#countUncounted();
@@ -364,12 +364,12 @@ export class Ledger {
     this.#day.countUncounted();
   }
 
-  /** The body of an answer broke after its headers. */
+  /** The body of an answer failed after its headers. */
   break(sending: Sending, nowMs: number): void {
     this.#fail(sending, nowMs);
   }
 
-  /** The body of an answer came in full. Tells whether that was in doubt. */
+  /** The body of an answer came. Returns whether the next probe may now go at another time. */
   prove({ answeredAtMs }: Sending): boolean {
     const { probeAtMs } = this.#outage;
     if (answeredAtMs !== undefined) this.#outage.succeed(answeredAtMs);
@@ -445,10 +445,10 @@ export class Ledger {
     this.#unknownSinceMs ??= nowMs;
   }
 
-  /** Which window the headers speak of; undefined where they say nothing that a window can be. */
+  /** The window that the headers describe; undefined if they describe none. */
   #windowOf({ limit, remaining, resetAtMs, resetInMs, dateMs }: Answer, nowMs: number): QuotaWindow | undefined {
     if (limit === undefined && remaining === undefined && resetAtMs === undefined && resetInMs === undefined) return undefined;
-    // At least so far ahead.
+    // A lower bound.
     const aheadMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atMost(nowMs));
     if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
     if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#day;
@@ -468,27 +468,27 @@ export class Ledger {
       this.#limits = { ...this.#limits, requestsPerDay: limit };
       return;
     }
-    // A minute's limit tells the plan, and with it the day's.
+    // The minute's limit identifies the plan, and so the day's limit.
     const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === limit)?.requestsPerDay;
     this.#limits = { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? this.#limits.requestsPerDay : requestsPerDay };
     if (!this.#day.isKnown) this.#day.resize(shareOf(requestsPerDay, this.#share));
   }
 
-  /** A share is of what the service allows, where that is less than the plan. */
+  /** Cuts a window to the share of what the service allows, if that is less than the plan. */
   #shareOut(subject: QuotaWindow, limit: number): void {
     const { requestsPerMinute, requestsPerDay } = this.#limits;
     const planned = subject === this.#minute ? requestsPerMinute : requestsPerDay;
     if (this.#share < 1) subject.resize(shareOf(least(planned, limit), this.#share));
   }
 
-  /** Where no Limit tells it and no plan does: what the service allows is more than it says is left. */
+  /** The least possible limit if neither a Limit nor a plan gives one: Remaining, and the request itself. */
   #leastLimit({ remaining }: Answer, subject: QuotaWindow): number | undefined {
     const isPlanned = this.#isPlanGiven && Number.isFinite(subject.limit);
     if (remaining === undefined || remaining > LARGEST_LIMIT_WITHOUT_RESET || isPlanned) return undefined;
     return Number.isFinite(subject.limit) && remaining < subject.limit ? undefined : remaining + 1;
   }
 
-  /** A good status is only half of an answer: the body is reported later. */
+  /** A 2xx alone does not prove that the service is up: its body is reported later. */
   #observeHealth(sending: Sending, answer: Answer, nowMs: number): void {
     if (isServiceFailure(answer)) this.#fail(sending, nowMs);
     else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
@@ -517,7 +517,7 @@ export class Ledger {
     this.#reopen();
   }
 
-  /** Another process was told that the key is closed. */
+  /** Closes the key because another process reported a closure. */
   closeUntil(instantMs: number): void {
     this.#cooldown.closeUntil(instantMs);
     this.#reopen();
@@ -529,8 +529,8 @@ export class Ledger {
   }
 
   /**
-   * A good answer to a request sent since the budget was unknown makes it known; where headers reported what is left before, only one
-   * that reports it.
+   * A good answer to a request sent since the remaining quota is unknown makes it known. If headers have reported Remaining before, only an
+   * answer that reports it does.
    */
   #observeGood(sending: Sending, { remaining }: Answer, subject: QuotaWindow | undefined): void {
     this.#headRoom.narrow(this.#minute.isRefilled);
@@ -552,7 +552,7 @@ export class Ledger {
     if (minuteAsks || dayAsks || this.#isStale(nowMs)) this.#unknownSinceMs ??= nowMs;
   }
 
-  /** Others may have sent since an answer reported how many are left. */
+  /** Whether others may have sent since an answer last reported Remaining. */
   #isStale(nowMs: number): boolean {
     const { observedAtMs } = this.#minute;
     if (observedAtMs === undefined || nowMs - observedAtMs < STALE_AFTER_MS || this.#outstanding.unanswered > 0) return false;
@@ -560,13 +560,13 @@ export class Ledger {
   }
 }
 
-/** A small limit is used up as fast by fewer. */
+/** Fewer for a smaller limit, which few requests in flight use up just as fast. */
 function mostWhileDayUnknown(limit: number): number {
   const { leastInFlight, mostInFlight, partOfLimit } = DAY_UNKNOWN;
   return Math.min(mostInFlight, Math.max(leastInFlight, Math.ceil(limit / partOfLimit)));
 }
 
-/** How far ahead a Reset is, in milliseconds; undefined where the server's time is not known. */
+/** How far ahead a Reset is, in milliseconds; undefined if the server's time is not known. */
 function aheadOf(
   { resetAtMs, resetInMs }: { resetAtMs: number | undefined; resetInMs: number | undefined },
   serverMs: number,
@@ -575,7 +575,10 @@ function aheadOf(
   return resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined;
 }
 
-/** A minute's limit tells the plan, and with it the day's while it lasts. It is a ceiling only where a share of it is asked for. */
+/**
+ * The limits that the observed minute implies: its limit identifies the plan, and so the day's limit until the minute ends. Its own limit
+ * is included only if the client uses a share of it.
+ */
 function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial<PlanLimits> {
   const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === minute?.limit)?.requestsPerDay;
   return {
@@ -589,7 +592,7 @@ function overstatementOf(
   planned: number | undefined,
   observed: number | undefined,
 ): Overstatement | undefined {
-  // A plan without a limit states none.
+  // A plan without a limit overstates nothing.
   return planned !== undefined && observed !== undefined && observed < planned ? { window, planned, observed } : undefined;
 }
 

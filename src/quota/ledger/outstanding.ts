@@ -1,24 +1,24 @@
 /** One request that was sent, until it is answered or lost. */
 export interface Sending {
   readonly atMs: number;
-  /** Whether the budget was known when it was sent: a 429 is then a surprise. */
+  /** Whether the remaining quota was known when it was sent: a 429 is then unforeseen. */
   readonly wasPlanned: boolean;
   /** When the request before it was sent. */
   readonly previousAtMs: number;
-  /** How many requests were settled by then: their answers cannot include this one. */
+  /** How many requests had been settled by then: their answers cannot include this one. */
   readonly settledBefore: number;
   /** When the headers of its answer came. */
   answeredAtMs?: number;
 }
 
-/** A probe without an answer allows the next one after this time, so that a stalled request blocks no other call; */
+/** The shortest wait for a probe's answer before the next probe goes, so that a stalled request does not block other calls. */
 const LEAST_PATIENCE_MS = 1000;
-/** longer where the service is usually slow, since a second probe may be one request too many. */
+/** The wait in usual answer times, for a slow service: a second probe may be one request too many. */
 const PATIENCE = 2;
 /** The weight of a new answer in the average. */
 const WEIGHT = 1 / 8;
 
-/** The requests that are out, and how long answers usually take. Pure: the time is a parameter. */
+/** Counts the requests in flight, and averages how long answers take. Pure: the time is a parameter. */
 export class Outstanding {
   #sent = 0;
   #settled = 0;
@@ -30,7 +30,7 @@ export class Outstanding {
     return this.#usualMs;
   }
 
-  /** How long a probe is waited for before the next one goes. */
+  /** How long to wait for a probe's answer before the next probe goes. */
   get patienceMs(): number {
     return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs);
   }
@@ -54,7 +54,7 @@ export class Outstanding {
     return this.unanswered > 0 && this.#lastSentAtMs >= instantMs;
   }
 
-  /** Requests that the answer to this one may contain or not: those that were out together with it, and those sent since. */
+  /** Requests that the answer to this one may or may not include: those in flight together with it, and those sent since. */
   concurrentWith({ settledBefore }: Sending): number {
     return this.#sent - settledBefore - 1;
   }
@@ -64,7 +64,7 @@ export class Outstanding {
     this.#lastSentAtMs = nowMs;
   }
 
-  /** A request did not leave after all. */
+  /** A request was not sent after all. */
   unsend({ atMs, previousAtMs }: Sending): void {
     this.#sent--;
     if (this.#lastSentAtMs === atMs) this.#lastSentAtMs = previousAtMs;

@@ -4,55 +4,55 @@ import { LearnedLimit } from './learned-limit.ts';
 
 const LEAST_MARGIN_MS = 10;
 const MOST_MARGIN_MS = 5000;
-/** A new Reset that is later by more than this part of a window is that of the next window. */
+/** A Reset that is later than the last one by more than this part of a window belongs to the next window. */
 const WHOLE_TURN = 0.85;
 const MOST_DOUBT = 4;
-/** How long a turned window waits for the counter. */
+/** The longest wait after a turn until the weighted counter lets a probe go too. */
 const MOST_DELAY_MS = 1000;
-/** With fewer requests than this between two refusals no new window had begun: each only took the place of an older one. */
+/** With fewer requests than this between two refusals, no new window had begun: each request only took the place of an older one. */
 const FEWEST_OF_WINDOW = 5;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
 /** Longer gaps between answers do not count towards that average. */
 const LONGEST_SILENCE_MS = 5_000;
-/** Requests of others in a millisecond that show that they are at work now. */
+/** From this rate on, in requests per millisecond, others count as active. */
 const BUSY_PER_MS = 5e-5;
-/** Without a Reset others are asked for again after this time. */
+/** Without a Reset, a Remaining expires after this time, since others may have sent more. */
 const ASK_WITHOUT_RESET_MS = 250;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
 const SECOND_MS = 1_000;
-/** A Reset has passed when `Date` comes so close to it: the clock of either may lag. */
+/** A Reset counts as passed when `Date` is this close to it: the clock of either may lag. */
 const DATE_LAG_MS = 2_000;
-/** A candidate may open later than Retry-After says by this much, */
+/** By how much a candidate may reopen later than Retry-After says without being doubted. */
 const LATE_MS = 2_500;
-/** and earlier by this much, besides the time that the answer took. */
+/** By how much it may reopen earlier, in addition to the time that the answer took. */
 const EARLY_MS = 3_500;
-/** A request that lacks no more than this is whole: levels are sums of fractions. */
+/** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
 
 /** When a window ends. */
 export interface Reset {
   /** On the server's clock. */
   atMs: number;
-  /** When our clock shows that it has surely come. */
+  /** When it has surely come, on our clock. */
   endsAtMs: number;
   /** How far `atMs` may be off. */
   slackMs: number;
 }
 
-/** What one answer says of one window. */
+/** What one answer says about one window. */
 export interface Reading {
   status: number;
   remaining: number | undefined;
   reset: Reset | undefined;
-  /** The server's time at least. */
+  /** Lower bound of the server's time. */
   serverMs: number | undefined;
   retryAfterMs: number | undefined;
   sentAtMs: number;
-  /** Requests that are still out. */
+  /** Requests that are still in flight. */
   unanswered: number;
-  /** Requests that this answer may contain or not. */
+  /** Requests that this answer may or may not include. */
   concurrent: number;
   nowMs: number;
 }
@@ -60,16 +60,16 @@ export interface Reading {
 /** What an answer means if one candidate is the service's way of counting. */
 interface Fit {
   candidate: Candidate;
-  /** At least so many requests are others', */
+  /** Lower bound of the requests that others sent. */
   lowest: number;
-  /** and at most so many. */
+  /** Upper bound of the requests that others sent. */
   highest: number;
   tolerance: number;
-  /** Requests by which its Remaining is larger than the candidate explains. */
+  /** By how many requests its Remaining is larger than the candidate can explain. */
   excess: number;
 }
 
-/** The last word of the headers on one window. */
+/** What headers last reported about one window. */
 interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
   limit: number;
   remaining: number;
@@ -77,22 +77,22 @@ interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
 }
 
 /**
- * What is known of one window, the minute or the day: how the service may count it (the candidates), which of that the answers contradict,
- * and what may be sent by the one that fits best. Pure: the time is a parameter.
+ * Keeps what is known about one window, the minute or the day: how the service may count it (the candidates), how badly the answers
+ * contradict each candidate, and what may be sent by the one that fits best. Pure: the time is a parameter.
  */
 export class QuotaWindow {
   readonly lengthMs: number;
-  // The second count, which no header changes: the log itself while it has not been corrected for what others send.
+  // This client's requests, which no header changes; undefined while `#log`, not yet corrected for others, holds the same.
   #ownSent: SlidingLog | undefined;
-  // Made when a request is refused and nothing tells why.
+  // Created when a request is refused and no header says why.
   #learned: LearnedLimit | undefined;
   // When the first request after a refusal succeeded: a new window may have begun then.
   #reopenedAtMs: number | undefined;
-  // No new window began then: the next requests were refused, as by a sliding log.
+  // Whether no new window began then: the next requests were refused, as by a sliding log.
   #slides = false;
   readonly #log: SlidingLog;
   readonly #bucket: TokenBucket;
-  // Made with the first Reset: without one no turn can be seen.
+  // Created with the first Reset: without one, no turn can be seen.
   #window: FixedWindow | undefined;
   #counter: SlidingCounter | undefined;
   #candidates: readonly Candidate[];
@@ -101,25 +101,25 @@ export class QuotaWindow {
   #allowed: number | undefined;
   // A larger Limit that only the latest answer reported.
   #claimed: number | undefined;
-  // The Reset that is in force; undefined until one was observed, and after it passed.
+  // The Reset of the current window; undefined until one is observed, and again after it has passed.
   #reset: Reset | undefined;
   #passed: Reset | undefined;
-  // Where none is known, when the window ends if it began as the last one ended.
+  // When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended.
   #endsAtMs = Number.POSITIVE_INFINITY;
   #observedAtMs: number | undefined;
   #reported: Reported | undefined;
-  // Added to what the clocks show: a window was taken for ended, and was not.
+  // Added to the end of a window; larger after a window that had seemed to end turned out to last.
   #marginMs = LEAST_MARGIN_MS;
   #uncounted = 0;
   #leastOfBatch: number | undefined;
   // The latest Remaining was larger than any candidate explains.
   #isClaiming = false;
   #othersPerMs = 0;
-  // When a Retry-After passes, and whether one request may then ask whatever the candidates say.
+  // When a Retry-After passes, and whether one request may then ask, whatever the candidates say.
   #ask: { atMs: number; isInvited: boolean } | undefined;
-  // It has passed, and that request has not been sent.
+  // Whether it has passed and that request may still be sent.
   #mayAsk = false;
-  // After a turn no probe is sent before the weighted counter would admit one too.
+  // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
   #opensAtMs: number | undefined;
 
   constructor(limit: number, lengthMs: number) {
@@ -134,12 +134,12 @@ export class QuotaWindow {
     return this.#ownSent ?? this.#log;
   }
 
-  /** What may be sent in a window: what the plan allows, and the service. */
+  /** How many requests may be sent in a window: the limit of the plan or of the service, whichever is smaller. */
   get limit(): number {
     return Math.min(this.#planned, this.#allowed ?? this.#planned);
   }
 
-  /** The Limit of the headers; undefined until observed, or where it may be the size of a bucket, which tells of no window. */
+  /** The Limit of the headers; undefined until observed, and if it may be the size of a bucket instead of a window's limit. */
   get observedLimit(): number | undefined {
     return this.isBucket ? undefined : this.#allowed;
   }
@@ -154,12 +154,12 @@ export class QuotaWindow {
     return this.#observedAtMs;
   }
 
-  /** Whether others, who may have sent more since, are in what it counts. */
+  /** Whether requests of others are known; they may have sent more since. */
   get hasOthers(): boolean {
     return (this.lead.offset ?? 0) > 0;
   }
 
-  /** The oldest request that a log counts may be of others, who have stopped: then its Reset tells when it leaves. */
+  /** Whether the oldest request of a log may be that of others who have stopped: the Reset then says when it leaves. */
   get #isLogOfOthers(): boolean {
     return this.lead === this.#log && this.hasOthers && this.#othersPerMs < BUSY_PER_MS;
   }
@@ -177,7 +177,7 @@ export class QuotaWindow {
     return this.lead === this.#log;
   }
 
-  /** When the window under way resets, on the server's clock. */
+  /** When the current window resets, on the server's clock. */
   get resetAtMs(): number | undefined {
     return this.#reset?.atMs;
   }
@@ -187,7 +187,7 @@ export class QuotaWindow {
     return this.#candidates;
   }
 
-  /** When the window under way began, where all that was sent before it is void; undefined where requests leave one by one. */
+  /** When the current window began, if it turned as a whole; undefined if requests leave one by one. */
   get turnedAtMs(): number | undefined {
     return this.lead === this.#window ? this.#endsAtMs - this.lengthMs : undefined;
   }
@@ -202,7 +202,7 @@ export class QuotaWindow {
     return this.#candidates.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
   }
 
-  /** The plan turned out to be another one. */
+  /** Sets the limit of another plan. */
   resize(planned: number): void {
     this.#planned = planned;
     this.#setLimits();
@@ -212,12 +212,12 @@ export class QuotaWindow {
     for (const candidate of this.#candidates) candidate.resize(this.#allowed ?? this.#planned, this.#planned);
   }
 
-  /** What the most generous candidate that is possible allows, whatever headers said of others. */
+  /** What the most generous possible candidate allows, whatever headers say about others. */
   ceiling(nowMs: number): number {
     return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
   }
 
-  /** How many may be sent. One that only asks is not held by a limit that refusals taught. */
+  /** How many requests may be sent. One that only asks is not held back by a limit learned from refusals. */
   free(nowMs: number, isAsking = false): number {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
     const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
@@ -225,7 +225,7 @@ export class QuotaWindow {
     return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, wholeRequests(this.lead.free(nowMs))));
   }
 
-  /** How many may be sent by every way of counting that is possible. */
+  /** How many requests may be sent by every possible way of counting. */
   sure(nowMs: number): number {
     if (this.limit === Number.POSITIVE_INFINITY) return this.limit;
     return Math.min(...this.#possible.map((candidate) => wholeRequests(candidate.free(nowMs))));
@@ -237,7 +237,7 @@ export class QuotaWindow {
     return this.#sent.sentAt(Math.max(0, most - count), nowMs);
   }
 
-  /** What may be sent in any time of a window's length, whatever headers claim: a window that turns lets twice its limit pass. */
+  /** The most requests in any time of a window's length, whatever headers say: a window that turns lets twice its limit pass. */
   most(nowMs: number, isAsking = false): number {
     return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, this.#learnedMost(nowMs));
   }
@@ -247,13 +247,13 @@ export class QuotaWindow {
     return this.#learned && this.#reopenedAtMs === undefined ? Math.floor(this.#learned.most(nowMs)) : Number.POSITIVE_INFINITY;
   }
 
-  /** Whether as many requests have passed since the window began as the learned limit allows: the next one may be refused. */
+  /** Whether the window that began after a refusal has used up the learned limit, so that the next request may be refused. */
   isNearRefusal(nowMs: number): boolean {
     if (!this.#learned || this.#reopenedAtMs === undefined) return false;
     return this.#sent.sentSince(this.#reopenedAtMs) >= Math.floor(this.#learned.most(nowMs));
   }
 
-  /** When `count` may be sent; never infinite where something can be known again. */
+  /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
   freeAt(count: number, nowMs: number, isAsking = false): number {
     const { lead } = this;
     const wanted = Math.min(count, Math.max(1, this.limit));
@@ -268,7 +268,7 @@ export class QuotaWindow {
     );
   }
 
-  /** When a Remaining expires: others may stop with the window, or soon where no Reset names its end. */
+  /** When a Remaining expires, since others may have stopped: with its window, or soon if no Reset names the window's end. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
     return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : ASK_WITHOUT_RESET_MS);
@@ -291,12 +291,12 @@ export class QuotaWindow {
     this.#ownSent?.answer(sentAtMs, nowMs);
   }
 
-  /** An attempt failed, so that the service may not have counted it. */
+  /** Counts a failed attempt, which the service may not have counted. */
   countUncounted(): void {
     this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
   }
 
-  /** Tells whether what was known has ended, so that one request has to ask what is left. */
+  /** Drops what has expired. Returns whether one request now has to ask what is left. */
   turn(nowMs: number, unanswered: number): boolean {
     let asks = this.#endWait(nowMs);
     if (nowMs >= this.#expiresAtMs) {
@@ -306,7 +306,7 @@ export class QuotaWindow {
     return nowMs < this.#endsAtMs ? asks : this.#begin(nowMs, unanswered) || asks;
   }
 
-  /** Tells whether a Retry-After has passed after which no candidate that leads lets a request go. */
+  /** Returns whether a Retry-After has passed although the leading candidate lets no request go yet. */
   #endWait(nowMs: number): boolean {
     if (!this.#ask || nowMs < this.#ask.atMs) return false;
     this.#mayAsk = this.#ask.isInvited;
@@ -316,7 +316,7 @@ export class QuotaWindow {
     return true;
   }
 
-  /** The window ended and the next one begins. Tells whether only an answer can say what it holds. */
+  /** The window ended and the next one begins. Returns whether only an answer can say what is left in it. */
   #begin(nowMs: number, unanswered: number): boolean {
     const { lead } = this;
     const wasKnown = this.#reset !== undefined || this.#observedAtMs !== undefined;
@@ -333,13 +333,13 @@ export class QuotaWindow {
     return needsAnswer && wasKnown;
   }
 
-  /** Discards what was observed of others. */
+  /** Discards what was observed about others. */
   forget(): void {
     this.#observedAtMs = undefined;
     for (const candidate of this.#candidates) candidate.forget();
   }
 
-  /** What was reported is void: the server's clock was set back. */
+  /** Discards what was reported, since the server's clock was set back. */
   forgetReset(nowMs: number): void {
     this.forget();
     this.#reset = undefined;
@@ -349,7 +349,8 @@ export class QuotaWindow {
   }
 
   /**
-   * The Limit of an answer: the plan stays the ceiling. One that rises counts when a second answer says it too. Tells whether it counts.
+   * Takes the Limit of an answer; the plan stays the ceiling. A higher Limit counts only when a second answer repeats it. Returns whether
+   * the Limit counts.
    */
   observeLimit(limit: number): boolean {
     const isClaim = limit > (this.#allowed ?? limit) && limit !== this.#claimed;
@@ -366,7 +367,7 @@ export class QuotaWindow {
     return this.#othersPerMs;
   }
 
-  /** Learns from an answer that speaks of this window. */
+  /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
     const { reset } = reading;
     if (reset && this.#isOvertaken(reset, reading.sentAtMs)) return;
@@ -377,7 +378,7 @@ export class QuotaWindow {
     if (reading.remaining === undefined) return;
     const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
     this.#noteOthers(this.#observeRemaining(remaining, reading), reading.nowMs);
-    // Also where it does not count yet: other processes learn the Reset from it.
+    // Even if the Remaining does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, reading.nowMs);
     if (this.#isClaiming) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
@@ -386,7 +387,7 @@ export class QuotaWindow {
     this.#reopenedAtMs = undefined;
   }
 
-  /** Answers overtake each other: under the same Reset the smallest Remaining counts. */
+  /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */
   #noteReported({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
     const known = this.#reported?.atMs === atMs ? this.#reported.remaining : remaining;
     this.#reported = { atMs, endsAtMs, limit: this.#allowed ?? this.#planned, remaining: Math.min(known, remaining), reportedAtMs: nowMs };
@@ -399,7 +400,7 @@ export class QuotaWindow {
     return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - reportedAtMs) };
   }
 
-  /** It reports an older Reset than is known, or that of a window that has ended since the request left. */
+  /** Whether a Reset is older than the known one, or that of a window that has ended since the request was sent. */
   #isOvertaken({ atMs, slackMs }: Reset, sentAtMs: number): boolean {
     const newest = this.#reset ?? this.#passed;
     if (newest === undefined || this.lead === this.#bucket) return false;
@@ -422,14 +423,14 @@ export class QuotaWindow {
       for (const candidate of this.#candidates) candidate.turn(reading.nowMs, reading.unanswered + 1);
     }
     const endsAtMs = reset.endsAtMs + this.#marginMs;
-    // What was sent before the first window that is reported is not in it.
+    // Requests sent before the first reported window do not count in it.
     if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs - PRECISION_MS));
     this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
     for (const candidate of this.#candidates) candidate.align(this.#endsAtMs);
   }
 
-  /** A Reset shows that something turns: windows and counters are possible now, and have counted whatever was sent. */
+  /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */
   #windowFrom(nowMs: number): FixedWindow {
     if (this.#window) return this.#window;
     const sent = this.#sent.sent(nowMs);
@@ -440,7 +441,7 @@ export class QuotaWindow {
     return this.#window;
   }
 
-  /** What a Reset says about the ways of counting: where it lies, and how far it has moved. */
+  /** Adds doubt to the candidates that a Reset contradicts, by where it lies and by how far it has moved. */
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
     const precisionMs = PRECISION_MS + reset.slackMs;
     const offClockMs = ((reset.atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
@@ -466,14 +467,14 @@ export class QuotaWindow {
     if (endsAtMs < leavesAtMs - precisionMs && (this.#log.offset ?? 0) <= 0 && this.#log.offset !== undefined) this.#doubt(this.#log, 1);
   }
 
-  /** A bucket is full again at its Reset, or has its next token, or names a window. */
+  /** The Reset of a bucket is when it is full again, or when it has its next token, or the end of some window. */
   #weighBucket(remaining: number, aheadMs: number): void {
     const { perMs } = this.#bucket;
     const limit = this.#allowed ?? this.#planned;
     const limitPerMs = limit / this.lengthMs;
     const toleratedMs = 2 * PRECISION_MS;
     const fills = (rate: number) => Math.abs(remaining + aheadMs * rate - limit) <= 2 + toleratedMs * rate;
-    // It is filled at the rate of the plan, or at that of its Limit, where the plan is a larger one or this client's is a share of it.
+    // It is filled at the plan's rate, or at its Limit's if the plan is larger or this client uses only a share.
     const isFull = fills(perMs) || fills(limitPerMs);
     if (isFull && !fills(perMs)) this.#bucket.refillAt(limitPerMs);
     const isNext = Math.abs(aheadMs - (remaining > 0 ? 0 : 1 / perMs)) <= toleratedMs;
@@ -511,10 +512,10 @@ export class QuotaWindow {
     return others;
   }
 
-  /** How many requests are others' if a candidate is right, and how much of Remaining it leaves unexplained. */
+  /** How many requests others sent if a candidate is right, and how much of Remaining it leaves unexplained. */
   #fitOf(candidate: Candidate, remaining: number, { concurrent, unanswered, sentAtMs, nowMs }: Reading): Fit {
     const room = candidate.room(nowMs);
-    // When nothing is out any more, the smallest Remaining of those that were out together contains them all.
+    // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
     const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + concurrent;
     const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
     const tolerance = 1.5 + Math.max((this.limit * PRECISION_MS) / this.lengthMs, candidate.margin(nowMs));
@@ -527,7 +528,7 @@ export class QuotaWindow {
     };
   }
 
-  /** No possible candidate explains so large a Remaining. It counts when the next answer has one like it. */
+  /** Whether no possible candidate explains so large a Remaining. It counts only when the next answer has one like it. */
   #isSenseless(fits: Fit[]): boolean {
     const isSenseless = fits.every(({ candidate, excess }) => excess > 0 || candidate.doubt >= RULED_OUT);
     this.#isClaiming = isSenseless && !this.#isClaiming;
@@ -561,7 +562,7 @@ export class QuotaWindow {
     this.#weigh(misfits);
   }
 
-  /** A request was refused, and nothing reported how many are left. */
+  /** A request was refused, and no header reported Remaining. */
   observeBareRefusal(sentAtMs: number, nowMs: number): void {
     if (this.isKnown) return;
     this.#slides ||= this.#reopenedAtMs !== undefined && this.#sent.sentSince(this.#reopenedAtMs) < FEWEST_OF_WINDOW;
@@ -575,7 +576,7 @@ export class QuotaWindow {
     if (this.#learned && !this.#slides) this.#reopenedAtMs ??= nowMs;
   }
 
-  /** A Retry-After passes then, and one request asks what is left; with `isInvited` also where every candidate would still wait. */
+  /** A Retry-After passes then, and one request asks what is left; if `isInvited`, even if every candidate would still wait. */
   askAt(instantMs: number, isInvited: boolean): void {
     this.#ask = { atMs: instantMs, isInvited };
   }
@@ -585,7 +586,7 @@ export class QuotaWindow {
     this.#settle();
   }
 
-  /** Only what fits worse than the best is doubted. */
+  /** Adds doubt to the candidates that fit worse than the best one. */
   #weigh(misfits: number[]): void {
     const least = Math.min(...misfits);
     for (const [index, candidate] of this.#candidates.entries()) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);

@@ -1,5 +1,5 @@
 /**
- * What is known of one window; undefined where neither plan nor headers tell (specification, Limits).
+ * What is known about one window; a field is undefined if neither the plan nor a header says it (specification, Limits).
  *
  * @example
  * await petstore.listInventory();
@@ -16,7 +16,7 @@ export interface WindowQuota {
 }
 
 /**
- * What is left of the retries that the calls of a key make together while requests fail.
+ * The retry budget of a key: how many retries its calls may still make, all together, while requests fail.
  *
  * @example
  * const { available, capacity }: RetryBudgetState = petstore.retryBudget;
@@ -25,22 +25,22 @@ export interface WindowQuota {
 export interface RetryBudgetState {
   /** Whole retries that may be made now. */
   available: number;
-  /** The most that it holds. */
+  /** The most retries that the budget holds. */
   capacity: number;
 }
 
 /**
- * What is known of the quota of a client's key (specification, Limits).
+ * What is known about the quota of a client's key (specification, Limits).
  *
  * @example
  * const { minute, day, closedUntil }: Quota = petstore.quota;
  * if (closedUntil) console.log(`nothing is sent before ${closedUntil.toISOString()}`);
  */
 export interface Quota {
-  /** The plan's minute. */
+  /** The quota of the minute. */
   minute: WindowQuota;
-  /** The plan's day. */
+  /** The quota of the day. */
   day: WindowQuota;
-  /** Until when the service closed the key; undefined while it is open. */
+  /** Until when the service has closed the key; undefined while it is open. */
   closedUntil?: Date | undefined;
 }

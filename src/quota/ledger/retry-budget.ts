@@ -1,14 +1,14 @@
 const CAPACITY = 10;
-/** So many good answers pay for one retry: the budget lasts while at most one request in eight fails. */
+/** Good answers that pay for one retry: the budget lasts while at most one request in eight fails. */
 const ANSWERS_PER_RETRY = 7;
 
-/** How many retries may be made: each takes one out, good answers fill it up. Pure arithmetic in whole numbers. */
+/** A budget of retries: each retry takes one out, good answers refill it. Pure arithmetic in whole numbers. */
 export class RetryBudget {
   get capacity(): number {
     return CAPACITY;
   }
 
-  // Counted in good answers.
+  // In good answers.
   #balance = CAPACITY * ANSWERS_PER_RETRY;
   #isEmpty = false;
 
@@ -17,12 +17,12 @@ export class RetryBudget {
     return Math.floor(this.#balance / ANSWERS_PER_RETRY);
   }
 
-  /** Whether it was used up and less than half of it is back. */
+  /** Whether the budget was used up and less than half of it has come back. */
   get isEmpty(): boolean {
     return this.#isEmpty;
   }
 
-  /** Takes a retry out. Tells whether there was one. */
+  /** Takes a retry out. Returns whether there was one. */
   spend(): boolean {
     const isPaid = this.available > 0;
     if (isPaid) this.#balance -= ANSWERS_PER_RETRY;
@@ -30,7 +30,7 @@ export class RetryBudget {
     return isPaid;
   }
 
-  /** A retry that was taken out was not made. */
+  /** Puts back a retry that was taken out and not made. */
   giveBack(): void {
     this.#fill(ANSWERS_PER_RETRY);
   }

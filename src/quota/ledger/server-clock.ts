@@ -1,25 +1,25 @@
-/** How far two clocks may drift apart, as a part of the time that passed. */
+/** How far two clocks may drift apart, as a part of the time that has passed. */
 const DRIFT = 1e-4;
 /** `Date` and Reset are cut to whole seconds. */
 const PRECISION_MS = 1000;
-/** Servers behind one address may differ by less. */
+/** A clock that shows less by more than this was set back; the clocks of servers behind one address differ by less. */
 const SET_BACK_MS = 60_000;
 
-/** When a request left, and when its answer came, on our clock. */
+/** When a request was sent, and when its answer came, on our clock. */
 interface Exchange {
   sentAtMs: number;
   nowMs: number;
 }
 
 /**
- * The server's clock as its answers show it: so far ahead of ours at least and at most. Every answer narrows the interval, time widens it,
- * and an answer that contradicts it begins anew. Pure: the time is a parameter.
+ * The server's clock as its answers show it: an interval for how far it is ahead of ours. Every answer narrows the interval, time widens
+ * it, and an answer that contradicts it starts a new one. Pure: the time is a parameter.
  */
 export class ServerClock {
   #leastAheadMs = Number.NEGATIVE_INFINITY;
   #mostAheadMs = Number.POSITIVE_INFINITY;
   #seenAtMs = 0;
-  // How far the machine's own clock is ahead of the monotonic one, as long as the server's may show the same.
+  // How far the machine's clock is ahead of the monotonic one; undefined if the server's clock may not show the same.
   #presumedMs: number | undefined;
   #hasDate = false;
 
@@ -33,24 +33,24 @@ export class ServerClock {
     return nowMs + this.#mostAheadMs + DRIFT * Math.max(0, nowMs - this.#seenAtMs);
   }
 
-  /** The server's time where an instant is only asked about, not relied on: that of the machine, while no answer contradicts it. */
+  /** The server's time for deciding when to ask, not for relying on: the machine's time as long as no answer contradicts it. */
   presumed(nowMs: number): number {
     const isPossible = !this.#hasDate && this.#presumedMs !== undefined && this.#presumedMs <= this.#mostAheadMs;
     return isPossible ? Math.max(this.atLeast(nowMs), nowMs + (this.#presumedMs ?? 0)) : this.atLeast(nowMs);
   }
 
-  /** The machine's clock when an answer without `Date` came; undefined once a request was refused that relied on it. */
+  /** Sets the machine's time when an answer without `Date` came; undefined after a refusal, when it can no longer be presumed. */
   presume(wallMs: number | undefined, nowMs: number): void {
     this.#presumedMs = wallMs === undefined ? undefined : wallMs - nowMs;
   }
 
-  /** An answer was made at the server's time `dateMs`, cut to a second. Tells whether the clock was set back. */
+  /** An answer was made at the server's time `dateMs`, cut to a second. Returns whether the clock was set back. */
   observeDate(dateMs: number, exchange: Exchange): boolean {
     this.#hasDate = true;
     return this.#narrow({ earliestMs: dateMs, latestMs: dateMs + PRECISION_MS }, exchange);
   }
 
-  /** An answer without `Date` was made within the window of `lengthMs` that ends at `resetAtMs`. Tells whether the clock was set back. */
+  /** An answer without `Date` was made within the window of `lengthMs` that ends at `resetAtMs`. Returns whether the clock was set back. */
   observeReset(resetAtMs: number, lengthMs: number, exchange: Exchange): boolean {
     return this.#narrow({ earliestMs: resetAtMs - lengthMs - PRECISION_MS, latestMs: resetAtMs + PRECISION_MS }, exchange);
   }

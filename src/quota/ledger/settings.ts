@@ -1,11 +1,11 @@
 import type { PlanLimits } from '../../contract/plans.ts';
 
-/** A number that every store can hold stands for no limit. */
+/** Stands for no limit, as a number that every store can hold. */
 export const UNLIMITED = 1e12;
 
 /** What the options of a client say about the quota of its key. */
 export interface QuotaSettings {
-  /** Undefined: to be learned from the headers. */
+  /** Undefined if the plan is to be learned from the headers. */
   plan: PlanLimits | 'unlimited' | undefined;
   concurrency: number;
   share: number | { low: number };
@@ -16,7 +16,7 @@ export function limitsOf(plan: QuotaSettings['plan']): Partial<PlanLimits> {
   return plan === undefined || plan === 'unlimited' ? {} : plan;
 }
 
-/** The stricter of two plans, limit by limit; one that is left to the headers counts for nothing. */
+/** The stricter of two plans, limit by limit; a plan that is left to the headers is ignored. */
 export function stricterPlan(one: QuotaSettings['plan'], other: QuotaSettings['plan']): QuotaSettings['plan'] {
   if (one === undefined || one === 'unlimited') return other ?? one;
   if (other === undefined || other === 'unlimited') return one;
@@ -32,12 +32,12 @@ export function areOtherPlans(one: QuotaSettings['plan'], other: QuotaSettings['
   return limits.requestsPerMinute !== others.requestsPerMinute || limits.requestsPerDay !== others.requestsPerDay;
 }
 
-/** The part that all calls of a client together keep to. */
+/** The share that limits all calls of a client together. */
 export function commonShare({ share }: Pick<QuotaSettings, 'share'>): number {
   return typeof share === 'number' ? share : 1;
 }
 
-/** What a share of a limit is: one request at least; infinite where the plan sets no limit. */
+/** A share of a limit, in requests: at least one; infinite if the plan sets no limit. */
 export function shareOf(limit: number | undefined, share: number): number {
   return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit * share));
 }

@@ -3,7 +3,7 @@ import { PRECISION_MS, SlidingLog } from './candidates.ts';
 import type { QuotaWindow } from './quota-window.ts';
 import { shareOf } from './settings.ts';
 
-/** What a share is a part of. */
+/** The window that a share is a part of. */
 type SharedWindow = Pick<QuotaWindow, 'limit' | 'lengthMs' | 'turnedAtMs'>;
 
 /** The windows of a ledger. */
@@ -28,7 +28,7 @@ export class Share {
     this.#day.add(nowMs);
   }
 
-  /** A request that was sent just now did not leave after all. */
+  /** Takes back a request that was added just now and not sent after all. */
   remove(): void {
     this.#minute.remove();
     this.#day.remove();
@@ -40,19 +40,19 @@ export class Share {
     this.#day.answer(sentAtMs, nowMs);
   }
 
-  /** How many more may be sent; infinite where there is no limit. */
+  /** How many more requests may be sent; infinite if there is no limit. */
   free({ minute, day }: SharedWindows, nowMs: number): number {
     return Math.min(this.#freeIn(minute, this.#minute, nowMs), this.#freeIn(day, this.#day, nowMs));
   }
 
-  /** When one may be sent. */
+  /** When the next request may be sent. */
   freeAt({ minute, day }: SharedWindows, nowMs: number): number {
     return Math.max(this.#freeAtIn(minute, this.#minute, nowMs), this.#freeAtIn(day, this.#day, nowMs));
   }
 
   /**
-   * A window that turns voids what was sent before it; a request just before the turn may count in the next one. Elsewhere each counts for
-   * the window's length.
+   * In a window that turns as a whole, requests from before the turn no longer count, except those just before it, which may count in the
+   * new window. Otherwise each request counts for a window's length.
    */
   #freeIn({ limit, turnedAtMs }: SharedWindow, log: SlidingLog, nowMs: number): number {
     const sent = log.sent(nowMs);
