@@ -1,7 +1,7 @@
 import type { ErrorBody } from '../contract/models.ts';
 import type { SandboxRequest } from './ledger.ts';
 
-/** Codes of the sandbox's own: the specification does not show the service's. */
+/** The sandbox's own error codes, since the specification does not list the service's. */
 export type ErrorCode =
   | 'missing_key'
   | 'invalid_key'
@@ -25,10 +25,10 @@ interface Refusal {
   message: string;
 }
 
-/** The answers that carry no content (RFC 9110): a Response refuses a body with them. */
+/** The statuses without content (RFC 9110); the constructor of Response rejects a body with them. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** An answer with a JSON body that is written already. */
+/** An answer whose body is this JSON text. */
 export function jsonAnswer(status: number, text: string): Response {
   return new Response(BODILESS.has(status) ? null : text, { status, headers: { 'content-type': 'application/json' } });
 }
@@ -39,7 +39,7 @@ export function errorAnswer({ status, code, message }: Refusal): Response {
   return jsonAnswer(status, JSON.stringify(body));
 }
 
-/** Refuses a request and notes with which code. */
+/** Refuses a request, and records the code. */
 export function refuse(request: SandboxRequest, refusal: Refusal): Response {
   request.code = refusal.code;
   return errorAnswer(refusal);

@@ -1,7 +1,7 @@
-/** Reads the text of a request up to a number of bytes; undefined if there is more. */
+/** Reads the text of a request's body; undefined if it is larger than `maxBytes`. */
 export async function readBodyText(request: Request, maxBytes: number): Promise<string | undefined> {
   const announced = request.headers.get('content-length');
-  // A server holds a client to the length that it announced; to read it in one go is twice as fast as piece by piece.
+  // A server does not let a client send more than it announced. Reading the text at once is twice as fast as piece by piece.
   if (Number(announced ?? 0) > maxBytes) return undefined;
   if (announced !== null) {
     const text = await request.text();

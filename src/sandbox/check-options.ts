@@ -1,14 +1,14 @@
 import type * as z from 'zod/mini';
 import { SandboxError, show } from './sandbox-error.ts';
 
-/** What each option accepts, and the sentence that says so. */
+/** For each option, what it accepts, and the sentence that says so. */
 export type OptionRules<Options> = Readonly<Record<keyof Options, readonly [schema: z.ZodMiniType, rule: string]>>;
 
-/** Words as a rule lists them. */
+/** Names in quotes, separated by commas, for a rule. */
 export const words = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
 /**
- * Checks options against their rules; an option that is undefined counts as left out. `place` stands before the names.
+ * Checks options against their rules; an undefined option counts as missing. Messages put `place` before the name of an option.
  * @throws {SandboxError} that names the option, the rule and the value.
  */
 export function checkOptions(options: object, rules: Readonly<Record<string, readonly [z.ZodMiniType, string]>>, place = ''): void {

@@ -1,5 +1,5 @@
 /**
- * Where a sandbox reads the time: a function or an object such as `Date`; milliseconds since 1970.
+ * The source of a sandbox's time, in milliseconds since 1970: a function, or an object such as `Date`.
  *
  * @example
  * const clock: TimeSource = () => Date.UTC(2026, 10, 21);
@@ -18,14 +18,14 @@ interface Sleeper {
   wake(): void;
 }
 
-/** Node fires a longer timer at once. */
+/** Node fires a timer with a longer delay at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 /**
- * The sandbox's own clock: it runs with its source until a test holds it or moves it.
+ * The sandbox's own clock. It follows its source until a test holds it or moves it.
  *
- * Moving it moves everything that the sandbox waits for or counts, and the `Date` header too, so that a moved clock is also a
- * service whose clock is off.
+ * The sandbox counts and waits by this clock, and it sets the `Date` header. So with a moved clock, the sandbox also plays a service
+ * whose clock is wrong.
  *
  * @example
  * sandbox.clock.hold();
@@ -48,7 +48,7 @@ export class SandboxClock {
     return this.#heldAtMs ?? this.#source() + this.#aheadMs;
   }
 
-  /** Sets the clock, forwards or backwards; it goes on running from there unless it is held. */
+  /** Sets the clock, forwards or backwards. It keeps running from there unless it is held. */
   set(at: number | Date): void {
     const atMs = Number(at);
     if (this.#heldAtMs !== undefined) this.#heldAtMs = atMs;
@@ -56,18 +56,18 @@ export class SandboxClock {
     this.#wakeDue();
   }
 
-  /** Moves the clock forwards; whatever falls due on the way happens now. */
+  /** Moves the clock forwards. Waits that end in that time end now. */
   advance(ms: number): void {
     this.set(this.now() + ms);
   }
 
-  /** Stops the clock: from now on only `set` and `advance` move it, and what waits holds no timer. */
+  /** Stops the clock: from now on only `set` and `advance` move it, and waits have no timers. */
   hold(): void {
     this.#heldAtMs = this.now();
     this.#wakeDue();
   }
 
-  /** Lets a held clock run again from where it stands. */
+  /** Lets a held clock run again, from the instant at which it is held. */
   release(): void {
     if (this.#heldAtMs === undefined) return;
     this.#aheadMs = this.#heldAtMs - this.#source();
@@ -103,7 +103,7 @@ export class SandboxClock {
   #arm(sleeper: Sleeper): void {
     clearTimeout(sleeper.timer);
     if (this.#heldAtMs !== undefined) return;
-    // Rounded up, since a timer drops fractions and would fire before the time has come. Of a time that has passed Node would warn.
+    // Rounded up, since a timer drops fractions and would fire too early. Not below 0, since Node warns of a negative delay.
     const leftMs = Math.max(0, Math.ceil(sleeper.dueAtMs - this.now()));
     sleeper.timer = setTimeout(sleeper.wake, Math.min(leftMs, LONGEST_TIMER_MS));
   }

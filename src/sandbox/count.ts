@@ -1,6 +1,6 @@
 import { createWindow, type Policy, type Window, type WindowSize } from './windows.ts';
 
-/** What `X-RateLimit-*` tell. */
+/** The values of `X-RateLimit-*`. */
 export interface ToldLimit {
   readonly limit: number;
   readonly remaining: number;
@@ -9,13 +9,13 @@ export interface ToldLimit {
 
 interface CountRules extends WindowSize {
   readonly policy: Policy;
-  /** How late the Remaining that is told learns of a request. */
+  /** By how many milliseconds the reported Remaining lags behind the count. */
   readonly lagMs: number;
-  /** What Limit says of a bucket whose burst is not its rate. */
+  /** Whether Limit reports a token bucket's burst instead of the plan's limit. */
   readonly tellsBurst: boolean;
 }
 
-/** One limit of one key: its window, and what the headers tell of it. */
+/** One limit of one key: its window, and the values that the headers report. */
 export class Count {
   readonly #window: Window;
   readonly #copy: LaggingCopy | undefined;
@@ -42,20 +42,20 @@ export class Count {
     this.#copy?.note(nowMs, (window) => window.giveBack(takenAtMs, nowMs));
   }
 
-  /** What the headers tell. */
+  /** The values that the headers report. */
   told(nowMs: number): ToldLimit {
     const remaining = this.#copy?.remaining(nowMs) ?? this.#window.remaining(nowMs);
     return { limit: this.#toldLimit, remaining: Math.max(0, remaining), resetAtMs: this.#window.resetAtMs(nowMs) };
   }
 
-  /** What is true, for whoever watches. */
+  /** The true values, without lag, for the page and the state. */
   gauge(nowMs: number): ToldLimit {
     const { limit } = this.#window;
     return { limit, remaining: Math.max(0, this.#window.remaining(nowMs)), resetAtMs: this.#window.resetAtMs(nowMs) };
   }
 }
 
-/** A window as it stood a while ago. */
+/** The state of a window `lagMs` ago. */
 class LaggingCopy {
   readonly #window: Window;
   readonly #lagMs: number;

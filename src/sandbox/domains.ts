@@ -1,7 +1,7 @@
 import { SandboxError, show } from './sandbox-error.ts';
 
 /**
- * Sends requests for one domain to another (specification, What the service does, step 6).
+ * A redirect from one domain to another (specification, What the service does, step 6).
  *
  * @example
  * const moved: DomainRedirect = { from: 'old.example', to: 'stock.example', status: 308 };
@@ -22,9 +22,9 @@ export interface DomainRedirect {
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 
 /**
- * The custom domains of the sandbox's project: several may be attached, and removing one stops it at once.
+ * The custom domains of the sandbox. There may be several; a removed one is no longer served at once.
  *
- * DNS records, verification and certificates are not played: a domain that is added is served.
+ * DNS records, verification and certificates are not simulated: a domain is served as soon as it is added.
  *
  * @example
  * const { domains, keys, fetch } = createSandbox({ domains: ['stock.example'] });
@@ -40,8 +40,8 @@ export class Domains {
   }
 
   /**
-   * Attaches a domain, or a redirect from one.
-   * @throws {SandboxError} for what is no host name, or a status that does not redirect.
+   * Adds a domain, or a redirect from a domain.
+   * @throws {SandboxError} for an invalid host name, or a status that is no redirect.
    */
   add(entry: string | DomainRedirect): void {
     const { from, ...redirect } = typeof entry === 'string' ? { from: entry } : entry;
@@ -57,7 +57,7 @@ export class Domains {
     this.#served.set(domain, { from: domain, to: to.includes('://') ? to : checkDomain(to), status });
   }
 
-  /** Stops serving a domain at once; tells whether it was served. */
+  /** Stops serving a domain at once; returns whether it was served. */
   remove(domain: string): boolean {
     return this.#served.delete(domain.toLowerCase());
   }
@@ -67,14 +67,14 @@ export class Domains {
     return [...this.#served.keys()];
   }
 
-  /** Tells whether a host is served. */
+  /** Returns whether a host is served. */
   has(hostname: string): boolean {
     return this.#served.has(hostname);
   }
 
   /**
-   * Where a request for this absolute address is sent instead, if its domain redirects.
-   * @throws TypeError for what is no absolute address
+   * The redirect for a request to this absolute address, if its domain redirects.
+   * @throws TypeError for an address that is not absolute
    */
   redirectOf(address: string): { location: string; status: number } | undefined {
     if (this.#served.size === 0) return undefined;

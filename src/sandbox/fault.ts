@@ -4,15 +4,15 @@ import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 
-/** What {@link Failure} names. */
+/** All values of {@link Failure}. */
 export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malformed'] as const;
 
 /**
  * How an exchange may break.
  *
- * `reset`: the connection is reset before anything is done. `lost`: the change is applied, then the connection is reset.
- * `stall`: nothing is done and no answer comes. `stall-body`: the answer stops in the middle of its body.
- * `cut`: the connection ends in the middle of the body. `malformed`: the body is complete but no JSON.
+ * `reset`: the connection is reset before the request is carried out. `lost`: the request is carried out, then the connection is reset.
+ * `stall`: the request is not carried out, and no answer comes. `stall-body`: the answer stops in the middle of its body.
+ * `cut`: the connection ends in the middle of the body. `malformed`: the body is complete but not valid JSON.
  *
  * @example
  * const fail: Failure = 'cut';
@@ -22,7 +22,7 @@ export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malform
 export type Failure = (typeof FAILURES)[number];
 
 /**
- * What goes wrong, and for which requests. All conditions that are given must hold; none means every request.
+ * A fault, and the requests that it applies to. All given conditions must hold; without conditions it applies to every request.
  *
  * @example
  * const fault: Fault = { at: [1, 2], status: 503 };
@@ -33,19 +33,19 @@ export type Failure = (typeof FAILURES)[number];
 export interface Fault {
   /** Request numbers, counted from 1 over the whole sandbox. */
   at?: number | readonly number[];
-  /** The share of requests that it hits, from 0 to 1, drawn from the sandbox's seed. */
+  /** The share of requests that it applies to, from 0 to 1, drawn from the sandbox's seed. */
   rate?: number;
-  /** A rule of your own. */
+  /** A condition of your own. */
   when?: (request: Readonly<SandboxRequest>) => boolean;
   /** How often it happens at most. @default no limit */
   times?: number;
-  /** Answer with this status (200 to 599) and do nothing. */
+  /** The request is not carried out, and is answered with this status (200 to 599). */
   status?: number;
-  /** The body of that answer, as it is. @default an Error body for a status of 400 or more, else nothing */
+  /** The exact body of an answer with `status`. @default an Error body for a status of 400 or more, else nothing */
   body?: string;
-  /** Headers of the answer to set, or to leave out with `null`; any answer, not only those with `status`. */
+  /** Headers to set in the answer, or to remove with `null`. They do not need `status`. */
   headers?: Readonly<Record<string, string | null>>;
-  /** Added to the latency of the answer. */
+  /** Milliseconds that are added to the latency of the answer. */
   delayMs?: Latency;
   /** How the exchange breaks. */
   fail?: Failure;
@@ -59,14 +59,14 @@ const FAULT_RULES: OptionRules<Fault> = {
   times: [positive, 'it must be a whole number, 1 or more'],
   status: [z.int().check(z.gte(200), z.lte(599)), 'it must be a whole number from 200 to 599'],
   body: [z.string(), 'it must be a string'],
-  headers: [z.record(z.string(), z.nullable(z.string())), 'it must be an object of strings, or of null for what is left out'],
+  headers: [z.record(z.string(), z.nullable(z.string())), 'it must be an object with a string for each header, or null to remove it'],
   delayMs: [latencySchema, LATENCY_RULE],
   fail: [z.enum(FAILURES), `it must be one of ${words(FAILURES)}`],
 };
 const EFFECTS = ['status', 'headers', 'delayMs', 'fail'] as const;
 
 /**
- * Checks one fault; `place` is what the caller knows it by, such as `faults[2]`.
+ * Checks one fault; `place` is its name in messages, such as `faults[2]`.
  * @throws {SandboxError} that names the field, the rule and the value.
  */
 export function checkFault(fault: Fault, place = 'fault'): void {

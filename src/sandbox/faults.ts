@@ -3,13 +3,13 @@ import { drawLatency } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
 import type { Random } from './random.ts';
 
-/** One thing that goes wrong with one request. */
+/** A fault as it is applied to one request, with its delay drawn. */
 export interface Mishap extends Omit<Fault, 'delayMs'> {
   readonly delayMs: number;
 }
 
 /**
- * The faults of a sandbox; they can be added and taken back while it runs.
+ * The faults of a sandbox; they can be added and removed while it runs.
  *
  * @example
  * const takeBack = sandbox.faults.add({ delayMs: 50 });
@@ -26,8 +26,8 @@ export class Faults {
   }
 
   /**
-   * Adds a fault; returns a function that takes it back.
-   * @throws {SandboxError} for a fault that it cannot play.
+   * Adds a fault; returns a function that removes it.
+   * @throws {SandboxError} for an invalid fault.
    */
   add(fault: Fault): () => void {
     checkFault(fault);
@@ -36,13 +36,13 @@ export class Faults {
     return () => this.#active.delete(own);
   }
 
-  /** Takes all faults back. */
+  /** Removes all faults. */
   clear(): void {
     this.#active.clear();
   }
 
   /**
-   * The first fault that hits the request, and counts it.
+   * Finds the first fault that applies to the request, and counts one use of it.
    * @internal
    */
   draw(request: SandboxRequest): Mishap | undefined {
@@ -61,7 +61,7 @@ export class Faults {
   }
 }
 
-/** Names a mishap for the ledger: `status 503, reset`. */
+/** Describes a mishap in the ledger, such as `status 503, reset`. */
 export function nameMishap({ status, fail, delayMs, headers }: Mishap): string {
   const parts = [status && `status ${status}`, fail, delayMs > 0 && `delay ${Math.round(delayMs)} ms`, headers && 'headers'];
   return parts.filter(Boolean).join(', ');

@@ -1,12 +1,12 @@
 import { deliver, networkError } from './network.ts';
 import type { Service } from './service.ts';
 
-/** The Fetch standard's own limit. */
+/** The limit of the Fetch standard. */
 const MAX_REDIRECTS = 20;
 
 interface FetchParts {
   readonly service: Service;
-  /** Tells whether an address leads to this sandbox. */
+  /** Returns whether an address belongs to this sandbox. */
   readonly owns: (url: URL) => boolean;
 }
 
@@ -16,7 +16,7 @@ interface Trip {
   readonly redirects: number;
 }
 
-/** Makes a fetch that reaches one sandbox and nothing else; it behaves as the platform's own does, abort included. */
+/** Makes a fetch that reaches one sandbox and nothing else. Otherwise it behaves like the platform's fetch, also when aborted. */
 export function createFetch(parts: FetchParts): typeof globalThis.fetch {
   return async (input, init) => {
     const request = new Request(input, init);
@@ -37,7 +37,7 @@ async function travel(parts: FetchParts, trip: Trip): Promise<Response> {
   return travel(parts, { request: redirected(request, new URL(location, url)), signal, redirects: redirects + 1 });
 }
 
-/** A body is not sent again, and a key does not cross to another origin (Fetch standard, HTTP-redirect fetch). */
+/** The request for a redirect: without a body, and without the key for another origin (Fetch standard, HTTP-redirect fetch). */
 function redirected(request: Request, target: URL): Request {
   const headers = new Headers(request.headers);
   if (target.origin !== new URL(request.url).origin) headers.delete('authorization');
@@ -45,7 +45,7 @@ function redirected(request: Request, target: URL): Request {
   return new Request(target, { method, headers, signal: request.signal, redirect: request.redirect });
 }
 
-/** Rejects with the reason as soon as the signal aborts, whatever the other promise is doing. */
+/** Settles as `answer` does, or rejects with the signal's reason as soon as it aborts. */
 function orAbort<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     const abort = () => reject(signal.reason);

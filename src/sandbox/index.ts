@@ -1,5 +1,5 @@
 /**
- * The whole service as a function: for a first look without a key, for tests, for watching what a client does to its quota.
+ * The whole service as a function: for a first look without a key, for tests, and to see how a client uses its quota.
  * @module petstore-inventory/sandbox
  */
 export type { SandboxClock, TimeSource } from './clock.ts';

@@ -1,7 +1,7 @@
 import { type Stock, type StockEntry, type StockItem, toStockItem } from './stock.ts';
 
 /**
- * A live handle on the stock of a sandbox: what is written here is what the next answer says.
+ * The stock of a sandbox, to read and to change. Changes are in the sandbox's next answer.
  *
  * @example
  * sandbox.inventory.set(42, { quantity: 3 });
@@ -21,7 +21,7 @@ export class Inventory {
   }
 
   /**
-   * The entry of a pet, as a copy; ids come out as bigint.
+   * A copy of a pet's entry, with the id as a bigint; undefined if there is no such pet.
    * @throws RangeError for a number that is no integer
    */
   get(petId: number | bigint): StockItem | undefined {
@@ -30,7 +30,7 @@ export class Inventory {
   }
 
   /**
-   * Adds a pet or replaces its entry; the status defaults to the one it had, else `available`.
+   * Adds a pet or replaces its entry. Without a status, a known pet keeps its own, and a new one is `available`.
    * @throws {SandboxError} for an id that is no int64, or a quantity that is no safe integer.
    */
   set(petId: number | bigint, entry: Omit<StockEntry, 'petId'>): void {
@@ -39,14 +39,14 @@ export class Inventory {
   }
 
   /**
-   * Takes a pet out; tells whether it was there.
+   * Removes a pet; returns whether it existed.
    * @throws RangeError for a number that is no integer
    */
   delete(petId: number | bigint): boolean {
     return this.#stock.delete(BigInt(petId));
   }
 
-  /** All entries, in the order in which the list gives them. */
+  /** All entries, in the order of the list. */
   *values(): Generator<StockItem> {
     for (const item of this.#stock.values()) yield { ...item };
   }

@@ -2,7 +2,7 @@ import type { StockItem } from './stock.ts';
 
 const PIECE_LENGTH = 65_536;
 
-/** Writes an entry as JSON by hand, since JSON.stringify knows no bigint and a number would round the id. */
+/** Writes an entry as JSON without JSON.stringify, which rejects a bigint; a number would round the id. */
 export function itemText({ petId, quantity, status }: StockItem): string {
   return `{"petId":${petId},"quantity":${quantity},"status":${JSON.stringify(status)}}`;
 }
@@ -21,7 +21,7 @@ export function* listPieces(items: Iterable<StockItem>): Generator<string> {
   yield `${piece}]`;
 }
 
-/** Makes a body that is written as fast as it is read. */
+/** Makes a body that takes a piece only when its reader is ready for one. */
 export function bodyOf(pieces: Iterator<string>): ReadableStream<Uint8Array<ArrayBuffer>> {
   const encoder = new TextEncoder();
   return new ReadableStream({

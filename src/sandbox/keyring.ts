@@ -2,13 +2,13 @@ import type { PlanLimits } from '../contract/plans.ts';
 import { Meter, type MeterRules } from './meter.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 
-/** A key that the sandbox knows. */
+/** A valid key. */
 export interface KnownKey {
   readonly key: string;
   readonly plan: string;
 }
 
-/** The keys of a sandbox and what each may send; counted per environment and key, so no key sees another's numbers. */
+/** The keys of a sandbox, and a meter for each environment and key, so that no key affects another's count. */
 export class Keyring {
   readonly #plans: ReadonlyMap<string, PlanLimits>;
   readonly #rules: MeterRules;
@@ -21,7 +21,7 @@ export class Keyring {
     this.#rules = rules;
   }
 
-  /** Makes a key valid; without one of your own, a new one is made up. */
+  /** Makes a key valid; without `key`, a new one is made up. @throws {SandboxError} */
   add(plan: string, key: string = this.#inventKey(plan)): string {
     if (!this.#plans.has(plan)) {
       throw new SandboxError(`Cannot add a key for the plan ${show(plan)}: the plans are ${[...this.#plans.keys()].map(show).join(', ')}`);
@@ -32,7 +32,7 @@ export class Keyring {
     return key;
   }
 
-  /** Makes a key invalid at once; tells whether there was one. Added again, it starts with a full quota. */
+  /** Makes a key invalid at once; returns whether it was valid. If it is added again, it starts with a full quota. */
   revoke(key: string): boolean {
     for (const address of [...this.#meters.keys()]) {
       if (address.endsWith(` ${key}`)) this.#meters.delete(address);
@@ -46,7 +46,7 @@ export class Keyring {
     return token === undefined ? undefined : this.#known.get(token);
   }
 
-  /** The count of a key on an environment. */
+  /** The meter of a key in an environment. */
   meter(environment: string, { key, plan }: KnownKey): Meter {
     const address = `${environment} ${key}`;
     const meter = this.#meters.get(address) ?? this.meterOf(plan);
@@ -54,7 +54,7 @@ export class Keyring {
     return meter;
   }
 
-  /** A fresh count for a plan, for what has no key. */
+  /** A new meter for a plan, such as for a request without a valid key. */
   meterOf(plan: string): Meter {
     return new Meter(this.#plans.get(plan) ?? { requestsPerMinute: 1 }, this.#rules);
   }

@@ -2,8 +2,8 @@ import * as z from 'zod/mini';
 import type { Random } from './random.ts';
 
 /**
- * How long a request takes, in milliseconds: the same for all, evenly between two ends, log-normal with a median and a 99th
- * percentile (most requests quick, a few slow), or whatever a function says.
+ * How long a request takes, in milliseconds: a constant, evenly distributed between two values, log-normal with a median and a 99th
+ * percentile (most requests are fast, a few slow), or the result of a function.
  *
  * @example
  * const latency: Latency = { medianMs: 5, p99Ms: 20 };
@@ -11,7 +11,7 @@ import type { Random } from './random.ts';
  */
 export type Latency = number | { fromMs: number; toMs: number } | { medianMs: number; p99Ms: number } | (() => number);
 
-/** 99 % of a standard normal distribution lie below this. */
+/** The 99th percentile of the standard normal distribution. */
 const NORMAL_P99 = 2.3263;
 
 /** Draws the latency of one request. */
@@ -23,17 +23,17 @@ export function drawLatency(latency: Latency, random: Random): number {
   return latency.medianMs * Math.exp(spread * drawNormal(random));
 }
 
-/** Box and Muller's way from two even numbers to a normal one. */
+/** A normally distributed number from two evenly distributed ones (Box–Muller transform). */
 function drawNormal(random: Random): number {
   return Math.sqrt(-2 * Math.log(1 - random())) * Math.cos(2 * Math.PI * random());
 }
 
 const time = z.number().check(z.gte(0));
 
-/** The sentence that says what a latency may be. */
+/** The rule for a latency in messages. */
 export const LATENCY_RULE = 'it must be milliseconds, { fromMs, toMs }, { medianMs, p99Ms } or a function';
 
-/** What `Latency` accepts. */
+/** The schema of `Latency`. */
 export const latencySchema = z.union([
   time,
   z.custom<() => number>((value) => typeof value === 'function'),

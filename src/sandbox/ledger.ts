@@ -1,5 +1,5 @@
 /**
- * One request as the sandbox saw it.
+ * One request that the sandbox received.
  *
  * @example
  * await petstore.updateInventory(1, { quantity: 12 });
@@ -15,28 +15,28 @@ export interface SandboxRequest {
   readonly method: string;
   /** Without the query and without the environment's base path: `/inventory/42`. */
   readonly path: string;
-  /** Whose address was asked. */
+  /** The environment whose address was asked. */
   readonly environment: 'production' | 'staging';
-  /** The key, if the sandbox knows it; a foreign one is never kept. */
+  /** The key, if it is valid; other keys are never kept. */
   readonly key: string | undefined;
   /** The plan of the key. */
   readonly plan: string | undefined;
   /** The pet that the path names. */
   readonly petId: bigint | undefined;
-  /** It came after a 429 and before the time that the 429 had told. */
+  /** Whether the request came after a 429 and before the end of the wait that this 429 asked for. */
   readonly duringPenalty: boolean;
-  /** The quantity that an update asked for, if its body was read and sound. */
+  /** The quantity that an update asked for, if its body was read and valid. */
   quantity: number | undefined;
-  /** What was answered, or would have been if no fault had kept the answer back; undefined while it is being worked on. */
+  /** The status of the answer, also of one that a fault held back. Undefined until there is an answer, and if a fault prevented it. */
   status: number | undefined;
   /** The `code` of the Error body. */
   code: string | undefined;
-  /** What went wrong on purpose. */
+  /** The fault that was injected. */
   fault: string | undefined;
 }
 
 /**
- * What a test wants to assert, in one object.
+ * The counts of a sandbox's requests, for assertions in tests.
  *
  * @example
  * await petstore.listInventory();
@@ -46,23 +46,23 @@ export interface SandboxRequest {
 export interface SandboxReport {
   /** Number of requests. */
   requests: number;
-  /** Number of answers by status; requests without an answer yet are not in it. */
+  /** Number of answers by status, without requests that have no answer yet. */
   byStatus: Record<number, number>;
-  /** Number of requests by plan; requests without a valid key are under `none`. */
+  /** Number of requests by plan; `none` counts requests without a valid key. */
   byPlan: Record<string, number>;
   /** Answers with 429. */
   rateLimited: number;
   /** Requests that came during a penalty, admitted or not. */
   duringPenalty: number;
-  /** Times a key was banned. */
+  /** Number of bans. */
   bans: number;
-  /** Faults that happened. */
+  /** Requests to which a fault was applied. */
   faults: number;
   /** Applied updates by pet. */
   updatesByPet: Record<string, number>;
 }
 
-/** Keeps what was seen: the latest requests in full, and counts of all. */
+/** The record of requests: the latest in full, and counts of all. */
 export class Ledger {
   /** The latest requests, oldest first. */
   readonly requests: SandboxRequest[] = [];
@@ -74,7 +74,7 @@ export class Ledger {
     this.#limit = limit;
   }
 
-  /** Notes an arrival. */
+  /** Records a request on arrival. */
   open(arrival: Omit<SandboxRequest, 'number' | 'quantity' | 'status' | 'code' | 'fault'>): SandboxRequest {
     this.#report.requests += 1;
     const request: SandboxRequest = {
@@ -86,14 +86,14 @@ export class Ledger {
       fault: undefined,
     };
     this.requests.push(request);
-    // Cut in one go: to drop one at a time would move the whole array for every request.
+    // Removes many at once: removing one at a time would move the whole array for every request.
     if (this.requests.length >= this.#limit * 1.25) this.requests.splice(0, this.requests.length - this.#limit);
     count(this.#report.byPlan, arrival.plan ?? 'none');
     if (arrival.duringPenalty) this.#report.duringPenalty += 1;
     return request;
   }
 
-  /** Notes what was answered; undefined, if a fault let no answer come about. */
+  /** Records the status of the answer; undefined if a fault prevented the answer. */
   settle(request: SandboxRequest, status: number | undefined): void {
     request.status = status;
     if (status !== undefined) count(this.#report.byStatus, status);
@@ -110,7 +110,7 @@ export class Ledger {
     count(this.#report.updatesByPet, String(petId));
   }
 
-  /** Calls the listener with every request once it is settled; returns a function that ends this. */
+  /** Calls the listener with every settled request; returns a function that removes the listener. */
   subscribe(listener: (request: SandboxRequest) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
@@ -121,7 +121,7 @@ export class Ledger {
     return structuredClone(this.#report);
   }
 
-  /** Forgets requests and counts; the numbers begin at 1 again. */
+  /** Forgets requests and counts; the next request has the number 1. */
   clear(): void {
     this.requests.length = 0;
     this.#report = emptyReport();

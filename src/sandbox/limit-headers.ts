@@ -3,8 +3,8 @@ import type { ToldLimit } from './count.ts';
 
 export const TOLD_WINDOWS = ['minute', 'day', 'tightest', 'alternate'] as const;
 /**
- * Which limit `X-RateLimit-*` speak of: always the minute's, always the day's, the one with the fewest requests left, or each in
- * turn. A plan without a day has its minute told.
+ * Which limit `X-RateLimit-*` report: always the minute's, always the day's, the one with the fewest requests left, or both
+ * alternately. For a plan without a day's limit, they report the minute's.
  *
  * @example
  * const limitHeaders: ToldWindow = 'tightest';
@@ -16,37 +16,37 @@ export type ToldWindow = (typeof TOLD_WINDOWS)[number];
 export const LIMIT_FIELDS = ['limit', 'remaining', 'reset'] as const;
 
 /**
- * What `X-RateLimit-*` tell; the defaults are what the specification promises (Limits).
+ * The settings of `X-RateLimit-*`. The defaults are what the specification promises (Limits).
  *
  * @example
  * const limitHeaders: LimitHeaders = { omit: ['reset'], rate: 0.5, lagMs: 200 };
  * const vague = createSandbox({ limitHeaders });
  */
 export interface LimitHeaders {
-  /** Which limit they speak of. @default 'minute' */
+  /** Which limit they report. @default 'minute' */
   window?: ToldWindow;
-  /** What Limit says of a token bucket: the plan's requests per minute, or the burst. @default 'plan' */
+  /** What Limit reports for a token bucket: the plan's requests per minute, or the burst. @default 'plan' */
   limit?: 'plan' | 'burst';
   /** Headers that no answer carries. @default none */
   omit?: readonly ('limit' | 'remaining' | 'reset')[];
   /** The part of the answers that carry the headers, from 0 to 1; the seed decides which. @default 1 */
   rate?: number;
-  /** Remaining is as it stood that many milliseconds ago, as a copy that lags behind would tell it. @default 0 */
+  /** Remaining has the value of this many milliseconds ago, as from a replica that lags behind. @default 0 */
   lagMs?: number;
   /** Reset as a Unix timestamp in seconds or milliseconds, or as seconds to go. @default 'seconds' */
   reset?: 'seconds' | 'milliseconds' | 'seconds-to-go';
-  /** How Reset is made a whole number; rounded down, it comes before the window's turn. @default 'up' */
+  /** How Reset is rounded to a whole number. Rounded down, it may be earlier than the end of the window. @default 'up' */
   rounding?: 'up' | 'down';
 }
 
-/** Fills in what the specification promises. */
+/** Fills in the defaults, which the specification promises. */
 export function resolveLimitHeaders(given: ToldWindow | LimitHeaders = {}): Required<LimitHeaders> {
   const told: LimitHeaders = typeof given === 'string' ? { window: given } : given;
   const { window = 'minute', limit = 'plan', omit = [], rate = 1, lagMs = 0, reset = 'seconds', rounding = 'up' } = told;
   return { window, limit, omit, rate, lagMs, reset, rounding };
 }
 
-/** Writes the headers by the clock of the node that answers. */
+/** Sets the headers; `nowMs` is the time of the node that answers. */
 export function writeLimitHeaders(
   headers: Headers,
   { form, told, nowMs }: { form: Required<LimitHeaders>; told: ToldLimit; nowMs: number },

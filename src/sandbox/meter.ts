@@ -6,14 +6,14 @@ import type { Policy } from './windows.ts';
 
 /**
  * When a key that keeps sending during a penalty is banned, and for how long: our reading of the specification (Authentication, 4).
- * Only what is refused again counts: a request that comes during the penalty and is admitted may be another program's.
+ * Only refused requests count towards the ban: a request that is admitted during the penalty may be another program's.
  *
  * @example
  * const ban: Ban = { after: 3, forMs: 5_000 };
  * const strict = createSandbox({ ban });
  */
 export interface Ban {
-  /** Requests refused during a penalty that are let pass with a 429; the next one brings the ban. */
+  /** How many requests during a penalty are refused with a 429; the next refused one starts the ban. */
   after: number;
   /** How long the ban lasts, in milliseconds. */
   forMs: number;
@@ -28,23 +28,23 @@ export interface Ban {
  */
 export interface Counting {
   /**
-   * Whether a request is counted as it comes or as its answer leaves: then those in flight together all pass. As it leaves, all of
-   * the latency comes before the answer is written.
+   * Whether a request is counted when it arrives or when its answer leaves. With `completion`, requests that are in flight together are
+   * all admitted, and all of the latency comes before the answer is written.
    * @default 'arrival'
    */
   at?: 'arrival' | 'completion';
-  /** Whether a request that the limit refuses costs quota too. @default false */
+  /** Whether a request that the limit refuses costs quota. @default false */
   refused?: boolean;
   /** Statuses of admitted requests that cost no quota. @default none */
   uncounted?: readonly number[];
 }
 
-/** Fills in how a sandbox counts unless told otherwise. */
+/** Fills in the defaults. */
 export function resolveCounting({ at = 'arrival', refused = false, uncounted = [] }: Counting = {}): Required<Counting> {
   return { at, refused, uncounted };
 }
 
-/** How keys are measured, the same for all keys of a sandbox. */
+/** The rules by which all keys of a sandbox are counted. */
 export interface MeterRules {
   readonly minutePolicy: Policy;
   readonly dayPolicy: Policy;
@@ -56,26 +56,26 @@ export interface MeterRules {
   readonly limitHeaders: Required<LimitHeaders>;
 }
 
-/** What the meter says to one request. */
+/** The meter's decision on one request. */
 export interface Verdict {
   readonly kind: 'admitted' | 'limited' | 'banned';
-  /** It came after a 429 and before the time that the 429 had told. */
+  /** Whether the request came after a 429 and before the end of the wait that this 429 asked for. */
   readonly duringPenalty: boolean;
-  /** For `limited`: when to come back. For `banned`: when the ban ends. Milliseconds since 1970. */
+  /** For `limited`: the end of the wait that the 429 asks for. For `banned`: the end of the ban. Milliseconds since 1970. */
   readonly untilMs: number;
-  /** This request brought the ban. */
+  /** Whether this request started the ban. */
   readonly beginsBan: boolean;
 }
 
-/** Counts the requests of one key on one environment: two limits, the penalty after a 429, the ban. */
+/** Counts the requests of one key in one environment: two limits, the penalty after a 429, the ban. */
 export class Meter {
   readonly #rules: MeterRules;
   readonly #minute: Count;
   readonly #day: Count | undefined;
   #penaltyUntilMs = Number.NEGATIVE_INFINITY;
   #bannedUntilMs = Number.NEGATIVE_INFINITY;
-  // Requests refused since the penalty began; a penalty that was waited out forgives them.
-  #knocks = 0;
+  // Requests refused during the current penalty. Zero again once a penalty has passed.
+  #refusedInPenalty = 0;
 
   constructor(plan: PlanLimits, rules: MeterRules) {
     this.#rules = rules;
@@ -92,11 +92,11 @@ export class Meter {
     if (requestsPerDay !== undefined) this.#day = new Count({ policy: rules.dayPolicy, limit: requestsPerDay, lengthMs: DAY_MS, ...told });
   }
 
-  /** Judges a request as it comes, and counts it if that is when the rules count. */
+  /** Decides on a request at its arrival, and counts it if the rules count at arrival. */
   judge(nowMs: number): Verdict {
     const duringPenalty = nowMs < this.#penaltyUntilMs;
     if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan: false, untilMs: this.#bannedUntilMs };
-    if (!duringPenalty) this.#knocks = 0;
+    if (!duringPenalty) this.#refusedInPenalty = 0;
     const isAdmitted = this.#opensAtMs(nowMs) <= nowMs;
     const { at, refused } = this.#rules.counting;
     if (at === 'arrival' && (isAdmitted || refused)) this.#take(nowMs);
@@ -104,7 +104,7 @@ export class Meter {
     return { kind: 'admitted', duringPenalty, beginsBan: false, untilMs: nowMs };
   }
 
-  /** Counts an answer, or takes back what its request was counted for; tells whether that changed what the headers tell. */
+  /** Counts a request by its answer, or removes it from the count. Returns whether the headers have to report anew. */
   settle({ kind }: Verdict, { status, arrivedAtMs, nowMs }: { status: number | undefined; arrivedAtMs: number; nowMs: number }): boolean {
     const { at, refused, uncounted } = this.#rules.counting;
     const isCounted = kind === 'limited' ? refused : kind === 'admitted' && (status === undefined || !uncounted.includes(status));
@@ -118,7 +118,7 @@ export class Meter {
     return true;
   }
 
-  /** The figures for the headers, by the window that the rules say; `answer` is a number that counts up, for those in turns. */
+  /** The values for the headers, of the window that the rules choose. `answer` is the request's number, for `alternate`. */
   told(nowMs: number, answer: number): ToldLimit {
     const minute = this.#minute.told(nowMs);
     const { window } = this.#rules.limitHeaders;
@@ -128,7 +128,7 @@ export class Meter {
     return window === 'day' || day.remaining < minute.remaining ? day : minute;
   }
 
-  /** Both windows and what hangs over the key, for whoever watches. */
+  /** Both windows, the penalty and the ban, for the page and the state. */
   gauges(nowMs: number): { minute: ToldLimit; day: ToldLimit | undefined; penaltyUntilMs: number; bannedUntilMs: number } {
     return {
       minute: this.#minute.gauge(nowMs),
@@ -147,16 +147,16 @@ export class Meter {
     this.#day?.take(nowMs);
   }
 
-  /** Only a refusal counts towards the ban: what is admitted may be of another program, which was told nothing. */
+  /** Refuses a request with a 429 or, after too many refusals during a penalty, with a ban. */
   #refuse({ opensAtMs, nowMs, duringPenalty }: { opensAtMs: number; nowMs: number; duringPenalty: boolean }): Verdict {
-    if (duringPenalty) this.#knocks += 1;
+    if (duringPenalty) this.#refusedInPenalty += 1;
     const { ban } = this.#rules;
-    if (ban === false || this.#knocks <= ban.after) {
+    if (ban === false || this.#refusedInPenalty <= ban.after) {
       return { kind: 'limited', duringPenalty, beginsBan: false, untilMs: this.#punish(opensAtMs, nowMs) };
     }
     this.#bannedUntilMs = nowMs + ban.forMs;
     this.#penaltyUntilMs = Number.NEGATIVE_INFINITY;
-    this.#knocks = 0;
+    this.#refusedInPenalty = 0;
     return { kind: 'banned', duringPenalty, beginsBan: true, untilMs: this.#bannedUntilMs };
   }
 

@@ -1,12 +1,12 @@
 import type { Failure } from './fault.ts';
 import type { Exchange } from './service.ts';
 
-/** Makes the error with which a fetch of Node rejects when there is no answer: the code is on its cause. */
+/** Makes the error with which Node's fetch rejects when there is no answer, with the code on its cause. */
 export function networkError(code: string, detail: string): TypeError {
   return new TypeError('fetch failed', { cause: Object.assign(new Error(detail), { code }) });
 }
 
-/** Hands over an answer as a fetch would, broken in the way the exchange says. */
+/** Delivers an answer as a fetch does, with the exchange's failure, if it has one. */
 export function deliver({ response, failure }: Exchange, signal: AbortSignal): Promise<Response> {
   if (failure === 'reset' || failure === 'lost') return Promise.reject(networkError('ECONNRESET', 'read ECONNRESET'));
   if (failure === 'stall') return new Promise(() => {});
@@ -14,7 +14,7 @@ export function deliver({ response, failure }: Exchange, signal: AbortSignal): P
   return Promise.resolve(new Response(carry(response.body, { signal, failure }), response));
 }
 
-/** Passes a body on until the signal aborts, as the body of a real fetch does, or until it breaks. */
+/** Copies a body until the signal aborts, as with a real fetch, or until the failure breaks it. */
 function carry(
   body: ReadableStream<Uint8Array<ArrayBuffer>>,
   { signal, failure }: { signal: AbortSignal; failure: Failure | undefined },
@@ -50,7 +50,7 @@ function carry(
   );
 }
 
-/** Stalls, or fails as a cut body does, after half of the first piece. */
+/** Stalls, or fails like a cut body. It is called after half of the first piece. */
 async function breakBody(controller: ReadableStreamDefaultController, failure: Failure | undefined): Promise<void> {
   if (failure === 'stall-body') await new Promise(() => {});
   const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });

@@ -42,7 +42,7 @@ const UPDATE = {
   },
 };
 
-/** Describes what the sandbox plays as an OpenAPI 3.1 document, made from the schemas of the contract. */
+/** The OpenAPI 3.1 document of the sandbox, made from the schemas of the contract. */
 export function describeService(): ReturnType<typeof createDocument> {
   return createDocument(
     {
@@ -63,7 +63,7 @@ export function describeService(): ReturnType<typeof createDocument> {
   );
 }
 
-/** A schema checks integers by a rule that JSON Schema cannot see, and a bigint has no type there: both are integers on the wire. */
+/** Declares numbers and ids as integers: JSON Schema cannot express the schemas' integer checks, and has no type for a bigint. */
 function writeIntegers({ zodSchema, jsonSchema }: { zodSchema: unknown; jsonSchema: Record<string, unknown> }): void {
   if (zodSchema === PetId) {
     delete jsonSchema.anyOf;

@@ -14,8 +14,8 @@ import type { StockEntry } from './stock.ts';
 import { POLICIES, type Policy } from './windows.ts';
 
 /**
- * Answers requests to endpoints of your own; `undefined` leaves a request to the sandbox. The inventory stays the sandbox's. It is asked
- * after the key and its quota were checked; where it fails, the answer is a 500.
+ * Answers requests to endpoints of your own. If it returns `undefined`, the sandbox answers the request, as it always does for the
+ * inventory. It is called after the key and its quota were checked. If it throws, the answer is a 500.
  *
  * @example
  * const routes: SandboxRoutes = (request) =>
@@ -27,7 +27,7 @@ import { POLICIES, type Policy } from './windows.ts';
 export type SandboxRoutes = (request: Request) => Response | undefined | Promise<Response | undefined>;
 
 /**
- * How a sandbox is set up; every option may be left out.
+ * The options of a sandbox; all are optional.
  *
  * @example
  * const options: SandboxOptions = { pets: [{ petId: 42, quantity: 3 }], policy: 'token-bucket', latency: 20 };
@@ -35,17 +35,17 @@ export type SandboxRoutes = (request: Request) => Response | undefined | Promise
  * console.log(own.inventory.get(42)?.quantity); // → 3
  */
 export interface SandboxOptions<Plans extends string = string> {
-  /** The stock: that many made-up pets with the ids from 1, or these. @default 12 */
+  /** The stock: a number of made-up pets with ids from 1, or a list of pets. @default 12 */
   pets?: number | Iterable<StockEntry>;
-  /** Keys of your own, each with the name of its plan, beside the one that every plan has out of the box. @default none */
+  /** Keys of your own, each with the name of its plan. Every plan also has a key from the start. @default none */
   keys?: Readonly<Record<string, string>>;
-  /** Plans beside free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). @default none */
+  /** More plans than free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). @default none */
   plans?: Readonly<Record<Plans, PlanLimits>>;
   /** Length of the minute's window in milliseconds, so that tests can shorten it. @default 60000 */
   window?: number;
   /**
-   * How requests are counted; the specification does not show the service's way. A single one is for both windows, except that
-   * the day beside a token bucket is counted as `fixed-clock`.
+   * How requests are counted; the specification does not say how the service does it. A single policy applies to minute and day, but with
+   * `token-bucket` the day is counted as `fixed-clock`.
    * @default 'fixed-clock'
    */
   policy?: Policy | { minute: Policy; day: Policy };
@@ -53,35 +53,35 @@ export interface SandboxOptions<Plans extends string = string> {
   burst?: number;
   /** What costs quota, and when. @default { at: 'arrival', refused: false, uncounted: [] } */
   counting?: Counting;
-  /** Where the time comes from, in milliseconds since 1970. @default the global Date.now, read at every call */
+  /** The source of the time, in milliseconds since 1970. @default the global Date.now, read at every call */
   clock?: TimeSource;
   /** How long a request takes in milliseconds, half of it before it is counted and half after. @default 0 */
   latency?: Latency;
-  /** What goes wrong on purpose. @default nothing */
+  /** The faults to inject. @default none */
   faults?: readonly Fault[];
-  /** Endpoints of your own, below the address of either environment: counted and limited like the others. @default none */
+  /** Endpoints of your own, below the address of each environment; counted and limited like the others. @default none */
   routes?: SandboxRoutes;
-  /** Decides everything that is random: statuses, quantities, latencies, rates. A whole number. @default 1 */
+  /** The seed of everything random: statuses, quantities, latencies, rates. A whole number. @default 1 */
   seed?: number;
   /** The ban of a key that keeps asking during a penalty; our reading of the specification. @default { after: 10, forMs: 600000 } */
   ban?: Ban | false;
-  /** How a 429 tells its wait. @default 'seconds' */
+  /** The form of a 429's Retry-After. @default 'seconds' */
   retryAfter?: RetryAfterForm;
-  /** Whether a 429 has an Error body; the specification does not show it. @default 'error' */
+  /** Whether a 429 has an Error body; the specification does not say. @default 'error' */
   rateLimitBody?: 'error' | 'empty';
-  /** What the X-RateLimit headers tell, or which limit they speak of and all else as promised. @default 'minute' */
+  /** The X-RateLimit headers: only which limit they report, or all their settings. @default 'minute' */
   limitHeaders?: ToldWindow | LimitHeaders;
   /** The `Date` header, or `false` for none. @default { aheadMs: 0 } */
   date?: DateHeader | false;
   /**
-   * A service of several nodes: how many milliseconds the clock of each is ahead. The seed decides which one answers a request. Date,
-   * Reset and a date as Retry-After are by that node's clock; the count is one for all, by the sandbox's.
+   * A service of several nodes: by how many milliseconds the clock of each is ahead. The seed decides which node answers a request. Date,
+   * Reset and a date in Retry-After follow that node's clock; all nodes share one count, which follows the sandbox's clock.
    * @default [0]
    */
   nodes?: readonly number[];
   /** Custom domains and redirects between domains. @default none */
   domains?: readonly (string | DomainRedirect)[];
-  /** How many of the latest requests are kept in full; counts are kept of all. @default 100000 */
+  /** How many of the latest requests are kept in full; the counts include all. @default 100000 */
   history?: number;
 }
 
@@ -120,10 +120,10 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   policy: [z.union([policy, z.strictObject({ minute: policy, day: policy })]), `it must be one of ${words(POLICIES)} or { minute, day }`],
   burst: [positive, 'it must be a whole number, 1 or more'],
   counting: [counting, 'it must be { at?: "arrival" or "completion", refused?: boolean, uncounted?: a list of statuses }'],
-  clock: [z.union([call, z.looseObject({ now: call })]), 'it must be a function that tells the time, or an object with now()'],
+  clock: [z.union([call, z.looseObject({ now: call })]), 'it must be a function that returns the time, or an object with now()'],
   latency: [latencySchema, LATENCY_RULE],
   faults: [z.array(z.unknown()), 'it must be a list of faults'],
-  routes: [call, 'it must be a function that gives a Response or undefined'],
+  routes: [call, 'it must be a function that returns a Response or undefined'],
   seed: [z.int(), 'it must be a whole number'],
   ban: [z.union([z.literal(false), z.strictObject({ after: whole, forMs: time })]), 'it must be { after, forMs } or false'],
   retryAfter: [z.enum(RETRY_AFTER_FORMS), `it must be one of ${words(RETRY_AFTER_FORMS)}`],
@@ -142,7 +142,7 @@ function isLazy(pets: unknown): boolean {
   return typeof pets === 'object' && pets !== null && !Array.isArray(pets) && Symbol.iterator in pets;
 }
 
-/** Checks the options of a sandbox, and of what serves it where that has rules of its own. @throws {SandboxError} */
+/** Checks the options of a sandbox, with `more` rules for the options of its server. @throws {SandboxError} */
 export function checkSandboxOptions(options: SandboxOptions, more: OptionRules<object> = {}): void {
   checkOptions(options, { ...more, ...OPTION_RULES });
   for (const [index, fault] of (options.faults ?? []).entries()) checkFault(fault, `faults[${index}]`);

@@ -1,7 +1,7 @@
-/** Gives the next number of a series, 0 <= x < 1. */
+/** Returns the next number of a series, 0 <= x < 1. */
 export type Random = () => number;
 
-/** Makes a series of random numbers that a seed decides (mulberry32): the same seed, the same series. */
+/** Makes a series of random numbers from a seed (mulberry32). The same seed gives the same series. */
 export function createRandom(seed: number): Random {
   let state = seed >>> 0;
   return () => {

@@ -14,13 +14,13 @@ import type { Random } from './random.ts';
 import { type RetryAfterForm, retryAfterValue } from './retry-after.ts';
 import { parsePetId } from './stock.ts';
 
-/** What travels through the app with a request. */
+/** What Hono's context holds for a request. */
 export interface ServiceEnv {
   Bindings: { breakOff: (failure: Failure) => void };
   Variables: { request: SandboxRequest };
 }
 
-/** What all requests of a sandbox have in common. */
+/** What all requests of a sandbox share. */
 export interface Desk {
   readonly clock: SandboxClock;
   readonly keyring: Keyring;
@@ -37,18 +37,18 @@ export interface Desk {
 }
 
 /**
- * How far the `Date` header is from the clock by which the service counts.
+ * The difference between the `Date` header and the clock by which the service counts.
  *
  * @example
  * const date: DateHeader = { aheadMs: -1_500 };
  * const late = createSandbox({ date });
  */
 export interface DateHeader {
-  /** Milliseconds that it is ahead; behind, if below zero. */
+  /** By how many milliseconds the header is ahead; behind, if negative. */
   aheadMs: number;
 }
 
-/** Where a request came in. */
+/** An environment and the path at which it is served. */
 export interface Entrance {
   readonly environment: SandboxRequest['environment'];
   readonly basePath: string;
@@ -61,14 +61,14 @@ interface Visit {
   readonly meter: Meter;
   readonly told: ToldLimit;
   readonly mishap: Mishap | undefined;
-  /** How far the clock of the node that answers is ahead. */
+  /** By how much the clock of the node that answers is ahead. */
   readonly aheadMs: number;
 }
 
-/** These break an exchange before anything is done. */
+/** The failures that break an exchange before the request is carried out. */
 const NOTHING_DONE: ReadonlySet<Failure | undefined> = new Set(['reset', 'stall']);
 
-/** Receives every request of an environment: notes it, counts it, refuses it or lets it pass, and spoils the answer if told so. */
+/** Receives every request of an environment: records it, counts it, admits or refuses it, and applies faults to its answer. */
 export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<ServiceEnv> {
   return async (context, next) => {
     const latencyMs = drawLatency(desk.latency, desk.random);
@@ -81,7 +81,7 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     const isCountedAtOnce = desk.counting.at === 'arrival';
     if (isCountedAtOnce) finish(context, { visit, desk });
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
-    // The signal is read only where needed: a server creates it on first access, which costs more than the whole answer.
+    // The signal is only read if needed: a server creates it on first access, which costs more than the whole answer.
     if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
     if (!isCountedAtOnce) finish(context, { visit, desk });
   };
@@ -170,7 +170,7 @@ function finish(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; d
   desk.ledger.settle(request, status);
 }
 
-/** Counts what is counted by its answer, which the headers then tell. */
+/** Updates the count by the answer. If that changes it, the headers report the new count. */
 function settle(visit: Visit, { status, desk }: { status: number | undefined; desk: Desk }): Visit {
   const { verdict, meter, nowMs: arrivedAtMs } = visit;
   const nowMs = desk.clock.now();
@@ -178,7 +178,7 @@ function settle(visit: Visit, { status, desk }: { status: number | undefined; de
   return { ...visit, nowMs, told: meter.told(nowMs, visit.request.number) };
 }
 
-/** Every answer tells the limit and the service's time (specification, Limits; RFC 9110 section 6.6.1), unless told otherwise. */
+/** By default, every answer reports the limit and the service's time (specification, Limits; RFC 9110 section 6.6.1). */
 function writeHeaders(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
   const { told, aheadMs, mishap } = visit;
   const nowMs = visit.nowMs + aheadMs;

@@ -1,7 +1,7 @@
 export const RETRY_AFTER_FORMS = ['seconds', 'date', 'decimal', 'short', 'missing'] as const;
 /**
- * How a 429 tells its wait: whole seconds, an HTTP-date, or not at all (RFC 9110 section 10.2.3); `decimal`: seconds with a fraction,
- * which the RFC does not allow; `short`: whole seconds rounded down, so that the wait ends up to a second before the window opens.
+ * The form of a 429's Retry-After: whole seconds, an HTTP-date, or missing (RFC 9110 section 10.2.3). `decimal`: seconds with a fraction,
+ * which the RFC does not allow. `short`: whole seconds rounded down, so that the wait may end up to a second before the window opens.
  *
  * @example
  * const retryAfter: RetryAfterForm = 'date';
@@ -9,7 +9,7 @@ export const RETRY_AFTER_FORMS = ['seconds', 'date', 'decimal', 'short', 'missin
  */
 export type RetryAfterForm = (typeof RETRY_AFTER_FORMS)[number];
 
-/** When the wait ends that a 429 tells. All but `short` end at or after the window's opening, never before. */
+/** The end of the wait that a 429 asks for. Only with `short` is it before the opening of the window. */
 export function waitsUntilMs(form: RetryAfterForm, { opensAtMs, nowMs }: { opensAtMs: number; nowMs: number }): number {
   if (form === 'seconds') return nowMs + Math.ceil((opensAtMs - nowMs) / 1_000) * 1_000;
   if (form === 'short') return nowMs + Math.floor((opensAtMs - nowMs) / 1_000) * 1_000;
@@ -17,7 +17,7 @@ export function waitsUntilMs(form: RetryAfterForm, { opensAtMs, nowMs }: { opens
   return form === 'decimal' ? nowMs + Math.ceil(opensAtMs - nowMs) : opensAtMs;
 }
 
-/** The header's value; undefined for none. A date is by the clock of the node that answers, `aheadMs` ahead of the one that counts. */
+/** The header's value; undefined for none. A date follows the clock of the answering node, `aheadMs` ahead of the clock that counts. */
 export function retryAfterValue(form: RetryAfterForm, wait: { untilMs: number; nowMs: number; aheadMs: number }): string | undefined {
   if (form === 'missing') return undefined;
   if (form === 'date') return new Date(Math.ceil((wait.untilMs + wait.aheadMs) / 1_000) * 1_000).toUTCString();

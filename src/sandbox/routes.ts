@@ -11,22 +11,22 @@ import { parsePetId, type Stock } from './stock.ts';
 
 const MAX_BODY_BYTES = 65_536;
 
-/** A list up to this length is written in one go, which tells its Content-Length; a longer one is streamed. */
+/** A list of up to this length is sent as one text, with a Content-Length; a longer one is streamed. */
 const MAX_ITEMS_AT_ONCE = 1_000;
 
-interface Shelf {
+interface RouteParts {
   readonly stock: Stock;
   readonly ledger: Ledger;
   /** Endpoints of the caller's own. */
   readonly own: SandboxRoutes | undefined;
 }
 
-/** The operations of one environment (specification, Endpoints), and what is said to everything else. */
-export function createRoutes(shelf: Shelf): Hono<ServiceEnv> {
+/** The operations of one environment (specification, Endpoints), and the errors for all other requests. */
+export function createRoutes(parts: RouteParts): Hono<ServiceEnv> {
   const routes = new Hono<ServiceEnv>();
-  routes.get(`/${INVENTORY_PATH}`, () => listInventory(shelf.stock));
-  routes.patch(`/${INVENTORY_PATH}/:petId`, (context) => updateInventory(context, shelf));
-  const { own } = shelf;
+  routes.get(`/${INVENTORY_PATH}`, () => listInventory(parts.stock));
+  routes.patch(`/${INVENTORY_PATH}/:petId`, (context) => updateInventory(context, parts));
+  const { own } = parts;
   if (own) routes.all('*', async (context, next) => answerOwn(context.req.raw, own, next));
   routes.get('/pets/:petId', (context) => notShown(context.var.request, 'GET /pets/{petId} is deprecated, and its record is not shown'));
   routes.get('/store/orders', (context) => notShown(context.var.request, 'The record of GET /store/orders is not shown'));
@@ -36,7 +36,7 @@ export function createRoutes(shelf: Shelf): Hono<ServiceEnv> {
   return routes;
 }
 
-/** A copy, since the headers of what a fetch gave cannot be changed. */
+/** Answers with a copy, since the headers of a Response from a fetch are immutable. */
 async function answerOwn(request: Request, own: SandboxRoutes, next: Next): Promise<Response | undefined> {
   const answer = await own(request);
   if (answer) return new Response(answer.body, answer);
@@ -50,12 +50,13 @@ function listInventory(stock: Stock): Response {
   return new Response(bodyOf(pieces), { headers: { 'content-type': 'application/json' } });
 }
 
-async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>, { stock, ledger }: Shelf): Promise<Response> {
+async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>, { stock, ledger }: RouteParts): Promise<Response> {
   const { request } = context.var;
   const petId = parsePetId(context.req.param('petId'));
   if (petId === undefined) return refuse(request, { status: 400, code: 'invalid_pet_id', message: 'petId must be the digits of an int64' });
   const text = await readBodyText(context.req.raw, MAX_BODY_BYTES);
-  if (text === undefined) return refuse(request, { status: 413, code: 'body_too_large', message: 'The body may have 64 KiB' });
+  if (text === undefined)
+    return refuse(request, { status: 413, code: 'body_too_large', message: 'The body must not be larger than 64 KiB' });
   const quantity = parseQuantity(text);
   if (quantity === undefined) {
     return refuse(request, { status: 400, code: 'invalid_body', message: 'The body must be JSON with a whole number as quantity' });
@@ -77,7 +78,7 @@ function parseQuantity(text: string): number | undefined {
   }
 }
 
-/** The specification names these endpoints without showing them, so there is nothing true to answer. */
+/** The specification names these endpoints but does not describe their answers, so the sandbox cannot give one. */
 function notShown(request: SandboxRequest, what: string): Response {
   return refuse(request, { status: 501, code: 'not_shown', message: `${what} in the specification, so the sandbox cannot play it` });
 }

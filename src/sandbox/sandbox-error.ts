@@ -1,5 +1,5 @@
 /**
- * What the sandbox throws when it was set up wrongly; the message says what to do.
+ * The error that the sandbox throws when it is set up wrongly; the message says what to change.
  *
  * @example
  * try {
@@ -9,11 +9,11 @@
  * }
  */
 export class SandboxError extends Error {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames the class. */
   override readonly name = 'SandboxError';
 }
 
-/** Shows a foreign value in a message: quoted if text, by its kind if it is more than a few words. */
+/** Shows a caller's value in a message: text in quotes, objects and functions only by their kind. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return value.length > 60 ? `"${value.slice(0, 60)}..."` : `"${value}"`;
   if (Array.isArray(value)) return 'that list';

@@ -19,7 +19,7 @@ const DEFAULT_PETS = 12;
 const DEFAULT_BAN = { after: 10, forMs: 600_000 };
 
 /**
- * The service itself, to try: it answers, counts, refuses and fails as the specification says or as it was told.
+ * A sandbox of the service: it answers, counts, refuses and fails as the specification says or as its options say.
  *
  * @example
  * const own: Sandbox = createSandbox({ pets: 3 });
@@ -31,7 +31,7 @@ export interface Sandbox<Plans extends string = never> {
   readonly fetch: typeof globalThis.fetch;
   /** The address of production; every sandbox has its own. */
   readonly baseUrl: string;
-  /** The version of the interface description that it plays (specification, Versioning). */
+  /** The version of the API description that the sandbox implements (specification, Versioning). */
   readonly version: string;
   /** One key for every plan. */
   readonly keys: Readonly<Record<PlanName, string> & Record<Plans, string>>;
@@ -39,26 +39,26 @@ export interface Sandbox<Plans extends string = never> {
   readonly inventory: Inventory;
   /** Staging: the same keys, its own address, stock and counts. */
   readonly staging: { readonly baseUrl: string; readonly inventory: Inventory };
-  /** The latest requests as the sandbox saw them, oldest first; it grows while you hold it. */
+  /** The latest requests that the sandbox received, oldest first. A live list: it grows with each request. */
   readonly requests: readonly Readonly<SandboxRequest>[];
-  /** The time by which it counts. */
+  /** The clock by which the sandbox counts and waits. */
   readonly clock: SandboxClock;
-  /** What goes wrong on purpose. */
+  /** The faults that the sandbox injects. */
   readonly faults: Faults;
   /** The custom domains at which it is served. */
   readonly domains: Domains;
-  /** The counts of all requests, as a copy. */
+  /** A copy of the counts of all requests. */
   report(): SandboxReport;
   /** Forgets requests and counts of the report; stock and quotas stay. */
   clear(): void;
-  /** Begins anew: the stock of both environments as at first, full quotas, no bans, no requests. Keys, faults and the clock stay. */
+  /** Resets the sandbox: the initial stock in both environments, full quotas, no bans, no requests. Keys, faults and the clock stay. */
   reset(): void;
   /**
-   * Makes a key for a plan valid, a new one unless you give it, and returns it.
-   * @throws {SandboxError} for a plan that it does not have, or a key that is no key.
+   * Adds a key for a plan, and returns it. Without `key`, a new one is made.
+   * @throws {SandboxError} for an unknown plan, or a key that is malformed or already known.
    */
   addKey(plan: PlanName | Plans, key?: string): string;
-  /** Makes a key invalid at once; tells whether it was valid. */
+  /** Makes a key invalid at once; returns whether it was valid. */
   revokeKey(key: string): boolean;
 }
 
@@ -89,7 +89,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox<string> {
   return assembleSandbox(options).sandbox;
 }
 
-/** Makes a sandbox over a stock that may live elsewhere; one that has pets already keeps them. */
+/** Makes a sandbox with its stock in `stock`, such as a file. Pets that are already in it stay. */
 export function assembleSandbox(options: SandboxOptions, stock: Stock = new MemoryStock()): SandboxParts {
   checkSandboxOptions(options);
   const stagingStock = new MemoryStock();
@@ -192,13 +192,13 @@ interface Stocks {
   readonly stagingStock: Stock;
 }
 
-/** What the stocks hold at first: made anew each time, so that what is changed later is not in it. */
+/** The initial pets of each stock. They are made at each call, so that a reset has none of the later changes. */
 interface FirstStocks {
   pets: () => Iterable<StockItem>;
   staging: () => Iterable<StockItem>;
 }
 
-/** Staging gets the pets that you listed, or a handful of made-up ones: it is there to be told apart, not to be large. */
+/** Staging gets the same list of pets, or a few made-up ones: it shows that environments are separate, and need not be large. */
 function firstStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions): FirstStocks {
   if (typeof pets === 'number') {
     const invent = (count: number, from: number) => inventPets(count, createRandom(from));
@@ -208,7 +208,7 @@ function firstStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions): FirstSt
   return { pets: () => listed, staging: () => listed };
 }
 
-/** A stock that is kept elsewhere may have its pets already. */
+/** Fills the stocks. A stock in a file may already have its pets. */
 function fillStocks({ pets, staging }: FirstStocks, { stock, stagingStock }: Stocks): void {
   stagingStock.fill(staging());
   if (stock.size === 0) stock.fill(pets());

@@ -7,13 +7,13 @@ import { type Desk, type Entrance, receive, type ServiceEnv } from './reception.
 import { createRoutes } from './routes.ts';
 import type { Stock } from './stock.ts';
 
-/** An answer, and how the exchange breaks if it does: breaking is up to whoever carries the answer. */
+/** An answer, and the failure with which the transport (a function call or a socket) has to break the exchange, if any. */
 export interface Exchange {
   readonly response: Response;
   readonly failure: Failure | undefined;
 }
 
-/** The service behind whatever carries its requests: a function call or a socket. */
+/** The service without its transport, which is a function call or a socket. */
 export interface Service {
   answer(request: Request): Promise<Exchange>;
 }
@@ -29,7 +29,7 @@ interface ServiceParts extends Desk {
   readonly routes: SandboxRoutes | undefined;
 }
 
-/** Puts the service together: domains first, then one set of routes per environment. */
+/** Assembles the service: domains first, then one set of routes for each environment. */
 export function createService({ environments, domains, routes, ...desk }: ServiceParts): Service {
   const app = new Hono<ServiceEnv>();
   app.use('*', async (context, next) => {

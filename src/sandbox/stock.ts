@@ -3,7 +3,7 @@ import type { Random } from './random.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 
 /**
- * An entry of the stock as it is kept: the id exact, as a bigint.
+ * An entry of the stock, with the exact id as a bigint.
  *
  * @example
  * const items: StockItem[] = [...sandbox.inventory];
@@ -12,7 +12,7 @@ import { SandboxError, show } from './sandbox-error.ts';
 export type StockItem = InventoryItem<'bigint'>;
 
 /**
- * An entry as you may write it.
+ * An entry of the stock as callers write it.
  *
  * @example
  * const pets: StockEntry[] = [{ petId: 2n ** 53n + 1n, quantity: 3, status: 'sold' }];
@@ -23,7 +23,7 @@ export interface StockEntry {
   petId: number | bigint;
   /** A safe integer. */
   quantity: number;
-  /** One of the specification's, or any other text. @default 'available' */
+  /** A status of the specification, or any other text. @default 'available' */
   status?: StockItem['status'];
 }
 
@@ -32,15 +32,15 @@ export interface Stock {
   readonly size: number;
   get(petId: bigint): StockItem | undefined;
   set(item: StockItem): void;
-  /** Adds many at once. */
+  /** Adds many pets. */
   fill(items: Iterable<StockItem>): void;
   delete(petId: bigint): boolean;
-  /** Takes all pets out. */
+  /** Removes all pets. */
   clear(): void;
   values(): IterableIterator<StockItem>;
 }
 
-/** The default: pets in this process's memory, in the order in which they came. */
+/** The default: pets in this process's memory, in the order in which they were added. */
 export class MemoryStock implements Stock {
   readonly #items = new Map<bigint, StockItem>();
 
@@ -75,7 +75,7 @@ export class MemoryStock implements Stock {
 
 const STATUS_MIX: readonly PetStatus[] = ['available', 'available', 'available', 'available', 'pending', 'sold'];
 
-/** Makes up pets with the ids 1 to `count`, 0 to 99 of each, two thirds of them available. */
+/** Makes up pets with the ids 1 to `count` and quantities from 0 to 99; about two thirds are available. */
 export function* inventPets(count: number, random: Random): Generator<StockItem> {
   for (let id = 1; id <= count; id += 1) {
     const status = STATUS_MIX[Math.floor(random() * STATUS_MIX.length)] ?? 'available';
@@ -83,10 +83,10 @@ export function* inventPets(count: number, random: Random): Generator<StockItem>
   }
 }
 
-/** Reads an entry that you wrote. */
+/** Checks a caller's entry. @throws {SandboxError} for an id that is no int64, or a quantity that is no safe integer */
 export function toStockItem({ petId, quantity, status = 'available' }: StockEntry): StockItem {
   if (typeof petId === 'number' && !Number.isSafeInteger(petId)) {
-    throw new SandboxError(`Cannot stock pet ${petId}: a number beyond 2^53 may be rounded already, write it as a bigint`);
+    throw new SandboxError(`Cannot stock pet ${petId}: a number beyond 2^53 may already be rounded; write it as a bigint`);
   }
   const id = BigInt(petId);
   if (BigInt.asIntN(64, id) !== id) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);
@@ -94,7 +94,7 @@ export function toStockItem({ petId, quantity, status = 'available' }: StockEntr
   return { petId: id, quantity, status };
 }
 
-/** Reads a petId from a path: the digits of an int64, or undefined. */
+/** Parses a petId from a path; undefined if it is no int64. */
 export function parsePetId(digits: string): bigint | undefined {
   if (!/^-?\d{1,19}$/.test(digits)) return undefined;
   const petId = BigInt(digits);

@@ -1,13 +1,13 @@
-/** The ways in which a service may count; the specification does not show the service's own. */
+/** The ways in which a service may count; the specification does not say which one the service uses. */
 export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket', 'sliding-counter'] as const;
 
 /**
  * How requests are counted against a limit.
  *
  * `fixed-clock`: windows aligned to the clock. `fixed-first`: a window begins with the first request after the last one ended.
- * `sliding-log`: at most the limit within any stretch of a window's length. `token-bucket`: the limit refills evenly.
- * `sliding-counter`: the count of this clock window plus that of the one before, weighted by the part of it that lies within the last
- * window's length; it estimates the log from two numbers.
+ * `sliding-log`: at most the limit within any period of a window's length. `token-bucket`: the limit refills evenly.
+ * `sliding-counter`: the count of the current clock window plus a part of the previous window's count. That part is the share of the
+ * previous window that is less than a window's length ago. It estimates `sliding-log` from two numbers.
  *
  * @example
  * const policy: Policy = 'sliding-log';
@@ -15,22 +15,22 @@ export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-buc
  */
 export type Policy = (typeof POLICIES)[number];
 
-/** One limit of one key, counted in one of these ways. Instants are milliseconds since 1970. */
+/** One limit of one key, counted by one policy. Instants are milliseconds since 1970. */
 export interface Window {
   readonly limit: number;
   /** Requests that may still be sent now. */
   remaining(nowMs: number): number;
-  /** What `X-RateLimit-Reset` tells: the clock window's turn, the oldest request leaving the log, or the bucket full again. */
+  /** The instant in `X-RateLimit-Reset`: the end of the window, the oldest request's leaving of the log, or a full bucket. */
   resetAtMs(nowMs: number): number;
   /** When the next request may be sent: now, if one is left. */
   opensAtMs(nowMs: number): number;
   /** Counts one request. */
   take(nowMs: number): void;
-  /** Takes back the count of a request that was counted at this instant. */
+  /** Removes a request that was counted at `takenAtMs` from the count. */
   giveBack(takenAtMs: number, nowMs: number): void;
 }
 
-/** How much a window holds. */
+/** The size of a window. */
 export interface WindowSize {
   readonly limit: number;
   readonly lengthMs: number;
@@ -38,7 +38,7 @@ export interface WindowSize {
   readonly burst?: number | undefined;
 }
 
-/** Refilling and weighting add up fractions; a request that lacks no more than this is whole. */
+/** Rounding errors of refilling and weighting; a request that lacks no more than this is allowed. */
 const ROUNDING = 1e-6;
 
 /** Makes the window of a policy. */
@@ -104,7 +104,7 @@ class SlidingLog implements Window {
   readonly limit: number;
   readonly #lengthMs: number;
   readonly #times: number[] = [];
-  // Times before this index have left the log; they are cut off in one go, since shifting one by one moves the whole array.
+  // Times before this index have left the log. They are removed many at once, since shifting each one moves the whole array.
   #first = 0;
 
   constructor({ limit, lengthMs }: WindowSize) {
@@ -124,7 +124,7 @@ class SlidingLog implements Window {
 
   opensAtMs(nowMs: number): number {
     const remaining = this.remaining(nowMs);
-    // More than the limit may be in the log, where requests are counted as they end, or refused ones too.
+    // The log may hold more than the limit, if requests are counted when they end, or if refused requests are counted.
     return remaining > 0 ? nowMs : (this.#times[this.#first - remaining] ?? nowMs) + this.#lengthMs;
   }
 
@@ -230,7 +230,7 @@ class SlidingCounter implements Window {
     else if (takenAtMs >= this.#startMs - this.#lengthMs) this.#before -= 1;
   }
 
-  /** When the window that begins then gives the one before it no more than this weight. */
+  /** When the weight of the previous window has sunk to `weight`, in the window that begins at `startMs`. */
   #weightedAtMs(startMs: number, weight: number): number {
     return startMs + this.#lengthMs * (1 - Math.min(1, weight));
   }

@@ -171,7 +171,7 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     sandbox.inventory.delete(1);
     await page.locator('#timeline li').first().waitFor();
     await page.getByRole('button', { name: 'Begin anew' }).click();
-    await page.getByText('Stock, quotas and requests are as at first').waitFor();
+    await page.getByText('Stock, quotas and requests are reset').waitFor();
     await expect.poll(() => page.locator('#stock tr').count()).toBe(12);
     expect([sandbox.report().requests, await page.locator('#timeline li').count()]).toEqual([0, 0]);
   });

@@ -54,7 +54,7 @@ describe('the stock refuses', () => {
   const { inventory, addKey, keys } = createSandbox();
 
   test.each([
-    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: a number beyond 2^53 may be rounded already, write it as a bigint'],
+    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: a number beyond 2^53 may already be rounded; write it as a bigint'],
     [2n ** 63n, 1, 'Cannot stock pet 9223372036854775808: an id must be an int64'],
     [1, 0.5, 'Cannot stock pet 1: 0.5 is not an integer'],
   ])('pet %s with quantity %s', (petId, quantity, message) => {

@@ -54,7 +54,7 @@ describe('The option `routes`', () => {
   test('must be a function', () => {
     const options: object = { routes: {} };
     expect(() => createSandbox(options)).toThrow(
-      'Cannot use that object as `routes`: it must be a function that gives a Response or undefined',
+      'Cannot use that object as `routes`: it must be a function that returns a Response or undefined',
     );
   });
 });

@@ -1,4 +1,4 @@
-/** A small client in the page: a patient one waits as long as a 429 says, a reckless one does not and gets itself banned. */
+/** Two demo clients in the page: the patient one waits as long as a 429 says; the reckless one does not, and is banned. */
 export const DEMO_SCRIPT = `
 // ---- demo client
 const wait = (ms) => new Promise((resolve) => setTimeout(resolve, ms));
@@ -23,7 +23,7 @@ function say(name, text) {
 for (const name of Object.keys(demos)) {
   const button = find('demo-' + name);
   button.addEventListener('click', () => {
-    // A run of its own: one that was stopped may still be waiting when the next begins.
+    // Each run is a new object: a stopped run may still be waiting when the next one begins.
     const run = demos[name] ? undefined : {};
     demos[name] = run;
     button.ariaPressed = String(run !== undefined);

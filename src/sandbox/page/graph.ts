@@ -1,4 +1,4 @@
-/** Draws for every key what it sent, what was left of its minute, and when it was asked to wait, over the latest minutes. */
+/** Draws for every key, over the latest minutes: its requests, what was left of its minute, and when it was asked to wait. */
 export const GRAPH_SCRIPT = `
 // ---- graphs: one second is one unit wide, the height is 100
 const SECONDS = 300;
@@ -9,7 +9,7 @@ const svg = (tag, attributes) => {
 };
 const box = (className, x, width, height, top = 100 - height) => svg('rect', { class: className, x, y: top, width, height });
 
-/** The part of the minute that is left, as steps: it is full again once its reset has passed. */
+/** A stepped line of the part of the minute's quota that is left. It is full again after the reset. */
 function leftLine(samples, first, last) {
   const points = [];
   let level;

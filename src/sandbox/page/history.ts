@@ -1,21 +1,21 @@
 import type { Keyring, KnownKey } from '../keyring.ts';
 import type { Ledger, SandboxRequest } from '../ledger.ts';
 
-/** How far back the graph goes. */
+/** The length of the graph. */
 const SECONDS = 300;
 
-/** What happened to a key in one second. */
+/** The requests of a key in one second, and its quota after them. */
 export interface Sample {
   /** Since 1970, by the sandbox's clock. */
   second: number;
   requests: number;
-  /** Those that were refused: 429, or a ban. */
+  /** Requests that were refused with a 429 or by a ban. */
   refused: number;
-  /** What was left of the minute after the last of them, and until when. */
+  /** What was left of the minute after the last request. */
   remaining: number;
   limit: number;
   resetAtMs: number;
-  /** Until when the key was asked to wait. */
+  /** The end of the penalty or ban, in milliseconds since 1970. */
   waitsUntilMs: number;
   isBanned: boolean;
 }
@@ -24,7 +24,7 @@ export interface KeyHistory extends KnownKey {
   samples: Sample[];
 }
 
-/** Keeps the latest minutes of every key that is used on production, a sample for each second with a request. */
+/** Keeps the latest minutes of every key that is used in production: one sample for each second with a request. */
 export class History {
   readonly #keyring: Keyring;
   readonly #now: () => number;

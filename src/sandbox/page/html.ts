@@ -1,4 +1,4 @@
-/** The page of a served sandbox; everything in it comes from the sandbox itself. */
+/** The page of a served sandbox; it loads nothing from other hosts. */
 export const PAGE_HTML = `<!doctype html>
 <html lang="en">
 <head>
@@ -23,7 +23,7 @@ export const PAGE_HTML = `<!doctype html>
     <ul id="keys"></ul>
   </section>
   <section aria-labelledby="graph-title">
-    <h2 id="graph-title">Latest minutes <span>of production, the newest at the right</span></h2>
+    <h2 id="graph-title">Latest minutes <span>of production, the newest on the right</span></h2>
     <p class="legend"><span class="passed">requests</span> <span class="refused">refused</span> <span class="left">Remaining</span> <span class="asked">asked to wait</span></p>
     <div id="graphs"><p id="graphs-empty">No key was used yet</p></div>
   </section>

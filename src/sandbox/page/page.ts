@@ -12,10 +12,10 @@ import { PAGE_STYLE } from './style.ts';
 const NEWS_EVERY_MS = 250;
 const MAX_REQUESTS_TOLD = 200;
 const MAX_KEYS_TOLD = 50;
-/** Pages of other sites can send no such header without asking first, and are refused. */
+/** Required for a reset: a page of another site cannot send it without a CORS preflight, which the sandbox does not grant. */
 const RESET_HEADER = 'x-sandbox-reset';
 
-/** Nothing may be loaded from anywhere but the sandbox, whatever gets into the page. */
+/** Whatever gets into the page, the browser only loads from the sandbox. */
 const SECURITY_HEADERS = {
   'content-security-policy':
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src data:; base-uri 'none'; form-action 'none'; frame-ancestors 'none'",
@@ -23,7 +23,7 @@ const SECURITY_HEADERS = {
   'cache-control': 'no-store',
 };
 
-/** What a served sandbox has beside the service: the page at `/` and the description at `/openapi.json`. */
+/** The additional routes of a served sandbox: the page at `/` and the description at `/openapi.json`. */
 export function createPage(parts: SandboxParts): Hono {
   const page = new Hono();
   const { keyring, ledger, sandbox, stock } = parts;
@@ -48,9 +48,9 @@ export function createPage(parts: SandboxParts): Hono {
     history.clear();
     return context.json({});
   });
-  page.get('/page/events', (context) => tellNews(context, parts));
+  page.get('/page/events', (context) => sendNews(context, parts));
   page.get('/openapi.json', async (context) => {
-    // Loaded when it is asked for: the library that writes it is larger than the rest of the sandbox.
+    // Imported on the first request: the library that makes the document is larger than the rest of the sandbox.
     const { describeService } = await import('../openapi.ts');
     return context.json(describeService());
   });
@@ -59,8 +59,8 @@ export function createPage(parts: SandboxParts): Hono {
   return page;
 }
 
-/** Sends what is new a few times a second, however many requests there were, until the reader leaves. */
-function tellNews(context: Context, parts: SandboxParts): Response {
+/** Sends the news a few times a second, however many requests there are, until the reader disconnects. */
+function sendNews(context: Context, parts: SandboxParts): Response {
   return streamSSE(context, async (stream) => {
     let fresh: SandboxRequest[] = parts.ledger.requests.slice(-MAX_REQUESTS_TOLD);
     const unsubscribe = parts.ledger.subscribe((request) => {

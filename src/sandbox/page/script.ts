@@ -1,7 +1,7 @@
 import { DEMO_SCRIPT } from './demo.ts';
 import { GRAPH_SCRIPT } from './graph.ts';
 
-/** What runs in the browser. Text of the sandbox is only ever set as text, never as markup. */
+/** The script of the page. It sets the sandbox's text as text only, never as markup. */
 export const PAGE_SCRIPT = `
 const find = (id) => document.getElementById(id);
 const make = (tag, text = '', className = '') => Object.assign(document.createElement(tag), { textContent: text, className });
@@ -90,7 +90,7 @@ async function showStock() {
   const told = answer?.ok ? await answer.json().catch(() => undefined) : undefined;
   if (!told || signal.aborted) return;
   const { size, items, hasMore } = told;
-  // The last pets of the page may have gone.
+  // All pets of this page may be gone.
   if (items.length === 0 && from > 0) return turnTo(from - PAGE);
   const isOnePage = from === 0 && !hasMore;
   find('stock-previous').disabled = from === 0;
@@ -118,7 +118,7 @@ find('stock-previous').addEventListener('click', () => turnTo(from - PAGE));
 find('reset').addEventListener('click', async () => {
   const answer = await fetch('/page/reset', { method: 'POST', headers: { 'x-sandbox-reset': '1' } }).catch(() => undefined);
   find('timeline').replaceChildren();
-  find('reset-note').textContent = answer?.ok ? 'Stock, quotas and requests are as at first' : 'The sandbox did not answer';
+  find('reset-note').textContent = answer?.ok ? 'Stock, quotas and requests are reset' : 'The sandbox did not answer';
   turnTo(0);
   showGraphs();
 });

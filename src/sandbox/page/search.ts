@@ -1,27 +1,27 @@
 import { parsePetId, type Stock, type StockItem } from '../stock.ts';
 
 const ITEMS_ON_PAGE = 100;
-/** So many items are looked at in one go: millions of pets hold nobody up. */
+/** After this many items the search pauses, so that a stock of millions does not block other requests. */
 const ITEMS_AT_ONCE = 20_000;
 
 export interface StockPage {
-  /** Pets in all. */
+  /** Number of pets in the stock. */
   size: number;
-  /** Place of the first item among those found, from 0. */
+  /** Index of the first item among the pets that match, from 0. */
   from: number;
   hasMore: boolean;
-  /** Ids are text: a page has no use for numbers that it would round. */
+  /** Ids are text, since the page would round long numbers. */
   items: { petId: string; quantity: number; status: string }[];
 }
 
 interface Search {
-  /** Part of an id or of a status; the pet whose id it is comes first. Empty: all. */
+  /** Part of an id or status; a pet with exactly this id comes first. Empty for all pets. */
   words: string;
   from: number;
   signal: AbortSignal;
 }
 
-/** Finds pets, a hundred at a time. Looks through a large stock in parts, and no further than needed, until whoever asked has gone. */
+/** Finds a page of up to a hundred pets. It stops as soon as the page is full or the signal aborts, and pauses in a large stock. */
 export async function searchStock(stock: Stock, { words, from, signal }: Search): Promise<StockPage> {
   const wanted = words.trim().toLowerCase();
   const exact = wanted === '' ? undefined : stock.get(parsePetId(wanted) ?? 0n);

@@ -1,4 +1,4 @@
-/** One column on a phone, two where there is room; the colours follow the reader's light or dark setting. */
+/** One column on a phone, two on a wide screen. The colours follow the browser's light or dark setting. */
 export const PAGE_STYLE = `
 :root { color-scheme: light dark; --ground: light-dark(#f6f7f5, #14181a); --card: light-dark(#fff, #1d2326); --ink: light-dark(#1c2327, #e6ebea);
   --soft: light-dark(#5c666b, #a0abae); --line: light-dark(#d9dfdd, #333c40); --good: light-dark(#137a4f, #5bd19a);
