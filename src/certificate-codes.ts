@@ -8,15 +8,15 @@ export function isCertificateCode(code: string): boolean {
 }
 
 const NOT_TRUSTED =
-  'this machine does not trust who signed its certificate; if that is an authority of your own, start Node with NODE_EXTRA_CA_CERTS=/path/to/its-certificate.pem';
+  'this machine does not trust the authority that signed its certificate; if it is your own, start Node with NODE_EXTRA_CA_CERTS=/path/to/its-certificate.pem';
 
 /** What a code of Node, Bun or OpenSSL means, where the code alone does not tell it. */
 const MEANINGS: readonly [RegExp, string][] = [
   [/^(?:UNABLE_TO_VERIFY_LEAF_SIGNATURE|UNABLE_TO_GET_ISSUER_CERT\w*|(?:DEPTH_ZERO_)?SELF_SIGNED_CERT\w*)$/, NOT_TRUSTED],
   [/^CERT_HAS_EXPIRED$/, "its certificate has expired, or this machine's clock is wrong"],
   [/^CERT_NOT_YET_VALID$/, "its certificate is not valid yet, or this machine's clock is wrong"],
-  [/^(?:ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/, 'its certificate is that of another name'],
-  [/^ERR_SSL_WRONG_VERSION_NUMBER$/, 'what answers there speaks no TLS'],
+  [/^(?:ERR_TLS_CERT_ALTNAME_INVALID|HOSTNAME_MISMATCH)$/, 'its certificate is for another name'],
+  [/^ERR_SSL_WRONG_VERSION_NUMBER$/, 'the server there does not speak TLS'],
 ];
 
 /** What a code means, in words; undefined where the code says it. */

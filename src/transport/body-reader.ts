@@ -2,14 +2,14 @@ type Bytes = Uint8Array<ArrayBuffer>;
 
 export type BodyReader = ReadableStreamDefaultReader<Bytes>;
 
-/** What a caller's fetch may give as a body: a stream of this runtime, or something like one. */
+/** The body of a Response from a caller's fetch: a stream of this runtime, or something like one. */
 export interface BodyStream {
   getReader(): BodyReader;
 }
 
 /**
- * The reader of a body, whose `cancel` ends a read that is under way (Streams standard, section 4.3.4). Another make of stream need not
- * do so, nor have a `cancel` that works: it is read through a stream of this runtime, which does.
+ * Gives a reader of a body whose `cancel` ends a read that is under way (Streams standard, section 4.3.4). A stream that is not this
+ * runtime's may lack that, or have a `cancel` that does not work, so it is read through a stream of this runtime.
  */
 export function readerOf(body: BodyStream): BodyReader {
   const reader = body.getReader();

@@ -1,16 +1,16 @@
 /** The bytes of one answer, after decompression. */
 export interface Body {
-  /** Gives the next bytes, undefined at the end. Rejects with a PetStoreError when they stop coming. */
+  /** Gives the next bytes, undefined at the end. Rejects with a PetStoreError if they stop coming. */
   next(): Promise<Uint8Array | undefined>;
 }
 
-/** What a body was read into, and whether it ended within the cap. */
+/** The bytes read from a body, and whether the body ended within the cap. */
 export interface Read {
   bytes: Uint8Array;
   isComplete: boolean;
 }
 
-/** Reads at most `maxBytes`, without asking for more than shows that there is more. */
+/** Reads a body until it ends or the chunks read so far exceed `maxBytes`. */
 export async function readUpTo(body: Body, maxBytes: number): Promise<Read> {
   const chunks: Uint8Array[] = [];
   let size = 0;

@@ -10,25 +10,28 @@ import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
 
 const SHOWN_REASON = 100;
 
-/** Failures before a request can have left: the change was surely not applied. The names without underscores are Bun's. */
+/** Failures before a request can have left: the change was not applied. The names without underscores are Bun's. */
 const NEVER_CONNECTED =
   /^(?:ECONNREFUSED|ENOTFOUND|EAI_\w+|EHOSTUNREACH|ENETUNREACH|EADDRNOTAVAIL|UND_ERR_CONNECT_TIMEOUT|ConnectionRefused|FailedToOpenSocket)$/;
-/** The same for TLS, whose records may also break later. Node writes some names with a slash: `SSL/TLS_ALERT_HANDSHAKE_FAILURE`. */
+/**
+ * The same for TLS: errors of the handshake only, since TLS records may also break later. Node writes some names with a slash:
+ * `SSL/TLS_ALERT_HANDSHAKE_FAILURE`.
+ */
 const NO_TLS = /^(?:ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|[\w/]*PROTOCOL\w*|[\w/]*HANDSHAKE\w*))$/;
 
-/** The service that is asked, and what keeps the key out of its failures. */
+/** The service that is asked, and the redactor that keeps the key out of error messages. */
 export interface Asked {
   baseUrl: string;
   redactor: Redactor;
 }
 
-/** The error of an attempt whose answer never came, or came broken. */
+/** The error of an attempt whose answer never came or was broken. */
 export function connectionFailure(thrown: unknown, call: Call, asked: Asked): PetStoreError {
   const { code, why } = findReason(thrown, asked.redactor);
   const chain = causesOf(thrown);
   const isUnsent = chain.some((error) => fieldOf(error, 'isUnsent') === true);
   if (isUnsent || (code !== undefined && isBeforeRequest(code, chain))) call.refused('connection');
-  // Our own fetch knows which of its settings led there.
+  // Our own fetch (`undiciFetch`) names the setting that led to the failure.
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);
   const reason = [why, setting && `look at ${asked.redactor.clean(setting)}`].filter((part) => part).join('; ');
   return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, {
@@ -40,7 +43,7 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
 
 interface Reason {
   code: string | undefined;
-  /** Empty where nothing is known. */
+  /** Empty if nothing is known. */
   why: string;
 }
 
@@ -49,18 +52,18 @@ function findReason(thrown: unknown, redactor: Redactor): Reason {
   const refusal = proxyRefusal(chain);
   if (refusal !== undefined) return { code: proxyCode(refusal), why: describeRefusal(refusal) };
   const found = innermostCode(thrown);
-  // Without a code, what the innermost cause says is all that is known.
+  // Without a code, only the message of the innermost cause is known.
   if (found === undefined) return { code: undefined, why: redactor.clean(textOf(chain.at(-1), 'message') ?? '', SHOWN_REASON) };
   const code = redactor.clean(found, SHOWN_REASON);
   return { code, why: [code, meaningOf(found)].filter((part) => part !== undefined).join(': ') };
 }
 
-/** Where to look for what is wrong: the host with its port. */
+/** The host with its port, for messages. */
 function hostOf({ baseUrl, redactor }: Asked): string {
   return redactor.clean(new URL(baseUrl).host);
 }
 
-/** A connection that was made can break with the same code as one that never was; the system call tells them apart. */
+/** Whether a failure came before the request. A connection can break with the code of one that was never made; the system call differs. */
 function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
   if (isCertificateCode(code) || isProxyCode(code) || NO_TLS.test(code)) return true;
   return NEVER_CONNECTED.test(code) && !chain.some((error) => /^(?:read|write)/.test(textOf(error, 'syscall') ?? ''));

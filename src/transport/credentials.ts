@@ -3,7 +3,7 @@ import { type ApiKeySource, checkApiKey } from '../options/client-options.ts';
 import type { Redactor } from '../redactor.ts';
 import { safeCause } from './safe-cause.ts';
 
-/** The key, or what gives that of the next request; checked, and known to the redactor before anything can show it. */
+/** The key, or a function that gives the key of the next request; checked, and known to the redactor before anything can show it. */
 export type Credentials = string | (() => Promise<string>);
 
 export function createCredentials(apiKey: ApiKeySource, redactor: Redactor): () => Promise<string>;
@@ -20,7 +20,7 @@ export function createCredentials(apiKey: string | ApiKeySource, redactor: Redac
   };
 }
 
-/** What the caller's function throws may hold secrets, so only its message is told, as the cause. */
+/** An error of the caller's function may hold secrets, so only a cleaned copy of it becomes the cause. */
 async function askFor(source: ApiKeySource, redactor: Redactor): Promise<unknown> {
   try {
     return await source();

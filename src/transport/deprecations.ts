@@ -2,10 +2,10 @@ import type { Call } from '../call.ts';
 import { readDeprecation } from '../contract/deprecation.ts';
 import type { Redactor } from '../redactor.ts';
 
-/** Most announcements of one client, since the paths of a `fetch` have no bound. */
+/** The most announcements by one client, since the number of paths that `fetch` may ask is unlimited. */
 const MOST_ANNOUNCED = 64;
 
-/** What was asked, and what the answer says. */
+/** A request and the headers of its answer. */
 interface Exchanged {
   method: string;
   /** Below the service's address, without its query. */
@@ -15,11 +15,11 @@ interface Exchanged {
   headers: Headers;
 }
 
-/** Announces what the service says of the end of its endpoints: each operation once. */
+/** Announces that the service has deprecated an endpoint or is going to stop it: once for each operation. */
 export class Deprecations {
   readonly #announced = new Set<string>();
 
-  /** Looks at an answer. */
+  /** Announces what the headers of an answer say, if it is news. */
   announce(call: Call, { method, path, baseUrl, headers }: Exchanged, redactor: Redactor): void {
     if (this.#announced.size >= MOST_ANNOUNCED) return;
     const endpoint = call.operation === 'fetch' ? `${method} ${path.replace(/[^/]*\d[^/]*/g, '*')}` : call.operation;

@@ -6,7 +6,7 @@ const SHOWN_BODY = 1024;
 export interface ErrorText {
   code?: string;
   message?: string;
-  /** The beginning of a body that is no Error body. */
+  /** The beginning of a body that is not an Error body. */
   bodyText?: string;
 }
 

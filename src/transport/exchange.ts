@@ -10,22 +10,22 @@ import { type Asked, connectionFailure, timeLimitFailure } from './connection-fa
 import type { Send, WireRequest } from './http.ts';
 import { isBodyNetworkError, isNetworkError } from './network-error.ts';
 
-/** An attempt's time limit starts again after so many bytes of body: a large list may take long, a stalled one may not. */
+/** The time limit of an attempt starts again after this many bytes of body: a large list may take long, a stalled one may not. */
 const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
 
-/** An answer whose headers are in, and what they say. */
+/** An answer whose headers have come, and what they say. */
 export interface Received {
   response: Response;
   answer: Answer;
 }
 
 /**
- * One request on the wire, from its sending until its body is read or dropped. One signal covers headers and body:
- * the call's end, or the time limit of the attempt, stops whatever is under way, also where a fetch ignores its signal.
- * What it throws is final: a PetStoreError, or the reason for which the call ended.
+ * One request on the wire, from its sending until the body of its answer is read or dropped. One signal covers headers and body:
+ * the end of the call, or the time limit of the attempt, stops whatever is under way, even if a fetch ignores its signal.
+ * It throws only a PetStoreError, or the reason why the call ended.
  */
 export class Exchange {
-  /** When it began, on the monotonic clock. */
+  /** When the exchange began, on the monotonic clock. */
   readonly startedAtMs = monotonicMs();
   readonly #call: Call;
   readonly #asked: Asked;
@@ -36,7 +36,7 @@ export class Exchange {
   #reader: BodyReader | undefined;
   // Why the body cannot be read; reads reject with it. The headers still count.
   #badBody: ConfigurationError | undefined;
-  // The caller's own code failed.
+  // Whether the caller's own code failed.
   #isOwnMistake = false;
   #giveUp: ((reason: unknown) => void) | undefined;
   #isOver = false;
@@ -56,7 +56,7 @@ export class Exchange {
     });
   }
 
-  /** A caller's fetch may also throw at once. */
+  /** An async function, since a caller's fetch may also throw synchronously. */
   async #ask(send: Send, request: WireRequest): Promise<Received> {
     try {
       return this.#take(await send(request));
@@ -65,7 +65,7 @@ export class Exchange {
     }
   }
 
-  /** A network error may come as an answer without a status (fetch standard, network error), and a caller's fetch may give anything. */
+  /** Checks the answer: it may be a network error without a status (fetch standard, network error), or anything from a caller's fetch. */
   #take(response: Response): Received {
     if (response?.type === 'error') throw new Error('fetch gave a network error');
     const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']);
@@ -78,17 +78,17 @@ export class Exchange {
 
   #takeBody(body: ReadableStream<Uint8Array<ArrayBuffer>>, isUsed: boolean): void {
     if (!hasMethods(body, ['getReader'])) this.#badBody = this.#badFetch('a web Response, whose body is a ReadableStream');
-    else if (isUsed || body.locked) this.#badBody = this.#badFetch('a Response whose body nobody reads: read `response.clone()` instead');
+    else if (isUsed || body.locked) this.#badBody = this.#badFetch('a Response whose body is unread: read `response.clone()` instead');
     else this.#reader = readerOf(body);
   }
 
-  /** A fetch with bad settings sent nothing. */
+  /** The error of a fetch with bad settings, which sent nothing. */
   #ofCall({ message, option, cause }: ConfigurationError): ConfigurationError {
     this.#call.refused('connection');
     return new ConfigurationError(message, { ...this.#call.details(), option, cause });
   }
 
-  /** Another attempt would fail the same way. */
+  /** A ConfigurationError, which is not retried: another attempt would fail the same way. */
   #badFetch(what: string): ConfigurationError {
     const message = `Cannot ${this.#call.purpose}: \`fetch\` must give ${what}`;
     return new ConfigurationError(message, { ...this.#call.details(), option: 'fetch' });
@@ -108,17 +108,17 @@ export class Exchange {
   }
 
   #takeBytes({ value, done }: ReadableStreamReadResult<Uint8Array>): Uint8Array | undefined {
-    // A dropped body ends at once, also for a pending read.
+    // A dropped body ends at once, even for a pending read.
     if (this.#isOver || this.#controller.signal.aborted) throw this.#reasonOf(undefined, false);
     if (done) this.#reader = undefined;
     if (value === undefined) return undefined;
-    if (!ArrayBuffer.isView(value)) throw this.#reasonOf(new TypeError('the body gave something else than bytes'), false);
+    if (!ArrayBuffer.isView(value)) throw this.#reasonOf(new TypeError('the body gave something other than bytes'), false);
     this.#bytesLeft -= value.byteLength;
     if (this.#bytesLeft <= 0) this.#restartTimer();
     return value;
   }
 
-  /** Gives the next bytes like `next`, with a time limit for each chunk that stands still while the consumer holds us up. */
+  /** Like `next`, but with a time limit for each chunk; the time that the consumer takes between chunks does not count. */
   async nextWhenAsked(): Promise<Uint8Array | undefined> {
     this.#restartTimer();
     const chunk = await this.next();
@@ -126,7 +126,7 @@ export class Exchange {
     return chunk;
   }
 
-  /** Stops the time limit until more is asked for. */
+  /** Stops the time limit until the next chunk is asked for. */
   pause(): void {
     this.#stopTimer();
   }
@@ -144,12 +144,12 @@ export class Exchange {
     this.#reader?.cancel().catch(() => {});
   }
 
-  /** The failure of an answer that never came, or came broken. */
+  /** The error of an answer that never came or was broken. */
   failure(thrown: unknown): PetStoreError {
     return connectionFailure(thrown, this.#call, this.#asked);
   }
 
-  /** Such a failure of this exchange, where the network or the service is to blame for it. */
+  /** The failure of this exchange if the network or the service is to blame for it, and not the caller's own code. */
   networkFailure(failure: unknown): NetworkFailure | undefined {
     if (this.#isOwnMistake) return undefined;
     return failure instanceof ConnectionError || failure instanceof TimeoutError ? failure : undefined;
@@ -169,7 +169,7 @@ export class Exchange {
     this.#drop();
   }
 
-  /** A failure after the exchange was stopped or dropped is ignored. */
+  /** The error to throw. If the exchange was stopped or dropped, that is the reason, and the failure itself is ignored. */
   #reasonOf(thrown: unknown, isOfNetwork: boolean): unknown {
     const { signal } = this.#controller;
     if (signal.aborted) return signal.reason;

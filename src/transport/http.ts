@@ -1,4 +1,4 @@
-// Types of Node know no BodyInit.
+// Node's types have no BodyInit.
 export type RequestBody = NonNullable<RequestInit['body']>;
 
 /** One request as it goes onto the wire, below the service's address. */
@@ -7,30 +7,30 @@ export interface WireRequest {
   path: string;
   headers: Record<string, string>;
   body: RequestBody | undefined;
-  /** What else the caller gave for fetch. */
+  /** Other fetch options of the caller. */
   init?: RequestInit | undefined;
   signal: AbortSignal;
 }
 
-/** Where requests go, and by what. */
+/** The address to which requests go, and the fetch that sends them. */
 export interface HttpTarget {
   baseUrl: string;
-  /** Undefined: `globalThis.fetch`, looked up at every request, so that what replaces it later is used. */
+  /** Undefined: `globalThis.fetch`, looked up at every request, so that a later replacement is used. */
   fetch: typeof globalThis.fetch | undefined;
 }
 
-/** Sends one request and gives the answer as soon as its headers are in. */
+/** Sends one request and gives the answer as soon as its headers have come. */
 export type Send = (request: WireRequest) => Promise<Response>;
 
-/** The same for any target, so that no client needs a function of its own. */
+/** Like {@link Send}, for any target, so that all clients share one function. */
 export type Http = (request: WireRequest, target: HttpTarget) => Promise<Response>;
 
-/** The {@link Http} of what this package asks: an address, plain headers, text or no body. */
+/** The {@link Http} of this package's own requests: an address, plain headers, text or no body. */
 export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }: HttpTarget): Promise<Response> {
   return fetch(`${baseUrl}/${request.path}`, initOf(request));
 }
 
-/** The same as fetch takes it. */
+/** The request as fetch takes it. */
 export function initOf({ method, headers, body, init, signal }: WireRequest): RequestInit {
   return { ...init, method, headers, signal, redirect: 'manual', ...(body === undefined ? {} : { body }) };
 }

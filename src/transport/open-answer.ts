@@ -16,7 +16,7 @@ interface Parts {
   exchange: Exchange;
   observer: AttemptObserver;
   redactor: Redactor;
-  /** When the gate opens again, if this answer closed it; milliseconds on our clock. */
+  /** When the gate opens again, if this answer closed it; epoch milliseconds on the local clock. */
   reopensAtMs: number | undefined;
   /** The address that was asked. */
   address: string;
@@ -25,7 +25,7 @@ interface Parts {
 /** The beginning of an Error body. */
 export interface ErrorBeginning {
   bytes: Uint8Array;
-  /** `whole`: there is no more. `cut`: there is, and it may be read on. Else why it cannot. */
+  /** `whole`: there is no more. `cut`: there is more, and it can be read. Else the error that ended the body. */
   end: 'whole' | 'cut' | { error: unknown };
 }
 
@@ -48,22 +48,22 @@ export class OpenAnswer implements Body {
     return this.#parts.exchange.next();
   }
 
-  /** As `next`, for consumers that may hold the body up. */
+  /** Like `next`, for consumers that may take their time between chunks. */
   nextWhenAsked(): Promise<Uint8Array | undefined> {
     return this.#parts.exchange.nextWhenAsked();
   }
 
-  /** What fetch gave; its body is read here. */
+  /** The Response of fetch; its body is read only through this class. */
   get response(): Response {
     return this.#parts.response;
   }
 
-  /** The consumer decides when the body goes on. */
+  /** Stops the time limit until the consumer asks for the next chunk. */
   pause(): void {
     this.#parts.exchange.pause();
   }
 
-  /** Reads the beginning of an Error body. The status line stands, whatever becomes of the body: what cannot be read is left out. */
+  /** Reads the beginning of an Error body. It never rejects: the status counts even if the body cannot be read. */
   async readErrorBody(): Promise<ErrorBeginning> {
     const chunks: Uint8Array[] = [];
     let size = 0;
@@ -88,37 +88,37 @@ export class OpenAnswer implements Body {
     return statusFailure({ answer: this.answer, bodyText, location, address, reopensAtMs }, call, redactor);
   }
 
-  /** Makes text of the body fit to be shown. */
+  /** Cleans text of the body, so that it can be shown. */
   clean(text: string): string {
     return this.#parts.redactor.clean(text);
   }
 
-  /** Whether the bytes on the wire were others than those of the body. */
+  /** Whether the body was compressed on the wire. */
   get isCompressed(): boolean {
     const coding = this.headers.get('content-encoding') ?? 'identity';
     return !/^\s*(?:identity)?\s*$/i.test(coding) && this.headers.get('content-length') !== '0';
   }
 
-  /** The failure of a body that was cut. */
+  /** The error of a compressed body that ended too early. */
   cutOff(): PetStoreError {
     const cause = Object.assign(new Error('the compressed body ends too early'), { code: 'ERR_BODY_CUT_OFF' });
     return this.#parts.exchange.failure(cause);
   }
 
-  /** Says why the body could not be read. What is wrong with what it says is no fault of the connection. */
+  /** Reports why the body could not be read. An error with a status concerns the content, and is not a failure of the connection. */
   broke(failure: unknown): void {
     if (failure instanceof PetStoreError && failure.status !== undefined) return;
     this.#parts.observer.fail(this.#parts.exchange.networkFailure(failure));
   }
 
-  /** Releases the permit while the body is still to be read, by a consumer who may make other calls meanwhile. */
+  /** Releases the permit before the body is read, for a consumer that may make other calls meanwhile. */
   release(): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
     this.#parts.observer.release();
   }
 
-  /** To be called when the body was read or is not wanted any more. */
+  /** To be called when the body has been read or is no longer wanted. */
   close(): void {
     this.#parts.exchange.close();
     this.release();
@@ -127,6 +127,6 @@ export class OpenAnswer implements Body {
 
 function textOf({ bytes, end }: ErrorBeginning): string {
   if (end !== 'whole' && end !== 'cut') return '';
-  // The end of a body that was cut may be the beginning of an echoed key, in any spelling.
+  // The end of a body that was cut may be the beginning of an echoed key, in any encoding.
   return new TextDecoder().decode(bytes.subarray(0, end === 'whole' ? MAX_ERROR_BYTES : MAX_ERROR_BYTES - DROPPED_AT_CUT));
 }

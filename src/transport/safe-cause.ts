@@ -13,7 +13,7 @@ export function causesOf(thrown: unknown): unknown[] {
 
 function causeOf(error: unknown): unknown {
   if (!isError(error)) return undefined;
-  // Only an AggregateError has some.
+  // Only an AggregateError has `errors`.
   const several = fieldOf(error, 'errors');
   return fieldOf(error, 'cause') ?? (Array.isArray(several) ? several[0] : undefined);
 }
@@ -22,14 +22,14 @@ export function codeOf(error: unknown): string | undefined {
   return textOf(error, 'code');
 }
 
-/** The code of the innermost cause that has one: what went wrong at first. */
+/** The code of the innermost cause that has one, which says what went wrong first. */
 export function innermostCode(thrown: unknown): string | undefined {
   return causesOf(thrown)
     .map(codeOf)
     .findLast((code) => code !== undefined);
 }
 
-/** Libraries hang requests, headers and quoted keys onto their errors: what is kept is name, message, code and stack, redacted. */
+/** Copies an error with its causes: only name, message, code and stack, redacted, since libraries attach requests, headers and keys. */
 export function safeCause(thrown: unknown, redactor: Redactor): Error | undefined {
   return causesOf(thrown).reduceRight<Error | undefined>((cause, error) => copyOf(error, { cause, redactor }), undefined);
 }
@@ -45,7 +45,7 @@ function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined;
   return code === undefined ? copy : Object.assign(copy, { code: redactor.clean(code, SHOWN_NAME) });
 }
 
-/** The lines of a stack that name places: those before them repeat the message, as long and as raw as it was. */
+/** The lines of a stack that name places in the code. The lines before them repeat the message, neither cut nor redacted. */
 function framesOf(stack: string): string[] {
   return stack.split('\n').filter((line) => /^\s+at \P{Cc}+$/u.test(line));
 }

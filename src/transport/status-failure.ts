@@ -14,19 +14,19 @@ import type { Redactor } from '../redactor.ts';
 import { type ErrorText, readErrorText } from './error-text.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
 
-/** What is known of an answer outside 2xx. */
+/** What is known about an answer outside 2xx. */
 export interface FailedAnswer {
   answer: Answer;
-  /** What could be read of its body. */
+  /** The part of its body that could be read. */
   bodyText: string;
   location: string | null;
   /** The address that was asked, to which a location may be relative. */
   address: string;
-  /** When the gate opens again, if this answer closed it; milliseconds on our clock. */
+  /** When the gate opens again, if this answer closed it; epoch milliseconds on the local clock. */
   reopensAtMs: number | undefined;
 }
 
-/** The error of an answer outside 2xx: the class by the status line, code and message by the Error body (specification, Errors). */
+/** The error of an answer outside 2xx: the status decides its class, the Error body its code and message (specification, Errors). */
 export function statusFailure(failed: FailedAnswer, call: Call, redactor: Redactor): PetStoreError {
   const { answer } = failed;
   const text = readErrorText(failed.bodyText, redactor);
@@ -57,7 +57,7 @@ function classify(message: string, details: FailureDetails, failed: FailedAnswer
   return new UnexpectedStatusError(redirect, { ...details, location });
 }
 
-/** A status that settles the matter: 5xx do not tell whether the change was applied, except that the method or version is not served. */
+/** Whether a status means that the change was not applied: a 5xx does not say so, except that the method or version is not served. */
 export function isRefusal(status: number): boolean {
   return status < 500 || status === 501 || status === 505;
 }
@@ -69,10 +69,10 @@ function sentence({ code, message }: ErrorText, { status, address }: { status: n
   return [code === undefined ? answered : `${answered} ${code}`, message].filter((part) => part !== undefined).join(': ');
 }
 
-/** What an answer asks for that its status alone does not tell. */
+/** Advice that the status alone does not give. */
 function hintAt(status: number, { code, message }: ErrorText, { operation }: Call): string {
   const isList = operation === 'listInventory' || operation === 'streamInventory';
-  if (status === 404 && isList) return '; check the address: a list is there even where there are no pets';
+  if (status === 404 && isList) return '; check the address: the list exists even if there are no pets';
   if (status === 407) return '; a proxy in between wants a user and a password';
   // The service's specification names no 403.
   if (status === 403 && code === undefined && message === undefined) return '; a proxy or firewall in between may have answered';

@@ -21,7 +21,7 @@ import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
 import { isRefusal } from './status-failure.ts';
 
-/** Names the client where a runtime allows it; browsers send their own. */
+/** Names the client in runtimes that allow it; browsers send their own header. */
 const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;
 const HEADERS_IN_BROWSER = { accept: 'application/json' };
 const HEADERS = { ...HEADERS_IN_BROWSER, 'user-agent': USER_AGENT };
@@ -32,12 +32,12 @@ export interface AttemptRequest {
   /** Below the service's address, with its query. */
   path: string;
   body?: RequestBody | undefined;
-  /** Of a request that the caller made: its headers, and what else it gives fetch. Its answer is given whatever its status. */
+  /** For a request that the caller made: its headers and other fetch options. Its answer is given whatever the status. */
   own?: { headers: Record<string, string>; init: RequestInit };
 }
 
 export interface TransportOptions {
-  /** Whose requests these are, for what is around them. */
+  /** The client that sends the requests, by which tracers around them are found. */
   client: object;
   http: Http;
   fetch: typeof globalThis.fetch | undefined;
@@ -46,25 +46,25 @@ export interface TransportOptions {
   redactor: Redactor;
 }
 
-/** The keys of one call, where `apiKey` is a function. */
+/** The keys of one call, if `apiKey` is a function. */
 interface CallKeys {
-  /** That of the latest request. */
+  /** The key of the latest request. */
   sent: string;
-  /** That of the next request, if it was given after a 401. */
+  /** The key of the next request, if the function gave it after a 401. */
   renewed: string | undefined;
   /** Whether the function was asked after a 401. */
   isRenewed: boolean;
 }
 
-/** One for all clients: most have a key that stays. */
+/** One map for all clients: most have a string as their key. */
 const keysOf = new WeakMap<Call, CallKeys>();
 
-/** Makes one attempt: one request with the key, its answer's headers read once, every failure a PetStoreError. */
+/** Makes one attempt: sends one request with the key, reads the headers of its answer once, and makes every failure a PetStoreError. */
 export class Transport {
   readonly #options: TransportOptions;
-  // The key that names the quota in a store, while calls wait for it.
+  // The key by which a store finds the quota, while calls wait for it.
   #keyOfStore: Promise<string> | undefined;
-  // Made with the first answer that somebody listens to.
+  // Created with the first answer while `deprecation` has a listener.
   #deprecations: Deprecations | undefined;
   // Browsers name themselves.
   readonly #ownHeaders: Readonly<Record<string, string>> = isBrowser() ? HEADERS_IN_BROWSER : HEADERS;
@@ -74,8 +74,8 @@ export class Transport {
   }
 
   /**
-   * Gives the key of the next request, at once where it is a string. A function may take as long as an attempt.
-   * @throws ConfigurationError where it gives none, or the reason of an abort; the permit is cancelled
+   * Gives the key of the next request, at once if it is a string. A function may take as long as an attempt.
+   * @throws ConfigurationError if the function gives none, or the reason of an abort; the permit is then cancelled
    */
   readKey(call: Call, observer: AttemptObserver): string | Promise<string> {
     const { credentials } = this.#options;
@@ -83,8 +83,8 @@ export class Transport {
   }
 
   /**
-   * Asks the function that gives the keys once more, after a 401: the key may have been replaced. Tells whether it gave another one, which
-   * is that of the next attempt; a function that fails gives none. Each call asks once.
+   * Calls the `apiKey` function once more after a 401, since the key may have been replaced. Returns whether it gave another key, which the
+   * next attempt then uses; a function that fails gives none. Each call does this at most once.
    */
   async renewKey(call: Call): Promise<boolean> {
     const { credentials } = this.#options;
@@ -104,8 +104,8 @@ export class Transport {
   }
 
   /**
-   * Gives the key that names the quota in a store. Calls that come together ask for it once; each waits within its own limits.
-   * @throws what `readKey` does
+   * Gives the key by which a store finds the quota. Calls that come together call the function once; each waits within its own limits.
+   * @throws what `readKey` throws
    */
   async readKeyOfStore(call: Call): Promise<string> {
     // A promise of another request would never settle.
@@ -116,7 +116,7 @@ export class Transport {
     try {
       return await this.#waitForKey(key, call);
     } finally {
-      // Also one that never comes: the next call asks anew.
+      // Even if the key never comes: the next call then asks again.
       if (this.#keyOfStore === key) this.#keyOfStore = undefined;
     }
   }
@@ -146,7 +146,7 @@ export class Transport {
   /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
   async open(call: Call, request: AttemptRequest, { key, observer }: Admission): Promise<OpenAnswer> {
     if (!call.signal.aborted) this.#tellRequest(call, request);
-    // A listener may have ended the call; the exchange, which does not listen yet, would miss that abort.
+    // A listener may have aborted the call; the exchange does not listen yet and would miss that abort.
     if (call.signal.aborted) {
       observer.cancel();
       throw call.signal.reason;
@@ -163,7 +163,7 @@ export class Transport {
       const address = `${this.#options.baseUrl}/${pathOf(request)}`;
       const open = new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor, reopensAtMs, address });
       if (isSuccess(answer)) return open;
-      // The status line settles it, also where the body never ends.
+      // The status decides it, even if the body never ends.
       if (isRefusal(answer.status)) call.refused('service');
       if (request.own) return open;
       throw await failureOf(open, call);
@@ -232,13 +232,13 @@ export class Transport {
   }
 }
 
-/** What an attempt needs before it may be made: the key, and the observer of how it goes. */
+/** What an attempt needs before it may be made: the key, and the observer of its outcome. */
 export interface Admission {
   key: string;
   observer: AttemptObserver;
 }
 
-/** What a caller composed goes by ky, which is loaded for it. */
+/** Sends a request that a caller composed through ky, which is loaded only for such requests. */
 async function sendByKy(call: Call, wired: WireRequest, target: HttpTarget): Promise<Response> {
   const { kyHttp } = await loadPart('ky', call, import('./ky-http.ts'));
   return kyHttp(wired, target);
@@ -264,7 +264,7 @@ function keyTimedOut(limitMs: number): ConfigurationError {
   return new ConfigurationError(message, { option: 'apiKey' });
 }
 
-/** The same error, telling which call it ended. */
+/** The same error with the details of the call that it ended. */
 function ofCall({ message, option, cause }: ConfigurationError, call: Call): ConfigurationError {
   return new ConfigurationError(message, { ...call.details(), option, cause });
 }

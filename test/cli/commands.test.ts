@@ -261,7 +261,7 @@ describe('a failure', () => {
   test.each([
     [
       404,
-      'the service answered 404 without an Error body at URL/inventory; check the address: a list is there even where there are no pets; PETSTORE_BASE_URL sets the address',
+      'the service answered 404 without an Error body at URL/inventory; check the address: the list exists even if there are no pets; PETSTORE_BASE_URL sets the address',
     ],
     [302, 'the service answered 302 without an Error body at URL/inventory; check that PETSTORE_BASE_URL is the address of the service'],
   ])('of an address that answers a page with %i names it once, and its variable', async (status, line) => {

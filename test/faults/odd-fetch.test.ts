@@ -191,7 +191,7 @@ test.each<[string, (response: Response) => Promise<unknown>]>([
     name: 'ConfigurationError',
     option: 'fetch',
     outcome: 'unknown',
-    message: 'Cannot update pet 1: `fetch` must give a Response whose body nobody reads: read `response.clone()` instead',
+    message: 'Cannot update pet 1: `fetch` must give a Response whose body is unread: read `response.clone()` instead',
   });
   expect(seen).toHaveLength(1);
 });

@@ -146,11 +146,11 @@ describe('checkService', () => {
     });
   });
 
-  test('finds that what listens speaks no TLS', async () => {
+  test('finds that the server does not speak TLS', async () => {
     const server = createServer(answerList);
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
     const { findings } = await checkService(new PetStoreClient({ apiKey: KEY, baseUrl: `https://localhost:${portOf(server)}/v1` }));
-    expect(byName(findings).tls).toMatchObject({ outcome: 'problem', message: expect.stringContaining('speaks no TLS') });
+    expect(byName(findings).tls).toMatchObject({ outcome: 'problem', message: expect.stringContaining('does not speak TLS') });
     await new Promise((resolve) => server.close(resolve));
   });
 
@@ -180,7 +180,7 @@ describe('checkService', () => {
     expect(problems).toEqual(['answer']);
     expect(found.answer).toMatchObject({
       message: 'the service answered 404 without an Error body',
-      advice: 'check the address: a list is there even where there are no pets',
+      advice: 'check the address: the list exists even if there are no pets',
       see: 'docs/domains.md#a-domain-was-removed',
     });
   });

@@ -85,7 +85,7 @@ describe('connectionFailure', () => {
     ['CERT_HAS_EXPIRED', /expired/],
     ['CERT_NOT_YET_VALID', /not valid yet/],
     ['ERR_TLS_CERT_ALTNAME_INVALID', /another name/],
-    ['ERR_SSL_WRONG_VERSION_NUMBER', /speaks no TLS/],
+    ['ERR_SSL_WRONG_VERSION_NUMBER', /does not speak TLS/],
   ])('says what %s means, after the code', (code, meaning) => {
     const failure = failureOf(networkError(code));
     expect(failure).toMatchObject({ message: expect.stringMatching(meaning) });

@@ -59,7 +59,7 @@ describe('statusFailure', () => {
     const call = makeCall({ operation, petId: undefined });
     const failed = { bodyText: '', location: null, address: ADDRESS, reopensAtMs: undefined };
     const failure = statusFailure({ ...failed, answer: { status: 404, receivedAtMs: NOW_MS } }, call, new Redactor());
-    expect(failure.message).toMatch(/at https:\S+; check the address: a list is there even where there are no pets$/);
+    expect(failure.message).toMatch(/at https:\S+; check the address: the list exists even if there are no pets$/);
   });
 
   test.each([

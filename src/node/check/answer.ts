@@ -62,7 +62,7 @@ function errorOf(text: string): ErrorBody | undefined {
 
 function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, 'advice' | 'see'> {
   if (status === 401) return { advice: 'the key is not one of this environment, or is banned for a while', see: GUIDES.key };
-  if (status === 404) return { advice: 'check the address: a list is there even where there are no pets', see: GUIDES.removed };
+  if (status === 404) return { advice: 'check the address: the list exists even if there are no pets', see: GUIDES.removed };
   if (status === 407) return { advice: 'a proxy in between wants a user and a password', see: GUIDES.proxy };
   if (status === 429) return { advice: 'wait until the service takes requests of this key again', see: GUIDES.quota };
   if (status >= 500) return { advice: 'the service has a failure of its own: try again later' };
