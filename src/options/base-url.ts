@@ -26,7 +26,7 @@ const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_
 
 /**
  * Finds the address of an environment, checks it, and gives it without a trailing slash.
- * Staging takes the staging address and nothing else, so that it never reaches production by accident.
+ * Staging uses the staging address only, so that it never reaches production by accident.
  */
 export function resolveBaseUrl(baseUrl: unknown, environment: Environment): string {
   const address = isSingle(baseUrl) ? singleAddress(baseUrl, environment) : addressOf(baseUrl, environment);
@@ -85,7 +85,7 @@ export function showOrigin({ protocol, host }: URL): string {
 
 /** An address fit to be shown: neither credentials nor query nor fragment. */
 export function showAddress(address: string | URL): string {
-  // Credentials first, up to the last @: a password may hold what would begin a path or a query.
+  // Credentials are removed first, up to the last @: a password may contain / or ?.
   const plain = String(address).replace(/^([^/]*\/\/)?.*@/s, '$1');
   return showValue(plain.replace(/[?#].*$/s, ''));
 }

@@ -2,7 +2,7 @@ import { ConfigurationError } from '../errors.ts';
 import { badOption, booleanOption, numberOption, refuseUnknown, signalOption, wordOption } from './rules.ts';
 
 /**
- * Options of one call; what is left out is as the client has it. A bad one rejects the call with a `ConfigurationError`.
+ * Options of one call; the client's options apply to what is left out. A bad one rejects the call with a `ConfigurationError`.
  *
  * @example
  * const patient: RequestOptions = { totalTimeoutMs: 600_000, maxWaitMs: 600_000, priority: 'low' };
@@ -10,7 +10,7 @@ import { badOption, booleanOption, numberOption, refuseUnknown, signalOption, wo
  */
 export interface RequestOptions {
   /**
-   * Ends the call within milliseconds, wherever it is; it then rejects with `signal.reason`.
+   * Ends the call within milliseconds, at whatever step it is; the call then rejects with `signal.reason`.
    * @default none
    */
   signal?: AbortSignal | undefined;
@@ -25,28 +25,28 @@ export interface RequestOptions {
    */
   totalTimeoutMs?: number | undefined;
   /**
-   * Retries after the first attempt.
+   * The most retries after the first attempt.
    * @default as the client has it
    */
   maxRetries?: number | undefined;
   /**
-   * Milliseconds that the call waits at most until the gate opens again.
+   * The most milliseconds that the call waits for the gate to open.
    * @default as the client has it
    */
   maxWaitMs?: number | undefined;
   /**
-   * Low calls let every waiting normal call pass.
+   * Every waiting normal call goes before the low ones.
    * @default 'normal'
    */
   priority?: 'normal' | 'low' | undefined;
   /**
-   * Lets a later update of the same pet by the same client go in place of this one, as long as this one has not been sent. It then costs
-   * no request and settles as the later one does; see `supersededBy` of its reply. If the later one ends unsent, this one goes after all.
+   * Lets the client send a later update of the same pet in place of this one, as long as this one has not been sent. This one then costs
+   * no request and settles as the later one does; see `supersededBy` of its reply. If the later one ends unsent, this one is still sent.
    * @default as the client has it
    */
   latestOnly?: boolean | undefined;
   /**
-   * Extra headers of this call's requests; they win over the client's.
+   * Extra headers for this call's requests; they win over the client's.
    * @default none
    */
   headers?: Record<string, string> | undefined;
@@ -75,7 +75,7 @@ export const CALL_DEFAULTS: CallOptions = {
   headers: {},
 };
 
-/** Checks what the caller gave and fills in the rest from `defaults`. @throws ConfigurationError that names the option. */
+/** Checks what the caller gave and fills in the rest from `defaults`. @throws ConfigurationError that names the option */
 export function resolveCallOptions(given: RequestOptions | undefined, defaults: CallOptions): CallOptions {
   if (given === undefined) return defaults;
   if (typeof given !== 'object' || given === null || given instanceof AbortSignal)
@@ -93,7 +93,7 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
   };
 }
 
-/** Headers that are ours or the connection's: setting them could show the key elsewhere or break a message in two. */
+/** Headers that the client or the connection sets: given by a caller, they could send the key elsewhere or split one message into two. */
 export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
   'authorization',
   'proxy-authorization',

@@ -10,7 +10,7 @@ import { keyFileSource } from './key-file.ts';
 import { badOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /**
- * Gives the key when an attempt is about to be sent: visible ASCII (RFC 6750 section 2.1). What it throws rejects the call with a
+ * Gives the key when an attempt is about to be sent: visible ASCII (RFC 6750 section 2.1). If it throws, the call rejects with a
  * `ConfigurationError`.
  *
  * @example
@@ -28,36 +28,36 @@ export type ApiKeySource = () => string | Promise<string>;
  */
 export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   /**
-   * The bearer key, or a function that gives it. Required here or as `PETSTORE_API_KEY`, or as `PETSTORE_API_KEY_FILE`: a file that holds it
-   * and is read again when it is replaced.
+   * The bearer key, or a function that gives it. Required here, as `PETSTORE_API_KEY`, or in the file that `PETSTORE_API_KEY_FILE` names,
+   * which is read again when it is replaced.
    */
   apiKey?: string | ApiKeySource | undefined;
   /**
-   * Which environment to reach; also `PETSTORE_ENVIRONMENT`. Staging takes the staging address and nothing else.
+   * Which environment to reach; also `PETSTORE_ENVIRONMENT`. Staging uses the staging address only.
    * @default 'production'
    */
   environment?: Environment | undefined;
   /** The address, ending in `/v1`. Required here or as `PETSTORE_BASE_URL` and `PETSTORE_STAGING_BASE_URL`. */
   baseUrl?: BaseUrl | undefined;
   /**
-   * The plan of the key: the ceiling that no header raises (specification, Limits); also `PETSTORE_PLAN`, where
+   * The plan of the key: the ceiling that no header raises (specification, Limits); also `PETSTORE_PLAN`, in which
    * limits are written `5000/1000000`.
    * @default learned from the headers, free until then
    */
   plan?: PlanName | 'unlimited' | PlanLimits | undefined;
   /**
-   * How ids come out. A `number` cannot hold an id beyond 2^53; `'bigint'` is exact for all.
+   * The type of ids in answers. A `number` cannot hold every id beyond 2^53; `'bigint'` is exact for all.
    * @default 'number'
    */
   int64?: Ids | undefined;
   /**
-   * Retries after the first attempt, one count for every kind of failure; waiting is no attempt.
+   * The most retries after the first attempt, for all kinds of failures together; a wait does not count.
    * @default 5
    */
   maxRetries?: number | undefined;
   /**
-   * Milliseconds for one attempt: connection, headers and the first 4 MiB of body; again for every further 4 MiB. Of a stream: for
-   * every part that comes; while you work on an item the clock stands.
+   * Milliseconds for one attempt: connection, headers and the first 4 MiB of body, and again for every further 4 MiB. For a stream: for
+   * each part of the body; the time that you take for an item does not count.
    * @default 30000
    */
   attemptTimeoutMs?: number | undefined;
@@ -67,17 +67,18 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   totalTimeoutMs?: number | undefined;
   /**
-   * Milliseconds that a call waits at most until the gate opens again; a longer wait rejects at once. The length of the line does not count.
+   * The most milliseconds that a call waits for the gate to open; a longer wait rejects at once. The number of calls that wait does not
+   * matter.
    * @default 120000
    */
   maxWaitMs?: number | undefined;
   /**
-   * Lets a later update of a pet go in place of an earlier one that has not been sent: of each pet only the latest quantity is sent.
+   * Sends a later update of a pet in place of an earlier one that has not been sent, so that only the latest quantity is sent.
    * @default false
    */
   latestOnly?: boolean | undefined;
   /**
-   * Most requests in flight; fewer when little quota is left.
+   * The most requests in flight; fewer when little quota is left.
    * @default 64
    */
   concurrency?: number | undefined;
@@ -93,7 +94,7 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   quotaStore?: QuotaStore | undefined;
   /**
-   * Most decoded bytes that `listInventory` accepts. A stream has no total.
+   * The most decoded bytes that `listInventory` accepts. A stream has no such limit.
    * @default 268435456
    */
   maxResponseBytes?: number | undefined;
@@ -102,10 +103,10 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    * @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;
-  /** Extra headers of every request; `Authorization` cannot be set here. @default none */
+  /** Extra headers for every request; `Authorization` cannot be set here. @default none */
   headers?: Record<string, string> | undefined;
   /**
-   * Takes what the client tells, console-like; also `PETSTORE_LOG`, a level from `debug` to `error`, for the console.
+   * A console-like object that gets the log lines; also `PETSTORE_LOG`, a level from `debug` to `error`, for the console.
    * @default none
    */
   logger?: Logger | undefined;
@@ -117,7 +118,7 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
 export interface ResolvedOptions<Ids extends Int64> {
   apiKey: string | ApiKeySource;
   baseUrl: string;
-  /** Undefined: to be learned from the headers. */
+  /** Undefined if the plan is to be learned from the headers. */
   plan: PlanLimits | 'unlimited' | undefined;
   int64: Ids;
   concurrency: number;
@@ -150,9 +151,9 @@ const OPTION_NAMES = [
   'dangerouslyAllowBrowser',
 ] as const satisfies readonly (keyof PetStoreClientOptions)[];
 
-/** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key. */
+/** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key */
 export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>): ResolvedOptions<Ids> {
-  // Not shown: it may be the key.
+  // The value is not shown, since it may be the key.
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
   refuseUnknown(options, OPTION_NAMES);
   if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
@@ -172,7 +173,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   };
 }
 
-/** What holds for every call; clients that change nothing share one object. */
+/** The defaults for every call; clients that change none share one object. */
 function resolveDefaults(options: PetStoreClientOptions<Int64>): CallOptions {
   const { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, latestOnly, headers } = options;
   const given = { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, latestOnly, headers };
@@ -181,7 +182,7 @@ function resolveDefaults(options: PetStoreClientOptions<Int64>): CallOptions {
 
 function publicKey(): ConfigurationError {
   const message =
-    'Cannot make a client in a browser: every visitor could read the key; call the service from your server, or set `dangerouslyAllowBrowser: true` where the key may be public';
+    'Cannot make a client in a browser: every visitor could read the key; call the service from your server, or set `dangerouslyAllowBrowser: true` if the key may be public';
   return new ConfigurationError(message, { option: 'dangerouslyAllowBrowser' });
 }
 
@@ -195,7 +196,7 @@ function resolveApiKey(apiKey: unknown): string | ApiKeySource {
   });
 }
 
-/** The key, or what reads it from a file; a file is checked at once. */
+/** The key, or a function that reads it from a file; the file is checked at once. */
 export function keyFromVariables(): string | ApiKeySource | undefined {
   const [key, file] = [readVariable('PETSTORE_API_KEY'), readVariable('PETSTORE_API_KEY_FILE')];
   if (file === undefined) return key;
@@ -210,7 +211,7 @@ function isSource(apiKey: unknown): apiKey is ApiKeySource {
   return typeof apiKey === 'function';
 }
 
-/** Gives a key that can stand in an Authorization header. @throws ConfigurationError that does not show it. */
+/** Gives a key that is fit for an Authorization header. @throws ConfigurationError that does not show it */
 export function checkApiKey(apiKey: unknown): string {
   if (typeof apiKey !== 'string') throw badOption('apiKey', 'a string or a function that gives one');
   if (apiKey === '')
@@ -219,7 +220,7 @@ export function checkApiKey(apiKey: unknown): string {
   return apiKey;
 }
 
-/** `5000/1000000` as requests a minute and a day, `5000` as requests a minute; undefined where it is neither. */
+/** Reads `5000/1000000` as requests a minute and a day, `5000` as requests a minute; undefined for any other text. */
 export function parsePlanLimits(text: string): PlanLimits | undefined {
   const [, perMinute, perDay] = /^([1-9]\d{0,14})(?:\/([1-9]\d{0,14}))?$/.exec(text) ?? [];
   if (perMinute === undefined) return undefined;
@@ -294,7 +295,7 @@ function resolveLogger(logger: Logger | undefined): Logger | undefined {
   return level === undefined || level === 'off' ? undefined : consoleFrom(level);
 }
 
-/** The console, quiet below a level. */
+/** A logger that writes to the console, from a level on. */
 function consoleFrom(level: string): Logger {
   const from = LEVELS.map(String).indexOf(level);
   if (from < 0) throw badOption('PETSTORE_LOG', '"debug", "info", "warn", "error" or "off"', { shown: level });

@@ -13,8 +13,9 @@ declare const process: { getBuiltinModule?: (name: 'fs') => Files | undefined } 
 const sources = new Map<string, () => string>();
 
 /**
- * Gives what reads the key from a file, without the white space around it: once, and again when the file was replaced.
- * @throws ConfigurationError where it cannot be read
+ * Returns a function that gives the key from a file, without the white space around it. The file is read now, and again after it was
+ * replaced.
+ * @throws ConfigurationError if the file cannot be read
  */
 export function keyFileSource(path: string): () => string {
   const source = sources.get(path) ?? readingSource(path);
@@ -25,7 +26,7 @@ export function keyFileSource(path: string): () => string {
 function readingSource(path: string): () => string {
   const files = builtinFiles();
   if (!files) throw unreadable(path, 'this runtime has no files');
-  // Before it is read, so that one that is replaced meanwhile is read again.
+  // Taken before the file is read, so that a file that is replaced meanwhile is read again.
   let version = versionOf(files, path);
   let key = read(files, path);
   return () => {
@@ -51,7 +52,7 @@ function readText(files: Files, path: string): string {
   }
 }
 
-/** Changes when the file does; undefined while there is none, and of a pipe, as a shell's <(…), which can be read only once. */
+/** A text that changes with the file; undefined if there is no file, or for a pipe such as a shell's <(…), which can be read only once. */
 function versionOf(files: Files, path: string): string | undefined {
   try {
     const found = files.statSync(path);
@@ -61,7 +62,7 @@ function versionOf(files: Files, path: string): string | undefined {
   }
 }
 
-/** Node, Bun, Deno and workerd have it; no bundler and no browser has to know. */
+/** Node, Bun, Deno and workerd have `getBuiltinModule`; unlike an import of `node:fs`, it does not break a bundle for a browser. */
 function builtinFiles(): Files | undefined {
   return typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('fs');
 }

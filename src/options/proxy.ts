@@ -17,11 +17,11 @@ interface ProxyVariable {
   value: string;
 }
 
-/** What the variables say of proxies. */
+/** What the variables say about proxies. */
 export interface ProxyVariables {
   http: ProxyVariable | undefined;
   https: ProxyVariable | undefined;
-  /** Hosts to which none leads. */
+  /** Hosts that are reached without a proxy. */
   none: string;
 }
 
@@ -29,7 +29,7 @@ type ReadVariable = (name: string) => string | undefined;
 
 /**
  * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` by the rules of undici's EnvHttpProxyAgent, which Node uses too: lower case wins over
- * upper case, and https takes the proxy of http where it has none of its own.
+ * upper case, and https uses the proxy of http if it has none of its own.
  */
 export function readProxyVariables(read: ReadVariable = readVariable): ProxyVariables {
   const first = (...names: string[]): ProxyVariable | undefined =>
@@ -38,7 +38,7 @@ export function readProxyVariables(read: ReadVariable = readVariable): ProxyVari
   return { http, https: first('https_proxy', 'HTTPS_PROXY') ?? http, none: read('no_proxy') ?? read('NO_PROXY') ?? '' };
 }
 
-/** The proxy that the variables name for an address; undefined where the address is asked directly. */
+/** The proxy that the variables name for an address; undefined if the address is reached directly. */
 export function proxyFor(address: string | URL, read: ReadVariable = readVariable): NamedProxy | undefined {
   const url = new URL(address);
   const { http, https, none } = readProxyVariables(read);
@@ -49,7 +49,7 @@ export function proxyFor(address: string | URL, read: ReadVariable = readVariabl
 
 declare const process: { execArgv: string[] };
 
-/** Whether Node was started so that its fetch asks the proxies of the variables. */
+/** Whether Node was started with the setting that makes its fetch use the proxies of the variables. */
 export function fetchUsesProxies(): boolean {
   const flags = [...process.execArgv, readVariable('NODE_OPTIONS') ?? ''].join(' ');
   return readVariable('NODE_USE_ENV_PROXY') === '1' || /--use-env-proxy(?:\s|$)/.test(flags);

@@ -3,7 +3,7 @@ import { fieldOf } from '../thrown.ts';
 
 const SHOWN_VALUE = 80;
 
-/** The error of a bad option (`plan.requestsPerDay` is one of `plan`): what cannot be used, and the rule. The value of a secret is not shown. */
+/** The error of a bad option: the value, unless it may be secret, and the rule. `plan.requestsPerDay` counts as the option `plan`. */
 export function badOption(option: string, rule: string, value?: { shown: unknown }): ConfigurationError {
   const what = value === undefined ? 'this value' : showValue(value.shown);
   return new ConfigurationError(`Cannot use ${what} as \`${option}\`: it must be ${rule}`, { option: option.replace(/\..*/, '') });
@@ -23,7 +23,7 @@ function describe(value: unknown): string {
   return String(value);
 }
 
-/** Refuses names that no option has, so that a misspelt one is not passed over in silence. */
+/** Refuses names that no option has, so that a misspelt option is not silently ignored. */
 export function refuseUnknown(options: object, known: readonly string[]): void {
   const unknown = Object.entries(options).find(([name, value]) => value !== undefined && !known.includes(name));
   if (!unknown) return;
@@ -39,7 +39,7 @@ export interface NumberRule {
   integer?: boolean;
 }
 
-/** Gives the value of a number option, or its default where it is left out. */
+/** Gives the value of a number option, or its default if it is left out. */
 export function numberOption<Default>(option: string, value: unknown, fallback: Default, rule: NumberRule): number | Default {
   if (value === undefined) return fallback;
   if (typeof value === 'number' && follows(value, rule)) return value;
@@ -57,7 +57,7 @@ function describeRule({ min, above = false, max, integer = false }: NumberRule):
   return max === undefined ? `${kind} ${from}` : `${kind} ${from} and at most ${max}`;
 }
 
-/** Gives the value of an option that is one of a few words, or its default where it is left out. */
+/** Gives the value of an option that is one of a few words, or its default if it is left out. */
 export function wordOption<Word extends string>(option: string, value: unknown, fallback: Word, words: readonly Word[]): Word {
   if (value === undefined) return fallback;
   const word = words.find((known) => known === value);
@@ -65,18 +65,18 @@ export function wordOption<Word extends string>(option: string, value: unknown, 
   return word;
 }
 
-/** Gives the value of an option that is yes or no, or its default where it is left out. */
+/** Gives the value of an option that is true or false, or its default if it is left out. */
 export function booleanOption(option: string, value: unknown, fallback: boolean): boolean {
   if (value === undefined || typeof value === 'boolean') return value ?? fallback;
   throw badOption(option, 'true or false', { shown: value });
 }
 
-/** Tells whether an object has functions of all these names. */
+/** Whether an object has functions of all these names. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return typeof value === 'object' && value !== null && names.every((name) => typeof fieldOf(value, name) === 'function');
 }
 
-/** Gives the value of an option that is a signal; of another realm or a polyfill, fetch would refuse it. */
+/** Gives the value of an option that is a signal; fetch would refuse a signal of another realm or a polyfill. */
 export function signalOption(signal: unknown): AbortSignal | undefined {
   if (signal === undefined) return undefined;
   if (signal instanceof AbortSignal) return signal;
