@@ -5,19 +5,19 @@ import { type End, type News, type Sending, Turn } from './turn.ts';
 
 /**
  * The updates of one pet that are not settled, in the order of their calls. One at a time waits for its permit or is sent. An update that
- * is superseded keeps its place, and where it waits for a permit already, it goes on waiting and passes the permit on: so one that is
- * superseded again and again still goes out. The last one is never superseded.
+ * is superseded keeps its place. If it already waits for a permit, it goes on waiting and passes the permit on to the later update, so that
+ * updates that keep superseding each other still get sent. The last update is never superseded.
  */
 export class PetLine<Permit, Reply> {
   #first: Turn<Permit, Reply> | undefined;
   #last: Turn<Permit, Reply> | undefined;
-  /** The update that waits for its permit or is being sent; undefined only where the line is empty. */
+  /** The update that waits for its permit or is being sent; undefined only if the line is empty. */
   #current: Turn<Permit, Reply> | undefined;
-  /** The update that allows a shorter wait than the one that queues in its place. */
+  /** The update that allows a shorter wait than the earlier one, which waits for the permit of both. */
   #watched: { turn: Turn<Permit, Reply>; stop: () => void } | undefined;
   readonly #onRaise: (call: Call) => void;
 
-  /** @param onRaise is called when a low call becomes a normal one */
+  /** @param onRaise called when a low-priority call becomes a normal one */
   constructor(onRaise: (call: Call) => void) {
     this.#onRaise = onRaise;
   }
@@ -26,7 +26,7 @@ export class PetLine<Permit, Reply> {
     return this.#first === undefined;
   }
 
-  /** Sends an update in its turn. Settles as the later one does that supersedes it. */
+  /** Sends an update when its turn comes. An update that is superseded settles as the later one does. */
   async run(call: Call, sending: Sending<Permit, Reply>): Promise<Reply> {
     const turn = this.#join(call, sending);
     try {
@@ -44,7 +44,7 @@ export class PetLine<Permit, Reply> {
     }
   }
 
-  /** Takes an update out whose request ended under it. The updates behind it cannot know the outcome of its request, if one was sent. */
+  /** Removes an update whose incoming request has ended. The updates behind it cannot know the outcome of its request, if one was sent. */
   drop(call: Call): void {
     for (let turn = this.#first; turn; turn = turn.after) if (turn.call === call) return this.#drop(turn);
   }
@@ -65,12 +65,12 @@ export class PetLine<Permit, Reply> {
     return turn;
   }
 
-  /** A low update must not hold up a normal one behind it. What is before a normal one was raised by that one. */
+  /** A low update must not hold up a normal one behind it. Updates ahead of a normal one have already been raised. */
   #raiseFrom(last: Turn<Permit, Reply> | undefined): void {
     for (let earlier = last; earlier?.call.raise(); earlier = earlier.before) this.#onRaise(earlier.call);
   }
 
-  /** The one that queues may allow a longer wait than the one that is to be sent in its place: then that one is watched beside it. */
+  /** If the update that waits at the gate allows a longer wait than the one to be sent in its place, the latter is watched as well. */
   #watchNext(): void {
     const current = this.#current;
     const next = this.#successorOf(current);
@@ -80,7 +80,7 @@ export class PetLine<Permit, Reply> {
     this.#watched = wanted && { turn: wanted, stop: wanted.sending.watch((refusal) => wanted.refuse(refusal)) };
   }
 
-  /** The one that is sent in the place of another; the other itself where it is not superseded. */
+  /** The update that is to be sent in place of another; the other itself if it is not superseded. */
   #successorOf(turn: Turn<Permit, Reply> | undefined): Turn<Permit, Reply> | undefined {
     let next = turn;
     while (next?.isSuperseded) next = next.after;
@@ -89,7 +89,7 @@ export class PetLine<Permit, Reply> {
 
   async #wait(turn: Turn<Permit, Reply>): Promise<News<Permit, Reply>> {
     const sinceMs = monotonicMs();
-    // Before the wait is reported, since a listener may end it.
+    // Created before the wait is reported, since a listener may abort the call.
     const news = turn.wait(() => this.#skipGone());
     turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
     try {
@@ -99,9 +99,7 @@ export class PetLine<Permit, Reply> {
     }
   }
 
-  /**
-   * Gets the permit and sends the update. Gives nothing where it was superseded meanwhile: then it waits for what becomes of the later one.
-   */
+  /** Gets the permit and sends the update. Undefined if the update was superseded meanwhile: it then waits for the later one's outcome. */
   async #begin(
     turn: Turn<Permit, Reply>,
     sending: Sending<Permit, Reply>,
@@ -172,7 +170,7 @@ export class PetLine<Permit, Reply> {
     this.#current?.tell({ passed });
   }
 
-  /** Each waiting call polls for itself, since no other call may come. */
+  /** Called by each waiting call in workerd, since there may be no other call that could do it. */
   #skipGone(): void {
     while (this.#current?.call.isGone) this.#drop(this.#current);
   }

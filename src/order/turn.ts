@@ -5,15 +5,16 @@ import { type Deferred, defer } from '../clock/deferred.ts';
 export type End<Reply> = { reply: Reply } | { error: unknown };
 
 /**
- * The outcome of a waiting turn: it begins, perhaps with the permit of the update that it supersedes, or a later update went in its place.
+ * What a waiting turn waits for: either it begins, perhaps with the permit of an update that it supersedes, or a later update was sent in
+ * its place and ended.
  */
 export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededBy: number; end: End<Reply> };
 
 /** How an update is sent. */
 export interface Sending<Permit, Reply> {
-  /** Calls `onRefusal`, later, as soon as a permit would be longer in coming than the update may wait. Gives what ends this. */
+  /** Calls `onRefusal`, asynchronously, when a permit would take longer than the update may wait. Returns a function that stops this. */
   watch(onRefusal: (refusal: unknown) => void): () => void;
-  /** Gives the permit for its first request; `passed` is that of an update that it supersedes. */
+  /** Gives the permit for the first request; `passed` is the permit of an update that this one supersedes. */
   admit(passed: Permit | undefined): Permit | Promise<Permit>;
   /** Gives back a permit that is not used. */
   cancel(permit: Permit): void;
@@ -27,15 +28,15 @@ export class Turn<Permit, Reply> {
   before: Turn<Permit, Reply> | undefined;
   after: Turn<Permit, Reply> | undefined;
   isInLine = true;
-  /** It follows the next turn behind it that is not superseded itself. */
+  /** Whether it settles like the next turn behind it that is not superseded itself. */
   isSuperseded = false;
-  /** It has its permit and is about to be sent, or was: it is not superseded any more. */
+  /** Whether it has its permit and is about to be sent, or was sent: it can no longer be superseded. */
   isSending = false;
-  // Undefined while it does not wait, as between two waits.
+  // Undefined while the turn does not wait, such as between two waits.
   #news: Deferred<News<Permit, Reply>> | undefined;
-  // What it was told meanwhile.
+  // News that came while the turn did not wait.
   #untold: News<Permit, Reply> | undefined;
-  // It was aborted or refused, and leaves its line in a few microtasks.
+  // Whether it was aborted or refused, and leaves its line in a few microtasks.
   #isLeaving = false;
 
   constructor(call: Call, sending: Sending<Permit, Reply>) {
@@ -43,12 +44,12 @@ export class Turn<Permit, Reply> {
     this.sending = sending;
   }
 
-  /** Whether a later update may go in its place. */
+  /** Whether a later update may be sent in its place. */
   get isReplaceable(): boolean {
     return this.call.options.latestOnly && !this.isSending;
   }
 
-  /** Resolves when something comes of it; rejects with the reason of an abort. */
+  /** Resolves with the next news; rejects with the reason of an abort or a refusal. */
   wait(onLook: () => void): Promise<News<Permit, Reply>> {
     const { signal } = this.call;
     const news = defer<News<Permit, Reply>>(onLook);
@@ -62,7 +63,7 @@ export class Turn<Permit, Reply> {
     return news.promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
-  /** Refuses the turn: it does not allow the wait of the update that queues in its place. */
+  /** Refuses the turn because the wait is longer than it allows. */
   refuse(refusal: unknown): void {
     if (!this.isSuperseded) this.#refuse(refusal);
   }
@@ -73,7 +74,7 @@ export class Turn<Permit, Reply> {
     this.#news.reject(reason);
   }
 
-  /** A permit that comes too late is given back. */
+  /** Passes news to the turn. A permit that comes too late is given back. */
   tell(news: News<Permit, Reply>): void {
     if (this.#isLeaving) {
       if ('passed' in news && news.passed !== undefined) this.sending.cancel(news.passed);
