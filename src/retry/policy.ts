@@ -4,16 +4,16 @@ import { isFinalProxyCode } from '../proxy-codes.ts';
 
 const FIRST_BACKOFF_MS = 500;
 const LONGEST_BACKOFF_MS = 30_000;
-/** The most that is added at random, so that callers who failed together do not come back together. */
+/** The largest random part added to a backoff, so that calls that failed together are not retried together. */
 const JITTER = 0.25;
 
-/** The service refused a certificate of ours, or wants one. */
+/** TLS alerts by which the service refuses the client's certificate, or asks for one. */
 const CERTIFICATE_ALERT = /_CERTIFICATE/;
 
 /**
- * Tells whether the same request may succeed in a while. Sending an update again is safe: it sets a quantity, it does not add to one.
- * Rules: 408, 425, 429 and every 5xx but 501 and 505; connections that failed, but not for a certificate
- * or a proxy that does not allow them; attempts that ran out of time.
+ * Whether the same request may succeed later. Sending an update again is safe: it sets a quantity, and does not add to one.
+ * Retried are 408, 425, 429 and every 5xx but 501 and 505; failed connections, unless because of a certificate or a proxy that does not
+ * allow them; and attempts that ran out of time.
  */
 export function mayRetry(failure: PetStoreError): boolean {
   if (failure instanceof RateLimitError) return failure.status === 429;
@@ -23,7 +23,7 @@ export function mayRetry(failure: PetStoreError): boolean {
   return failure instanceof TimeoutError;
 }
 
-/** A certificate that is wrong now will be wrong in a second, and somebody may be in between. */
+/** A wrong certificate will still be wrong in a second, and an attacker may be in between. */
 function isAboutCertificates(code: string): boolean {
   return isCertificateCode(code) || CERTIFICATE_ALERT.test(code);
 }
@@ -34,7 +34,7 @@ export function backoffMs(retry: number, random: number): number {
   return Math.round(base * (1 + JITTER * random));
 }
 
-/** A wait that the service asked for is the gate's: it closes for every call, and the backoff would only add to it. */
+/** Whether the gate does the waiting: a wait that the service asked for closes it for every call, and a backoff would only add to it. */
 export function isLeftToGate(failure: PetStoreError): boolean {
   return failure.status === 429 || (failure.status === 503 && failure.retryAfterMs !== undefined);
 }

@@ -6,39 +6,39 @@ import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
 /** Limits how many retries all calls make together. */
 export interface RetryPayer {
-  /** Pays for another attempt after `failure`. Gives the error that ends the call in its place where nothing is left. */
+  /** Takes a retry out of the budget after `failure`. Returns the error that ends the call if none is left. */
   pay(call: Call, failure: PetStoreError): PetStoreError | undefined;
 }
 
-/** Knows when the gate lets the next attempt of a call go while the service is down. */
+/** Says when the gate lets the next attempt of a call go while the service is down. */
 export interface RetryPacer {
   /** Undefined while the service is up. */
   outagePaceOf(call: Call): OutagePace | undefined;
 }
 
 interface OutagePace {
-  /** How long the gate holds the next attempt at least. */
+  /** The least time for which the gate holds the next attempt. */
   delayMs: number;
-  /** How long the call still waits behind the outage. */
+  /** How much longer the call may wait for the end of the outage. */
   waitLeftMs: number;
 }
 
-/** What makes the attempts of a call, and what limits and times the retries among them. */
+/** The functions that make the attempts of a call, and limit and time its retries. */
 interface RetrySteps<T> {
   attempt: () => Promise<T>;
   payer: RetryPayer;
   pacer: RetryPacer;
-  /** After a 401: whether the next attempt has another key. Only a function gives one, and is asked once for each call. */
+  /** After a 401: whether the next attempt has another key. Only an `apiKey` function can give one; each call asks it once. */
   renewKey?: () => Promise<boolean>;
 }
 
 /**
- * Makes attempts until one succeeds, a failure is not worth another attempt, or no retries are left, to the call or to all of them.
+ * Makes attempts until one succeeds, a failure is not worth another attempt, or no retries are left for this call or for all calls.
  * Rejects with the last failure, or with the reason of an abort.
  */
 export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
   const first = steps.attempt();
-  // Most calls succeed at once: p-retry begins, and is loaded, where the first attempt has failed.
+  // Most calls succeed at once, so p-retry is loaded and started only after the first attempt has failed.
   return first.catch((failure) => {
     const mayRenewKey = steps.renewKey !== undefined && failure instanceof AuthenticationError;
     if (call.options.maxRetries === 0 || !(mayRenewKey || isWorthAnother(failure, call))) throw failure;
@@ -50,7 +50,7 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
   const { default: pRetry } = await loadPart('p-retry', call, import('p-retry'));
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
-    // p-retry's own delay would add to ours, and its signal would throw away an answer that came just before an abort.
+    // p-retry's own delay would add to ours, and its signal would discard an answer that came just before an abort.
     minTimeout: 0,
     onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
       if (retriesLeft === 0) throw error;
@@ -65,15 +65,15 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
   });
 }
 
-/** The service did not fail, so no backoff is needed. */
+/** Lets the next attempt go without a backoff: the service did not fail. */
 function tryWithOtherKey(call: Call, failure: AuthenticationError): void {
   call.lastFailure = failure;
   call.emit('retry', (event) => ({ ...event, delayMs: 0, error: failure }));
 }
 
 /**
- * A call that is over gets no other attempt, whatever ended it. The last failure, as the cause of the next, means that the next attempt
- * was not even let through. What is not idempotent is sent again only where nothing was done.
+ * Whether a failure is worth another attempt. A call that has ended gets none. If the cause of a failure is the failure before it, the gate
+ * refused the attempt, so there is none either. A request that is not idempotent is sent again only if it had no effect.
  */
 function isWorthAnother(error: unknown, call: Call): error is PetStoreError {
   if (call.signal.aborted || !(error instanceof PetStoreError)) return false;
@@ -81,7 +81,7 @@ function isWorthAnother(error: unknown, call: Call): error is PetStoreError {
   return mayRetry(error) && (call.isIdempotent || isLeftToGate(error) || call.isUnsent);
 }
 
-/** In an outage the gate sets the pace, so no call stays away for longer than the gate does. */
+/** The longest backoff in an outage: as long as the longest time between two probes of the gate. */
 const LONGEST_IN_OUTAGE_MS = 8_000;
 
 interface Backoff {
@@ -91,8 +91,8 @@ interface Backoff {
 }
 
 /**
- * What closes the gate is waited for there; any other failure is waited for here, and in an outage the gate may hold the call longer.
- * A wait that the service asked for is never shortened: longer than the call allows, it ends the call.
+ * Waits before the next attempt. After a failure that closes the gate, the gate does the waiting; in an outage it may hold the call longer.
+ * A wait that the service asked for is never shortened: if it is longer than the call allows, the call ends.
  */
 async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }: Backoff): Promise<void> {
   const askedMs = askedToWaitMs(failure);
@@ -100,7 +100,7 @@ async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }
   const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
   const ownMs = isLeftToGate(failure) ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
   const delayMs = Math.ceil(Math.max(askedMs, ownMs, pace?.delayMs ?? 0));
-  // The call gives up the outage before the next probe.
+  // Whether the call gives up before the next probe of the outage.
   const isHopeless = pace !== undefined && delayMs > pace.waitLeftMs;
   if (!isHopeless) call.emit('retry', (event) => ({ ...event, delayMs, error: failure }));
   if (ownMs === 0) return;
@@ -109,7 +109,7 @@ async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }
   call.waitedMs += ownMs;
 }
 
-/** How long the service or the gate that it closed wants the next attempt to wait. */
+/** How long the next attempt has to wait because of Retry-After or a closed gate. */
 function askedToWaitMs({ retryAfterMs = 0, retryAt }: PetStoreError): number {
   return Math.max(retryAfterMs, retryAt === undefined ? 0 : retryAt.getTime() - Date.now());
 }
