@@ -1,23 +1,23 @@
 import { parseHttpDate } from './http-date.ts';
 
-/** What an answer announces of the endpoint that gave it. */
+/** What an answer announces about its endpoint. */
 export interface Deprecation {
-  /** When it is, or was, deprecated (RFC 9745); undefined where the service names no date. */
+  /** When the endpoint is or was deprecated (RFC 9745); undefined if the service names no date. */
   deprecatedAt?: Date;
-  /** When it is expected to stop (RFC 8594). */
+  /** When the endpoint is expected to stop (RFC 8594). */
   sunsetAt?: Date;
   /** A page about it: the `deprecation` link of the answer, else its `sunset` link. */
   link?: string;
 }
 
 interface Reading {
-  /** The time, to which years of two digits are relative. */
+  /** The current time, by which two-digit years are read. */
   nowMs: number;
-  /** The address that was asked, to which links are relative. */
+  /** The address that was asked, against which links are resolved. */
   address: string;
 }
 
-/** Reads Deprecation and Sunset; undefined where neither is there or makes sense. */
+/** Reads Deprecation and Sunset; undefined if neither is there or valid. */
 export function readDeprecation(headers: Headers, { nowMs, address }: Reading): Deprecation | undefined {
   const deprecation = headers.get('deprecation')?.trim() ?? '';
   const deprecatedAtMs = parseDeprecation(deprecation, nowMs);
@@ -31,13 +31,13 @@ export function readDeprecation(headers: Headers, { nowMs, address }: Reading): 
   };
 }
 
-/** `@` and seconds (RFC 9651 section 3.3.7), maybe with parameters; drafts of RFC 9745 had an HTTP-date, or `true` without a date. */
+/** `@` and seconds (RFC 9651 section 3.3.7), perhaps with parameters; drafts of RFC 9745 had an HTTP-date, or `true` without a date. */
 function parseDeprecation(text: string, nowMs: number): number | undefined {
   const seconds = /^@(-?\d{1,12})(?:\s*;.*)?$/.exec(text)?.[1];
   return seconds === undefined ? parseHttpDate(text, nowMs) : Number(seconds) * 1000;
 }
 
-/** A longer Link header is cut. */
+/** The most characters of a Link header that are read. */
 const LONGEST_LINKS = 4096;
 /** `<address>; name=value; name="value"` (RFC 8288 section 3). */
 const LINK = /<([^>]*)>((?:;[^\s=;,]+(?:=(?:"[^"]*"|[^\s";,]*))?)*)/g;
@@ -52,7 +52,7 @@ function readLink(text: string, address: string): string | undefined {
   return addresses.get('deprecation') ?? addresses.get('sunset');
 }
 
-/** The first `rel` counts (RFC 8288 section 3.3). */
+/** The relation types of a link; its first `rel` counts (RFC 8288 section 3.3). */
 function relationsOf(parameters: string): string[] {
   for (const [, name = '', quoted, token] of parameters.matchAll(/;([^=;"]+)(?:=(?:"([^"]*)"|([^;"]*)))?/g)) {
     if (name.toLowerCase() === 'rel') return (quoted ?? token ?? '').toLowerCase().split(/\s+/);

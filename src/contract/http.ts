@@ -19,5 +19,5 @@ export const RATE_LIMIT_HEADERS = {
   reset: 'x-ratelimit-reset',
 } as const;
 
-/** Tells how long a key has to wait after a 429 (specification, Errors; RFC 9110 section 10.2.3). */
+/** The header that says how long a key has to wait after a 429 (specification, Errors; RFC 9110 section 10.2.3). */
 export const RETRY_AFTER_HEADER = 'retry-after';

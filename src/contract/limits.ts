@@ -1,12 +1,10 @@
 import { RATE_LIMIT_HEADERS, RETRY_AFTER_HEADER } from './http.ts';
 import { parseHttpDate } from './http-date.ts';
 
-/**
- * What the headers of one answer say about the limits, read once, in milliseconds. Each is undefined where it is missing or makes no sense.
- */
+/** What the headers of one answer say about the limits. A field is undefined if its header is missing or not valid. */
 export interface Answer {
   status: number;
-  /** When the headers came, on our clock. */
+  /** When the headers came, in milliseconds since 1970 on the local clock. */
   receivedAtMs: number;
   /** The server's clock (`Date`, whole seconds), in milliseconds since 1970. */
   dateMs?: number;
@@ -14,16 +12,16 @@ export interface Answer {
   limit?: number;
   /** X-RateLimit-Remaining: what is left of them. */
   remaining?: number;
-  /** X-RateLimit-Reset as an instant of the server's clock, in milliseconds since 1970; */
+  /** X-RateLimit-Reset if it is an instant: in milliseconds since 1970 on the server's clock. */
   resetAtMs?: number;
-  /** or as a time to go. */
+  /** X-RateLimit-Reset if it is a time from now: in milliseconds. */
   resetInMs?: number;
-  /** How long the service asks to wait, counted from `receivedAtMs`. */
+  /** How long the service asks to wait, in milliseconds from `receivedAtMs`. */
   retryAfterMs?: number;
 }
 
 const LONGEST_WINDOW_MS = 25 * 3_600_000;
-/** The clock of `Date` and that of the counter may differ by as much. */
+/** How far the clock of `Date` and that of the counter may differ. */
 const LATE_RESET_MS = 5_000;
 /** A longer wait makes no difference to a caller, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
@@ -32,14 +30,14 @@ export function readAnswer(status: number, headers: Headers, receivedAtMs: numbe
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
   const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, dateMs ?? receivedAtMs) };
   if (dateMs !== undefined) answer.dateMs = dateMs;
-  // Ignored on a successful answer.
+  // A Retry-After of a successful answer is ignored.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
   const retryAfterMs = parseRetryAfter(retryAfter, dateMs ?? receivedAtMs);
   if (retryAfterMs !== undefined) answer.retryAfterMs = retryAfterMs;
   return answer;
 }
 
-/** The answers of one second have the same `Date`. */
+/** The answers of one second have the same `Date`, so the latest one is kept. */
 let latestDate: { text: string; dateMs: number | undefined } = { text: '', dateMs: undefined };
 
 function readDate(text: string, nowMs: number): number | undefined {
@@ -47,9 +45,9 @@ function readDate(text: string, nowMs: number): number | undefined {
   return latestDate.dateMs;
 }
 
-/** Reads X-RateLimit-*: each an integer, or as if missing. `nowMs` is the server's time. */
+/** Reads X-RateLimit-*. A header that is not an integer counts as missing. `nowMs` is the server's time. */
 export function readRateLimit(headers: Headers, nowMs: number): Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'> {
-  // A Limit of 0 is none.
+  // A Limit of 0 counts as missing.
   const limit = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit)) || undefined;
   const remaining = parseInteger(headers.get(RATE_LIMIT_HEADERS.remaining));
   return {
@@ -59,7 +57,7 @@ export function readRateLimit(headers: Headers, nowMs: number): Pick<Answer, 'li
   };
 }
 
-/** A Unix timestamp in seconds by specification; milliseconds and seconds to go are told by their size. */
+/** By the specification Reset is a Unix timestamp in seconds. Milliseconds, and seconds from now, are recognized by their size. */
 function readReset(reset: number | undefined, nowMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
   if (reset === undefined) return {};
   if (reset < 1e9) return reset * 1000 <= LONGEST_WINDOW_MS ? { resetInMs: reset * 1000 } : {};
@@ -71,10 +69,10 @@ function parseInteger(text: string | null): number | undefined {
   return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
 }
 
-/** One value of Retry-After: seconds, or a date (RFC 9110 section 10.2.3). A date has a comma of its own after the day's name. */
+/** One value of Retry-After: seconds, or a date, which has a comma after the name of the day (RFC 9110 section 10.2.3). */
 const RETRY_AFTER_VALUE = /(?:^|,)\s*((?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,\s)?[^,]+)/g;
 
-/** Reads Retry-After: the longest of its values, in milliseconds from `nowMs` (the server's time); undefined where none makes sense. */
+/** Reads Retry-After: the longest of its values, in milliseconds from `nowMs` (the server's time); undefined if none is valid. */
 export function parseRetryAfter(text: string, nowMs: number): number | undefined {
   if (text === '') return undefined;
   const waits = Array.from(text.matchAll(RETRY_AFTER_VALUE), ([, value = '']) => parseWait(value.trim(), nowMs));

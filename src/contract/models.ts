@@ -26,7 +26,7 @@ export const PetStatus = z.enum(PET_STATUSES);
 export type PetStatus = z.infer<typeof PetStatus>;
 
 /**
- * How ids come out of the client: as `number`, or exact as `bigint` (specification, InventoryItem: a petId is an int64).
+ * The type of ids in answers: `number`, or `bigint`, which is always exact (specification, InventoryItem: a petId is an int64).
  *
  * @example
  * const ids: Int64 = 'bigint';
@@ -57,7 +57,7 @@ export interface InventoryItem<Ids extends Int64 = 'number'> {
   petId: Ids extends 'bigint' ? bigint : number;
   /** Current stock count: a safe integer. */
   quantity: number;
-  /** One of {@link PetStatus}, or one that the service added. */
+  /** A {@link PetStatus}, or a status that the service added. */
   status: PetStatus | (string & {});
 }
 

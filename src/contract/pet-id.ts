@@ -1,4 +1,4 @@
-/** The ends of int64, the type of a petId (specification, InventoryItem). */
+/** The bounds of int64, the type of a petId (specification, InventoryItem). */
 export const MIN_INT64 = -(2n ** 63n);
 export const MAX_INT64 = 2n ** 63n - 1n;
 

@@ -7,7 +7,7 @@ export type PetStatus = (typeof PET_STATUSES)[number];
 const knownStatuses: ReadonlySet<string> = new Set(PET_STATUSES);
 
 /**
- * Tells whether a status is one that the specification names (specification, PetStatus); the service may add others. Never throws.
+ * Whether a status is one that the specification names (specification, PetStatus); the service may add others. Never throws.
  *
  * @example
  * const items = await petstore.listInventory();

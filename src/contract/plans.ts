@@ -3,7 +3,7 @@ export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;
 
 /**
- * What a key may send; windows of the service's own clock (specification, Limits).
+ * The most requests that a key may send, by windows of the service's clock (specification, Limits).
  *
  * @example
  * const enterprise: PlanLimits = { requestsPerMinute: 5_000, requestsPerDay: 1_000_000 };
