@@ -1,5 +1,5 @@
 const SIGN_EVERY_MS = 25;
-/** Longer than one request can block all others of its isolate. */
+/** Longer than one request can block the other requests of its isolate. */
 const GONE_AFTER_MS = 5_000;
 
 /**
@@ -9,16 +9,16 @@ const GONE_AFTER_MS = 5_000;
  */
 export class LifeSign {
   #seenAtMs = Date.now();
-  #errand: (() => void) | undefined;
+  #task: (() => void) | undefined;
   readonly #timer = setInterval(() => this.#show(), SIGN_EVERY_MS);
 
   get isGone(): boolean {
     return Date.now() - this.#seenAtMs > GONE_AFTER_MS;
   }
 
-  /** Runs a task within moments on behalf of its request; only the first one counts. */
-  send(errand: () => void): void {
-    this.#errand ??= errand;
+  /** Runs a task soon, on behalf of the request that this heartbeat belongs to; only the first task counts. */
+  send(task: () => void): void {
+    this.#task ??= task;
   }
 
   stop(): void {
@@ -27,6 +27,6 @@ export class LifeSign {
 
   #show(): void {
     this.#seenAtMs = Date.now();
-    this.#errand?.();
+    this.#task?.();
   }
 }

@@ -18,7 +18,7 @@ export class LightSignal implements EndSignal {
     if (this.aborted) return;
     this.aborted = true;
     this.reason = reason;
-    // One of them may remove another.
+    // A listener may remove another one.
     for (const listener of this.#listeners) if (this.#listeners.includes(listener)) listener();
   }
 

@@ -4,17 +4,17 @@ import { monotonicMs } from './monotonic.ts';
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
 interface TimerOptions {
-  /** Whether the process lasts as long as the timer, where a runtime lets one choose. */
+  /** Whether the timer keeps the process alive, in runtimes that offer the choice. */
   keepsProcess: boolean;
 }
 
 const KEEPS_PROCESS: TimerOptions = { keepsProcess: true };
 
-/** Calls `onEnd` once after `ms` milliseconds, however long that is. Gives a function that stops the timer. */
+/** Calls `onEnd` once after `ms` milliseconds, however long that is. Returns a function that stops the timer. */
 export function startTimer(ms: number, onEnd: () => void, options = KEEPS_PROCESS): () => void {
   if (ms > LONGEST_TIMER_MS) return startLongTimer(monotonicMs() + ms, onEnd, options);
   const timer = setTimeout(onEnd, Math.max(0, Math.ceil(ms)));
-  // A browser's is a number.
+  // In a browser a timer is a number, which has no `unref`.
   if (!options.keepsProcess) timer.unref?.();
   return () => clearTimeout(timer);
 }
@@ -27,7 +27,7 @@ function startLongTimer(endsAtMs: number, onEnd: () => void, options: TimerOptio
   return () => stop();
 }
 
-/** The same, but the process does not stay for it, where the runtime can tell timers so. */
+/** Like `startTimer`, but the timer does not keep the process alive, in runtimes that offer this. At most 2^31 - 1 milliseconds. */
 export function startIdleTimer(ms: number, onEnd: () => void): () => void {
   const timer: unknown = setTimeout(onEnd, Math.max(0, Math.min(LONGEST_TIMER_MS, Math.ceil(ms))));
   if (hasUnref(timer)) timer.unref();

@@ -1,6 +1,6 @@
 import type { EndSignal } from './light-signal.ts';
 
-/** Settles like `work`, but rejects with the signal's reason as soon as it aborts; what becomes of `work` then is ignored. */
+/** Settles like `work`, but rejects with the signal's reason as soon as the signal aborts; the outcome of `work` is then ignored. */
 export function untilAborted<T>(work: Promise<T>, signal: EndSignal): Promise<T> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) reject(signal.reason);
