@@ -6,7 +6,7 @@ const FREE_QUOTA: Quota = {
   day: {},
 };
 
-/** A window in full: what is left of it now, when it turns, and what each later one admits. */
+/** The current window and those after it: the requests left now, the time until the reset, and the limit of each later window. */
 interface Windows {
   left: number;
   limit: number;
@@ -15,9 +15,9 @@ interface Windows {
 }
 
 /**
- * How long requests have to wait for quota, in milliseconds; what the service needs for its answers comes on top.
+ * How long requests have to wait for quota, in milliseconds, without the time that the service needs to answer.
  *
- * A client that tells no quota is taken to be on the free plan; a window without a limit admits everything.
+ * Without a quota, the free plan is assumed. A window without a limit admits everything.
  */
 export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: number): number {
   const closedMs = (quota.closedUntil?.getTime() ?? nowMs) - nowMs;
@@ -30,8 +30,8 @@ export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: n
 }
 
 /**
- * Whether this many requests fit into what is left of the day; `undefined` where that is not known. Without a reset no header spoke of
- * the day: its `remaining` is the most that the plan can have left, and others may have used it.
+ * Whether the day has this many requests left; `undefined` if that is not known. Without a `resetAt`, no header has reported the day:
+ * then `remaining` is the most that the plan can have left, and other programs may have used it.
  */
 export function fitsToday(requests: number, quota: Quota | undefined): boolean | undefined {
   const { remaining, resetAt } = quota?.day ?? {};
@@ -42,7 +42,7 @@ export function fitsToday(requests: number, quota: Quota | undefined): boolean |
 
 function windows({ limit = Number.POSITIVE_INFINITY, remaining, resetAt }: WindowQuota, lengthMs: number, nowMs: number): Windows {
   const untilReset = resetAt === undefined ? lengthMs : resetAt.getTime() - nowMs;
-  // A reset that has passed gave the window back.
+  // After the reset, the window is full again.
   const hasTurned = untilReset <= 0;
   return {
     left: hasTurned ? limit : (remaining ?? limit),

@@ -1,11 +1,11 @@
-// Errors are told apart by their fields, so that a client from another copy of the package, or a fake, does as well.
+// Errors are identified by their fields, so that the errors of another copy of the package, or of a fake client, are recognised too.
 import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
 import { fieldOf, messageOf } from '../thrown.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
 /**
- * What ends a run before everything is sent: an abort, a bad key, or too long a wait for quota. That is one beyond the client's
- * `maxWaitMs`, or a 429 left after the retries that closes the key for more than two minutes: a used-up day is one of several causes.
+ * Why a run ended before everything was sent: an abort, a bad key, or too long a wait for quota. Too long is a wait beyond the client's
+ * `maxWaitMs`, or a 429 after the last retry that closes the key for more than two minutes, for example because the day is used up.
  *
  * @example
  * sandbox.revokeKey(sandbox.keys.business);
@@ -15,52 +15,52 @@ import { SyncItemError } from './sync-item-error.ts';
  */
 export type StopReason = 'abort' | 'authentication' | 'quota';
 
-/** A wait longer than this is not for the plan's minute, which turns within one: the pets that follow would meet it too. */
+/** The minute's limit never asks for a wait this long. After a longer wait in one answer, the next updates would be refused too. */
 const LONG_WAIT_MS = 120_000;
 
-/** Why this failure ends the whole run; `undefined` where it concerns one pet. */
+/** Why this failure ends the whole run; `undefined` if it only concerns one pet. */
 export function stopReason(error: unknown, signal: AbortSignal | undefined, nowMs: number): StopReason | undefined {
-  // Checked first: the abort's reason may be a PetStoreError, which would describe another call.
+  // Checked first, since the reason of an abort may be a PetStoreError of another call.
   if (signal?.aborted && error === signal.reason) return 'abort';
   const kind = fieldOf(error, 'kind');
   if (kind === undefined && (signal?.aborted || fieldOf(error, 'name') === 'AbortError')) return 'abort';
-  // An `apiKey` function that fails, or gives no key, is a bad key that nobody has sent.
+  // An `apiKey` function that fails or returns no key counts as a bad key.
   if (kind === 'authentication' || (kind === 'configuration' && fieldOf(error, 'option') === 'apiKey')) return 'authentication';
   return kind === 'rate-limit' && isWaitTooLong(error, nowMs) ? 'quota' : undefined;
 }
 
-/** Without a status, the client itself would not wait so long. */
+/** Whether a rate limit asks for too long a wait. An error without a status comes from the client: the wait was beyond its `maxWaitMs`. */
 function isWaitTooLong(error: unknown, nowMs: number): boolean {
   const retryAt = fieldOf(error, 'retryAt');
   return fieldOf(error, 'status') === undefined || (retryAt instanceof Date && retryAt.getTime() - nowMs > LONG_WAIT_MS);
 }
 
-/** Whether an option is bad, so that every other update would be refused like this one. */
+/** Whether the client refused an option, as it would for every other update. */
 export function isBadOption(error: unknown): boolean {
   return fieldOf(error, 'kind') === 'configuration';
 }
 
-/** Whether the update was applied, as far as its error tells. */
+/** Whether the update was applied, according to its error. */
 export function outcomeOf(error: unknown): UpdateOutcome {
   const outcome = fieldOf(error, 'outcome');
   return outcome === 'not-sent' || outcome === 'rejected' ? outcome : 'unknown';
 }
 
-/** Request Timeout and Too Early: the same request may succeed in a while (RFC 9110 section 15.5.9, RFC 8470 section 5.2). */
-const PASSING: ReadonlySet<unknown> = new Set([408, 425]);
+/** Request Timeout and Too Early: the same request may succeed later (RFC 9110 section 15.5.9, RFC 8470 section 5.2). */
+const TEMPORARY: ReadonlySet<unknown> = new Set([408, 425]);
 
-/** Whether the same update would be refused again, so that a job is finished in spite of it. */
+/** Whether the same update would be refused again. Such a failure does not keep a job from being finished. */
 export function isFinal(error: unknown): boolean {
   const kind = fieldOf(error, 'kind');
   if (kind === 'invalid-argument') return true;
-  if (PASSING.has(fieldOf(error, 'status'))) return false;
+  if (TEMPORARY.has(fieldOf(error, 'status'))) return false;
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
 
 /** Why an update failed: an error of the client, or one of the synchronisation itself. */
 export type UpdateFailure = PetStoreFailure | SyncItemError;
 
-/** What an update threw, as a failure; only a client of another make throws what is none. */
+/** Turns what an update threw into a failure. Only a client that is no `PetStoreClient` throws other errors. */
 export function asFailure(thrown: unknown): UpdateFailure {
   if (isPetStoreError(thrown)) return thrown;
   const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];

@@ -3,10 +3,10 @@ import type { WantedStock } from './wanted-stock.ts';
 const LANES = [0x9e3779b1, 0x85ebca77, 0xc2b2ae3d, 0x27d4eb2f] as const;
 
 /**
- * 128 bits that tell one wanted state from another, as 32 hexadecimal digits.
+ * A 128-bit hash of a wanted state, as 32 hexadecimal digits.
  *
- * Each pet is hashed by itself and the hashes are added, so the order of the pets does not count. It guards against the wrong
- * file, not against somebody who wants to deceive.
+ * Each pet is hashed by itself and the hashes are added, so the order of the pets does not matter. It detects a wrong file by mistake,
+ * and is not cryptographically secure.
  */
 export function fingerprint(stock: WantedStock): string {
   const sums = new Uint32Array(LANES.length);

@@ -2,12 +2,12 @@ import type { Journal } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { writeRecord } from './record-line.ts';
 
-/** Lines that are handed over at once, so that no journal has to hold a job's worth of text. */
+/** Most lines that `noteAll` keeps before it appends them, so that the text of a whole job is never in memory. */
 const BATCH = 1000;
 
 /**
- * Writes a job's records. Only promises must be on disk before the run goes on. Other records are written with the next promise: a lost
- * one only leaves a doubtful update, which the next list settles.
+ * Writes a job's records. Only an intent must be on disk before the run continues. Other records are written with the next intent: if one
+ * is lost, it only leaves a doubtful update, which the next list settles.
  */
 export class JobLog {
   readonly #journal: Journal | undefined;
@@ -17,12 +17,13 @@ export class JobLog {
     this.#journal = journal;
   }
 
+  /** Keeps a record to be written with the next intent. */
   note(record: JournalRecord): void {
     if (this.#journal) this.#noted.push(writeRecord(record));
   }
 
-  /** Resolves when the record, and all that was noted before, is safe. */
-  async promise(record: JournalRecord): Promise<void> {
+  /** Resolves when the record and all earlier ones are on disk. */
+  async record(record: JournalRecord): Promise<void> {
     this.note(record);
     await this.flush();
   }

@@ -3,7 +3,7 @@ import type { PetId } from '../contract/models.ts';
 import { isPetId } from '../contract/pet-id.ts';
 import { JOURNAL_VERSION } from './record-line.ts';
 
-/** An id as JSON can hold it exactly: a number where a double is exact, else its digits. */
+/** An id in JSON: a number if a double holds it exactly, else a string of its digits. */
 const RecordedId = z.union([
   z.custom<PetId>(isPetId),
   z.pipe(
@@ -24,7 +24,7 @@ const RecordedError = z.object({
 /** An instant as `toISOString` writes it. */
 const Instant = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));
 
-/** What a journal tells. `job` comes first and once, `run` begins every run, `end` closes a job that has nothing left to do. */
+/** The records of a journal. `job` comes first and once, `run` begins each run, and `end` closes a finished job. */
 const JournalRecord = z.discriminatedUnion('type', [
   z.object({
     type: z.literal('job'),
@@ -32,42 +32,42 @@ const JournalRecord = z.discriminatedUnion('type', [
     store: z.optional(z.string()),
     wanted: z.string(),
     pets: z.int(),
-    /** An undo names the job that it sets back: by that job's `wanted`, and by when its first run began. */
+    /** For an undo, the job that it undoes: that job's `wanted`, and the instant at which its first run began. */
     undoes: z.optional(z.string()),
   }),
   z.object({ type: z.literal('run'), at: z.string() }),
-  /** An undo of this job begins; the job itself does not go on after it. */
+  /** An undo of this job began. The job cannot continue after it. */
   z.object({ type: z.literal('undo'), at: Instant }),
-  /** The pet may stand at `to` from now on. */
+  /** Written before an update is sent: from now on the pet's quantity may be `to`. */
   z.object({ type: z.literal('intent'), petId: RecordedId, from: z.number(), to: z.number() }),
   /** The service confirmed the intent. */
   z.object({ type: z.literal('done'), petId: RecordedId }),
-  /** The intent did not take place, and nothing is in doubt. */
+  /** The intended update was certainly not applied. */
   z.object({ type: z.literal('void'), petId: RecordedId }),
-  /** The pet's update is refused for good. */
+  /** The pet's update failed, and the job does not try it again. */
   z.object({ type: z.literal('failed'), petId: RecordedId, quantity: z.number(), error: RecordedError }),
-  /** The service's list lacks the pet; holds only for the run that wrote it. */
+  /** The service's list lacks the pet. Counts only if an `end` follows; another run looks for the pet again. */
   z.object({ type: z.literal('missing'), petId: RecordedId }),
   z.object({ type: z.literal('end'), at: Instant, unchanged: z.int() }),
 ]);
 
 export type JournalRecord = z.infer<typeof JournalRecord>;
 
-/** How a journal begins, how every run does, and how an undo closes it. */
+/** The beginnings of the lines with which a new writer starts: a job, a run, or an undo. */
 const BEGINNINGS = ['{"type":"job","version":', '{"type":"run",', '{"type":"undo",'];
 
-/** Tells whether a line is the first of whoever writes to a journal next, or the part of one that fits. */
+/** Whether a line is the first line of a new writer, or the torn beginning of such a line. */
 export function isBeginning(line: string): boolean {
   return BEGINNINGS.some((beginning) => line.startsWith(beginning.slice(0, line.length)));
 }
 
-/** The version of a journal that begins with this line, where it is newer than ours. */
+/** The version of the journal that begins with this line, if it is newer than `JOURNAL_VERSION`. */
 export function newerVersion(line: string): number | undefined {
   const { data } = z.object({ type: z.literal('job'), version: z.number() }).safeParse(parseJson(line));
   return data !== undefined && data.version > JOURNAL_VERSION ? data.version : undefined;
 }
 
-/** `undefined` for a line that is no record: torn, or foreign. */
+/** Parses a line; `undefined` if it is no record, because it is torn or something else. */
 export function parseRecord(line: string): JournalRecord | undefined {
   return JournalRecord.safeParse(parseJson(line)).data;
 }

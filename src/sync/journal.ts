@@ -1,7 +1,7 @@
 /**
- * Where a synchronisation writes down what it is about to do, so that it can be killed at any instant and go on.
+ * The storage in which a synchronisation records what it is about to do, so that it can be killed at any instant and continue later.
  *
- * A journal keeps lines of text of at most a few KiB and knows nothing of what they say. It belongs to one job at a time.
+ * A journal keeps lines of text, each of at most a few KiB, and does not interpret them. It belongs to one job at a time.
  *
  * @example
  * const lines: string[] = [];
@@ -17,36 +17,36 @@
  */
 export interface Journal {
   /**
-   * What messages call it, such as its path.
+   * Its name in messages, such as its path.
    * @default none
    */
   readonly name?: string;
   /**
-   * Every line that was kept, oldest first; none for a new journal. The last one may be torn.
-   * @throws JournalError where it cannot be read
+   * Reads all lines, oldest first; none for a new journal. The last line may be torn.
+   * @throws JournalError when it cannot be read
    */
   read(): AsyncIterable<string>;
   /**
-   * Resolves when the lines are where a crash cannot reach them; they come after all earlier ones.
-   * @throws JournalError where they cannot be kept
+   * Appends lines after all earlier ones, and resolves when they would survive a crash.
+   * @throws JournalError when they cannot be written
    */
   append(lines: readonly string[]): Promise<void>;
   /**
-   * Called when the job ends, whatever its end. A later `read` or `append` opens it again.
-   * @throws JournalError where it cannot be closed
+   * Called when the job ends, even if it fails. A later `read` or `append` opens the journal again.
+   * @throws JournalError when it cannot be closed
    */
   close?(): Promise<void>;
   /**
-   * The journal in which an undo of this job is written down; the same one each time.
+   * The journal for an undo of this job; the same one at each call.
    * @default none
    */
   undoJournal?(): Journal;
 }
 
 /**
- * A journal that cannot be read or written. What it holds is left as it is.
+ * A journal cannot be read or written. Its contents are left unchanged.
  *
- * It is no PetStoreError: not the service failed, but the place where the caller keeps the journal.
+ * It is no PetStoreError, since the caller's storage failed, not the service.
  *
  * @example
  * const journal = fileJournal('no-such-folder/restock.journal');
@@ -54,14 +54,14 @@ export interface Journal {
  * console.log(error instanceof JournalError, error.code); // → true ENOENT
  */
 export class JournalError extends Error {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames the class. */
   override readonly name = 'JournalError';
-  /** Decide by this. */
+  /** The kind of error; the same in all copies of the package. */
   readonly kind = 'journal';
   /** The system's code, such as `ENOSPC`, or one of `journal_busy`, `journal_no_file` and the like. */
   readonly code: string | undefined;
 
-  /** For journals of your own. */
+  /** For your own implementations of `Journal`. */
   constructor(message: string, { code, cause }: { code?: string; cause?: unknown } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;

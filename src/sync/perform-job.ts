@@ -15,18 +15,18 @@ import type { FailedUpdate, StockJob } from './stock-job.ts';
 import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooMany } from './sync-options.ts';
 import { UpdateRun } from './update-run.ts';
 
-/** A job and how it is done. */
+/** A job with its client and options. */
 export interface JobParts {
   client: PetStoreApi<Int64>;
   job: StockJob;
   options: CheckedOptions;
   /** The identity of the job that this one undoes. */
   undone?: { wanted: string; undoes: string };
-  /** Called when changes are about to be sent. */
+  /** Called before the first update, if there is one. */
   beforeUpdates?: () => Promise<void>;
 }
 
-/** Does what is left of a job, or gives the report of one that is finished. */
+/** Does what is left of a job. For a finished job, it returns the report and sends nothing. */
 export async function performJob(parts: JobParts): Promise<SyncReport> {
   const { client, job, options, undone } = parts;
   const { journal } = options;
@@ -34,7 +34,7 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
   return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob(parts, history);
 }
 
-/** Closes the journals when the job has ended. @throws what the job threw, else what a journal threw */
+/** Closes the journals after the job has ended. @throws the job's error, else a journal's */
 export async function thenClose(job: Promise<SyncReport>, journals: readonly (Journal | undefined)[]): Promise<SyncReport> {
   const [run] = await Promise.allSettled([job]);
   const closings = await Promise.allSettled(journals.map(async (journal) => journal?.close?.()));
@@ -73,7 +73,7 @@ interface ListParts {
   options: CheckedOptions;
 }
 
-/** Gives why the run has to stop before it began. */
+/** Reads the list. Returns why the run has to stop, if it has to. */
 async function listInto(job: StockJob, { client, progress, options }: ListParts): Promise<StopReason | undefined> {
   const { signal, priority, now = Date.now } = options;
   if (!job.needsList) return undefined;
@@ -87,7 +87,7 @@ async function listInto(job: StockJob, { client, progress, options }: ListParts)
   }
 }
 
-/** Lets the caller refuse what is about to be sent. */
+/** Lets the caller refuse the changes before they are sent. */
 async function review(job: StockJob, options: CheckedOptions): Promise<void> {
   const list: ReviewedList = {
     listed: job.listed,
@@ -107,7 +107,7 @@ function* openingRecords(job: StockJob, history: History | undefined, nowMs: num
   yield { type: 'run', at: new Date(nowMs).toISOString() };
 }
 
-/** Ends the list and tells the journal what it settled. */
+/** Ends the list. Yields the records of what it has settled. */
 function* endListing(job: StockJob): Generator<JournalRecord> {
   const failedBefore = job.failed.size;
   for (const petId of job.endList()) yield { type: 'done', petId };
@@ -123,7 +123,7 @@ function* closingRecords(job: StockJob, nowMs: number): Generator<JournalRecord>
   yield { type: 'end', at: new Date(nowMs).toISOString(), unchanged: job.count('unchanged') };
 }
 
-/** In a finished job, what the journal does not name was unchanged. */
+/** The report of a finished job, in which the pets without a record were unchanged. */
 function finishedReport(job: StockJob, finishedAt: Date): SyncReport {
   return { ...reportOf(job, undefined), unchanged: job.count('open'), pending: [], finishedAt };
 }

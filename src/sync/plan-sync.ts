@@ -15,26 +15,26 @@ import { checkOptions } from './sync-options.ts';
  * console.log(plan.changes, plan.missing); // → [ { petId: 1, from: 0, to: 40 } ] [ 999 ]
  */
 export interface SyncPlan {
-  /** The updates that change something, `from` a quantity `to` another, in the order of the wanted pets. */
+  /** The updates that change something, each from one quantity to another, in the order of the wanted pets. */
   changes: { petId: PetId; from: number; to: number }[];
-  /** Pets that stand at the wanted quantity already. */
+  /** Number of pets that already have the wanted quantity. */
   unchanged: number;
   /** Wanted pets that the service's list lacks. */
   missing: PetId[];
-  /** Wanted entries beyond the first of their pet. */
+  /** Number of wanted entries beyond the first of each pet. */
   duplicates: number;
-  /** Pets that the service lists more than once, so that their quantity is unclear; nothing would be sent for them. */
+  /** Pets that the service lists more than once, so that their quantity is unclear. Nothing would be sent for them. */
   ambiguous: PetId[];
-  /** Requests that `syncInventory` would send, its own list included. */
+  /** Number of requests that `syncInventory` would send, including its list. */
   requests: number;
   /** How long these requests would have to wait for quota, in milliseconds. */
   estimatedMs: number;
-  /** Whether today's quota suffices; left out where the client does not know it. */
+  /** Whether today's quota suffices; missing if the client does not know. */
   fitsToday?: boolean;
 }
 
 /**
- * How a plan is made.
+ * The options of `planSync`.
  *
  * @example
  * const options: PlanOptions = { signal: AbortSignal.timeout(60_000) };
@@ -42,7 +42,7 @@ export interface SyncPlan {
  */
 export interface PlanOptions {
   /**
-   * Rejects the plan with the signal's reason.
+   * Aborts the planning, which then rejects with the signal's reason.
    * @default none
    */
   signal?: AbortSignal | undefined;
@@ -54,11 +54,11 @@ export interface PlanOptions {
 }
 
 /**
- * Tells what `syncInventory` would do, for the price of one list.
+ * Plans what `syncInventory` would do, at the cost of one list request.
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`; nothing was sent.
- * @throws ConfigurationError for an option that is unknown or bad.
- * @throws PetStoreError when the list cannot be had.
+ * @throws ConfigurationError for an unknown or bad option.
+ * @throws PetStoreError when the list fails.
  * @example
  * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: 5 }]);
  * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`); // → 3 requests, 0 ms of waiting

@@ -6,43 +6,43 @@ import { estimateMs } from './estimate.ts';
 import type { StockJob } from './stock-job.ts';
 
 /**
- * How far a synchronisation is.
+ * The progress of a synchronisation.
  *
  * @example
  * const onProgress = ({ phase, updated, changes, etaMs }: SyncProgress) => console.log(phase, `${updated}/${changes}`, etaMs ?? '');
  * await syncInventory(petstore, [{ petId: 1, quantity: 40 }], { onProgress });
  */
 export interface SyncProgress {
-  /** What it is doing. */
+  /** What the synchronisation is doing. */
   phase: 'listing' | 'updating' | 'done';
-  /** Wanted pets, each counted once. */
+  /** Number of wanted pets. */
   wanted: number;
-  /** Wanted entries beyond the first of their pet. */
+  /** Number of wanted entries beyond the first of each pet. */
   duplicates: number;
-  /** Items of the service's list that were read. */
+  /** Number of items of the service's list that were read. */
   listed: number;
-  /** Updates that the job takes: those done and those still to be sent. */
+  /** Number of updates of the job: those that are done, have failed, or are still to be sent. */
   changes: number;
-  /** Pets whose quantity was set. */
+  /** Number of pets whose quantity was set. */
   updated: number;
-  /** Pets that stand at the wanted quantity already. */
+  /** Number of pets that already have the wanted quantity. */
   unchanged: number;
-  /** Wanted pets that the service's list lacks, as far as it was read. */
+  /** Number of wanted pets that the service's list lacks; complete once the list has been read. */
   missing: number;
-  /** Pets that could not be updated. */
+  /** Number of pets that could not be updated. */
   failed: number;
-  /** Calls of this run, the list included; what the client sends again is not counted. */
+  /** Number of calls of this run, including the list but not the client's retries. */
   requests: number;
-  /** Nothing can be sent before this instant, as far as the client's quota tells. */
+  /** According to the client's quota, nothing can be sent before this instant. */
   waitingUntil?: Date;
-  /** Milliseconds left, from the quota and from the pace so far; left out until the list has been read. */
+  /** The estimated time left in milliseconds, from the quota and the pace so far; missing until the list has been read. */
   etaMs?: number;
 }
 
 /** Items of the list between two reports. */
 const LISTED_STEP = 1000;
 
-/** Tells a listener how far a run is. */
+/** Reports the progress of a run to a listener. */
 export class ProgressReporter {
   readonly #listener: ((progress: SyncProgress) => void) | undefined;
   readonly #client: PetStoreApi<Int64>;
@@ -112,7 +112,7 @@ export class ProgressReporter {
     };
   }
 
-  /** What is left would take this long at the pace so far. */
+  /** The time that the remaining updates would take at the pace so far. */
   #paceMs(job: StockJob, nowMs: number): number {
     const sent = settled(job) - this.#start.settled;
     return sent === 0 ? 0 : Math.round(((nowMs - this.#start.atMs) / sent) * job.count('change'));

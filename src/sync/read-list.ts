@@ -9,7 +9,7 @@ interface ListOptions {
   priority?: 'normal' | 'low';
 }
 
-/** Reads the service's list once into a job, in one request. @throws what the client throws; the job then knows as much as before. */
+/** Reads the service's list into a job, with one call. @throws what the client throws; then the job is as before. */
 export async function readList(
   client: PetStoreApi<Int64>,
   job: StockJob,
@@ -19,7 +19,7 @@ export async function readList(
   try {
     for await (const { petId, quantity } of client.streamInventory({ priority, ...(signal && { signal }) })) {
       signal?.throwIfAborted();
-      job.hear(petId, quantity);
+      job.observe(petId, quantity);
       progress.countListed(job.listed);
     }
   } catch (error) {

@@ -4,7 +4,7 @@ import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 
 /**
- * The wanted entries, as many as there are: a lazy source is asked for one entry at a time.
+ * Any number of wanted entries. A lazy source is asked for one entry at a time.
  *
  * @example
  * async function* rows(): AsyncGenerator<WantedEntry> {
@@ -17,7 +17,7 @@ import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
 
 /**
- * Reads every entry; an asynchronous source only until `signal` fires, since it may never end.
+ * Reads all entries. An asynchronous source is read until its end or an abort, since it may never end.
  *
  * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1.
  */

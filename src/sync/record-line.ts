@@ -1,7 +1,7 @@
-/** The version of journals that are begun now. Version 1 has neither `undoes` nor `undo`. */
+/** The version of new journals. Version 1 has neither `undoes` nor `undo`. */
 export const JOURNAL_VERSION = 2;
 
-/** One record as a line without its end. */
+/** Writes a record as one line, without a line break. */
 export function writeRecord(record: object): string {
   return JSON.stringify(record, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }

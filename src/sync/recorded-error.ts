@@ -5,7 +5,7 @@ import { SyncItemError } from './sync-item-error.ts';
 
 const KEPT_MESSAGE = 4096;
 
-/** The part of a failure that outlives its process. */
+/** The part of a failure that a journal or a report keeps. */
 export interface RecordedError {
   name: string;
   kind: string;
@@ -27,7 +27,7 @@ export function recordError(error: UpdateFailure): RecordedError {
   };
 }
 
-/** The failure that was recorded. Only what is refused for good is read back, so few kinds can occur. */
+/** Restores a recorded failure. Journals only record final failures, so only a few kinds occur. */
 export function restoreError({ kind, message, code, status, reason }: RecordedError, petId: PetId): UpdateFailure {
   const refused = { operation: 'updateInventory', petId, code, status, outcome: 'rejected' } as const;
   switch (kind) {

@@ -6,20 +6,20 @@ import { JOURNAL_VERSION } from './record-line.ts';
 import { restoreError } from './recorded-error.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 
-/** What tells one job from another. */
+/** What identifies a job. */
 export interface JobIdentity {
-  /** Tells the wanted state of this job from others. */
+  /** The fingerprint of the wanted state. */
   wanted: string;
-  /** The address that the job is for, where the client tells it. */
+  /** The service's address; undefined if the client has none. */
   store: string | undefined;
-  /** The job that this one undoes; undefined where it is no undo. */
+  /** The job that this one undoes; undefined if it is no undo. */
   undoes: string | undefined;
 }
 
-/** What a journal says of a job: nothing yet, begun, or finished. */
+/** The job of a journal: new, begun, or finished. */
 export interface History extends JobIdentity {
   isNew: boolean;
-  /** When the job had nothing left to do; undefined while it has. */
+  /** When the job was finished; undefined if it is not. */
   finishedAt: Date | undefined;
 }
 
@@ -27,15 +27,15 @@ export interface History extends JobIdentity {
 interface OwnJob {
   job: StockJob;
   store: string | undefined;
-  /** Where the job is an undo: the identity of what it undoes. */
+  /** For an undo, the identity of the job that it undoes. */
   undone?: { wanted: string; undoes: string } | undefined;
 }
 
 /**
- * Takes over what a journal tells of earlier runs.
+ * Applies the records of earlier runs to a job.
  *
- * @throws InvalidArgumentError when the journal belongs to another job or to another store, or its job was undone.
- * @throws JournalError when a line is neither a record nor the torn end of a run.
+ * @throws InvalidArgumentError when the journal belongs to another job or another store, or its job was undone.
+ * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
  */
 export async function replay(journal: Journal, { job, store, undone }: OwnJob): Promise<History> {
   const identity = { store, wanted: undone?.wanted ?? fingerprint(job.stock), undoes: undone?.undoes };
@@ -57,7 +57,7 @@ export async function* recordsOf(journal: Journal): AsyncGenerator<JournalRecord
     lineNumber += 1;
     const record = parseRecord(line);
     if (!record) refuseNewer(journal, line);
-    // A run that was killed while it wrote leaves a torn line; the next run begins on a new one, and may tear that too.
+    // A run that is killed while it writes leaves a torn line. The next run begins a new line, which may be torn too.
     if (tornAt !== undefined && !isBeginning(line)) throw unreadable(journal, tornAt);
     hasBegun ||= record?.type === 'job';
     if (!hasBegun && (record !== undefined || !isBeginning(line))) throw unreadable(journal, lineNumber);
@@ -84,7 +84,7 @@ function takeOverPet(record: PetRecord, job: StockJob): void {
   if (row === undefined) return;
   switch (record.type) {
     case 'intent':
-      job.promise(row, record.from, record.to);
+      job.intend(row, record.from, record.to);
       break;
     case 'done':
       job.finish(row);
@@ -122,10 +122,10 @@ function refuseNewer(journal: Journal, line: string): void {
   throw new JournalError(`Cannot read ${named(journal)}: ${why}; use that version here too`, { code: 'journal_version' });
 }
 
-/** @throws InvalidArgumentError where a journal belongs to a job for another address */
+/** @throws InvalidArgumentError when a journal belongs to a job for another address */
 export function checkStore(journal: Journal, theirs: string | undefined, ours: string | undefined): void {
   if (theirs === ours) return;
-  const shown = (store: string | undefined): string => store ?? 'a store whose address is not known';
+  const shown = (store: string | undefined): string => store ?? 'a store with an unknown address';
   throw refused(
     `Cannot use ${named(journal)} for ${shown(ours)}: it belongs to a job for ${shown(theirs)}; name journals after their job and store`,
   );
@@ -141,7 +141,7 @@ function otherKind(journal: Journal, undoes: string | undefined): InvalidArgumen
 }
 
 function otherJob(journal: Journal, theirs: number, ours: number): InvalidArgumentError {
-  const sizes = theirs === ours ? `of as many pets: ${ours}` : `${theirs} pets, not ${ours}`;
+  const sizes = theirs === ours ? `with the same number of pets: ${ours}` : `${theirs} pets, not ${ours}`;
   return refused(
     `Cannot use ${named(journal)} for this input: it belongs to another wanted state (${sizes}); name journals after their job`,
   );

@@ -4,29 +4,29 @@ import type { FailedUpdate, StockJob } from './stock-job.ts';
 import type { WantedEntry } from './wanted-stock.ts';
 
 /**
- * What a synchronisation did; with a journal, what all runs of its job did together.
+ * The result of a synchronisation; with a journal, of all runs of its job together.
  *
  * @example
  * const report: SyncReport = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 999, quantity: 1 }]);
  * console.log(report.updated, report.missing, report.failed.length, report.stopped); // → 1 [ 999 ] 0 undefined
  */
 export interface SyncReport {
-  /** Pets whose quantity was set. */
+  /** Number of pets whose quantity was set. */
   updated: number;
-  /** Pets that stood at the wanted quantity already. */
+  /** Number of pets that already had the wanted quantity. */
   unchanged: number;
   /** Wanted pets that the service's list lacks. */
   missing: PetId[];
   /** Pets that could not be updated, and why. */
   failed: FailedUpdate[];
   /**
-   * What was not sent, or was under way when the run was aborted. An adjustment that was not resolved yet, because there was no
-   * list, stays an adjustment; so the array is itself a wanted state.
+   * Entries that were not sent, or were in flight when the run was aborted. An adjustment stays an adjustment if there was no list to
+   * compute its quantity from. The array is a valid `wanted` for another run.
    */
   pending: WantedEntry[];
-  /** Why the run ended early; left out when it did not. */
+  /** Why the run ended early; missing if it did not. */
   stopped?: StopReason;
-  /** When an earlier run finished this job: this one sent nothing. */
+  /** When an earlier run finished this job; then this run sent nothing. */
   finishedAt?: Date;
 }
 

@@ -3,11 +3,11 @@ import type { PetStoreFailure } from '../errors.ts';
 import { SyncItemError } from './sync-item-error.ts';
 import type { WantedEntry, WantedStock } from './wanted-stock.ts';
 
-/** What is known of a pet. A pet is `open` until the list has told of it; `done` and `failed` are final. */
+/** The states of a pet. It is `open` until the service's list has been read; `done` and `failed` are final. */
 const STATES = ['open', 'missing', 'unchanged', 'change', 'confirmed', 'conflict', 'duplicate', 'done', 'failed'] as const;
 type State = (typeof STATES)[number];
 
-/** An update that has to be sent: the pet stands at `from` and shall stand at `to`. */
+/** An update that has to be sent, from the pet's quantity to the wanted one. */
 export interface Change {
   petId: PetId;
   row: number;
@@ -16,7 +16,7 @@ export interface Change {
 }
 
 /**
- * A pet whose update failed, and the quantity that it should have got.
+ * A pet whose update failed, and the quantity that was not set.
  *
  * @example
  * sandbox.faults.add({ when: ({ petId }) => petId === 1n, status: 400 });
@@ -25,25 +25,26 @@ export interface Change {
  * console.log(lines); // → [ '1 to 40: bad-request' ]
  */
 export interface FailedUpdate {
-  /** The pet, as it was first wanted. */
+  /** The pet's id, as in its first wanted entry. */
   petId: PetId;
-  /** The quantity that it should have got. */
+  /** The quantity that was not set. */
   quantity: number;
-  /** One of the client's errors, or a `SyncItemError`: `switch (error.kind)` tells which. */
+  /** One of the client's errors, or a `SyncItemError`; `error.kind` distinguishes them. */
   error: PetStoreFailure | SyncItemError;
 }
 
-/** How far each wanted pet is, told by a journal, by the service's list, and by the answers to updates. */
+/** The state of each wanted pet. It follows from a journal, the service's list, and the answers to updates. */
 export class StockJob {
   readonly stock: WantedStock;
-  /** Rows without an entry here have not failed. */
+  /** The failures, by row. */
   readonly failed = new Map<number, FailedUpdate>();
   readonly #states: Uint8Array;
   readonly #from: Float64Array;
-  /** What promised updates without a known end were to set; `from` holds where their pets stood. */
+  /** The quantities, by row, of the doubtful updates: an earlier run intended them, and the journal has no end of them. */
   readonly #doubtful = new Map<number, number>();
-  readonly #standing = new Map<number, number>();
-  /** Where an undone job left each pet: one that stands elsewhere was changed since, and stays as it is. */
+  /** The listed quantity, by row, of each pet in conflict. */
+  readonly #listedQuantity = new Map<number, number>();
+  /** For an undo, the quantity at which the job left each pet. A pet with another quantity was changed since, and is not changed back. */
   readonly #left: Float64Array | undefined;
   #listed = 0;
   readonly #tally: Record<State, number>;
@@ -66,22 +67,23 @@ export class StockJob {
     return this.#listed;
   }
 
-  /** Whether the service's list would tell anything new. */
+  /** Whether the service's list could still change a pet's state. */
   get needsList(): boolean {
     return this.count('open') > 0 || this.count('missing') > 0;
   }
 
-  promise(row: number, from: number, to: number): void {
+  /** An earlier run intended to set the pet from one quantity to another. */
+  intend(row: number, from: number, to: number): void {
     this.#from[row] = from;
     this.#doubtful.set(row, to);
   }
 
-  /** The promise is void: nothing was changed, and the pet is planned anew. */
+  /** The intended update was not applied, so the pet is planned anew. */
   withdraw(row: number): void {
     this.#doubtful.delete(row);
   }
 
-  /** Whether an earlier run promised an update of which no end is known. */
+  /** Whether an earlier run intended an update of which no end is known. */
   isDoubtful(row: number): boolean {
     return this.#doubtful.has(row);
   }
@@ -100,7 +102,7 @@ export class StockJob {
   }
 
   /** Takes one item of the service's list. */
-  hear(petId: PetId, quantity: number): void {
+  observe(petId: PetId, quantity: number): void {
     this.#listed += 1;
     const row = this.stock.rowOf(petId);
     if (row === undefined) return;
@@ -112,8 +114,8 @@ export class StockJob {
   }
 
   /**
-   * The list is complete: what it did not name is missing, what it contradicts has failed. Gives the pets of doubtful updates
-   * that it has confirmed.
+   * The list is complete: pets that it did not name are missing; pets in conflict or listed twice have failed. Returns the pets whose
+   * doubtful updates it has confirmed.
    */
   endList(): PetId[] {
     const confirmed: PetId[] = [];
@@ -130,7 +132,7 @@ export class StockJob {
     return confirmed;
   }
 
-  /** The list broke off: what was read of it may be incomplete. */
+  /** The list was cut: what was read of it does not count. */
   forgetList(): void {
     this.#listed = 0;
     for (const [, row] of this.stock.pets()) {
@@ -139,7 +141,7 @@ export class StockJob {
     }
   }
 
-  /** What has to be sent, in the order of the wanted pets. */
+  /** The updates that have to be sent, in the order of the wanted pets. */
   *changes(): Generator<Change> {
     for (const [petId, row] of this.stock.pets())
       if (this.#state(row) === 'change') yield { petId, row, from: this.#from[row] ?? 0, to: this.#to(row) };
@@ -149,7 +151,7 @@ export class StockJob {
     for (const [petId, row] of this.stock.pets()) if (this.#state(row) === wanted) yield petId;
   }
 
-  /** What is still to be done, in a form that can be given to another synchronisation. */
+  /** The entries that are still to be done; another synchronisation accepts them as `wanted`. */
   *pending(): Generator<WantedEntry> {
     for (const [petId, row] of this.stock.pets()) {
       const state = this.#state(row);
@@ -171,11 +173,11 @@ export class StockJob {
   }
 
   #contradict(row: number, quantity: number): void {
-    this.#standing.set(row, quantity);
+    this.#listedQuantity.set(row, quantity);
     this.#set(row, 'conflict');
   }
 
-  // An adjustment may already be part of what the list says, so a promised update keeps the quantities of its promise.
+  // The listed quantity may already include an adjustment, so a doubtful update keeps the quantities that it was intended with.
   #resume(row: number, quantity: number): void {
     if (quantity === this.#to(row)) this.#set(row, 'confirmed');
     else if (quantity === this.#from[row]) this.#set(row, 'change');
@@ -184,9 +186,9 @@ export class StockJob {
 
   #conflictError(petId: PetId, row: number): SyncItemError {
     const where = this.#doubtful.has(row)
-      ? `neither at ${this.#from[row]}, where it was, nor at ${this.#to(row)}, where an interrupted run was setting it`
-      : `neither at ${this.#left?.[row]}, where the job left it, nor at ${this.#to(row)}, where it was before`;
-    return new SyncItemError(`Cannot update pet ${petId}: conflict: it stands at ${this.#standing.get(row)}, ${where}`, {
+      ? `neither ${this.#from[row]}, as before, nor ${this.#to(row)}, which an interrupted run was setting`
+      : `neither ${this.#left?.[row]}, which the job set, nor ${this.#to(row)}, as before the job`;
+    return new SyncItemError(`Cannot update pet ${petId}: conflict: its quantity is ${this.#listedQuantity.get(row)}, ${where}`, {
       reason: 'conflict',
     });
   }

@@ -9,14 +9,14 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
 /**
  * Brings the stock to a wanted state with the fewest requests: one list, then only the updates that change something.
  *
- * One failed pet does not stop the run; a bad key, too long a wait for quota (see {@link StopReason}) or an abort
- * does, and the promise still resolves with the report.
- * All calls have low priority, so that others pass.
+ * A failed pet does not stop the run. A bad key, too long a wait for quota (see {@link StopReason}) or an abort
+ * does; then the promise still resolves with the report.
+ * By default, all calls have low priority, so that other calls go first.
  *
  * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job or another store; nothing was sent.
- * @throws ConfigurationError for an option that is unknown or bad; nothing was sent. Also what the client refuses so, its `apiKey` aside.
+ * @throws ConfigurationError for an unknown or bad option; nothing was sent. Also if the client throws one, except for its `apiKey`.
  * @throws JournalError when the journal cannot be read, written or closed.
- * @throws PetStoreError when the list cannot be had for another reason; nothing was sent.
+ * @throws PetStoreError when the list fails for another reason than those that stop the run; nothing was sent.
  * @example
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
  * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing

@@ -1,47 +1,47 @@
 import type { UpdateOutcome } from '../errors.ts';
 
 /**
- * What is known of a `SyncItemError` besides its message: its fields, for tests that make one.
+ * The fields of a `SyncItemError` besides its message, for tests that make one.
  *
  * @see {@link SyncItemError} for an example
  */
 export interface SyncItemErrorDetails {
-  /** The code of what was thrown; the `reason` where there is none. */
+  /** The code of the thrown error. @default `reason` */
   code?: string | undefined;
-  /** The HTTP status of what was thrown. */
+  /** The HTTP status of the thrown error. */
   status?: number | undefined;
-  /** Why. */
+  /** `conflict`, `duplicate` or `thrown`. */
   reason?: string | undefined;
   /** Whether the change was applied. */
   outcome?: UpdateOutcome | undefined;
-  /** What a client that is no `PetStoreClient` threw. */
+  /** The error that a client other than `PetStoreClient` threw. */
   cause?: unknown;
 }
 
 /**
- * A failure of one pet that is none of the service's: `reason` is `conflict` (a doubtful update was resumed, and the pet stands at
- * neither of its quantities), `duplicate` (the service lists the pet twice) or `thrown` (a client that is no `PetStoreClient` threw
- * `cause`).
+ * The failure of one pet, found by the synchronisation itself. `reason` is `conflict` (the pet was changed by others: its quantity is
+ * neither the one before a doubtful or undone update nor the one after it), `duplicate` (the service lists the pet more than once) or
+ * `thrown` (a client that is no `PetStoreClient` threw `cause`).
  *
  * @example
  * const error = new SyncItemError('Cannot update pet 1: the service lists it twice', { reason: 'duplicate', outcome: 'not-sent' });
  * console.log(error.kind, error.code, error.outcome); // → sync duplicate not-sent
  */
 export class SyncItemError extends Error {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames the class. */
   override readonly name = 'SyncItemError';
-  /** Decide by this. */
+  /** The kind of error; the same in all copies of the package. */
   readonly kind = 'sync';
-  /** The `reason`, or the code of what was thrown. */
+  /** The code of the thrown error, else the `reason`. */
   readonly code: string | undefined;
-  /** The HTTP status of what was thrown. */
+  /** The HTTP status of the thrown error. */
   readonly status: number | undefined;
   /** `conflict`, `duplicate` or `thrown`. */
   readonly reason: string | undefined;
   /** Whether the change was applied. */
   readonly outcome: UpdateOutcome | undefined;
 
-  /** Made by a synchronisation; by you in tests. */
+  /** Called by a synchronisation, and by tests. */
   constructor(message: string, details: SyncItemErrorDetails = {}) {
     super(message, details.cause === undefined ? undefined : { cause: details.cause });
     this.code = details.code ?? details.reason;

@@ -4,7 +4,7 @@ import type { Journal } from './journal.ts';
 import type { SyncProgress } from './progress.ts';
 
 /**
- * A change as it is planned.
+ * A planned change.
  *
  * @example
  * const review = (changes: Iterable<ReviewedChange>) => {
@@ -13,18 +13,18 @@ import type { SyncProgress } from './progress.ts';
  * await syncInventory(petstore, [{ petId: 1, quantity: 40 }], { review }); // → 1: 0 to 40
  */
 export interface ReviewedChange {
-  /** The pet, as it was first wanted. */
+  /** The pet's id, as in its first wanted entry. */
   petId: number | bigint;
-  /** Where the pet stands. */
+  /** The pet's quantity now. */
   from: number;
-  /** Where it shall stand. */
+  /** The wanted quantity. */
   to: number;
-  /** What is added; there when the change comes from an adjustment. */
+  /** The adjustment, if the change comes from one. */
   adjust?: number;
 }
 
 /**
- * What a review is told beside the changes.
+ * The counts that a review gets besides the changes.
  *
  * @example
  * const review = (_changes: Iterable<ReviewedChange>, { changes, listed }: ReviewedList) => {
@@ -33,18 +33,18 @@ export interface ReviewedChange {
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }], { review });
  */
 export interface ReviewedList {
-  /** Items of the service's list. */
+  /** Number of items in the service's list. */
   listed: number;
-  /** Wanted pets, each counted once. */
+  /** Number of wanted pets. */
   wanted: number;
-  /** Updates that would be sent now. */
+  /** Number of updates that would be sent now. */
   changes: number;
-  /** Wanted pets that the service's list lacks. */
+  /** Number of wanted pets that the service's list lacks. */
   missing: number;
 }
 
 /**
- * How a synchronisation runs.
+ * The options of a synchronisation.
  *
  * @example
  * const options: SyncOptions = { dryRun: true, concurrency: 4, signal: AbortSignal.timeout(60_000) };
@@ -53,17 +53,17 @@ export interface ReviewedList {
  */
 export interface SyncOptions {
   /**
-   * Read the list and report every change as `pending`, but send none and write no journal.
+   * Reads the list and reports every change as `pending`, but sends none and writes no journal.
    * @default false
    */
   dryRun?: boolean | undefined;
   /**
-   * Where the job is written down, so that it can be killed and go on. Without it, a job that was killed begins anew.
+   * The journal of the job. With it, a job that was killed continues when it is started again; without it, it begins anew.
    * @default none
    */
   journal?: Journal | undefined;
   /**
-   * Updates that are handed to the client at once; an integer from 1 to 1,000.
+   * Most updates that are called at the same time; an integer from 1 to 1,000.
    * @default 16
    */
   concurrency?: number | undefined;
@@ -73,7 +73,7 @@ export interface SyncOptions {
    */
   priority?: 'normal' | 'low' | undefined;
   /**
-   * Ends the run: what is under way is aborted, and the promise resolves with a report whose `stopped` is `abort`.
+   * Ends the run: calls in flight are aborted, and the promise resolves with a report whose `stopped` is `abort`.
    * @default none
    */
   signal?: AbortSignal | undefined;
@@ -83,14 +83,14 @@ export interface SyncOptions {
    */
   onProgress?: ((progress: SyncProgress) => void) | undefined;
   /**
-   * More changes than this are refused after the list and before the first update, with an `InvalidArgumentError`: a number, or a part of
-   * the service's list such as `'10%'`.
+   * Most changes, as a number or as a part of the service's list such as `'10%'`. With more, the run rejects with an
+   * `InvalidArgumentError` after the list and before the first update.
    * @default none
    */
   maxChanges?: number | `${number}%` | undefined;
   /**
-   * Sees the changes, as often as it likes, and the size of the list, after the list and before the first update; what it throws ends the
-   * run, and nothing is sent.
+   * Called with the changes and the counts after the list and before the first update. It may iterate over the changes more than once. If
+   * it throws, the run rejects with that error, and no update is sent.
    * @default none
    */
   review?: ((changes: Iterable<ReviewedChange>, list: ReviewedList) => void | Promise<void>) | undefined;
@@ -104,7 +104,6 @@ export interface SyncOptions {
 const DEFAULT_CONCURRENCY = 16;
 const MAX_CONCURRENCY = 1000;
 
-/** The names of the options. */
 export const SYNC_OPTIONS = [
   'dryRun',
   'journal',
@@ -117,10 +116,10 @@ export const SYNC_OPTIONS = [
   'now',
 ] as const;
 
-/** Options that were checked, with the defaults of those that have one. */
+/** Checked options with their defaults. */
 export type CheckedOptions = SyncOptions & { concurrency: number; priority: 'normal' | 'low' };
 
-/** Checks what the caller gave and fills in defaults. @throws ConfigurationError that names the option */
+/** Checks options and fills in their defaults. @throws ConfigurationError that names the option */
 export function resolveSyncOptions(options: SyncOptions): CheckedOptions {
   checkOptions(options, SYNC_OPTIONS);
   booleanOption('dryRun', options.dryRun, false);
@@ -134,7 +133,7 @@ export function resolveSyncOptions(options: SyncOptions): CheckedOptions {
   };
 }
 
-/** @throws ConfigurationError for what is no journal */
+/** @throws ConfigurationError for a value that is no journal */
 export function checkJournal(option: string, journal: unknown): void {
   if (hasMethods(journal, ['read', 'append'])) return;
   throw badOption(option, 'a journal, such as fileJournal(path) of petstore-inventory/node gives', { shown: journal });
@@ -152,7 +151,7 @@ export function isPartOfList(text: string): text is `${number}%` {
   return part !== undefined && Number(part) <= 100;
 }
 
-/** @throws InvalidArgumentError where a run would change more pets than its caller allows */
+/** @throws InvalidArgumentError if a run would change more pets than its caller allows */
 export function refuseTooMany(maxChanges: SyncOptions['maxChanges'], { changes, listed }: ReviewedList): void {
   if (maxChanges === undefined) return;
   const most = typeof maxChanges === 'number' ? maxChanges : Math.floor((listed * Number.parseFloat(maxChanges)) / 100 + 1e-9);
@@ -166,7 +165,7 @@ export function refuseTooMany(maxChanges: SyncOptions['maxChanges'], { changes, 
   );
 }
 
-/** @throws ConfigurationError for a name that is not among `known`, and for what is no function or no signal where one is asked for */
+/** @throws ConfigurationError for an unknown option, or one that must be a function or a signal and is not */
 export function checkOptions(options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object', { shown: options });
   refuseUnknown(options, known);

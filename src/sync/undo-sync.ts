@@ -14,7 +14,7 @@ import { checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type Sync
 import { WantedStock } from './wanted-stock.ts';
 
 /**
- * How an undo runs: as a synchronisation does, with the journal of the job that is undone.
+ * The options of an undo: those of a synchronisation, and the journal of the job to undo.
  *
  * @example
  * const journal = fileJournal('restock.journal');
@@ -23,26 +23,27 @@ import { WantedStock } from './wanted-stock.ts';
  * console.log((await undoSync(petstore, options)).pending); // → [ { petId: 1, quantity: 0 } ]
  */
 export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
-  /** The journal of the job that is undone. It is closed to that job before the first update of the undo. */
+  /** The journal of the job to undo. Before the first update of the undo, it is closed to that job. */
   journal: Journal;
   /**
-   * Where the undo itself is written down, so that it can be killed and go on, and be undone.
-   * @default what `journal.undoJournal()` gives: for `fileJournal`, the file with `.undo` after its name
+   * The journal of the undo itself. With it, an undo that was killed continues when it is started again, and the undo can be undone.
+   * @default `journal.undoJournal()`, if there is one: for `fileJournal`, the file with `.undo` after its name
    */
   undoJournal?: Journal | undefined;
 }
 
 /**
- * Sets back what a job set: every pet that still stands where the job left it gets the quantity that it had before. Pets that were
- * changed since are `failed` with the reason `conflict`, and nothing is sent for them; those that are back already are `unchanged`.
+ * Reverses a job: every pet that still has the quantity that the job set gets the quantity that it had before. Pets that were changed
+ * since then are `failed` with the reason `conflict`, and nothing is sent for them. Pets that already have their earlier quantity are
+ * `unchanged`.
  *
- * An undo is a job itself: one list, then only what differs. Started again after being killed anywhere it goes on, a finished one sends
- * nothing, and its own journal can be undone.
+ * An undo is a job itself: one list, then only the updates that change something. If it is killed and started again, it continues; a
+ * finished undo sends nothing; and it can be undone with its own journal.
  *
- * @throws InvalidArgumentError for a journal that holds no job, or one of another store; nothing was sent.
- * @throws ConfigurationError for an option that is unknown or bad; nothing was sent.
+ * @throws InvalidArgumentError for a journal that holds no job, or a job of another store; nothing was sent.
+ * @throws ConfigurationError for an unknown or bad option; nothing was sent.
  * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it.
- * @throws PetStoreError when the list cannot be had; nothing was sent.
+ * @throws PetStoreError when the list fails; nothing was sent.
  * @example
  * const journal = fileJournal('discount.journal');
  * await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }], { journal });
@@ -68,7 +69,7 @@ async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts)
     job: new StockJob(stock, left),
     options,
     undone: past.identity,
-    // The job's own process, if it still runs, finds a line that is not its own, and stops.
+    // If the job's process still runs, it finds this line, which it has not written, and stops.
     beforeUpdates: async () => {
       if (!past.isClosed) await journal.append([writeRecord({ type: 'undo', at: new Date(now()).toISOString() })]);
     },
@@ -84,11 +85,11 @@ function resolveUndoOptions(given: UndoOptions): UndoParts & { undoJournal: Jour
   return { journal, undoJournal: undoJournal ?? journal.undoJournal?.(), options: resolveSyncOptions(rest) };
 }
 
-/** What a journal tells of the job that is undone. */
+/** The job that is undone, from its journal. */
 interface Past {
   identity: { wanted: string; undoes: string };
   changes: PastChanges;
-  /** An undo began before, and closed the job. */
+  /** Whether an earlier undo began and closed the job. */
   isClosed: boolean;
 }
 
@@ -104,7 +105,7 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
       wanted = record.wanted;
     }
     if (record.type === 'run') beganAt ??= record.at;
-    // Promises that a run wrote after the undo closed the job were never sent.
+    // Updates that a run recorded after the undo had closed the job were never sent.
     if (record.type === 'undo') return { changes, identity: identityOf(wanted, beganAt), isClosed: true };
     changes.take(record);
   }
@@ -116,7 +117,7 @@ function identityOf(wanted = '', beganAt = ''): Past['identity'] {
   return { wanted, undoes: `${wanted} ${beganAt}` };
 }
 
-/** Where a job found and left each pet: its last promise that was or may have been carried out. */
+/** The quantity of each pet before and after a job: those of its last intended update that was or may have been applied. */
 class PastChanges {
   readonly #rows = new IdTable();
   readonly #petIds: PetId[] = [];
@@ -125,13 +126,13 @@ class PastChanges {
   readonly #isKept: boolean[] = [];
 
   take(record: JournalRecord): void {
-    if (record.type === 'intent') this.#promise(record);
+    if (record.type === 'intent') this.#intend(record);
     if (record.type !== 'void' && record.type !== 'failed') return;
     const row = this.#rows.rowOf(record.petId);
     if (row !== undefined) this.#isKept[row] = false;
   }
 
-  /** What each pet shall be again, and where it has to stand for that, row by row. */
+  /** By row, the quantity to restore for each pet, and the one that it must have now. */
   toBeSetBack(): { stock: WantedStock; left: Float64Array } {
     const stock = new WantedStock();
     const left: number[] = [];
@@ -143,7 +144,7 @@ class PastChanges {
     return { stock, left: Float64Array.from(left) };
   }
 
-  #promise({ petId, from, to }: Extract<JournalRecord, { type: 'intent' }>): void {
+  #intend({ petId, from, to }: Extract<JournalRecord, { type: 'intent' }>): void {
     const row = this.#rows.take(petId);
     this.#petIds[row] = petId;
     this.#from[row] = from;

@@ -6,7 +6,7 @@ import type { ProgressReporter } from './progress.ts';
 import { recordError } from './recorded-error.ts';
 import type { Change, StockJob } from './stock-job.ts';
 
-/** What a run of updates works with. */
+/** What an update run needs. */
 export interface RunParts {
   client: PetStoreApi<Int64>;
   job: StockJob;
@@ -17,10 +17,10 @@ export interface RunParts {
   now: () => number;
 }
 
-/** The record that ends a promise whose request was never sent. */
+/** Stands for an error, where an update was recorded in the journal but not sent. */
 const NOT_SENT = { outcome: 'not-sent' } as const;
 
-/** Sends the updates of a job, each promised to the journal first, until all are sent or something ends the run. */
+/** Sends the updates of a job until all are sent or something ends the run. Each is recorded in the journal before it is sent. */
 export class UpdateRun {
   readonly #parts: RunParts;
   #stopped: StopReason | undefined;
@@ -36,12 +36,12 @@ export class UpdateRun {
     return this.#stopped;
   }
 
-  /** Whether the job is finished: another run could not change anything. */
+  /** Whether the job is finished, so that another run would have nothing to send. */
   get isComplete(): boolean {
     return this.#stopped === undefined && this.#openFailures === 0;
   }
 
-  /** @throws what the journal throws, and a ConfigurationError of the client, when the requests that are under way have ended. */
+  /** @throws what the journal throws, and a ConfigurationError of the client; in both cases after all requests in flight have ended */
   async send(concurrency: number): Promise<void> {
     const { job } = this.#parts;
     const changes = job.changes();
@@ -55,8 +55,8 @@ export class UpdateRun {
   async #work(changes: Iterable<Change>): Promise<void> {
     for (const change of changes) {
       if (this.#hasEnded()) return;
-      await this.#promise(change);
-      // Something may have ended the run while the promise was being written.
+      await this.#recordIntent(change);
+      // The run may have ended while the intent was being written.
       if (this.#hasEnded()) this.#withdraw(change, NOT_SENT);
       else await this.#update(change);
     }
@@ -67,9 +67,9 @@ export class UpdateRun {
     return this.#isBroken || this.#stopped !== undefined;
   }
 
-  async #promise({ petId, from, to }: Change): Promise<void> {
+  async #recordIntent({ petId, from, to }: Change): Promise<void> {
     try {
-      await this.#parts.log.promise({ type: 'intent', petId, from, to });
+      await this.#parts.log.record({ type: 'intent', petId, from, to });
     } catch (error) {
       this.#isBroken = true;
       throw error;
@@ -81,7 +81,7 @@ export class UpdateRun {
     const { petId, row, to } = change;
     progress.countRequest();
     try {
-      // Updates of a job are not superseded, so that its report states what was set.
+      // Updates of a job must not be superseded, since its report says which quantities were set.
       await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
       job.finish(row);
       log.note({ type: 'done', petId });
@@ -97,7 +97,7 @@ export class UpdateRun {
     if (stopped === undefined && isBadOption(thrown)) return this.#breakOff(change, thrown);
     if (stopped) this.#stopped ??= stopped;
     else this.#fail(change, thrown);
-    // An aborted update may already be applied, whatever the abort's reason is.
+    // An aborted update may have been applied, so its intent stays in the journal.
     if (stopped === 'abort') return;
     if (stopped || !isFinal(thrown)) this.#withdraw(change, thrown);
   }
@@ -117,7 +117,7 @@ export class UpdateRun {
     else this.#openFailures += 1;
   }
 
-  // An update that an earlier run promised stays in doubt: that run's own request may still be under way.
+  // An update that an earlier run intended stays doubtful, since that run's request may still be in flight.
   #withdraw({ petId, row }: Change, thrown: unknown): void {
     if (outcomeOf(thrown) !== 'unknown' && !this.#parts.job.isDoubtful(row)) this.#parts.log.note({ type: 'void', petId });
   }

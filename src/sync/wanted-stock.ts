@@ -2,7 +2,7 @@ import type { PetId } from '../contract/models.ts';
 import { IdTable } from '../stock/id-table.ts';
 
 /**
- * What one pet's stock shall become: a quantity, or an adjustment of what it is; both safe integers.
+ * The wanted stock of one pet: a quantity, or an adjustment of its current quantity. Both are safe integers.
  *
  * @example
  * const entries: WantedEntry[] = [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }];
@@ -13,7 +13,7 @@ export type WantedEntry =
   | { petId: PetId; quantity: number; adjust?: undefined }
   | {
       petId: PetId;
-      /** Added to the pet's quantity; negative takes away. */
+      /** Added to the pet's quantity; may be negative. */
       adjust: number;
       quantity?: undefined;
     };
@@ -23,9 +23,9 @@ const RELATIVE = 1;
 const GIVEN_AS_BIGINT = 2;
 
 /**
- * The wanted state, one row a pet, in the order in which the pets came first.
+ * The wanted state: one row for each pet, in the order of each pet's first entry.
  *
- * A million rows have to fit beside everything else, so the columns are typed arrays.
+ * The columns are typed arrays, so that a million rows need little memory.
  */
 export class WantedStock {
   readonly #ids = new IdTable();
@@ -33,17 +33,17 @@ export class WantedStock {
   #marks = new Uint8Array(INITIAL_ROWS);
   #entries = 0;
 
-  /** Pets. */
+  /** Number of pets. */
   get size(): number {
     return this.#ids.size;
   }
 
-  /** Entries beyond the first of their pet. */
+  /** Number of entries beyond the first of each pet. */
   get duplicates(): number {
     return this.#entries - this.#ids.size;
   }
 
-  /** An absolute entry forgets what came before, adjustments add up. Gives the amount that now holds for the pet. */
+  /** Adds an entry: a quantity replaces the pet's earlier entries, adjustments add up. Returns the pet's new amount. */
   add({ petId, quantity, adjust }: WantedEntry): number {
     const row = this.#rowFor(petId);
     this.#entries += 1;
@@ -66,17 +66,17 @@ export class WantedStock {
     return this.#amounts[row] ?? 0;
   }
 
-  /** What the quantity becomes where it stands at `from`. */
+  /** The wanted quantity of a pet whose quantity is `from`. */
   target(row: number, from: number): number {
     return this.isRelative(row) ? from + this.amount(row) : this.amount(row);
   }
 
-  /** What is wanted of one pet, all its entries in one. */
+  /** All entries of one pet combined into one. */
   entry(petId: PetId, row: number): WantedEntry {
     return this.isRelative(row) ? { petId, adjust: this.amount(row) } : { petId, quantity: this.amount(row) };
   }
 
-  /** Every pet, with its id as it was first given, and its row: 0, 1, 2 and so on. */
+  /** Every pet with its row (0, 1, 2, ...) and its id, a bigint if its first entry had one. */
   *pets(): Generator<[petId: PetId, row: number]> {
     for (let row = 0; row < this.#ids.size; row++) {
       const petId = this.#ids.idOf(row);

@@ -340,7 +340,7 @@ describe('--journal', () => {
     const { code, err } = await sync('petId,adjust\n1,2\n', ['--journal', file('j')]);
     expect(code).toBe(2);
     expect(err).toBe(
-      'petstore: Cannot use journal j for this input: it belongs to another wanted state (of as many pets: 1); name journals after their job\n',
+      'petstore: Cannot use journal j for this input: it belongs to another wanted state (with the same number of pets: 1); name journals after their job\n',
     );
     expect(await readFile(file('j'), 'utf8')).toBe(held);
     expect(requests()).toEqual([]);

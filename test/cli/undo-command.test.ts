@@ -65,7 +65,7 @@ describe('petstore undo', () => {
     expect(code).toBe(4);
     expect(out).toBe(
       '1 updated, 0 unchanged, 0 missing, 1 failed, 0 pending\n' +
-        'failed: pet 1 (quantity 5): Cannot update pet 1: conflict: it stands at 7, neither at 9, where the job left it, nor at 5, where it was before\n',
+        'failed: pet 1 (quantity 5): Cannot update pet 1: conflict: its quantity is 7, neither 9, which the job set, nor 5, as before the job\n',
     );
     expect(quantities()).toEqual([7, 5, 5, 5]);
   });

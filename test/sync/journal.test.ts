@@ -94,7 +94,7 @@ describe('a journal', () => {
   test('of a store with an address is refused for one without', async () => {
     const journal = new MemoryJournal();
     await syncInventory(Object.assign(new FakeStore(pets(2, 5)), { baseUrl: 'https://example/v1' }), TWO, { journal });
-    await expect(syncInventory(new FakeStore(pets(2, 5)), TWO, { journal })).rejects.toThrow('for a store whose address is not known');
+    await expect(syncInventory(new FakeStore(pets(2, 5)), TWO, { journal })).rejects.toThrow('for a store with an unknown address');
   });
 
   test('sends a doubtful update again when the pet stands where it was', async () => {

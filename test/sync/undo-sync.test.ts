@@ -37,7 +37,7 @@ describe('undoSync', () => {
     const report = await undoSync(store, { journal });
     expect(report).toMatchObject({ updated: 1, failed: [{ petId: 1, quantity: 5, error: { kind: 'sync', reason: 'conflict' } }] });
     expect(report.failed[0]?.error.message).toBe(
-      'Cannot update pet 1: conflict: it stands at 7, neither at 9, where the job left it, nor at 5, where it was before',
+      'Cannot update pet 1: conflict: its quantity is 7, neither 9, which the job set, nor 5, as before the job',
     );
     expect(store.stock.get(1)).toBe(7);
   });
@@ -178,7 +178,7 @@ describe('undoSync refuses, before anything is sent,', () => {
     store.baseUrl = 'https://other.example/v1';
     expect(await refusal(store, { journal })).toMatchObject({
       kind: 'invalid-argument',
-      message: expect.stringContaining('for https://other.example/v1: it belongs to a job for a store whose address is not known'),
+      message: expect.stringContaining('for https://other.example/v1: it belongs to a job for a store with an unknown address'),
     });
   });
 
