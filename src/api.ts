@@ -5,8 +5,8 @@ import type { Quota } from './quota/ledger/quota.ts';
 import type { ReplyPromise } from './reply.ts';
 
 /**
- * What a client does. Code that takes this, as `syncInventory` and `StockView` do, runs with a `PetStoreClient`, with a wrapper of yours
- * around one, and in tests with a fake.
+ * The methods of a client. Code that takes this interface, as `syncInventory` and `StockView` do, runs with a `PetStoreClient`, with a
+ * wrapper of yours around one, and in tests with a fake.
  *
  * @typeParam Ids how ids come out
  * @example
@@ -21,20 +21,20 @@ import type { ReplyPromise } from './reply.ts';
  * console.log(stock.get(1)); // → 7
  */
 export interface PetStoreApi<Ids extends Int64 = 'number'> {
-  /** As {@link PetStoreClient.listInventory}; `reply(items)` makes what it returns. */
+  /** Like {@link PetStoreClient.listInventory}; in a fake, return `reply(items)`. */
   listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<Ids>[]>;
-  /** As {@link PetStoreClient.streamInventory}; a generator will do. */
+  /** Like {@link PetStoreClient.streamInventory}; a fake may be an async generator. */
   streamInventory(options?: RequestOptions): InventoryItems<Ids>;
-  /** As {@link PetStoreClient.updateInventory}; `reply(item)` makes what it returns. */
+  /** Like {@link PetStoreClient.updateInventory}; in a fake, return `reply(item)`. */
   updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<Ids>>;
   /**
-   * As {@link PetStoreClient.quota}. Without it, estimates assume the limits of the free plan, and a view with
-   * `maxAgeMs: 'quota'` asks for a list whenever it is read and none is under way.
+   * Like {@link PetStoreClient.quota}. Without it, estimates assume the limits of the free plan, and a view with
+   * `maxAgeMs: 'quota'` asks for a list whenever it is read and no list is under way.
    */
   readonly quota?: Quota;
-  /** Tells this store from others, so that a journal is not used for another one: its address, without secrets. */
+  /** The address of the store, without secrets: it identifies the store, so that a journal is not used for another one. */
   readonly baseUrl?: string;
-  /** As {@link PetStoreClient.on}, of which a view needs these two events. Without it, a list counts as sent when it is asked for. */
+  /** Like {@link PetStoreClient.on}, for the two events that a view needs. Without it, a list counts as sent when it is asked for. */
   on?(name: 'started' | 'request', listener: (event: CallEvent) => void): () => void;
 }
 
@@ -47,6 +47,6 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
  * for await (const { petId } of stream) if (petId === 12) console.log(petId); // → 12
  */
 export interface InventoryItems<Ids extends Int64 = 'number'> extends AsyncIterable<InventoryItem<Ids>> {
-  /** The items in arrays; where there is none, they are read one by one. */
+  /** Gives the items in arrays. Without this method they are read one by one. */
   batches?(): AsyncIterable<InventoryItem<Ids>[]>;
 }

@@ -1,16 +1,14 @@
 import { unharmed } from './thrown.ts';
 
-/** Calls fetch with these headers as well; the client's own win. */
+/** Calls fetch with these headers as well; the client's own headers win. */
 export type FetchWith = (headers: Record<string, string>) => Promise<Response>;
 
-/**
- * What runs around each request of a client. It calls `fetchWith` at once; where it does not, or throws, the request is sent without it.
- */
+/** A function that runs around each request of a client. If it does not call `fetchWith` at once, or throws, the request is sent anyway. */
 export type Surrounding = (callId: number, fetchWith: FetchWith) => unknown;
 
 type Surroundings = Pick<WeakMap<object, ReadonlySet<Surrounding>>, 'get' | 'set' | 'has' | 'delete'>;
 
-// Each entry point is bundled on its own, and a program may load two copies of the package: all of them share this table.
+// Each entry point is bundled separately, and a program may load two copies of the package: all of them share this table.
 const TABLE = Symbol.for('petstore-inventory.around-fetch');
 
 function sharedTable(): Surroundings {
@@ -24,7 +22,7 @@ function sharedTable(): Surroundings {
 /** Runs a tracer around each request of a client. Returns a function that removes it. */
 export function surround(client: object, surrounding: Surrounding): () => void {
   const surroundingsOf = sharedTable();
-  // A new wrapper for each call, so that each is removed on its own.
+  // A wrapper, so that a function that is added twice can be removed once for each.
   const own: Surrounding = (callId, fetchWith) => surrounding(callId, fetchWith);
   surroundingsOf.set(client, new Set(surroundingsOf.get(client)).add(own));
   return () => {
@@ -35,12 +33,12 @@ export function surround(client: object, surrounding: Surrounding): () => void {
   };
 }
 
-/** Whether anything is around the requests of a client. */
+/** Whether any function runs around the requests of a client. */
 export function isSurrounded(client: object): boolean {
   return sharedTable().has(client);
 }
 
-/** Sends a request of a client, with what is around it. */
+/** Sends a request of a client inside the functions that run around it. */
 export function fetchSurrounded(client: object, callId: number, fetchWith: FetchWith): Promise<Response> {
   let outermost = fetchWith;
   for (const surrounding of sharedTable().get(client) ?? []) {
@@ -53,7 +51,7 @@ export function fetchSurrounded(client: object, callId: number, fetchWith: Fetch
 function fetchWithin(surrounding: Surrounding, callId: number, fetchWith: FetchWith): Promise<Response> {
   let fetched: Promise<Response> | undefined;
   const once: FetchWith = (headers) => {
-    // Also where `fetch` throws: it has been called.
+    // A promise even if `fetch` throws: it has then been called too.
     fetched ??= new Promise((resolve) => resolve(fetchWith(headers)));
     return fetched;
   };

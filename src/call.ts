@@ -9,7 +9,7 @@ import { type FailureDetails, type OperationName, type PetStoreError, TimeoutErr
 import type { CallEvent, ClientEvents, Emitter } from './events.ts';
 import type { CallOptions } from './options/call-options.ts';
 
-/** How far a request of a call may have got. */
+/** What is known about the effect of a call's requests. */
 type Progress = 'not-sent' | 'in-doubt' | 'rejected';
 
 const VERBS = {
@@ -19,20 +19,20 @@ const VERBS = {
   fetch: 'fetch',
 } as const;
 
-/** `update pet 42`: what a call is for. */
+/** The purpose of a call, such as `update pet 42`. */
 export function purposeOf({ operation, petId }: { operation: OperationName; petId?: PetId | undefined }): string {
   return petId === undefined ? VERBS[operation] : `${VERBS[operation]} ${petId}`;
 }
 
-/** A request that the caller made, not an operation of ours. */
+/** A request that the caller made with `fetch`. */
 export interface OwnRequest {
   /** `POST /store/orders`, without its query. */
   target: string;
-  /** Whether it may be sent again though it may have been received (RFC 9110 section 9.2.2). */
+  /** Whether the request may be sent again even if it may have been received (RFC 9110 section 9.2.2). */
   isIdempotent: boolean;
 }
 
-/** What a call is made of. */
+/** What a new call is made from. */
 export interface CallStart {
   id: number;
   operation: OperationName;
@@ -45,30 +45,30 @@ export interface CallStart {
 /** One call of a caller, from its start until it settles: the record that every step of the pipeline reads. */
 export class Call {
   readonly startedAtMs = monotonicMs();
-  /** Aborts with the caller's reason, or with what ended the call in its place. */
+  /** Aborts with the caller's reason, or with the reason why the client ended the call. */
   readonly signal = new LightSignal();
   /** Requests that were sent so far. */
   attempts = 0;
   /** Milliseconds spent waiting for quota, order and backoff. */
   waitedMs = 0;
-  /** Items of a stream that the caller got. */
+  /** Items of a stream that the caller has got. */
   delivered = 0;
-  /** What the service said of the pet of an update, once it confirmed it. */
+  /** The item of an update, once the service has confirmed it. */
   confirmed: InventoryItem<Int64> | undefined;
   /** The failure of the latest attempt, while another one is due. */
   lastFailure: PetStoreError | undefined;
   /** The later update of the same pet that was sent in place of this one. */
   supersededBy: number | undefined;
-  /** The retry budget has paid for a retry that has not been sent yet. */
+  /** Whether the retry budget has paid for a retry that has not been sent yet. */
   hasPaidRetry = false;
-  /** A low call is raised when a normal update of its pet waits behind it. */
+  /** Raised from low to normal when a normal update of the same pet waits behind the call. */
   priority: 'normal' | 'low';
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
-  // Whether its request had ended before it did.
+  // Whether the incoming request had ended before the call did.
   #wasGone = false;
   // Never improves: once a request may have arrived, no later answer shows that it did not.
   #progress: Progress = 'not-sent';
-  // What it was before the attempt that is under way.
+  // The progress before the current attempt.
   #before: Progress = 'not-sent';
   #isUnsent = false;
   readonly #stops: (() => void)[] = [];
@@ -97,23 +97,23 @@ export class Call {
     return this.#lifeSign?.isGone ?? this.#wasGone;
   }
 
-  /** How a call ends whose request has ended. */
+  /** The reason with which a call ends if its incoming request has ended. */
   get goneReason(): unknown {
     return new DOMException('The request that made this call ended', 'AbortError');
   }
 
-  /** `update pet 42`: what the caller wanted, for messages. */
+  /** What the caller wanted, for messages, such as `update pet 42`. */
   get purpose(): string {
     if (this.delivered > 0) return `read the inventory further than its first ${this.delivered} items`;
     return this.#own ? `${purposeOf(this)} ${this.#own.target}` : purposeOf(this);
   }
 
-  /** Whether its request may be sent again though it may have been received: setting a quantity is safe, as are idempotent methods. */
+  /** Whether its request may be sent again even if it may have been received: setting a quantity is safe, as are idempotent methods. */
   get isIdempotent(): boolean {
     return this.#own?.isIdempotent ?? true;
   }
 
-  /** Whether the latest attempt ended before its request left. */
+  /** Whether the latest attempt ended before its request was sent. */
   get isUnsent(): boolean {
     return this.#isUnsent;
   }
@@ -122,18 +122,18 @@ export class Call {
     return this.#progress === 'in-doubt' ? 'unknown' : this.#progress;
   }
 
-  /** Ends the call at whatever step it is. */
+  /** Ends the call, whatever step it has reached. */
   abort(reason: unknown): void {
     this.signal.abort(reason);
   }
 
-  /** Aborts on behalf of another request. */
+  /** Ends the call from code that may run on behalf of another incoming request (workerd). */
   abortFromOutside(reason: unknown): void {
     if (this.#lifeSign) this.#lifeSign.send(() => this.abort(reason));
     else this.abort(reason);
   }
 
-  /** Makes a low call a normal one. Tells whether it was low. */
+  /** Raises a low call to normal. Returns whether it was low. */
   raise(): boolean {
     const wasLow = this.priority === 'low';
     this.priority = 'normal';
@@ -156,7 +156,7 @@ export class Call {
     this.#progress = by === 'service' ? 'rejected' : this.#before;
   }
 
-  /** What a failure tells of this call. */
+  /** The details of this call for its errors. */
   details(): FailureDetails {
     const mayChange = this.operation === 'updateInventory' || this.operation === 'fetch';
     return {
@@ -172,12 +172,12 @@ export class Call {
     return this.petId === undefined ? event : { ...event, petId: this.petId };
   }
 
-  /** Emits an event of this call; it is made only where there is a listener. */
+  /** Emits an event of this call; the event is made only if there is a listener. */
   emit<Name extends keyof ClientEvents>(name: Name, make: (event: CallEvent) => ClientEvents[Name]): void {
     if (this.hasListener(name)) this.#emitter.emit(name, make(this.#event()));
   }
 
-  /** Tells the logger of the client. */
+  /** Writes a warning to the client's logger. */
   warn(message: string): void {
     this.#emitter.warn(message);
   }

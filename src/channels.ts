@@ -8,7 +8,7 @@ declare const process: { getBuiltinModule?: (name: 'diagnostics_channel') => { c
 
 const channels = new Map<string, Channel | undefined>();
 
-/** The channel of an event, `petstore-inventory:` and its name; undefined where the runtime has none, as in a browser. */
+/** The channel of an event, named `petstore-inventory:` and the event; undefined if the runtime has none, such as a browser. */
 export function channelOf(event: string): Channel | undefined {
   const known = channels.get(event);
   if (known || channels.has(event)) return known;
@@ -17,7 +17,7 @@ export function channelOf(event: string): Channel | undefined {
   return found;
 }
 
-/** Node, Bun, Deno and workerd have it; no bundler and no browser has to know. */
+/** Node, Bun, Deno and workerd have `getBuiltinModule`; unlike an import, it does not break a bundle for a browser. */
 function openChannel(name: string): Channel | undefined {
   return typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('diagnostics_channel')?.channel(name);
 }

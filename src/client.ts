@@ -23,7 +23,7 @@ import { createCredentials } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
 
-// What Node, Bun, Deno and workerd call to print an object.
+// The method that Node, Bun, Deno and workerd call to print an object.
 const INSPECT = Symbol.for('nodejs.util.inspect.custom');
 const PRINTED = {
   value(this: object): string {
@@ -32,7 +32,7 @@ const PRINTED = {
 };
 
 /**
- * A `fetch` for the other endpoints of the service. `priority: 'low'` lets the other calls of the key pass.
+ * A `fetch` for the other endpoints of the service. With `priority: 'low'`, waiting normal calls of the key go first.
  *
  * @example
  * const low: PetStoreFetch = (input, init) => petstore.fetch(input, { ...init, priority: 'low' });
@@ -59,7 +59,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   readonly #emitter: Emitter;
   readonly #gate: Gate;
   readonly #pipeline: Pipeline<InventoryItem<Ids>>;
-  // Made when it is first asked for.
+  // Created when it is first used.
   #fetch: PetStoreFetch | undefined;
 
   // The type argument follows the options: an annotation alone does not make ids bigints.
@@ -69,7 +69,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    */
   constructor(...none: { number: []; bigint: [options: never] }[Ids]);
   /**
-   * Sends nothing. What is left out is read from the `PETSTORE_...` variables, where there are any.
+   * Sends nothing. Options that are left out are read from the `PETSTORE_...` variables, if the runtime has any.
    * @throws ConfigurationError that names the option, the rule and the value
    */
   constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: Ids } }[Ids]);
@@ -101,9 +101,9 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   /**
-   * Reads the current stock of all pets as it comes, in flat memory, however many there are (specification, listInventory).
+   * Reads the current stock of all pets as it comes, in constant memory, however many there are (specification, listInventory).
    * One request, made when the first item is asked for; leaving the loop early closes the connection.
-   * @throws PetStoreError that tells how many items came before, or the signal's reason; while it is read, not by this call
+   * @throws PetStoreError that says how many items came before, or the signal's reason; the loop throws it, not this method
    * @example
    * let total = 0;
    * for await (const { quantity } of petstore.streamInventory()) total += quantity;
@@ -117,8 +117,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
 
   /**
    * Sets the stock of one pet (specification, updateInventory). Updates of one pet are sent in the order of their calls.
-   * @param petId an int64; beyond ±(2^53−1) a `bigint`
-   * @param update the new stock count, a safe integer; the service has bounds of its own
+   * @param petId an int64; a `bigint` if it is beyond ±(2^53−1)
+   * @param update the new stock count, a safe integer; the service may have narrower bounds
    * @experimental The service may still change the shape of this request.
    * @throws InvalidArgumentError before anything is sent; PetStoreError with `outcome`, or the signal's reason
    * @example
@@ -131,12 +131,12 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   /**
-   * Fetches from any other endpoint below the client's address: `/pets/42`, `pets/42` or a whole address. It brings the key, waits for
-   * quota like every call (`priority: 'low'` lets others pass), and gives the service's Response whatever its status. A 429 is waited for
-   * and sent again; other failures are tried again where the method is idempotent (RFC 9110 section 9.2.2). Redirects are not followed.
-   * The request counts as in flight until its body was read or cancelled.
-   * @throws InvalidArgumentError before anything is sent, for another address or a key of yours; PetStoreError where no answer comes, or
-   *   the signal's reason
+   * Fetches from any other endpoint below the client's address: `/pets/42`, `pets/42` or a whole address. It adds the key, waits for quota
+   * like every call (with `priority: 'low'`, normal calls go first), and gives the service's Response whatever its status. After a 429 the
+   * request is sent again when Retry-After has passed; other failures are retried if the method is idempotent (RFC 9110 section 9.2.2).
+   * Redirects are not followed. The request counts as in flight until the body of the Response is read or cancelled.
+   * @throws InvalidArgumentError before anything is sent, for another address or an `Authorization` header; PetStoreError if no answer
+   *   comes; or the signal's reason
    * @example
    * const response = await petstore.fetch('/pets/42');
    * console.log(response.status, (await response.json()).code); // → 501 not_shown
@@ -146,13 +146,13 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     return this.#fetch;
   }
 
-  /** The address that the client talks to, as it was resolved: without a trailing slash, and never with credentials. */
+  /** The address that the client uses, without a trailing slash and without credentials. */
   get baseUrl(): string {
     return this.#options.baseUrl;
   }
 
   /**
-   * What is known of the key's quota now; asks nobody.
+   * What is known about the key's quota now. Sends nothing.
    * @example
    * await petstore.listInventory();
    * console.log(petstore.quota.minute.limit, petstore.quota.closedUntil); // → 1000 undefined
@@ -162,8 +162,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   /**
-   * How many retries the calls of this key may still make: each costs one, seven good answers give one back. At 0 a call that fails is
-   * not tried again. First attempts cost none, nor do retries in an outage, or after a wait that the service asked for.
+   * The retries that the calls of this key may still make: each retry takes one, and seven good answers give one back. At 0, a call that
+   * fails is not retried. First attempts cost nothing, nor do retries in an outage or after a wait that the service asked for.
    * @example
    * sandbox.faults.add({ times: 1, status: 500 });
    * await petstore.listInventory();
@@ -174,8 +174,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   /**
-   * Calls `listener` at every event of this name. Gives a function that ends this. An exception of a listener is ignored.
-   * @throws InvalidArgumentError for a name that no event has, or a listener that is no function
+   * Calls `listener` at every event of this name. Returns a function that removes the listener. Errors of a listener are ignored.
+   * @throws InvalidArgumentError for a name that no event has, or a listener that is not a function
    * @example
    * petstore.on('retry', ({ operation, delayMs }) => console.log(`${operation} again in ${delayMs} ms`));
    */
@@ -184,7 +184,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   /**
-   * Ends what the client started: calls that are under way, and later ones, reject with an AbortError.
+   * Ends everything that the client started: calls that are under way, and later ones, reject with an AbortError.
    * @example
    * petstore.close();
    * console.log(await petstore.listInventory().catch(({ name }) => name)); // → AbortError
@@ -193,18 +193,18 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     this.#pipeline.close(new DOMException('The client was closed', 'AbortError'));
   }
 
-  /** As `close`, for `await using`. */
+  /** Like `close`, for `await using`. */
   async [Symbol.asyncDispose](): Promise<void> {
     this.close();
   }
 
-  /** Class, address and plan, for logs; never the key. A plan that the headers have to tell is `learned`. */
+  /** Class, address and plan, for logs; never the key. A plan that is learned from the headers is shown as `learned`. */
   toJSON(): { name: 'PetStoreClient'; baseUrl: string; plan: PlanName | 'unlimited' | 'learned' | PlanLimits } {
     return { name: 'PetStoreClient', baseUrl: this.#options.baseUrl, plan: nameOf(this.#options.plan) };
   }
 
   /**
-   * The same as text, which `console.log(petstore)` shows too.
+   * Class, address and plan as text; `console.log(petstore)` shows it too.
    * @example
    * const client = new PetStoreClient({ apiKey, baseUrl: 'https://shop.example/v1', plan: 'pro' });
    * console.log(client); // → PetStoreClient {"baseUrl":"https://shop.example/v1","plan":"pro"}
@@ -230,7 +230,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
     const { baseUrl, call } = this.#options;
     const made = fetchOperation(input, init, { baseUrl, maxRetries: call.maxRetries });
-    // Waits for nothing unless it has to, so that calls keep their order.
+    // Awaited only if it is a promise, so that calls keep their order.
     const { operation, options } = made instanceof Promise ? await made : made;
     return this.#pipeline.open(operation, this.#resolveFor(operation, options));
   }
@@ -246,7 +246,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 }
 
-/** Plans that have a name are kept as the same object. */
+/** The name of a plan; its limits if it has no name. Named plans are the objects of `PLANS` themselves. */
 function nameOf(plan: ResolvedOptions<Int64>['plan']): ReturnType<PetStoreClient['toJSON']>['plan'] {
   if (plan === undefined || plan === 'unlimited') return plan ?? 'learned';
   const { free, pro, business } = PLANS;

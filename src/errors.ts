@@ -1,10 +1,10 @@
 import type { PetId } from './contract/models.ts';
 
-/** Recognises errors of every copy of the package, also where `instanceof` cannot. */
+/** Marks the errors of every copy of the package, since `instanceof` does not recognise those of another copy. */
 const BRAND = Symbol.for('petstore-inventory.error');
 
 /**
- * The methods that ask the service.
+ * The methods that send requests to the service.
  *
  * @example
  * const asked: OperationName[] = [];
@@ -15,8 +15,8 @@ const BRAND = Symbol.for('petstore-inventory.error');
 export type OperationName = 'listInventory' | 'updateInventory' | 'streamInventory' | 'fetch';
 
 /**
- * Whether an update was applied, over all its attempts: nothing left, every attempt was refused, or one may have arrived
- * without an answer that settles it. After `unknown`, set the quantity again.
+ * Whether an update was applied, over all its attempts: `not-sent` if no request was sent, `rejected` if every attempt was refused, and
+ * `unknown` if a request may have been applied. After `unknown`, set the quantity again.
  *
  * @example
  * sandbox.faults.add({ fail: 'lost' }); // the change is applied, its answer gets lost
@@ -43,7 +43,7 @@ export interface RateLimit {
 }
 
 /**
- * What is known of a failure besides its message: the fields of {@link PetStoreError}, for tests that make errors of their own.
+ * What is known about a failure besides its message: the fields of {@link PetStoreError}, for tests that make their own errors.
  *
  * @example
  * const error = new RateLimitError('Cannot list the inventory', { retryAt: new Date('2026-11-22') });
@@ -71,29 +71,29 @@ export interface FailureDetails {
   retryAfterMs?: number | undefined;
   /** What the answer's X-RateLimit-* said. */
   rateLimit?: RateLimit | undefined;
-  /** The beginning of a body that was no Error body. */
+  /** The beginning of a body that was not an Error body. */
   bodyText?: string | undefined;
-  /** The error below. */
+  /** The error that caused this one. */
   cause?: unknown;
 }
 
 /**
- * The base of everything that a call can throw, abort aside: an aborted call rejects with `signal.reason`.
+ * The base class of all errors of a call, except for an abort: an aborted call rejects with `signal.reason`.
  *
- * No field holds the key, a request or headers. Text of the service is cut to 4 KiB and freed of control characters.
+ * No field holds the key, a request or headers. Text of the service is cut to 4 KiB, and its control characters are removed.
  *
  * @example
  * const error = await petstore.updateInventory(999, { quantity: 1 }).catch((thrown) => thrown);
  * console.log(error instanceof PetStoreError, error.kind, error.outcome); // → true not-found rejected
  */
 export abstract class PetStoreError extends Error {
-  /** Which class it is: decide by this. */
+  /** The kind of failure, one for each class; branch on it. */
   abstract readonly kind: string;
-  /** The code of the service's Error body; else `http_502` and the like, or the innermost cause's, such as `ECONNREFUSED`. */
+  /** The code of the service's Error body; else one such as `http_502`, or that of the innermost cause, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
-  /** The HTTP status; undefined where no answer came. */
+  /** The HTTP status; undefined if no answer came. */
   readonly status: number | undefined;
-  /** The method that was called; undefined for what a constructor throws. */
+  /** The method that was called; undefined for an error of a constructor. */
   readonly operation: OperationName | undefined;
   /** The pet of an update, as it was given. */
   readonly petId: PetId | undefined;
@@ -103,9 +103,9 @@ export abstract class PetStoreError extends Error {
   readonly retryAt: Date | undefined;
   /** What the answer's Retry-After said, in milliseconds. */
   readonly retryAfterMs: number | undefined;
-  /** What the answer's X-RateLimit-* said; undefined where it had none that make sense. */
+  /** What the answer's X-RateLimit-* said; undefined if it had no valid ones. */
   readonly rateLimit: RateLimit | undefined;
-  /** The first 1 KiB of a failure's body that was no Error body. */
+  /** The first 1 KiB of a body that was not an Error body. */
   readonly bodyText: string | undefined;
   /** For updates, and for calls of `fetch`: whether the change was applied. */
   readonly outcome: UpdateOutcome | undefined;
@@ -127,7 +127,7 @@ export abstract class PetStoreError extends Error {
     this.hideUnknown();
   }
 
-  /** Leaves what is not known out of what a console prints. */
+  /** Hides undefined fields from what a console prints. */
   protected hideUnknown(): void {
     for (const [field, value] of Object.entries(this)) {
       if (value === undefined) Object.defineProperty(this, field, { value, enumerable: false });
@@ -174,7 +174,7 @@ export class AuthenticationError extends PetStoreError {
 }
 
 /**
- * 404: there is no such pet (specification, Errors). Not retried. A `baseUrl` that leads elsewhere answers 404 as well.
+ * 404: there is no such pet (specification, Errors). Not retried. A wrong `baseUrl` may lead to a 404 as well.
  *
  * @example
  * const error = await petstore.updateInventory(999, { quantity: 1 }).catch((thrown) => thrown);
@@ -188,8 +188,8 @@ export class NotFoundError extends PetStoreError {
 }
 
 /**
- * A 429 that was left after the retries (`status` 429), or a wait for quota known to exceed `maxWaitMs`: then nothing was sent
- * and `status` is undefined. `retryAt` says when quota is there again (specification, Limits).
+ * A 429 after the last retry (`status` 429), or a wait for quota that would exceed `maxWaitMs`: then nothing was sent and `status` is
+ * undefined. `retryAt` says when there is quota again (specification, Limits).
  *
  * @example
  * sandbox.faults.add({ times: 1, status: 429, headers: { 'retry-after': '3600' } });
@@ -206,7 +206,7 @@ export class RateLimitError extends PetStoreError {
 }
 
 /**
- * A 5xx that was left after the retries, or an outage that outlasted `maxWaitMs`. 501 and 505 are not retried (RFC 9110 section 15.6).
+ * A 5xx after the last retry, or an outage longer than `maxWaitMs`. 501 and 505 are not retried (RFC 9110 section 15.6).
  *
  * @example
  * sandbox.faults.add({ status: 503 });
@@ -246,8 +246,8 @@ export class UnexpectedStatusError extends PetStoreError {
 }
 
 /**
- * No answer, or a broken one, left after the retries. `code` is the innermost cause's, such as `ECONNREFUSED`. An error of a
- * certificate is not retried.
+ * No answer, or a broken one, after the last retry. `code` is that of the innermost cause, such as `ECONNREFUSED`. A certificate error is
+ * not retried, nor is a proxy's refusal that another attempt would not change.
  *
  * @example
  * sandbox.faults.add({ fail: 'reset' });
@@ -262,7 +262,7 @@ export class ConnectionError extends PetStoreError {
 }
 
 /**
- * `attemptTimeoutMs` ran out on the last attempt, or `totalTimeoutMs` did.
+ * `attemptTimeoutMs` ran out on the last attempt, or `totalTimeoutMs` ran out.
  *
  * @example
  * sandbox.faults.add({ fail: 'stall' });
@@ -277,7 +277,7 @@ export class TimeoutError extends PetStoreError {
 }
 
 /**
- * What is wrong with one place of an answer.
+ * What is wrong at one place of an answer.
  *
  * @example
  * sandbox.inventory.set(2n ** 53n, { quantity: 3 });
@@ -286,14 +286,14 @@ export class TimeoutError extends PetStoreError {
  * console.log(first?.path); // → [12].petId
  */
 export interface Problem {
-  /** Such as `[0].petId`; empty for the whole document. */
+  /** The place, such as `[0].petId`; empty for the whole document. */
   path: string;
   /** What is wrong, such as `must be an integer, not a string`; shows numbers of the answer, but none of its text. */
   message: string;
 }
 
 /**
- * Why an answer could not be used: its text, its fields, another pet than the one that was updated, or its size.
+ * Why an answer could not be used: its text, its fields, a pet other than the one that was updated, or its size.
  *
  * @example
  * sandbox.faults.add({ fail: 'malformed' });
@@ -330,7 +330,7 @@ export class InvalidResponseError extends PetStoreError {
 }
 
 /**
- * Bad arguments: nothing was sent.
+ * A bad argument: nothing was sent.
  *
  * @example
  * const error = await petstore.updateInventory(1, { quantity: 1.5 }).catch((thrown) => thrown);
@@ -352,7 +352,7 @@ export class InvalidArgumentError extends PetStoreError {
 }
 
 /**
- * A bad option: thrown by the constructor; a bad option of one call rejects that call. The message tells the rule and the value, never
+ * A bad option: the constructor throws it, and a call with a bad option rejects with it. The message says the rule and the value, never
  * the key.
  *
  * @example
@@ -407,7 +407,7 @@ export type PetStoreFailure =
   | ConfigurationError;
 
 /**
- * Tells whether something thrown comes from this package, whichever copy of it.
+ * Whether a thrown value is an error of this package, whichever copy of the package it comes from.
  *
  * @example
  * try {

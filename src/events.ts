@@ -4,7 +4,7 @@ import { InvalidArgumentError, type OperationName, type PetStoreError, type Rate
 import { unharmed } from './thrown.ts';
 
 /**
- * What every event tells: which call it is about.
+ * The fields of every event: the call that it is about.
  *
  * @example
  * const tell = ({ callId, operation, petId, attempt }: CallEvent) => console.log(callId, operation, petId, attempt);
@@ -12,7 +12,7 @@ import { unharmed } from './thrown.ts';
  * await petstore.updateInventory(1, { quantity: 12 }); // → 1 updateInventory 1 1
  */
 export interface CallEvent {
-  /** Counts the calls of one client, from 1. */
+  /** The number of the call, counted from 1 for each client. */
   callId: number;
   /** The method that was called. */
   operation: OperationName;
@@ -23,8 +23,8 @@ export interface CallEvent {
 }
 
 /**
- * Why a call waits: for a window's turn, behind a 429, behind an outage, for requests in flight, for an earlier update of its pet, or
- * to leave the service alone after a failure.
+ * Why a call waits: for quota (`quota`), for the end of a Retry-After (`rate-limit`) or of an outage (`outage`), for requests in flight
+ * (`in-flight`), for an earlier update of its pet (`order`), or for the backoff after a failure (`backoff`).
  *
  * @example
  * const reasons = new Set<WaitReason>();
@@ -35,7 +35,7 @@ export interface CallEvent {
 export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'order' | 'backoff';
 
 /**
- * The events of a client and what their listeners get, each with the fields of {@link CallEvent}. Times are milliseconds.
+ * The events of a client and their fields, besides those of {@link CallEvent}. Times are in milliseconds.
  *
  * @example
  * const stop = petstore.on('settled', ({ operation, outcome, ms }) => console.log(operation, outcome, ms >= 0));
@@ -43,47 +43,47 @@ export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'orde
  * stop();
  */
 export interface ClientEvents {
-  /** A call begins; told in the turn of whoever made it, or asked for the first item of a stream, before anything else of it. */
+  /** A call begins: its first event, emitted synchronously when the method is called, or when the first item of a stream is asked for. */
   started: CallEvent;
-  /** A request leaves. */
+  /** A request is about to be sent. */
   request: CallEvent & { method: string; path: string };
-  /** The headers of an answer came, `ms` after the request left; `date` is the service's clock, in whole seconds. */
+  /** The headers of an answer came, `ms` after the request was sent; `date` is the service's clock, in whole seconds. */
   response: CallEvent & { status: number; ms: number; date?: Date; rateLimit?: RateLimit };
   /**
-   * The service announced in an answer that the endpoint is deprecated (RFC 9745), or when it will stop (RFC 8594): each date that it
-   * named, and a page about it. Told once for each operation of a client; of `fetch`, once for each method and path, where segments with
-   * digits count as the same.
+   * An answer announced that the endpoint is deprecated (RFC 9745), or when it will stop (RFC 8594): the dates that it named, and a page
+   * about it. Emitted once for each operation of a client; for `fetch`, once for each method and path, with all path segments that
+   * contain digits taken as the same.
    */
   deprecation: CallEvent & { method: string; path: string; deprecatedAt?: Date; sunsetAt?: Date; link?: string };
-  /** An attempt failed and will be made again, `delayMs` from now at the earliest. */
+  /** An attempt failed with `error`; the next one follows in `delayMs` at the earliest. */
   retry: CallEvent & { delayMs: number; error: PetStoreError };
-  /** A call begins to wait, for about `ms` milliseconds; 0 where only an answer or an earlier update can tell how long. */
+  /** A call begins to wait, for about `ms`; 0 if the wait depends on an answer or an earlier update. */
   wait: CallEvent & { reason: WaitReason; ms: number };
   /**
-   * Calls are queued, `calls` of them, for about `ms` milliseconds from now; the call is the first. Reported once for each instant
-   * that is more than a second ahead, and again when ten times as many wait for it.
+   * `calls` calls are queued, for about `ms` from now; the event names the first of them. Emitted once for each instant that is more than a
+   * second ahead, and again when ten times as many calls wait for it.
    */
   queue: CallEvent & { reason: WaitReason; ms: number; calls: number };
-  /** The gate of this key closed, `until` then at least, or opened again. */
+  /** The gate of this key closed, at least until `until`, or opened again. */
   gate: CallEvent & { state: 'closed' | 'open'; until?: Date };
-  /** The store of the quota cannot be used, so that this process keeps to its part, or it can be again. Reported with the next request. */
+  /** The quota store failed, so that this process keeps to its part (`local`), or works again (`shared`). Emitted with the next request. */
   quotaStore: CallEvent & { state: 'local' | 'shared'; reason?: string };
   /**
-   * So many requests failed that no retry is left to the calls of this key: those that fail are not tried again. Or half of the retries
-   * are back. Each reported once.
+   * `empty`: so many requests failed that the calls of this key have no retry left, and are not tried again if they fail. `refilled`: half
+   * of the retries are back. Each change is emitted once.
    */
   retryBudget: CallEvent & { state: 'empty' | 'refilled'; available: number };
   /**
-   * A call ended after `ms`. `outcome` is that of the change; a list that failed was `rejected` or `unknown` likewise. An update that was
-   * `superseded` ended as the call `supersededBy` did, with its `error` if it failed.
+   * A call ended after `ms`. `outcome` is what became of the change; a list that failed has one as well. An update that was `superseded`
+   * ended as the call `supersededBy` did, with the `error` of that call if it failed.
    */
   settled: CallEvent & { outcome: 'succeeded' | 'superseded' | UpdateOutcome; ms: number; error?: unknown; supersededBy?: number };
-  /** The service sent a status that its specification does not name; the first 32 of a call are told. */
+  /** The service sent a pet status that its specification does not name; emitted for the first 32 of a call. */
   unknownStatus: CallEvent & { status: string };
 }
 
 /**
- * Takes what is to be told, console-like; `console` itself is one. The key is in no line. What it throws, at once or later, harms no call.
+ * A console-like object that gets the log lines; `console` itself is one. No line contains the key. Errors of a logger are ignored.
  *
  * @example
  * const lines: string[] = [];
@@ -93,11 +93,11 @@ export interface ClientEvents {
  * console.log(lines[0]); // → petstore-inventory: list the inventory begins (call 1)
  */
 export interface Logger {
-  /** Every beginning, request, answer, wait and end of a call. */
+  /** Each beginning, request, answer, wait and end of a call. */
   debug(message: string): void;
-  /** What calls wait for and until when, once for all of them; a gate closed or opened; a quota store was lost or is back. */
+  /** What queued calls wait for and for how long, once for all of them; a gate closed or opened; a quota store failed or works again. */
   info(message: string): void;
-  /** A retry, no retries left, a deprecation, a status that the specification does not name, two clients that disagree. */
+  /** A retry; no retries left; a deprecation; a pet status that the specification does not name; clients whose options contradict. */
   warn(message: string): void;
   /** Not used: failures reject. */
   error(message: string): void;
@@ -123,20 +123,20 @@ function createListeners(): Listeners {
   };
 }
 
-/** Where events are written down. Its methods may return a promise that rejects. */
+/** Writes events to a log. Its methods may return a promise that rejects. */
 export interface EventLog {
   /** Writes an event. */
   tell<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): unknown;
-  /** Logs what belongs to no call. */
+  /** Logs a warning that belongs to no call. */
   warn(message: string): unknown;
 }
 
-/** Reports what happens to listeners, the log and the runtime's channels. What they throw is ignored. */
+/** Reports events to listeners, the log and the runtime's channels. Errors of theirs are ignored. */
 export class Emitter {
-  // Made with the first listener: most clients have none.
+  // Created with the first listener: most clients have none.
   #listeners: Listeners | undefined;
   readonly #log: EventLog | undefined;
-  // The client of these events; without it they go to no channel.
+  // The client whose events these are; without it they go to no channel.
   readonly #client: object | undefined;
 
   constructor(log?: EventLog, client?: object) {
@@ -144,7 +144,7 @@ export class Emitter {
     this.#client = client;
   }
 
-  /** False where an event need not be made, since it has no listener. */
+  /** Whether an event has a listener; if not, it need not be made. */
   hasListener(name: keyof ClientEvents): boolean {
     if (this.#log !== undefined || (this.#listeners !== undefined && this.#listeners[name].size > 0)) return true;
     return this.#client !== undefined && channelOf(name)?.hasSubscribers === true;
@@ -155,7 +155,7 @@ export class Emitter {
     const known = Object.keys(listeners);
     if (!known.includes(name)) throw badArgument('event', `the events are ${known.join(', ')}`);
     if (typeof listener !== 'function') throw badArgument('listener', 'it must be a function');
-    // A wrapper of its own, so that one function subscribed twice is told twice and unsubscribed once.
+    // A new wrapper for each, so that a function that is added twice is called twice and can be removed once for each.
     const own: Listener<Name> = (event) => listener(event);
     this.#listeners = listeners;
     listeners[name].add(own);

@@ -1,14 +1,14 @@
 /**
  * A typed client for the pet store's inventory service.
  *
- * In the examples of all pages `sandbox` is a sandbox and `petstore` a client of it, so that each runs without a key:
+ * In all examples `sandbox` is a sandbox and `petstore` a client of it, so that each example runs without a key:
  *
  * ```ts
  * const sandbox = createSandbox();
  * const petstore = new PetStoreClient({ apiKey: sandbox.keys.business, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
  * ```
  *
- * Where one says `apiKey` and `baseUrl`, they are yours.
+ * In examples that use `apiKey` and `baseUrl`, these are your own.
  * @module petstore-inventory
  */
 export type { InventoryItems, PetStoreApi } from './api.ts';

@@ -2,11 +2,11 @@ import type { Int64, InventoryItem } from './contract/models.ts';
 import { InvalidArgumentError } from './errors.ts';
 import type { ItemBatches } from './operations/stream-inventory.ts';
 
-/** Sends the request and gives the beginning of its answer, unless the reader leaves before. */
+/** Sends the request and gives the beginning of its answer, unless the reader leaves first. */
 type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids>>;
 
 /**
- * The stock of all pets, item by item, in flat memory; one request, made when the first item is asked for. It is read once.
+ * The stock of all pets, item by item, in constant memory: one request, made when the first item is asked for. It can be read once.
  *
  * @example
  * for await (const { petId, status } of petstore.streamInventory()) {
@@ -26,15 +26,15 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
 
   /**
    * Gives the items one by one.
-   * @throws InvalidArgumentError at the second iteration; while it is read PetStoreError, or the signal's reason
+   * @throws InvalidArgumentError at the second iteration; while the stream is read, a PetStoreError or the signal's reason
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<InventoryItem<Ids>> {
     return new Items(this.#take());
   }
 
   /**
-   * Gives the items in arrays as they come, which costs less than one by one. How many are in an array is up to the network.
-   * @throws InvalidArgumentError at the second iteration; while it is read PetStoreError, or the signal's reason
+   * Gives the items in arrays as they come, which costs less than one by one. The size of an array depends on the network.
+   * @throws InvalidArgumentError at the second iteration; while the stream is read, a PetStoreError or the signal's reason
    * @example
    * let count = 0;
    * for await (const items of petstore.streamInventory().batches()) count += items.length;
@@ -73,9 +73,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     return this.#opened?.isAborted ?? false;
   }
 
-  /**
-   * Reads run one after the other even if the caller does not await them, as with a generator. The first one begins the call synchronously.
-   */
+  /** Reads run one after the other, even if the caller does not await them. The first one begins the call synchronously. */
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
     const next = this.#latest?.then(() => this.#read()) ?? this.#read();
     this.#latest = next.catch(() => {});
@@ -96,7 +94,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
       const value = await this.#opened.next();
       if (value !== undefined) return { done: false, value };
     } catch (error) {
-      // A reader that left early is not told how the rest ended.
+      // A reader that left early does not get the failure of the rest.
       if (!this.#isOver) throw this.#over(error);
     }
     return this.#over({ done: true, value: undefined });
@@ -108,7 +106,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   }
 }
 
-/** Written by hand: an async generator would double the cost of an item. */
+/** Not an async generator, since that would double the cost of an item. */
 class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Ids>> {
   readonly #batches: Batches<Ids>;
   #batch: InventoryItem<Ids>[] = [];
@@ -132,7 +130,7 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
 
   async #nextBatch(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
     const { done, value } = await this.#batches.next();
-    // A caller that did not await the previous read may have left items of its batch.
+    // A caller that does not await its reads may have left items of the last batch.
     const left = this.#batch.length - this.#index;
     if (done && left === 0) return { done, value };
     if (!done) {

@@ -3,7 +3,7 @@ import { untilAborted } from './clock/until-aborted.ts';
 import { ConfigurationError, type FailureDetails } from './errors.ts';
 import { messageOf } from './thrown.ts';
 
-/** The call that needs a part. */
+/** The call that needs a part of the package. */
 interface Needing {
   /** `update pet 42`. */
   purpose: string;
@@ -12,9 +12,8 @@ interface Needing {
 }
 
 /**
- * Waits for a part of the package that a good call does not need, and that is imported when a call needs it. The runtime loads it once,
- * however many calls ask.
- * @throws ConfigurationError where it cannot be loaded, or the reason of an abort
+ * Waits for a part of the package that is imported only when a call needs it. The runtime loads it once, however many calls need it.
+ * @throws ConfigurationError if it cannot be loaded, or the reason of an abort
  */
 export function loadPart<Part>(name: string, call: Needing, imported: Promise<Part>): Promise<Part> {
   const loaded = imported.catch((cause) => {
@@ -23,7 +22,7 @@ export function loadPart<Part>(name: string, call: Needing, imported: Promise<Pa
   return untilAborted(loaded, call.signal);
 }
 
-/** The error where a part is missing from the installed package, or a page could not fetch it. */
+/** The error if a part is missing from the installed package, or a page could not fetch it. */
 export function partNotLoaded(name: string, call: Pick<Needing, 'purpose' | 'details'>, cause: unknown): ConfigurationError {
   const why = messageOf(cause);
   const message = `Cannot ${call.purpose}: ${name}, a part of this package that is loaded when it is needed, cannot be loaded: ${why}`;

@@ -2,7 +2,7 @@ import { purposeOf } from './call.ts';
 import type { ClientEvents, EventLog, Logger } from './events.ts';
 import { showThrown } from './thrown.ts';
 
-/** What an event says of its call, after `update pet 42`. */
+/** The level of an event's line, and what the line says after `update pet 42`. */
 type Sentence<Name extends keyof ClientEvents> = readonly [level: 'debug' | 'info' | 'warn', say: (event: ClientEvents[Name]) => string];
 
 const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
@@ -26,7 +26,7 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
   unknownStatus: ['warn', ({ status }) => `finds the unknown status ${status}`],
 };
 
-/** Makes of every event a line that a person can follow and a program can find by its call. */
+/** Turns every event into a log line that a person can read and a program can assign to its call. */
 export function createLog(logger: Logger): EventLog {
   const write = (level: keyof Logger, text: string) => logger[level](`petstore-inventory: ${text.replace(/\p{Cc}+/gu, ' ')}`);
   return {

@@ -15,7 +15,7 @@ import type { Admission, Transport } from './transport/transport.ts';
 import { UpdateNews } from './update-news.ts';
 
 interface Steps {
-  /** The client of these calls, for views that follow its updates. */
+  /** The client that makes the calls, for views that follow its updates. */
   client: object;
   gate: Gate;
   limits: ClientLimits;
@@ -25,7 +25,7 @@ interface Steps {
 
 const SWEEP_EVERY_MS = 1000;
 
-/** The permit of an attempt, and the key. */
+/** The permit of an attempt, and the key for it. */
 interface Admitted extends Admission {
   observer: Permit;
 }
@@ -35,7 +35,7 @@ type Beginning = Pick<Operation<unknown>, 'name' | 'petId'> & Pick<StreamOperati
 /** Takes every call through its steps: order, retries, the gate for each attempt, transport. */
 export class Pipeline<Item extends object> {
   readonly #steps: Steps;
-  // Made with the first update.
+  // Created with the first update.
   #order: InOrder<Admitted, Reply<Item>> | undefined;
   // Undefined while no call is under way: most clients are idle.
   #calls: Set<Call> | undefined;
@@ -60,7 +60,7 @@ export class Pipeline<Item extends object> {
     }
   }
 
-  /** Makes a call that changes a pet, in the order of the calls that do. */
+  /** Makes a call that changes a pet, after the earlier ones that change this pet. */
   async update(operation: Operation<Item>, options: CallOptions): Promise<Reply<Item>> {
     const call = this.#begin(operation, options);
     try {
@@ -68,7 +68,7 @@ export class Pipeline<Item extends object> {
       this.#order ??= new InOrder((raised) => this.#steps.gate.raise(raised));
       const reply = await this.#order.run(call, {
         watch: (onRefusal) => this.#watch(call, onRefusal),
-        // A promise, so that updates which a caller makes in one go can supersede each other.
+        // A promise, so that updates that a caller makes synchronously can supersede each other.
         admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer.passTo(call), passed.key) : this.#admit(call)),
         cancel: ({ observer }) => observer.cancel(),
         send: (admitted) => this.#sendUpdate(call, operation, admitted),
@@ -80,7 +80,10 @@ export class Pipeline<Item extends object> {
     }
   }
 
-  /** Queues a call with the same `maxWaitMs` beside the one that waits in its place: only the gate knows how long a wait will be. */
+  /**
+   * Reports when an update that waits behind the permit of an earlier one would wait longer than it allows. For this a second call with its
+   * `maxWaitMs` waits at the gate, since only the gate knows how long a wait will be.
+   */
   #watch({ id, operation, petId, options }: Call, onRefusal: (refusal: unknown) => void): () => void {
     const { gate, limits } = this.#steps;
     if (gate.needsKey) return () => {};
@@ -96,7 +99,7 @@ export class Pipeline<Item extends object> {
     };
   }
 
-  /** The permit is that of the first attempt. */
+  /** Sends an update. `admitted` is the permit of its first attempt. */
   #sendUpdate(call: Call, operation: Operation<Item>, admitted: Admitted): Promise<Reply<Item>> {
     let first: Admitted | undefined = admitted;
     return this.#retry(call, () => {
@@ -106,7 +109,7 @@ export class Pipeline<Item extends object> {
     });
   }
 
-  /** Makes a call that lasts until what it gives is read to its end, or `left` before it begins. Only its beginning is tried again. */
+  /** Makes a call that lasts until its result is read to the end. `left` ends it before it is opened. Only the opening is retried. */
   async open<T>(operation: StreamOperation<T>, options: CallOptions, left?: AbortSignal): Promise<T> {
     const call = this.#begin(operation, options);
     left?.addEventListener('abort', () => call.abort(left.reason), { once: true });
@@ -134,7 +137,7 @@ export class Pipeline<Item extends object> {
     return retry(call, { attempt, payer: gate.retries, pacer: gate, renewKey: () => transport.renewKey(call) });
   }
 
-  /** Awaits the permit also where it is there, so that a call which its caller aborts at once is not sent. */
+  /** Awaits the permit even if it is there already, so that a call that its caller aborts at once is not sent. */
   async #attempt<T>(call: Call, operation: Operation<T>, admitting: Admitted | Promise<Admitted>): Promise<Reply<T>> {
     const answer = await this.#steps.transport.open(call, operation.request, await admitting);
     try {
@@ -161,7 +164,7 @@ export class Pipeline<Item extends object> {
     }
   }
 
-  /** A store knows the quota by its key, which is read like any other before the gate is asked. */
+  /** Gets a permit and the key. If a store finds the quota by the key, the key is read before the gate is asked. */
   #admit(call: Call): Admitted | Promise<Admitted> {
     const { gate, transport } = this.#steps;
     if (!gate.needsKey) return this.#enter(call);
@@ -171,7 +174,7 @@ export class Pipeline<Item extends object> {
     });
   }
 
-  /** Gets a permit and reads the key: at once where nothing has to be waited for. */
+  /** Gets a permit and reads the key: synchronously if neither has to be waited for. */
   #enter(call: Call): Admitted | Promise<Admitted> {
     const permit = this.#steps.gate.enter(call, this.#steps.limits);
     return permit instanceof Promise ? permit.then((given) => this.#unlock(call, given)) : this.#unlock(call, permit);
@@ -182,14 +185,14 @@ export class Pipeline<Item extends object> {
     return typeof key === 'string' ? this.#use(call, permit, key) : key.then((read) => this.#use(call, permit, read));
   }
 
-  /** The gate may have closed while the key function ran: then the call waits for another permit. */
+  /** Uses a permit. If the gate closed while the key function ran, the call waits for another permit. */
   #use(call: Call, permit: Permit, key: string): Admitted | Promise<Admitted> {
     if (permit.isValid) return { key, observer: permit };
     permit.cancel();
     return this.#enter(call);
   }
 
-  /** Settles a call that failed and gives what it rejects with. */
+  /** Settles a call that failed, and returns the error or reason with which it rejects. */
   #fail(call: Call, failure: unknown): unknown {
     const error: unknown = call.signal.aborted ? call.signal.reason : failure;
     this.#settle(call, { error });
@@ -222,7 +225,7 @@ export class Pipeline<Item extends object> {
   }
 
   #settle(call: Call, failed: { error: unknown } | undefined): void {
-    // A call that counted as gone may still settle.
+    // A call that counted as gone is settled already, but may still end.
     if (!this.#calls?.delete(call)) return;
     if (this.#calls.size === 0) this.#calls = undefined;
     call.end();
@@ -239,7 +242,7 @@ function outcomeOf(call: Call, failed: unknown): Pick<ClientEvents['settled'], '
   return { outcome: failed ? call.outcome : 'succeeded' };
 }
 
-/** Of a superseded update it is the later one's reply, with an item of its own. */
+/** The reply of a call. A superseded update gets that of the later one, with its own copy of the item. */
 function replyTo<Item extends object>(call: Call, reply: Reply<Item>): Reply<Item> {
   const { attempts, supersededBy } = call;
   if (supersededBy === undefined) return reply;

@@ -1,13 +1,13 @@
 const PREFIX = 'proxy_';
-/** It may let the next connection through: it timed out, or has too much to do (RFC 9110 section 15.5.9; RFC 6585 section 4). */
+/** The next connection may succeed: the proxy timed out or is overloaded (RFC 9110 section 15.5.9; RFC 6585 section 4). */
 const PASSING = /^(?:408|425|429|5\d\d)$/;
 
-/** The code of a connection that a proxy in between refused with a status. */
+/** The code of a connection that a proxy refused with a status. */
 export function proxyCode(status: number): string {
   return `${PREFIX}${status}`;
 }
 
-/** Whether a connection failed with this code because a proxy refused to make it: nothing was sent to the service. */
+/** Whether this code means that a proxy refused to make the connection: nothing was sent to the service. */
 export function isProxyCode(code: string): boolean {
   return code.startsWith(PREFIX);
 }

@@ -1,23 +1,23 @@
 import type { PlanLimits } from './contract/plans.ts';
 
 /**
- * Whose quota it is. A store never keeps the key, only a hash of both.
+ * The address and key whose quota a store keeps. The store must not keep the key itself, only a hash of both.
  *
  * @see {@link QuotaStore} for an example
  */
 export interface StoreKey {
   /** The service's address, as the client's `baseUrl` gives it. */
   address: string;
-  /** The key; not to be written down. */
+  /** The key, which must not be stored. */
   apiKey: string;
 }
 
 /**
- * Where several processes keep the quota of one key together. It only shares counts; the ledger of each process still decides what may be
- * sent.
+ * A store in which several processes share the quota of one key. It only shares counts; the ledger of each process still decides what may
+ * be sent.
  *
- * `redisQuotaStore` and `fileQuotaStore` make one. One of your own has to answer each `LeaseRequest` in one step, also where several
- * processes send one at once.
+ * `redisQuotaStore` and `fileQuotaStore` make one. A store of your own must answer each `LeaseRequest` atomically, even if several
+ * processes send one at the same time.
  *
  * @example
  * const store: QuotaStore = {
@@ -31,32 +31,33 @@ export interface StoreKey {
  * console.log(items.length); // → 12
  */
 export interface QuotaStore {
-  /** Among how many processes the quota is divided while the store cannot be reached; undefined: as many as it saw last. */
+  /** Among how many processes the quota is divided while the store cannot be reached; undefined for as many as its last response named. */
   readonly processes: number | undefined;
   /** Whether an exchange costs so little that no slots are leased ahead of need. */
   readonly isCheap: boolean;
   /**
-   * Takes part in what is kept of a key; `onClosed` is called when another process met a closed gate.
-   * @throws ConfigurationError
+   * Joins the processes that share the quota of a key. The store calls `onClosed`, with milliseconds from now, when another process reports
+   * that the key is closed.
+   * @throws ConfigurationError if the store cannot be used
    */
   join(key: StoreKey, onClosed: (closedForMs: number) => void): SharedQuota;
 }
 
 /**
- * What is kept of one key.
+ * The shared quota of one key.
  *
  * @see {@link QuotaStore} for an example
  */
 export interface SharedQuota {
   /**
-   * Reports, gives back and leases, in one step. An answer that is no {@link LeaseResponse}, or none within 600 ms, counts as a failure.
-   * @throws anything, or rejects, where the store cannot be reached, in at most half a second
+   * Reports, gives back and leases in one step. An answer that is not a {@link LeaseResponse}, or none within 600 ms, counts as a failure.
+   * @throws anything, or rejects, within half a second if the store cannot be reached
    */
   exchange(request: LeaseRequest): LeaseResponse | Promise<LeaseResponse>;
 }
 
 /**
- * What the headers said of one window (specification, Limits), in time from now: the clocks of processes differ.
+ * What the headers said about one window (specification, Limits). Times are relative to now, since the clocks of processes differ.
  *
  * @see {@link QuotaStore} for an example
  */
@@ -65,41 +66,41 @@ export interface ObservedWindow {
   limit: number;
   /** The smallest Remaining that was observed under this Reset. */
   remaining: number;
-  /** Names the window: its Reset, in milliseconds since 1970 by the server's clock. */
+  /** The Reset, which identifies the window: in milliseconds since 1970 on the server's clock. */
   resetAtMs: number;
-  /** When the Reset has surely come; not positive where it has. */
+  /** Milliseconds until the Reset has surely come; 0 or less if it has. */
   endsInMs: number;
-  /** How long ago it was observed. */
+  /** How long ago it was observed, in milliseconds. */
   ageMs: number;
 }
 
 /**
- * What a process reports to the store, and requests of it.
+ * What a process reports to the store and requests from it.
  *
  * @see {@link QuotaStore} for an example
  */
 export interface LeaseRequest {
-  /** Names the process. */
+  /** The name of the process. */
   member: string;
-  /** Slots that it has use for; 0 only reports. */
+  /** Slots that it wants; 0 if it only reports. */
   wanted: number;
   /** Slots that it gives back, of the window with the Reset `returnedResetAtMs`. */
   returned: number;
-  /** The Reset of that window, in milliseconds since 1970; 0 where it is not known. */
+  /** The Reset of that window, in milliseconds since 1970; 0 if it is unknown. */
   returnedResetAtMs: number;
-  /** Its requests that have no answer yet: they may be counted in a window that begins now. */
+  /** How many of its requests have no answer yet: they may be counted in a window that begins now. */
   unanswered: number;
-  /** What the headers said to requests that were answered after the window they were sent in. */
+  /** The headers of answers that came after the end of the window in which their requests were sent. */
   lateAnswers: Pick<ObservedWindow, 'resetAtMs' | 'remaining'>[];
-  /** What the options say, share included; undefined where they leave it to the headers. A day of 1e12 requests has no limit. */
+  /** The limits by the options, cut to the share; undefined if they are left to the headers. 1e12 requests a day mean no limit. */
   plan: Partial<PlanLimits>;
-  /** What it observed of the minute. */
+  /** What it observed about the minute. */
   minute: ObservedWindow | undefined;
-  /** What it observed of the day. */
+  /** What it observed about the day. */
   day: ObservedWindow | undefined;
-  /** Its probe was answered. */
+  /** Whether its probe was answered. */
   isProbeAnswered: boolean;
-  /** The service closed the key for so many milliseconds from now on; 0 where it did not. */
+  /** For how many milliseconds from now the service has closed the key; 0 if it has not. */
   closedForMs: number;
 }
 
@@ -111,17 +112,17 @@ export interface LeaseRequest {
 export interface LeaseResponse {
   /** Slots that the process may use until the lease expires; an integer. */
   granted: number;
-  /** When the lease expires, in milliseconds from now; above 0 where there are slots. */
+  /** When the lease expires, in milliseconds from now; above 0 if slots were granted. */
   expiresInMs: number;
-  /** The Reset of its window, in milliseconds since 1970; 0 where it is not known. */
+  /** The Reset of its window, in milliseconds since 1970; 0 if it is unknown. */
   resetAtMs: number;
-  /** Where nothing was granted: how many milliseconds to wait before the next request. */
+  /** If nothing was granted: how many milliseconds to wait before the next request. */
   waitMs: number;
   /**
-   * What the process waits for: the key is closed, its quota is used up, or another process's probe has no answer yet. `lost`: the store
-   * came back empty, so that it grants nothing before the window ends.
+   * Why the process has to wait: the key is closed (`closed`), its quota is used up (`quota`), or another process's probe has no answer yet
+   * (`probe`). `lost`: the store was restarted empty, so that it grants nothing before the window ends.
    */
   reason: 'closed' | 'quota' | 'probe' | 'lost';
-  /** Processes that sent a request in this window. */
+  /** How many processes sent a request to the store in this window. */
   members: number;
 }

@@ -18,14 +18,14 @@ import { VERSION } from './version.ts';
  * console.log(lines.length); // → 5
  */
 export interface RecordOptions {
-  /** Gets each line at once, with its line break, to write it to a file. What it throws, at once or later, harms no call. @default none */
+  /** Gets each line at once, with its line break, to write it to a file. Errors of this function are ignored. @default none */
   write?: (line: string) => unknown;
-  /** How many of the latest lines `text()` gives, after the first; 0 keeps none. @default 100000 */
+  /** How many of the latest lines `text()` gives after the first line; 0 keeps none. @default 100000 */
   latest?: number;
 }
 
 /**
- * What is recorded of a client, until it is stopped.
+ * A recording of what a client does, until it is stopped.
  *
  * @example
  * const recording: CallRecording = recordCalls(petstore);
@@ -37,7 +37,7 @@ export interface RecordOptions {
 export interface CallRecording extends Disposable {
   /** The recording so far, as JSON Lines. */
   text(): string;
-  /** Ends it; `text()` stays as it is. */
+  /** Ends the recording; `text()` then stays the same. */
   stop(): void;
 }
 
@@ -45,8 +45,8 @@ const LATEST = 100_000;
 
 /**
  * Records what a client does, to look into an incident or to replay it: instants, operations, statuses, limit headers and waits, as JSON
- * Lines. Neither the key nor the address, no id, no quantity, no path and no text of the service is in it: calls are counted, and so
- * are pets that have updates under way. Calls that are under way already are left out.
+ * Lines. It contains neither the key nor the address, and no id, quantity, path or text of the service: calls and pets are numbered. Calls
+ * that are already under way are left out.
  *
  * @throws ConfigurationError for an option that is unknown or bad
  * @example
@@ -78,7 +78,7 @@ export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, opti
 
 type Note = (name: keyof ClientEvents, event: CallEvent, told: object) => void;
 
-/** What is told between the beginning and the end of a call. */
+/** Records the events between the beginning and the end of a call. */
 function follow<Ids extends Int64>(client: PetStoreClient<Ids>, note: Note): (() => void)[] {
   return [
     client.on('request', (event) => note('request', event, {})),
@@ -101,12 +101,12 @@ function endOf({ outcome, ms, supersededBy, ...rest }: ClientEvents['settled']):
   return { outcome, ms, supersededBy, ...('error' in rest && failureOf(rest.error)) };
 }
 
-/** What rejects with anything but an error of ours was aborted. Codes and messages are the service's text. */
+/** A call that rejects with an error of another kind was aborted. Codes and messages are left out: they are text of the service. */
 function failureOf(error: unknown): object {
   return isPetStoreError(error) ? { kind: error.kind, retryAfterMs: error.retryAfterMs } : { kind: 'abort' };
 }
 
-/** Numbers pets as updates of them come, and forgets a number when the last of these has ended. */
+/** The recorded calls. Numbers each pet when an update of it begins, and forgets the number when its last update has ended. */
 class CallsUnderWay {
   readonly #petOfCall = new Map<number, string | undefined>();
   readonly #pets = new Map<string, { number: number; calls: number }>();
@@ -126,7 +126,7 @@ class CallsUnderWay {
     return this.#petOfCall.has(callId);
   }
 
-  /** Tells whether its beginning was seen. */
+  /** Returns whether the beginning of the call was recorded. */
   end({ callId }: CallEvent): boolean {
     const key = this.#petOfCall.get(callId);
     const pet = key === undefined ? undefined : this.#pets.get(key);
@@ -136,7 +136,7 @@ class CallsUnderWay {
   }
 }
 
-/** One pet may be given as a number and as a bigint. */
+/** The same for a number and a bigint, since one pet may be given as either. */
 function keyOf(petId: PetId): string {
   return String(petId);
 }
@@ -146,7 +146,7 @@ class LatestLines {
   readonly #latest: number;
   readonly #first: string;
   readonly #lines: string[] = [];
-  // The machine's clock may be set while it is recorded; instants go on.
+  // Instants come from the monotonic clock, since the machine's clock may be set during the recording.
   readonly #aheadMs = Date.now() - monotonicMs();
 
   constructor(plan: unknown, { write, latest = LATEST }: RecordOptions) {
@@ -166,7 +166,7 @@ class LatestLines {
     return [this.#first, ...this.#lines.slice(-this.#latest || this.#lines.length)].join('');
   }
 
-  /** Cut in one go: to drop one at a time would move the whole array for every line. */
+  /** Drops old lines in batches: to drop one at a time would move the whole array for every line. */
   #keep(line: string): void {
     this.#lines.push(line);
     if (this.#lines.length >= this.#latest * 1.25) this.#lines.splice(0, this.#lines.length - this.#latest);

@@ -1,26 +1,26 @@
-/** How many keys are remembered when a function gives them: the newest ones, which answers may still echo. */
+/** How many keys are remembered if a function gives them: the latest ones, which answers may still echo. */
 const REMEMBERED_KEYS = 16;
 const NO_KEYS: readonly string[] = [];
-/** The most text of the service that is kept, in characters. */
+/** How much text of the service is kept at most, in characters. */
 export const KEPT_TEXT = 4096;
 const HIDDEN = '***';
 // C0, DEL, C1, and the marks that change the direction of the text around them.
 // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
 const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
 
-/** Makes foreign text fit to be shown: no control characters, no key in any spelling, no more than the caller wants to read. */
+/** Cleans foreign text so that it can be shown: without control characters, without a key in any encoding, and cut to a length. */
 export class Redactor {
-  // Small letters only: the host of an address is written so, whatever it was made of.
+  // In lower case, since a URL writes the host of an address so.
   #keys: readonly string[] = NO_KEYS;
 
-  /** Remembers a key that must never show. */
+  /** Remembers a key that must never be shown. */
   learn(key: string): void {
     const folded = foldCase(key);
     if (this.#keys.includes(folded)) return;
     this.#keys = [...this.#keys, folded].slice(-REMEMBERED_KEYS);
   }
 
-  /** Replaces the key by `***`, also where some or all of its characters are percent-encoded or escaped as in JSON or HTML, once or twice. */
+  /** Replaces the key by `***`, even if characters of it are percent-encoded or escaped as in JSON or HTML, once or twice. */
   hide(text: string): string {
     const left = this.#cutKeys(text, asWritten);
     return BEGINS_ESCAPE.test(left) ? WAYS_TO_READ.reduce((rest, read) => this.#cutKeys(rest, read), left) : left;
@@ -43,7 +43,7 @@ export class Redactor {
     return end === 0 ? text : [...kept, text.slice(end)].join('');
   }
 
-  /** From where to where there are keys, in the order of the text. */
+  /** The beginning and end of each key in a text, in order. */
   #findKeys(plain: string): [from: number, to: number][] {
     const found: [number, number][] = [];
     for (const key of this.#keys) {
@@ -53,7 +53,7 @@ export class Redactor {
   }
 }
 
-/** A text as it is read, and where each of the characters read begins in what is written. */
+/** A text without its escapes, and where each of its characters begins in the original. */
 interface Reading {
   plain: string;
   startOf(index: number): number;
@@ -70,7 +70,7 @@ const WEB_ESCAPE = /%([\da-f]{2})|&#x0{0,4}([\da-f]{2});?|&#0{0,4}(\d{2,3});?|&(
 const TEXT_ESCAPE = /\\(?:u00|x)([\da-f]{2})|\\([!-~])/gi;
 const ENTITIES: ReadonlyMap<string, string> = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
 
-/** A page may quote an address, and JSON a page: two kinds of escapes, within each other. */
+/** Every escape, and every pair of nested escapes: a page may quote an address, and JSON may quote a page. */
 const WAYS_TO_READ = [WEB_ESCAPE, TEXT_ESCAPE].flatMap((outer) => [
   (text: string) => unescaped(asWritten(text), outer),
   ...[WEB_ESCAPE, TEXT_ESCAPE].map((inner) => (text: string) => unescaped(unescaped(asWritten(text), outer), inner)),
@@ -102,7 +102,7 @@ function readTextEscape([, hex, itself = '']: RegExpExecArray): string {
   return hex === undefined ? itself : String.fromCharCode(Number.parseInt(hex, 16));
 }
 
-/** Only ASCII, of which keys are made, so that no character changes its length. */
+/** Lower case for ASCII only, which all keys consist of, so that no character changes its length. */
 function foldCase(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

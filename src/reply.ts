@@ -1,22 +1,22 @@
 import type { RateLimit } from './errors.ts';
 
 /**
- * What the service answered, and what it took.
+ * What the service answered, and what the call took.
  *
  * @example
  * const reply: Reply<InventoryItem[]> = await petstore.listInventory().withResponse();
  * console.log(reply.status, reply.headers.get('content-type'), reply.attempts); // → 200 application/json 1
  */
 export interface Reply<T> {
-  /** What the method gives without `withResponse`. */
+  /** The value that the method gives without `withResponse`. */
   data: T;
   /** The HTTP status, 200 to 299. */
   status: number;
   /** The headers of the answer. */
   headers: Headers;
-  /** What X-RateLimit-* said; undefined where the answer had none that make sense. */
+  /** What X-RateLimit-* said; undefined if the answer had no valid ones. */
   rateLimit?: RateLimit;
-  /** Requests that were sent; 0 where a later update superseded this one. */
+  /** Requests that were sent; 0 if a later update superseded this one. */
   attempts: number;
   /** Milliseconds spent waiting for quota, order and backoff. */
   waitedMs: number;
@@ -25,7 +25,7 @@ export interface Reply<T> {
 }
 
 /**
- * A promise of the data that can also give the whole reply; it is one request in all.
+ * A promise of the data that can also give the whole reply. Both come from the same request.
  *
  * @example
  * const updating: ReplyPromise<InventoryItem> = petstore.updateInventory(1, { quantity: 12 });
@@ -40,23 +40,23 @@ export interface ReplyPromise<T> extends Promise<T> {
   withResponse(): Promise<Reply<T>>;
 }
 
-/** Makes of a reply what the methods of a client return. */
+/** Turns a promise of a reply into what the methods of a client return. */
 export function replyPromise<T>(whole: Promise<Reply<T>>): ReplyPromise<T> {
   const data = whole.then((answer) => answer.data);
   return Object.assign(data, {
     withResponse: () => {
-      // Whoever takes the whole reply is told of its failure there.
+      // The caller of `withResponse` gets a failure there, so the data promise must not report it as unhandled.
       data.catch(() => {});
-      // A promise of its own, so that a failure of which nobody is told is not silent.
+      // A new promise, so that a failure that the caller does not handle is reported as unhandled.
       return whole.then((answer) => answer);
     },
   });
 }
 
 /**
- * Makes what a method of a client returns, for fakes: a status of 200, no headers, one attempt, no wait.
+ * Makes the return value of a client's method, for fakes: a status of 200, no headers, one attempt, no wait.
  *
- * @param data what the promise gives; a promise of it, which may reject, makes a reply that comes later or fails
+ * @param data the value that the promise gives, or a promise of it, for a reply that comes later or fails
  * @example
  * const { data, status } = await reply([{ petId: 1, quantity: 5, status: 'available' }]).withResponse();
  * console.log(data.length, status); // → 1 200

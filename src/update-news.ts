@@ -1,19 +1,19 @@
 import type { Int64, InventoryItem, PetId } from './contract/models.ts';
 import type { UpdateOutcome } from './errors.ts';
 
-/** A follower of a client's updates, called before their promises settle, and of its end. Must not throw. */
+/** Follows the updates of a client, and its closing. The methods are called before the updates' promises settle, and must not throw. */
 export interface UpdateFollower {
   /** The service confirmed this item. */
   confirmed(item: InventoryItem<Int64>): void;
-  /** An update of the pet ended, and may have been applied or not. */
+  /** An update of the pet ended, and it is unknown whether it was applied. */
   inDoubt(petId: PetId): void;
-  /** The client was closed: no call of it succeeds any more. */
+  /** The client was closed: its calls no longer succeed. */
   clientClosed(reason: unknown): void;
 }
 
 /** A call that ended. */
 interface EndedCall {
-  /** Of an update. */
+  /** The pet of an update; undefined for other calls. */
   readonly petId: PetId | undefined;
   readonly confirmed: InventoryItem<Int64> | undefined;
   readonly outcome: UpdateOutcome;
@@ -22,7 +22,7 @@ interface EndedCall {
 const newsOfClients = new WeakMap<object, UpdateNews>();
 const FEWEST_TO_SWEEP = 64;
 
-/** Tells followers how the updates of one client end, and when the client is closed. It keeps none of them alive. */
+/** Informs followers how the updates of one client end, and when the client is closed. It holds the followers weakly. */
 export class UpdateNews {
   readonly #followers = new Set<WeakRef<UpdateFollower>>();
   #sweepAt = FEWEST_TO_SWEEP;
@@ -33,7 +33,7 @@ export class UpdateNews {
     return newsOfClients.get(client);
   }
 
-  /** The same, made where there is none. */
+  /** The news of a client, created if there is none yet. */
   static from(client: object): UpdateNews {
     const known = newsOfClients.get(client);
     if (known) return known;
@@ -42,12 +42,12 @@ export class UpdateNews {
     return news;
   }
 
-  /** Whether the client tells of its calls: ours tells of each before its promise settles, a fake of none. */
+  /** Whether the client reports its calls: a `PetStoreClient` reports each before its promise settles, a fake reports none. */
   get isTold(): boolean {
     return this.#isTold;
   }
 
-  /** Gives a function that ends this. */
+  /** Adds a follower. Returns a function that removes it. */
   follow(follower: UpdateFollower): () => void {
     if (this.#followers.size >= this.#sweepAt) this.#sweep();
     const reference = new WeakRef(follower);
@@ -57,7 +57,7 @@ export class UpdateNews {
     };
   }
 
-  /** A superseded update was not sent and has nothing of its own to tell: the later one tells for both. */
+  /** Reports the end of a call. A superseded update was not sent and has no news of its own: the later update reports for both. */
   tell({ petId, confirmed, outcome }: EndedCall): void {
     this.#isTold = true;
     if (petId === undefined) return;
