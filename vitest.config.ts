@@ -3,18 +3,14 @@ import { defineConfig } from 'vitest/config';
 /** No unit tests: what needs a build, a network of its own, or to be alone. */
 const OTHERS = ['test/fleet/**', 'test/docs/site/**', 'test/runtimes/**', 'test/consumers/**', 'test/bench/**'];
 
-/**
- * Tests that play many cases or run programs. Counting the lines that they reach would double their time, so the covered run leaves them
- * to one of their own.
- */
-const UNCOVERED = [
+/** Tests that play many cases or run programs: they would take two of the three minutes of all tests, and far more with lines counted. */
+const LONG = [
   'test/{docs,examples,simulation,worlds}/**/*.test.ts',
   'test/**/*.{fuzz,properties}.test.ts',
   'test/budgets.test.ts',
   'test/cli/{crash,processes}.test.ts',
   'test/quota/gate/two-processes.test.ts',
 ];
-const isCovered = process.argv.includes('--coverage');
 
 const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
 
@@ -41,10 +37,10 @@ export default defineConfig({
           name: 'unit',
           setupFiles: ['test/support/preload.ts'],
           include: ['test/**/*.test.ts'],
-          exclude: isCovered ? [...OTHERS, ...UNCOVERED] : OTHERS,
+          exclude: [...OTHERS, ...LONG],
         },
       },
-      { extends: true, test: { name: 'uncovered', setupFiles: ['test/support/preload.ts'], include: UNCOVERED, exclude: OTHERS } },
+      { extends: true, test: { name: 'long', setupFiles: ['test/support/preload.ts'], include: LONG, exclude: OTHERS } },
       {
         // Many processes that share windows of seconds: what runs beside them would be measured too, and a machine that stalls
         // for half a second is measured in place of them, so what fails has to fail three times.
