@@ -70,19 +70,19 @@ function ahead(costs: Record<string, Cost>, title: string): string {
   const names = Object.entries(costs).filter(([name, { cpu }]) => cpu < ours && name !== 'fetch' && !OURS.test(name));
   return names.length === 0
     ? ''
-    : ` ${title}, less CPU than ours: ${names.map(([name, { cpu }]) => `${name} (${times(cpu)})`).join(', ')}.`;
+    : ` ${title}, these clients use less CPU than petstore-inventory: ${names.map(([name, { cpu }]) => `${name} (${times(cpu)})`).join(', ')}.`;
 }
 
 async function calls(): Promise<string> {
   const [single, many, bytes] = [await measureCalls(1), await measureCalls(50), await measureAllocations()];
-  return `A list of three items over loopback HTTP, with free quota, each client in a process of its own. Bytes are counted in process, with a fetch that answers from memory.${ahead(single, 'One after the other')}${ahead(many, '50 in flight')}
+  return `A list of three items over loopback HTTP, with quota left, each client in its own process. Allocated bytes are counted with a fetch that answers from memory.${ahead(single, 'With one call at a time')}${ahead(many, 'With 50 in flight')}
 
 ${callTable(single, many, bytes)}`;
 }
 
 async function lists(): Promise<string> {
   const parts = [
-    'Read over loopback HTTP, each way in a process of its own. `listInventory` and `streamInventory` validate every item; the others do not.',
+    'A list read over loopback HTTP, each way in its own process. `listInventory` and `streamInventory` validate every item; the others do not.',
   ];
   for (const listCase of LIST_CASES) parts.push(`### ${listCase.name}\n\n${listTable(await measureList(listCase))}`);
   return parts.join('\n\n');
@@ -90,17 +90,17 @@ async function lists(): Promise<string> {
 
 async function page(): Promise<string> {
   const sizes = Object.entries(await measureBundles()).map(([name, size]) => [name, kilobytes(size)]);
-  return `A bundle for browsers by esbuild, minified and gzipped, with everything it needs. Of ours, a page loads at most 41 KiB at once, the rest when it is needed ([sizes](runtimes.md#sizes)).\n\n${table(['client', 'bundle'], sizes)}`;
+  return `The size of a browser bundle by esbuild, minified and gzipped, with all dependencies. Of petstore-inventory, a page loads at most 41 KiB at once, and the rest when it is needed ([sizes](runtimes.md#sizes)).\n\n${table(['client', 'bundle'], sizes)}`;
 }
 
 async function start(): Promise<string> {
   const rows = Object.entries(await measureStarts()).map(([name, { ms, ratio }]) => [name, times(ratio), `${ms.toFixed(0)} ms`]);
-  return `A program that lists three items once, from its start to its end.\n\n${table(['program', 'start to end', 'time'], rows)}`;
+  return `The time of a program that lists three items once, from its start to its end.\n\n${table(['program', 'start to end', 'time'], rows)}`;
 }
 
 async function memory(): Promise<string> {
   const rows = Object.entries(await measureMemory()).map(([what, kb]) => [what, `${kb.toFixed(1)} kB`]);
-  return `What is kept while nothing is under way.\n\n${table(['kept', 'memory'], rows)}`;
+  return `The memory that is kept while no call is under way.\n\n${table(['kept', 'memory'], rows)}`;
 }
 
 const SECTIONS: Record<string, () => Promise<string>> = {
@@ -143,8 +143,8 @@ for (const [name, measure] of Object.entries(SECTIONS)) {
 }
 const text = `# Performance
 
-Made by \`npm run bench\`, or one section by \`npm run bench -- 'A call'\`. All clients of a table are measured in the same run, in interleaved rounds, and a figure is the
-median of the rounds. Ratios are to bare \`fetch\` and \`json()\`: they hold elsewhere, absolute times do not. The code is in \`test/bench\`.
+\`npm run bench\` makes this page, and \`npm run bench -- 'A call'\` one section of it. All clients of a table are measured in the same run, in interleaved rounds, and each figure is
+the median of the rounds. Ratios are relative to bare \`fetch\` and \`json()\`: they hold on other machines, absolute times do not. The code is in \`test/bench\`.
 
 ![Ratios to fetch and to res.json()](performance.svg)
 
