@@ -4,7 +4,7 @@ import { type AnyChange, keyOf } from './held-stock.ts';
 import type { AnyItem } from './stock-columns.ts';
 
 /**
- * What became of a pet between two looks.
+ * A change of one pet.
  *
  * @example
  * const describe = ({ petId, before, after }: StockChange) => `${petId}: ${before?.quantity ?? 'new'} to ${after?.quantity ?? 'gone'}`;
@@ -17,24 +17,24 @@ import type { AnyItem } from './stock-columns.ts';
  * await changes.return?.();
  */
 export interface StockChange<Ids extends Int64 = 'number'> {
-  /** The pet. */
+  /** The pet's id. */
   petId: InventoryItem<Ids>['petId'];
-  /** What it was when it was last given out, or when iteration began; missing for a new pet. */
+  /** The pet as it was in its last change, or when the iteration began; missing for a new pet. */
   before?: InventoryItem<Ids>;
-  /** What it is; missing for a pet that is gone. */
+  /** The pet as it is now; missing for a pet that is gone. */
   after?: InventoryItem<Ids>;
 }
 
-/** Gives an item with its id in the client's form. */
+/** Returns an item whose id has the client's type. */
 export type FormItem<Ids extends Int64> = (item: AnyItem) => InventoryItem<Ids>;
 
 interface IteratorParts<Ids extends Int64> {
   form: FormItem<Ids>;
   signal: AbortSignal | undefined;
   maxAgeMs: number | 'quota' | undefined;
-  /** Told when the iteration begins. */
+  /** Called when the iteration begins. */
   onBegin: (iterator: ChangeIterator<Ids>) => void;
-  /** Told when somebody asks for a change that has not come, and when it comes. */
+  /** Called when the consumer begins or ends to wait for a change. */
   onWait: () => void;
   onEnd: (iterator: ChangeIterator<Ids>) => void;
 }
@@ -61,7 +61,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     return this.#parts.maxAgeMs;
   }
 
-  /** Whether somebody waits for its next change. */
+  /** Whether the consumer waits for the next change. */
   get isWaiting(): boolean {
     return this.#takers.length > 0;
   }
@@ -71,7 +71,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     return this;
   }
 
-  /** Adds what became of a pet since it was told last. */
+  /** Adds a change, merged with an earlier one of the same pet that was not given out yet. */
   push({ before, after }: AnyChange): void {
     const petId = (after ?? before)?.petId;
     if (petId === undefined) return;
@@ -81,7 +81,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     else this.#changes.set(keyOf(petId), change);
   }
 
-  /** Settles pending reads with the changes that came. */
+  /** Resolves pending reads with the changes. */
   flush(): void {
     const count = this.#takers.length;
     for (const [petId, change] of this.#changes) {
@@ -111,7 +111,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     return { done: true, value: undefined };
   }
 
-  /** Ends it: pending reads reject with the reason, or else the next one. */
+  /** Ends the iteration with an error: the first pending read rejects with it, or else the next read. */
   fail(error: unknown): void {
     if (this.#isOver) return;
     this.#end();
@@ -145,7 +145,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
 
   #form({ before, after }: AnyChange): StockChange<Ids> {
     const { form } = this.#parts;
-    // Copies, since other consumers are told of the same change.
+    // Copies, since other consumers get the same change.
     const [old, now] = [before && { ...form(before) }, after && { ...form(after) }];
     if (old && now) return { petId: now.petId, before: old, after: now };
     if (now) return { petId: now.petId, after: now };

@@ -5,7 +5,7 @@ import { fieldOf } from '../thrown.ts';
 import { ChangeIterator, type FormItem } from './change-iterator.ts';
 import type { AnyChange } from './held-stock.ts';
 
-/** The failures that no later list mends: a refused key, a client that was closed. */
+/** The kinds of failures that a later list would meet too, such as a refused key. */
 const FINAL_KINDS: readonly unknown[] = ['authentication', 'configuration', 'invalid-argument'];
 const FIRST_PAUSE_MS = 1_000;
 const LONGEST_PAUSE_MS = 60_000;
@@ -14,15 +14,15 @@ type MaxAgeMs = number | 'quota' | undefined;
 
 interface PollerParts<Ids extends Int64> {
   form: FormItem<Ids>;
-  /** Milliseconds until what is held is too old; 0 or less where it is. */
+  /** Milliseconds until the held stock is too old; 0 or less if it is. */
   dueInMs: (maxAgeMs: MaxAgeMs) => number;
-  /** Has a list of low priority read, or joins one. */
+  /** Reads a list of low priority, or joins one. */
   look: (maxAgeMs: MaxAgeMs, signal: AbortSignal) => Promise<void>;
-  /** Told whether anybody iterates. */
+  /** Called with the number of iterations when it changes. */
   onCount: (count: number) => void;
 }
 
-/** Looks at the stock for those who iterate over its changes, as often as the most demanding of them asks. */
+/** Reads lists for the iterations over changes, as often as the strictest `maxAgeMs` among them asks. */
 export class ChangePoller<Ids extends Int64> {
   readonly #parts: PollerParts<Ids>;
   readonly #iterators = new Set<ChangeIterator<Ids>>();
@@ -46,22 +46,22 @@ export class ChangePoller<Ids extends Int64> {
     });
   }
 
-  /** Passes on what became of pets. */
+  /** Passes changes on to all iterations. */
   tell(changes: Iterable<AnyChange>): void {
     for (const change of changes) for (const iterator of this.#iterators) iterator.push(change);
     for (const iterator of this.#iterators) iterator.flush();
   }
 
-  /** Sets the time of the next look, which depends on what is held, and on who waits. */
+  /** Sets the timer for the next list. It depends on the age of the held stock, and keeps the process alive if a consumer waits. */
   arm(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
     const [first, ...others] = [...this.#iterators].filter(({ hasBegun }) => hasBegun);
     if (!first || this.#looking) return;
     const { dueInMs } = this.#parts;
-    const keenest = others.reduce((one, other) => (dueInMs(other.maxAgeMs) < dueInMs(one.maxAgeMs) ? other : one), first);
-    const inMs = Math.max(dueInMs(keenest.maxAgeMs), this.#pausedUntilMs - monotonicMs());
-    if (inMs <= 0) return this.#look(keenest.maxAgeMs);
+    const strictest = others.reduce((one, other) => (dueInMs(other.maxAgeMs) < dueInMs(one.maxAgeMs) ? other : one), first);
+    const inMs = Math.max(dueInMs(strictest.maxAgeMs), this.#pausedUntilMs - monotonicMs());
+    if (inMs <= 0) return this.#look(strictest.maxAgeMs);
     const start = [first, ...others].some(({ isWaiting }) => isWaiting) ? startTimer : startIdleTimer;
     this.#stopTimer = start(inMs, () => this.arm());
   }
@@ -78,7 +78,7 @@ export class ChangePoller<Ids extends Int64> {
   #leave(iterator: ChangeIterator<Ids>): void {
     this.#iterators.delete(iterator);
     this.#parts.onCount(this.#iterators.size);
-    if (this.#iterators.size === 0) this.#looking?.abort(new DOMException('Nobody looks any more', 'AbortError'));
+    if (this.#iterators.size === 0) this.#looking?.abort(new DOMException('No iteration needs this list any more', 'AbortError'));
     this.arm();
   }
 

@@ -3,13 +3,13 @@ import type { Int64 } from '../contract/models.ts';
 
 const departuresOfClients = new WeakMap<object, Departures>();
 
-/** Tells when the requests of lists leave, by the events of one client; it listens only while a list is under way. */
+/** Reports when the requests of lists are sent, from the events of one client. It only listens while a list is being read. */
 export class Departures {
   readonly #listen: NonNullable<PetStoreApi['on']>;
   readonly #onLeave = new Map<number, () => void>();
   #stop: (() => void) | undefined;
 
-  /** The departures of a client that tells events. */
+  /** The departures of a client; undefined if the client has no events. */
   static of(client: PetStoreApi<Int64> | PetStoreApi): Departures | undefined {
     if (!client.on) return undefined;
     const known = departuresOfClients.get(client);
@@ -24,15 +24,15 @@ export class Departures {
   }
 
   /**
-   * Calls `begin`, which begins one list in its turn, and `onLeave` whenever a request of that list leaves. Gives what ends this;
-   * undefined where no list began, so that its requests cannot be told from others.
+   * Calls `begin`, which has to start one list synchronously, and `onLeave` whenever a request of that list is sent. Returns a function
+   * that ends this; undefined if no list started, so that its requests cannot be identified.
    */
   watch(begin: () => void, onLeave: () => void): (() => void) | undefined {
     this.#stop ??= this.#listen('request', ({ callId }) => this.#onLeave.get(callId)?.());
     let id: number | undefined;
     const stopStarted = this.#listen('started', ({ callId, operation }) => {
       if (operation !== 'streamInventory') return;
-      // A listener that was told before may have begun a list of its own: ours is the last.
+      // A listener that was called earlier may have started a list of its own; ours is the last.
       if (id !== undefined) this.#onLeave.delete(id);
       id = callId;
       this.#onLeave.set(callId, onLeave);

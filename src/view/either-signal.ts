@@ -1,4 +1,4 @@
-/** A signal that aborts with either of two, and what ends its listening. */
+/** A signal that aborts with either of two signals, and a function that removes its listeners. */
 export function eitherSignal(one: AbortSignal, other: AbortSignal | undefined): { signal: AbortSignal; stop: () => void } {
   if (!other) return { signal: one, stop: () => {} };
   const controller = new AbortController();

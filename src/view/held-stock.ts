@@ -3,13 +3,13 @@ import type { PetId } from '../contract/models.ts';
 import type { UpdateFollower } from '../update-news.ts';
 import { type AnyItem, StockColumns } from './stock-columns.ts';
 
-/** What became of one pet. */
+/** A change of one pet. */
 export interface AnyChange {
   before: AnyItem | undefined;
   after: AnyItem | undefined;
 }
 
-/** A list that left: everything that came before its stamp is in it. */
+/** When a list was sent. It contains all updates that were confirmed before its stamp. */
 export interface Departure {
   stamp: number;
   atMs: number;
@@ -19,70 +19,70 @@ export interface Departure {
 const BEFORE_ALL = -1;
 
 /**
- * What a view holds: the columns of the latest list, and what is known since it left: updates that the service confirmed, and pets
- * whose update may have been applied or not.
+ * The stock that a view holds: the columns of the latest list with the updates that the service has confirmed since it was sent, and the
+ * pets in doubt, whose last update may have been applied or not.
  */
 export class HeldStock implements UpdateFollower {
   #columns: StockColumns | undefined;
   #departure: Departure | undefined;
-  // Confirmed since the list that is being read left; undefined while none is.
+  // The updates that were confirmed after the list that is being read was sent; undefined if none is being read.
   #since: Map<PetId, AnyItem> | undefined;
-  // When each pet came into doubt.
+  // The stamp at which each pet came into doubt.
   #doubts: Map<PetId, number> | undefined;
   #lastStamp = 0;
-  /** Whether ids come as bigints; known once an item has come. */
+  /** Whether the client gives ids as bigints; known after the first item. */
   areIdsBigint = false;
   /** Whether the last list failed. */
   isStale = false;
-  /** Told of every change of what is held, once something is. */
+  /** Called with each change of the held stock, once there is one. */
   onChange: ((changes: Iterable<AnyChange>) => void) | undefined;
-  /** Told when the client is closed. */
+  /** Called when the client is closed. */
   onClientClosed: ((reason: unknown) => void) | undefined;
 
   get columns(): StockColumns | undefined {
     return this.#columns;
   }
 
-  /** When the list that is held left. */
+  /** When the held list was sent; undefined before the first. */
   get departure(): Departure | undefined {
     return this.#departure;
   }
 
-  /** Milliseconds since the list left that is held. */
+  /** Milliseconds since the held list was sent; infinite before the first. */
   get ageMs(): number {
     return this.#departure ? monotonicMs() - this.#departure.atMs : Number.POSITIVE_INFINITY;
   }
 
-  /** Marks this moment: what leaves later has a larger stamp. */
+  /** Returns a stamp for this moment; later moments have larger stamps. */
   mark(): number {
     this.#lastStamp += 1;
     return this.#lastStamp;
   }
 
-  /** Whether the outcome of an update of the pet is unknown, or of any pet. */
+  /** Whether the pet is in doubt; without an id, whether any pet is. */
   isDoubted(petId: PetId | undefined): boolean {
     return this.#doubts !== undefined && (petId === undefined || this.#doubts.has(keyOf(petId)));
   }
 
-  /** When the pet came into doubt, or the latest of all pets; before everything else where none did. */
+  /** The stamp at which the pet came into doubt; without an id, the latest such stamp. Smaller than all stamps if there is none. */
   doubtedAt(petId: PetId | undefined): number {
     if (!this.#doubts) return BEFORE_ALL;
     if (petId !== undefined) return this.#doubts.get(keyOf(petId)) ?? BEFORE_ALL;
     return Math.max(...this.#doubts.values());
   }
 
-  /** A list leaves now: what was confirmed before is in it. */
+  /** A list is sent now, and contains all updates that were confirmed before. */
   depart(): Departure {
     this.#since = new Map();
     return { stamp: this.mark(), atMs: monotonicMs(), at: new Date() };
   }
 
-  /** Columns for the list that is to be read. */
+  /** Returns columns for a new list. */
   begin(): StockColumns {
     return this.#columns?.successor() ?? new StockColumns();
   }
 
-  /** A list is complete. */
+  /** A list is complete, and replaces the held one. */
   replace(columns: StockColumns, departure: Departure): void {
     columns.end();
     let next = columns;
@@ -96,7 +96,7 @@ export class HeldStock implements UpdateFollower {
     if (old) this.onChange?.(next.changesSince(old));
   }
 
-  /** A list ended without being complete. */
+  /** A list ended before it was complete. */
   abandon(): void {
     this.#since = undefined;
   }
@@ -105,7 +105,7 @@ export class HeldStock implements UpdateFollower {
     this.onClientClosed?.(reason);
   }
 
-  /** Copied: the caller may change its item. */
+  /** The service confirmed an update. The item is copied, since its caller may change it. */
   confirmed({ ...item }: AnyItem): void {
     this.areIdsBigint = typeof item.petId === 'bigint';
     this.#trust(item.petId);
@@ -116,12 +116,13 @@ export class HeldStock implements UpdateFollower {
     if (before?.quantity !== item.quantity || before.status !== item.status) this.onChange?.([{ before, after: item }]);
   }
 
+  /** An update of the pet ended with an unknown outcome. */
   inDoubt(petId: PetId): void {
     this.#doubts ??= new Map();
     this.#doubts.set(keyOf(petId), this.mark());
   }
 
-  /** Holds nothing any more. */
+  /** Forgets the stock. */
   clear(): void {
     this.#columns = undefined;
     this.#departure = undefined;
@@ -139,7 +140,7 @@ export class HeldStock implements UpdateFollower {
   }
 }
 
-/** 5 and 5n are one pet. */
+/** The key of a pet in a Map: the same for 5 and 5n. */
 export function keyOf(petId: PetId): PetId {
   const id = Number(petId);
   return Number.isSafeInteger(id) ? id : petId;

@@ -5,13 +5,13 @@ import { unharmed } from '../thrown.ts';
 import { Departures } from './departures.ts';
 import type { Departure, HeldStock } from './held-stock.ts';
 
-/** What a reader asks of a list: to have left at `sinceMs` or later, and after the moment of a mark. */
+/** The list that a reader needs: one that was sent at `sinceMs` or later, and after a stamp. */
 export interface ListNeed {
   sinceMs: number;
   afterStamp: number;
 }
 
-/** Who waits for a list, and how. */
+/** A reader that waits for a list. */
 export interface ListReader {
   signal: AbortSignal | undefined;
   isLow: boolean;
@@ -20,9 +20,9 @@ export interface ListReader {
 interface RunParts<Ids extends Int64> {
   client: PetStoreApi<Ids>;
   held: HeldStock;
-  /** Told when a request of it leaves. */
+  /** Called when a request of the list is sent. */
   onLeave: () => void;
-  /** Told when it is over, before those who wait. */
+  /** Called when the list has ended, before its readers are. */
   onEnd: (run: ListRun<Ids>, failed: { error: unknown } | undefined) => void;
 }
 
@@ -39,17 +39,17 @@ export class ListRun<Ids extends Int64> {
     this.#parts = parts;
   }
 
-  /** Whether its request has left. */
+  /** Whether its request was sent. */
   get hasLeft(): boolean {
     return this.#departure !== undefined;
   }
 
-  /** Whether what it gives is as new as needed; true of one that has not left. */
+  /** Whether the list is as new as needed; true if it has not been sent yet. */
   meets({ sinceMs, afterStamp }: ListNeed): boolean {
     return this.#departure === undefined || (this.#departure.atMs >= sinceMs && this.#departure.stamp > afterStamp);
   }
 
-  /** Resolves when it is complete; rejects with its error, or the signal's reason. */
+  /** Resolves when the list is complete; rejects with its error, or the signal's reason. */
   async join({ signal, isLow }: ListReader): Promise<void> {
     signal?.throwIfAborted();
     const turn = defer<void>(ignore);
@@ -81,7 +81,7 @@ export class ListRun<Ids extends Int64> {
     this.#end({ error: reason });
   }
 
-  /** A low list that has not left would let every normal call pass: a normal one begins in its place. */
+  /** A list of low priority would wait behind all normal calls. If it has not been sent, one of normal priority replaces it. */
   #raise(): void {
     if (!this.#isLow) return;
     this.#isLow = false;
@@ -99,7 +99,7 @@ export class ListRun<Ids extends Int64> {
     try {
       const columns = held.begin();
       for (let batch = await firstBatch; !batch.done; batch = await batches.next()) {
-        // An aborted list reads no further, also where the client's stream goes on.
+        // An aborted list reads no further, even if the client's stream continues.
         signal.throwIfAborted();
         const [first] = batch.value;
         if (first) held.areIdsBigint = typeof first.petId === 'bigint';
@@ -115,7 +115,7 @@ export class ListRun<Ids extends Int64> {
     }
   }
 
-  /** Asks for the first batch, which begins the call, and notes when it leaves. */
+  /** Asks for the first batch, which starts the call, and records when it is sent. */
   #begin<Batch>(batches: AsyncIterator<Batch>, controller: AbortController): { first: Promise<IteratorResult<Batch>>; stop: () => void } {
     const { client } = this.#parts;
     let first: Promise<IteratorResult<Batch>> | undefined;
@@ -134,7 +134,7 @@ export class ListRun<Ids extends Int64> {
     this.#parts.onLeave();
   }
 
-  /** `controller` is that of the request that ended, unless all of it shall end. */
+  /** Ends the list. `controller` belongs to the request that ended; one that was replaced does not end the list. */
   #end(failed: { error: unknown } | undefined, controller = this.#controller): void {
     if (this.#isOver || this.#controller !== controller) return;
     this.#isOver = true;

@@ -3,10 +3,10 @@ import { monotonicMs } from '../clock/monotonic.ts';
 import { DAY_MS, MINUTE_MS } from '../contract/plans.ts';
 import type { WindowQuota } from '../quota/ledger/quota.ts';
 
-/** What is left may change at any time, as when a window turns. */
+/** The quota is looked at again after this time, since it may change at any time, as when a window ends. */
 const LOOK_AGAIN_MS = 1_000;
 
-/** A window of the key's quota, and the requests of lists in it. */
+/** A window of the key's quota, and the number of the view's list requests in it. */
 interface SpentWindow {
   lengthMs: number;
   endsAtMs: number;
@@ -14,8 +14,8 @@ interface SpentWindow {
 }
 
 /**
- * Spaces lists evenly over what is left of the minute and of the day, so that they use at most `share` of what other calls of the key
- * leave. What lists used themselves counts as theirs, so that a part of it is not left over and shared again.
+ * Spaces lists evenly over the rest of the minute and of the day, so that they use at most `share` of the quota that other calls leave. The
+ * lists that were already sent in a window count towards their share of it.
  */
 export class QuotaPace {
   readonly #client: Pick<PetStoreApi, 'quota'>;
@@ -23,7 +23,7 @@ export class QuotaPace {
   readonly #minute: SpentWindow = { lengthMs: MINUTE_MS, endsAtMs: 0, requests: 0 };
   readonly #day: SpentWindow = { lengthMs: DAY_MS, endsAtMs: 0, requests: 0 };
   #leftAtMs = Number.NEGATIVE_INFINITY;
-  // Surely not before; looked at again then.
+  // No list is due before this instant; then it is computed again.
   #dueAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(client: Pick<PetStoreApi, 'quota'>, share: number) {
@@ -31,7 +31,7 @@ export class QuotaPace {
     this.#share = share;
   }
 
-  /** A request of a list leaves. */
+  /** The request of a list is sent. */
   noteRequest(): void {
     const quota = this.#client.quota;
     this.#leftAtMs = monotonicMs();
@@ -39,7 +39,7 @@ export class QuotaPace {
     this.#note(this.#day, quota?.day);
   }
 
-  /** Milliseconds until the next list may be due; 0 or less where it is. */
+  /** Milliseconds until the next list may be due; 0 or less if one is due. */
   get dueInMs(): number {
     const nowMs = monotonicMs();
     if (nowMs >= this.#dueAtMs) this.#dueAtMs = Math.min(this.#nextAtMs(nowMs), nowMs + LOOK_AGAIN_MS);
@@ -54,7 +54,7 @@ export class QuotaPace {
     return Math.max(opensAtMs, this.#nextIn(this.#minute, quota.minute, nowMs), this.#nextIn(this.#day, quota.day, nowMs));
   }
 
-  /** When one window lets the next list pass. */
+  /** When one window allows the next list. */
   #nextIn(window: SpentWindow, { remaining, resetAt }: WindowQuota, nowMs: number): number {
     if (remaining === undefined || !Number.isFinite(remaining)) return this.#leftAtMs;
     turn(window, resetAt);
@@ -69,7 +69,7 @@ export class QuotaPace {
   }
 }
 
-/** Follows a window that has turned, or of which is known by now when it ends. */
+/** Begins a new window if the old one has ended, and corrects its end if the reset is known by now. */
 function turn(window: SpentWindow, resetAt: Date | undefined): void {
   const nowMs = Date.now();
   const resetAtMs = resetAt?.getTime() ?? Number.NEGATIVE_INFINITY;
@@ -79,7 +79,7 @@ function turn(window: SpentWindow, resetAt: Date | undefined): void {
   window.requests = 0;
 }
 
-/** Milliseconds until a window ends. The instant is by the server's clock, which may be off. */
+/** Milliseconds until a window ends; at most its length, since the reset follows the server's clock, which may be wrong. */
 function restOf({ lengthMs }: SpentWindow, resetAt: Date | undefined): number {
   const restMs = resetAt ? resetAt.getTime() - Date.now() : 0;
   return restMs > 0 ? Math.min(restMs, lengthMs) : lengthMs;

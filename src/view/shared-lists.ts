@@ -6,29 +6,29 @@ import { type ListNeed, type ListReader, ListRun } from './list-run.ts';
 interface ListsParts<Ids extends Int64> {
   client: PetStoreApi<Ids>;
   held: HeldStock;
-  /** Told when the request of a list leaves. */
+  /** Called when the request of a list is sent. */
   onLeave: () => void;
-  /** Told when a list is over that somebody waited for, or nobody. */
+  /** Called when the current list has ended; `failed` only if readers still waited for it. */
   onEnd: (failed: { error: unknown } | undefined) => void;
 }
 
-/** The lists of a view, one at a time, each for all who can use it. */
+/** The lists of a view: one at a time, each for all readers that it suffices for. */
 export class SharedLists<Ids extends Int64> {
   readonly #parts: ListsParts<Ids>;
   #current: ListRun<Ids> | undefined;
-  // The next list, for readers to whom the current one is too old.
+  // The next list, for readers for whom the current one is too old.
   #next: ListRun<Ids> | undefined;
 
   constructor(parts: ListsParts<Ids>) {
     this.#parts = parts;
   }
 
-  /** Whether the request of a list is out. */
+  /** Whether the request of a list is in flight. */
   get isReading(): boolean {
     return this.#current?.hasLeft === true;
   }
 
-  /** Resolves when a list is held that is as new as needed; rejects with its error, or the signal's reason. */
+  /** Resolves when a list as new as needed is complete; rejects with its error, or the signal's reason. */
   async wait(need: ListNeed, reader: ListReader): Promise<void> {
     reader.signal?.throwIfAborted();
     if (this.#current?.meets(need)) return this.#current.join(reader);
@@ -43,7 +43,7 @@ export class SharedLists<Ids extends Int64> {
     return joined;
   }
 
-  /** Ends every list for everybody. */
+  /** Ends all lists for all readers. */
   close(reason: unknown): void {
     const [current, next] = [this.#current, this.#next];
     next?.close(reason);
@@ -64,7 +64,7 @@ export class SharedLists<Ids extends Int64> {
     this.#current = next;
     this.#next = undefined;
     this.#parts.onEnd(failed);
-    // Whoever was told may have begun another one, or ended this one.
+    // The callback may have started another list, or ended this one.
     if (this.#current === next) next?.start();
   }
 }

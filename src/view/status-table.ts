@@ -3,9 +3,9 @@ import { PET_STATUSES } from '../contract/pet-status.ts';
 const KNOWN: readonly string[] = PET_STATUSES;
 const [FIRST, SECOND, THIRD] = PET_STATUSES;
 
-/** Numbers statuses, so that a column of them takes a byte a pet. */
+/** Gives each status a small number, so that a column of statuses needs one byte for each pet. */
 export class StatusTable {
-  // Those that the specification does not name.
+  // The statuses that the specification does not name.
   #others: string[] | undefined;
   #codes: Map<string, number> | undefined;
 
@@ -14,7 +14,7 @@ export class StatusTable {
   }
 
   codeOf(status: string): number {
-    // Runs for each pet of a list: three comparisons cost half of what a loop does.
+    // Called for each pet of a list, and three comparisons cost half as much as a loop.
     if (status === FIRST) return 0;
     if (status === SECOND) return 1;
     if (status === THIRD) return 2;

@@ -3,10 +3,10 @@ import { IdTable } from '../stock/id-table.ts';
 import { IntColumn } from '../stock/int-column.ts';
 import { StatusTable } from './status-table.ts';
 
-/** Any item, whatever the form of its id. */
+/** An item with an id of either type. */
 export type AnyItem = InventoryItem<Int64>;
 
-/** With more statuses than this the next list starts a new table, since the old one may hold some that no recent list had. */
+/** If a table has more statuses, the next list starts a new one, since the old table may hold statuses that no recent list had. */
 const MOST_STATUSES_KEPT = 64;
 const LARGEST_BYTE = 255;
 
@@ -18,11 +18,11 @@ interface Parts {
 }
 
 /**
- * The stock of one list in columns: a row a pet, in the list's order. A pet that the list names twice has the row of the first and
- * the values of the last, as in a Map.
+ * The stock of one list in columns: one row for each pet, in the list's order. If the list names a pet twice, its first place and its last
+ * values count, as in a Map.
  *
- * While a list names the same pets in the same order as the one before it, both share their ids, and the parts of their columns in which
- * nothing changed.
+ * As long as a list names the same pets in the same order as the list before it, both share their ids, and the parts of their columns in
+ * which nothing changed.
  */
 export class StockColumns {
   #ids: IdTable;
@@ -30,7 +30,7 @@ export class StockColumns {
   #statuses: IntColumn;
   readonly #table: StatusTable;
   #size = 0;
-  // Ids of the list before, which this one has repeated so far.
+  // Whether this list has repeated the ids of the list before it so far.
   #isFollowing: boolean;
   #isLent = false;
 
@@ -46,17 +46,17 @@ export class StockColumns {
     return this.#size;
   }
 
-  /** Columns for the list after this one. They start with the rows of this one, which from now on is copied before an update. */
+  /** Columns for the next list. They share the rows of these columns, which are therefore copied before each later update. */
   successor(): StockColumns {
     this.lend();
-    // Without ids there is nothing to follow, and an update that comes meanwhile must not number its pet for both.
+    // Without ids there is nothing to share, and an update that comes meanwhile must not add its pet to both.
     const ids = this.#ids.size > 0 ? this.#ids : new IdTable();
     const isFull = this.#table.size > MOST_STATUSES_KEPT;
     const statuses = isFull ? new IntColumn(1) : this.#statuses.fork();
     return new StockColumns({ ids, quantities: this.#quantities.fork(), statuses, table: isFull ? new StatusTable() : this.#table });
   }
 
-  /** Takes the next items of a list. */
+  /** Adds the next items of a list. */
   add(items: readonly AnyItem[]): void {
     let at = 0;
     while (at < items.length) {
@@ -73,13 +73,13 @@ export class StockColumns {
     this.#isFollowing = false;
   }
 
-  /** Undefined for a pet that is not there. */
+  /** The row of a pet; undefined if it has none. */
   rowOf(petId: PetId): number | undefined {
     const row = this.#ids.rowOf(petId);
     return row === undefined || row >= this.#size ? undefined : row;
   }
 
-  /** The item of a row; its id is a number wherever that is exact. */
+  /** The item of a row; its id is a number if that is exact. */
   itemAt(row: number): AnyItem {
     const status = this.#table.statusOf(this.#statuses.get(row));
     return { petId: this.#ids.idOf(row), quantity: this.#quantities.get(row), status };
@@ -90,7 +90,7 @@ export class StockColumns {
     return row === undefined ? undefined : this.itemAt(row);
   }
 
-  /** The rows of a status, or all. */
+  /** The rows with a status; without one, all rows. */
   *rows(status: string | undefined): Generator<number> {
     const code = status === undefined ? undefined : this.#table.find(status);
     if (status !== undefined && code === undefined) return;
@@ -103,14 +103,14 @@ export class StockColumns {
     return this;
   }
 
-  /** Columns with this item, new or in place of the pet's other one: these ones, or others if they are lent. */
+  /** Adds an item, or replaces the pet's. Returns these columns, or a changed copy if they are lent. */
   with(item: AnyItem): StockColumns {
     const columns = this.#isLent ? this.#fork() : this;
     columns.#set(item);
     return columns;
   }
 
-  /** What became of each pet from other columns to these. */
+  /** The changes from other columns to these. */
   *changesSince(others: StockColumns): Generator<{ before: AnyItem | undefined; after: AnyItem | undefined }> {
     for (let row = this.#endOfShared(0, others); row < this.#size; row = this.#endOfShared(row + 1, others)) {
       const old = others.#rowLike(row, this);
@@ -123,14 +123,14 @@ export class StockColumns {
     }
   }
 
-  /** The row here of the pet that others have in a row. */
+  /** The row in these columns of the pet in a row of others. */
   #rowLike(row: number, others: StockColumns): number | undefined {
     if (this.#ids === others.#ids) return row < this.#size ? row : undefined;
     const petId = others.#ids.idOf(row);
     return row < this.#size && this.#ids.isAt(row, petId) ? row : this.rowOf(petId);
   }
 
-  /** From a row on, the first that these columns do not share with others. */
+  /** The first row, from `row` on, that these columns do not share with others. */
   #endOfShared(row: number, others: StockColumns): number {
     if (this.#ids !== others.#ids || this.#table !== others.#table) return row;
     const end = Math.min(this.#quantities.endOfShared(row, others.#quantities), this.#statuses.endOfShared(row, others.#statuses));
@@ -143,13 +143,13 @@ export class StockColumns {
     return this.#table === others.#table ? code === otherCode : this.#table.statusOf(code) === others.#table.statusOf(otherCode);
   }
 
-  /** Finds rows for items, from one on, in the ways that cost least; gives for how many. */
+  /** Finds rows for the items from index `at` on, by the cheap ways only. Returns for how many. */
   #takeRun(items: readonly AnyItem[], at: number): number {
     if (this.#isFollowing) return this.#ids.countSame(items, at, this.#size);
     return this.#ids.size === this.#size ? this.#ids.takeAscending(items, at) : 0;
   }
 
-  /** Skips items that equal the next rows of the list before, which stay shared; gives how many. */
+  /** Skips items that equal the next rows of the previous list, which stay shared. Returns how many. */
   #repeatRun(items: readonly AnyItem[], from: number, to: number): number {
     const quantities = this.#quantities.rows32(this.#size, 'borrowed');
     const statuses = this.#statuses.rows8(this.#size, 'borrowed');
@@ -163,7 +163,7 @@ export class StockColumns {
     return count;
   }
 
-  /** Writes items to the next rows, as long as they fit into the parts that are there; gives how many. */
+  /** Writes items to the next rows, as long as they fit into the existing parts. Returns how many. */
   #writeRun(items: readonly AnyItem[], from: number, to: number): number {
     const quantities = this.#quantities.rows32(this.#size);
     const statuses = this.#statuses.rows8(this.#size);
@@ -205,7 +205,7 @@ export class StockColumns {
   }
 
   #newRow(petId: PetId): number {
-    // Ids that are shared with later columns may have more rows than these.
+    // Shared ids may have more rows than these columns.
     if (this.#ids.size > this.#size) this.#ids = this.#ids.first(this.#size);
     this.#size += 1;
     return this.#ids.take(petId);

@@ -30,10 +30,10 @@ import {
 } from './view-options.ts';
 
 const ALWAYS = Number.NEGATIVE_INFINITY;
-/** Shortest time between two lists of `changes()`, however fresh it must be. */
+/** The shortest time between two lists of `changes()`, even with a smaller `maxAgeMs`. */
 const LEAST_BETWEEN_LOOKS_MS = 100;
 
-/** One read: how old it may be, of which pet, of all where there is none. */
+/** One read: its greatest age, and its pet; undefined for all pets. */
 interface Read {
   maxAgeMs: number | 'quota';
   petId: PetId | undefined;
@@ -48,12 +48,12 @@ interface Adjustment {
 }
 
 /**
- * The whole stock, held in memory and never older than asked, for any number of readers at one list at a time.
+ * The whole stock in memory, never older than asked, for any number of readers. It sends one list at a time.
  *
- * Updates that calls of the same client made are seen as soon as the service has confirmed them. A pet that a list names twice has the
- * values of the last. A view keeps no process alive unless somebody waits for it.
+ * A view contains the updates of the same client as soon as the service has confirmed them. If a list names a pet twice, the last values
+ * count. A view keeps the process alive only while a caller waits for it.
  *
- * @typeParam Ids how ids come out, as the client has it
+ * @typeParam Ids the type of ids, as in the client
  * @example
  * const stock = new StockView(petstore, { maxAgeMs: 5_000 });
  * const pets = await Promise.all([1, 2, 3].map((petId) => stock.get(petId)));
@@ -72,13 +72,13 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   #turns: Turns | undefined;
   #ending: AbortController | undefined;
   #closed: { reason: unknown } | undefined;
-  // Set when the client was closed: what is held can still be read, but does not change any more.
+  // Set when the client was closed. The held stock can still be read, but no longer changes.
   #clientClosed: { reason: unknown } | undefined;
 
   /**
-   * Sends nothing.
-   * @param client a `PetStoreClient`, or a fake; of a fake the view knows the updates that it made itself, by `adjust()`
-   * @throws InvalidArgumentError for what is no client; ConfigurationError that names the option
+   * Makes a view; sends nothing.
+   * @param client a `PetStoreClient`, or a fake. With a fake, the view only knows the updates of its own `adjust()`.
+   * @throws InvalidArgumentError for a value that is no client; ConfigurationError that names the option
    */
   constructor(client: PetStoreApi<Ids>, options: StockViewOptions = {}) {
     checkClient(client);
@@ -98,9 +98,9 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   /**
-   * Gives a pet, at most `maxAgeMs` old; undefined for one that the list does not name.
-   * @throws InvalidArgumentError or ConfigurationError, nothing sent; what the client's list rejects with, where nothing is held that
-   *   `maxStaleMs` allows; the signal's reason; an AbortError once the view was closed
+   * Returns a pet, at most `maxAgeMs` old; undefined if the list does not name it.
+   * @throws InvalidArgumentError or ConfigurationError, nothing sent; the error of the client's list, if no stock is held that
+   *   `maxStaleMs` allows; the signal's reason; an AbortError once the view is closed
    * @example
    * const item = await new StockView(petstore).get(3);
    * console.log(item?.quantity); // → 28
@@ -114,8 +114,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   /**
-   * Gives what is held at that moment, at most `maxAgeMs` old, in the list's order; it can be iterated again, and later updates and
-   * lists do not change it.
+   * Returns the pets, at most `maxAgeMs` old, in the list's order. The result can be iterated more than once; later updates and lists
+   * do not change it.
    * @throws as `get` does
    * @example
    * for (const { petId, quantity } of await new StockView(petstore).items({ status: 'sold' })) console.log(petId, quantity); // → 3 28
@@ -136,7 +136,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
 
   /**
    * Reads a list that begins after this call, or joins one that has not been sent yet.
-   * @throws what the client's list rejects with, whatever is held; else as `get` does
+   * @throws the error of the client's list, even if a stock is held; else as `get` does
    * @example
    * const stock = new StockView(petstore);
    * await stock.refresh();
@@ -149,10 +149,10 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   /**
-   * Gives the pets that changed against what was held when iteration began, an empty view first loads; then whenever a list or an
-   * update of the same client tells of a change, until `signal` aborts, or the view or its client is closed. While the loop is busy,
-   * changes of a pet become one. Its lists have low priority, at most ten a second, and go on after outages.
-   * @throws the signal's reason; an AbortError once the view or its client was closed; what ends it for good, such as an
+   * Yields the changes of pets since the iteration began, whenever a list or an update of the same client reports one, until `signal`
+   * aborts, or the view or its client is closed. An empty view first reads a list. While the loop is busy, several changes of a pet are
+   * merged into one. Its lists have low priority, at most ten a second, and continue after outages.
+   * @throws the signal's reason; an AbortError once the view or its client is closed; an error that no later list can avoid, such as an
    *   AuthenticationError
    * @example
    * const stock = new StockView(petstore, { maxAgeMs: 1_000 });
@@ -171,12 +171,12 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   /**
-   * Sets a pet's quantity to what is held plus `delta`, one adjustment of a pet after the other; what is held is read anew before if it
-   * is older than `maxAgeMs`, or the last update's outcome is unknown. Right as long as nobody else writes: the service has no
-   * conditional update.
-   * @param delta a safe integer; negative takes away
-   * @throws InvalidArgumentError (`argument` `'delta'`) where the quantity would leave `min` and `max`, NotFoundError for a pet that the
-   *   list does not name, both without an update; what the list or the update rejects with, an `outcome` of `unknown` among it
+   * Sets a pet's quantity to the held quantity plus `delta`. Adjustments of one pet run one after the other. If the held stock is older
+   * than `maxAgeMs`, or the outcome of the pet's last update is unknown, a list is read first. The result is right as long as nobody else
+   * writes, since the service has no conditional update.
+   * @param delta a safe integer; may be negative
+   * @throws InvalidArgumentError (`argument` `'delta'`) if the quantity would be below `min` or above `max`, NotFoundError for a pet that
+   *   the list does not name, both without an update; the error of the list or the update, whose `outcome` may be `unknown`
    * @example
    * const sold = await new StockView(petstore).adjust(3, -1, { min: 0 });
    * console.log(sold.quantity); // → 27
@@ -194,8 +194,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   /**
-   * Gives a pet as it is held, however old, without asking anybody.
-   * @throws InvalidArgumentError for what is no int64
+   * Returns a pet from the held stock, however old, without a request.
+   * @throws InvalidArgumentError for a value that is no int64
    * @example
    * const stock = new StockView(petstore);
    * console.log(stock.peek(3)); // → undefined
@@ -204,23 +204,23 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     return this.#find(checkPetId(petId));
   }
 
-  /** How many pets are held. */
+  /** Number of pets that are held. */
   get size(): number {
     return this.#held.columns?.size ?? 0;
   }
 
-  /** When the list that is held was sent, on this machine's clock; undefined before the first. */
+  /** When the held list was sent, by this machine's clock; undefined before the first. */
   get asOf(): Date | undefined {
     return this.#held.departure?.at;
   }
 
-  /** Whether the last list failed, so that what is held may be older than `maxAgeMs`. */
+  /** Whether the last list failed, so that the held stock may be older than `maxAgeMs`. */
   get isStale(): boolean {
     return this.#held.isStale;
   }
 
   /**
-   * Ends the view: who waits, and later calls, reject with an AbortError; nothing is held any more. The client stays open.
+   * Ends the view and forgets the stock. Waiting and later calls reject with an AbortError. The client stays open.
    * @example
    * const stock = new StockView(petstore);
    * stock.close();
@@ -240,7 +240,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     this.#closed = { reason };
     this.#stopFollowing();
     if (this.#onAbort) this.#options.signal?.removeEventListener('abort', this.#onAbort);
-    // Before the lists, since the end of one has the poller look again.
+    // Closed before the lists, since the end of a list lets the poller start the next one.
     this.#poller?.close(reason);
     this.#lists.close(reason);
     this.#ending?.abort(reason);
@@ -259,7 +259,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     signal.addEventListener('abort', this.#onAbort, { once: true });
   }
 
-  /** Also to be asked after a wait: the view may have been closed in the turn in which a list ended. */
+  /** To be called after each wait too: the view may have been closed in the same tick in which a list ended. */
   #throwIfOver(signal?: AbortSignal): void {
     if (this.#closed) throw this.#closed.reason;
     signal?.throwIfAborted();
@@ -285,7 +285,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     }
   }
 
-  /** Whether what is held may be read although the last list failed. */
+  /** Whether `maxStaleMs` allows reading the held stock although the last list failed. */
   get #isYoung(): boolean {
     const { maxStaleMs } = this.#options;
     return maxStaleMs > 0 && this.#held.ageMs <= maxStaleMs;
@@ -365,7 +365,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 }
 
-/** Whether an id is of the type of those that the client gave. */
+/** Whether the item's id has the type that the client gives. */
 function hasForm<Ids extends Int64>(item: AnyItem, areIdsBigint: boolean): item is InventoryItem<Ids> {
   return (typeof item.petId === 'bigint') === areIdsBigint;
 }
@@ -385,6 +385,6 @@ interface Bounds {
 
 function outOfBounds({ petId, quantity, delta, min, max }: Bounds): InvalidArgumentError {
   const rule = quantity + delta < min ? `at least ${min}` : `at most ${max}`;
-  const message = `Cannot adjust pet ${petId} by ${delta}: it stands at ${quantity}, and the new quantity must be ${rule}`;
+  const message = `Cannot adjust pet ${petId} by ${delta}: its quantity is ${quantity}, and the new one must be ${rule}`;
   return new InvalidArgumentError(message, { argument: 'delta', operation: 'updateInventory', petId, outcome: 'not-sent' });
 }

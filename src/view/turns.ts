@@ -3,18 +3,18 @@ import type { EndSignal } from '../clock/light-signal.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { PetId } from '../contract/models.ts';
 
-/** Runs the tasks of one pet one after the other; tasks of other pets do not wait for them. */
+/** Runs the tasks of each pet one after the other. Tasks of different pets do not wait for each other. */
 export class Turns {
-  /** Settles when everything of a pet that was asked so far has ended. */
+  /** For each pet, a promise that resolves when all its tasks so far have ended. */
   readonly #ends = new Map<PetId, Promise<void>>();
 
-  /** Rejects with the signal's reason as soon as it aborts while it waits; then it leaves its place, and nobody overtakes. */
+  /** Runs a task in its turn. If the signal aborts while it waits, it rejects with the signal's reason; later tasks keep their order. */
   async run<T>(petId: PetId, signal: EndSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#ends.get(petId) ?? Promise.resolve();
     const own = defer<void>(ignore);
     const end = before.then(() => own.promise);
     this.#ends.set(petId, end);
-    // When those before it have ended too: a turn that is aborted ends sooner than they do.
+    // `end` also waits for the tasks before this one, which may end later than this one if it is aborted.
     void end.then(() => this.#forget(petId, end));
     try {
       await untilAborted(before, signal);

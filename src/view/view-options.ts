@@ -12,18 +12,19 @@ import { badOption, hasMethods, numberOption, refuseUnknown, showValue, signalOp
  */
 export interface StockViewOptions {
   /**
-   * How old what is read may be, in milliseconds since its list was sent; 0: read a list each time. `'quota'`: as fresh as the key's
-   * quota allows if lists get `quotaShare` of it, spread evenly over the minute and the day.
+   * The greatest age of the stock that a read returns, in milliseconds since its list was sent. With 0, each read sends a list. With
+   * `'quota'`, lists are sent as often as `quotaShare` of the key's quota allows, spread evenly over the minute and the day.
    * @default 'quota'
    */
   maxAgeMs?: number | 'quota' | undefined;
   /**
-   * With `'quota'`: the part of what is left of minute and day that lists may use, above 0 and at most 1.
+   * With `'quota'`: the part of the remaining minute and day that lists may use, above 0 and at most 1.
    * @default 0.5
    */
   quotaShare?: number | undefined;
   /**
-   * How old what is held may be to be read where a list fails, in milliseconds since its list was sent; 0: then reads reject.
+   * The greatest age of the held stock that reads return when a list fails, in milliseconds since its list was sent. With 0, reads then
+   * reject.
    * @default 60000
    */
   maxStaleMs?: number | undefined;
@@ -43,13 +44,13 @@ export interface StockViewOptions {
  */
 export interface ViewReadOptions {
   /**
-   * Ends the wait; the read then rejects with `signal.reason`. The list goes on while somebody else waits for it.
+   * Aborts the read, which then rejects with `signal.reason`. Its list continues as long as other readers wait for it.
    * @default none
    */
   signal?: AbortSignal | undefined;
   /**
-   * How old what is read may be, in milliseconds, or `'quota'`.
-   * @default as the view has it
+   * The greatest age of the stock that the read returns, in milliseconds, or `'quota'`.
+   * @default the view's `maxAgeMs`
    */
   maxAgeMs?: number | 'quota' | undefined;
 }
@@ -79,23 +80,23 @@ export interface ViewItemsOptions extends ViewReadOptions {
  */
 export interface AdjustOptions {
   /**
-   * The least that the quantity may become, a safe integer.
+   * The smallest quantity that is allowed, a safe integer.
    * @default none
    */
   min?: number | undefined;
   /**
-   * The most that the quantity may become, a safe integer.
+   * The largest quantity that is allowed, a safe integer.
    * @default none
    */
   max?: number | undefined;
   /**
-   * Ends the adjustment; it then rejects with `signal.reason`. What was sent may have been applied.
+   * Aborts the adjustment, which then rejects with `signal.reason`. If its update was already sent, it may have been applied.
    * @default none
    */
   signal?: AbortSignal | undefined;
 }
 
-/** The options of a view, complete. */
+/** The options of a view with their defaults. */
 export interface ResolvedViewOptions {
   maxAgeMs: number | 'quota';
   quotaShare: number;
@@ -151,21 +152,21 @@ export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; 
   return { min, max, signal: signalOption(options.signal) };
 }
 
-/** @throws InvalidArgumentError for what is no int64 */
+/** @throws InvalidArgumentError for a value that is no int64 */
 export function checkPetId(petId: unknown): PetId {
   if (isPetId(petId)) return petId;
   const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
   throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId' });
 }
 
-/** @throws InvalidArgumentError for what is no safe integer */
+/** @throws InvalidArgumentError for a value that is no safe integer */
 export function checkDelta(delta: unknown, petId: PetId): number {
   if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
   const details = { argument: 'delta', petId, outcome: 'not-sent' } as const;
   throw new InvalidArgumentError(`Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`, details);
 }
 
-/** @throws InvalidArgumentError for what has no lists and updates */
+/** @throws InvalidArgumentError for a value without the methods that a view calls */
 export function checkClient(client: unknown): void {
   if (hasMethods(client, ['streamInventory', 'updateInventory'])) return;
   const rule = 'it must be a PetStoreClient, or have its streamInventory() and updateInventory()';

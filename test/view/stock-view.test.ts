@@ -395,7 +395,7 @@ describe('adjust()', () => {
     const errors = await settledIn(100, Promise.all(bad));
     expect(errors).toMatchObject(bad.map(() => ({ kind: 'invalid-argument', argument: 'delta', petId: 1, outcome: 'not-sent' })));
     expect(await rejectionOf(view.adjust(1, -6, { min: 0 }))).toMatchObject({
-      message: 'Cannot adjust pet 1 by -6: it stands at 5, and the new quantity must be at least 0',
+      message: 'Cannot adjust pet 1 by -6: its quantity is 5, and the new one must be at least 0',
     });
     expect(await rejectionOf(view.adjust(9, 1))).toMatchObject({ kind: 'not-found', petId: 9, outcome: 'not-sent', attempts: 0 });
     expect(log()).toEqual(['GET 200']);
