@@ -5,16 +5,16 @@ const TWO_TO_32 = 4_294_967_296;
 const FEWEST_SLOTS = 64;
 
 /**
- * Numbers the ids that it is given 0, 1, 2 and so on, in a fraction of a Map's memory. Ids are held exactly as two halves of 32 bits.
- * As long as they come in ascending order, as services list them, a row is found by halving; from the first that does not on, by a hash
- * table with linear probing.
+ * Numbers ids 0, 1, 2 and so on, in a fraction of a Map's memory. Each id is held exactly, as two halves of 32 bits. As long as ids come in
+ * ascending order, as services list them, a row is found by binary search; after the first id out of order, by a hash table with linear
+ * probing.
  */
 export class IdTable {
   /** The lower 32 bits of each row's id. */
   #low = new IntColumn();
-  /** The upper 32 bits; undefined while they only repeat the sign. */
+  /** The upper 32 bits of each row's id; undefined as long as they only repeat the sign. */
   #high: IntColumn | undefined;
-  /** The row of each slot plus 1; 0 is free. At most two of three are taken. Undefined while the ids ascend. */
+  /** The hash table: each slot holds a row plus 1, or 0 if it is free. At most two thirds are taken. Undefined while the ids ascend. */
   #slots: Int32Array | undefined;
   #size = 0;
 
@@ -22,18 +22,18 @@ export class IdTable {
     return this.#size;
   }
 
-  /** 5 and 5n are one id. */
+  /** The row of an id, if it has one; 5 and 5n are the same id. */
   rowOf(petId: PetId): number | undefined {
     const row = this.#find(lowOf(petId), highOf(petId));
     return row < 0 ? undefined : row;
   }
 
-  /** Whether this id is the one of this row. */
+  /** Whether a row has this id. */
   isAt(row: number, petId: PetId): boolean {
     return row < this.#size && this.#is(row, lowOf(petId), highOf(petId));
   }
 
-  /** How many items, from one on, have the ids of the rows from `row` on; one more may have. */
+  /** Counts items, from index `from` on, that have the ids of the rows from `row` on. It may stop before the first difference. */
   countSame(items: readonly { petId: PetId }[], from: number, row: number): number {
     const lows = this.#low.rows32(row);
     const highs = this.#high?.rows32(row);
@@ -47,7 +47,10 @@ export class IdTable {
     return most;
   }
 
-  /** Takes the ids of items, from one on, as long as they ascend and have as many bits as those before; gives how many. More may. */
+  /**
+   * Adds the ids of items, from index `from` on, as long as they ascend and fit into the existing columns. Returns how many; it may stop
+   * before the first id that does not.
+   */
   takeAscending(items: readonly { petId: PetId }[], from: number): number {
     if (this.#slots || this.#size === 0) return 0;
     const count = this.#high ? this.#takeLong(items, from, this.#high) : this.#takeShort(items, from);
@@ -60,7 +63,7 @@ export class IdTable {
     const most = Math.min(items.length - from, ids.length);
     let last = this.#low.get(this.#size - 1);
     for (let count = 0; count < most; count++) {
-      // One that is rounded here has more than 32 bits.
+      // `Number()` only rounds ids of more than 53 bits, which the next check refuses anyway.
       const petId = Number(items[from + count]?.petId ?? last);
       if ((petId | 0) !== petId || petId <= last) return count;
       ids[count] = petId;
@@ -85,7 +88,7 @@ export class IdTable {
     return most;
   }
 
-  /** Gives the row of an id, a new one if need be. */
+  /** Returns the row of an id; adds a row for a new id. */
   take(petId: PetId): number {
     const [low, high] = [lowOf(petId), highOf(petId)];
     if (this.#isBehindAll(low, high)) return this.#append(low, high);
@@ -96,7 +99,7 @@ export class IdTable {
     return row;
   }
 
-  /** The id of a row: a number wherever that is exact. */
+  /** The id of a row: a number if that is exact, else a bigint. */
   idOf(row: number): PetId {
     const low = this.#low.get(row);
     if (!this.#high) return low;
@@ -105,7 +108,7 @@ export class IdTable {
     return Number.isSafeInteger(id) ? id : BigInt(high) * BigInt(TWO_TO_32) + BigInt(low >>> 0);
   }
 
-  /** A table of the first rows. */
+  /** A new table with the first rows of this one. */
   first(rows: number): IdTable {
     const table = new IdTable();
     table.#low = this.#low.first(rows);
@@ -148,11 +151,11 @@ export class IdTable {
     return signs;
   }
 
-  /** The row of an id; negative where there is none. */
+  /** The row of an id; negative if there is none. */
   #find(low: number, high: number): number {
     if (this.#slots) return (this.#slots[this.#slotFor(this.#slots, low, high)] ?? 0) - 1;
     let [from, to] = [0, this.#size];
-    // Ids are often dense: where they are, the first look finds it.
+    // Ids often have no gaps; then the first guess is right.
     let middle = this.#guess(low);
     for (; from < to; middle = (from + to) >>> 1) {
       if (this.#is(middle, low, high)) return middle;
@@ -196,7 +199,7 @@ export class IdTable {
   }
 }
 
-// Written and read at once: a bigint costs far less to split here than by arithmetic, which makes more of them.
+// Used to split a bigint into two halves; arithmetic costs far more, since it makes more bigints.
 const BITS = new DataView(new ArrayBuffer(8));
 
 function lowOf(petId: PetId): number {
@@ -211,7 +214,7 @@ function highOf(petId: PetId): number {
   return BITS.getInt32(0);
 }
 
-/** MurmurHash3's last steps, over both halves of the id: consecutive ids, and multiples of a power of two, spread alike. */
+/** MurmurHash3's last steps over both halves of the id. It spreads consecutive ids and multiples of a power of two equally well. */
 function hash(low: number, high: number): number {
   let bits = low ^ Math.imul(high, 0x9e3779b1);
   bits = Math.imul(bits ^ (bits >>> 16), 0x85ebca6b);
@@ -219,7 +222,7 @@ function hash(low: number, high: number): number {
   return (bits ^ (bits >>> 16)) >>> 0;
 }
 
-/** Checks for numbers first: `Number()` of every id would double the cost. */
+/** Whether an id equals a number. Compares without `Number()` first, which would double the cost for each id. */
 function isNumber(petId: PetId, number: number | undefined): boolean {
   return petId === number || (typeof petId === 'bigint' && Number(petId) === number);
 }

@@ -9,13 +9,13 @@ const NO_ROWS = new Uint8Array();
 const NO_ROWS_32 = new Int32Array();
 
 /**
- * Safe integers by row, each in as few bytes as it takes: 4 or 8, or 1 in a column of small ones. Rows are kept in parts that grow and
- * widen alone, so that a column of millions is never copied as a whole. A row that was never written is 0.
+ * A column of safe integers, each in 4 or 8 bytes, or in 1 byte in a column of small integers. Rows are kept in parts of their own length
+ * and width, so that a column of millions is never copied as a whole. A row that was never written is 0.
  */
 export class IntColumn {
   #parts: Part[] = [];
   readonly #leastBytes: 1 | 4;
-  // Parts of another column; written to only after they are copied.
+  // Parts shared with the column that was forked. They are copied before they are written to.
   #borrowed: Set<Part> | undefined;
 
   constructor(leastBytes: 1 | 4 = 4) {
@@ -26,7 +26,7 @@ export class IntColumn {
     return this.#parts[row >>> PART_BITS]?.[row & INDEX_MASK] ?? 0;
   }
 
-  /** Rows are first written in their order. */
+  /** Sets a row. New rows have to be written in their order. */
   set(row: number, value: number): void {
     const part = this.#parts[row >>> PART_BITS];
     const index = row & INDEX_MASK;
@@ -35,7 +35,7 @@ export class IntColumn {
   }
 
   /**
-   * A column with the same rows, to be written to in place of this one, which stays as it is. Copies parts only when they are written to.
+   * A column with the same rows. It can be written to, while this one must not be. Parts are only copied when they are written to.
    */
   fork(): IntColumn {
     const fork = new IntColumn(this.#leastBytes);
@@ -53,21 +53,22 @@ export class IntColumn {
   }
 
   /**
-   * The rows from this one on, as far as they lie in one piece, 32 bits each: those that may be written to, or those that are still the
-   * rows of the column that was forked, to be compared. Looping over them costs a fraction of `set` and `get`.
+   * The rows from `row` to the end of its part, as an array, if they have 32 bits each; else an empty array. `own` rows may be written to;
+   * `borrowed` rows, which are still shared with the forked column, may only be read. A loop over the array costs a fraction of `set` and
+   * `get`.
    */
   rows32(row: number, of: 'own' | 'borrowed' = 'own'): Int32Array<ArrayBuffer> {
     const part = this.#parts[row >>> PART_BITS];
     return part instanceof Int32Array && this.#isBorrowed(part) === (of === 'borrowed') ? part.subarray(row & INDEX_MASK) : NO_ROWS_32;
   }
 
-  /** The same for values from 0 to 255. */
+  /** Like `rows32`, for rows of 8 bits, with values from 0 to 255. */
   rows8(row: number, of: 'own' | 'borrowed' = 'own'): Uint8Array<ArrayBuffer> {
     const part = this.#parts[row >>> PART_BITS];
     return part instanceof Uint8Array && this.#isBorrowed(part) === (of === 'borrowed') ? part.subarray(row & INDEX_MASK) : NO_ROWS;
   }
 
-  /** From a row on, the first that this column does not share with another. */
+  /** The first row, from `row` on, that this column does not share with another. */
   endOfShared(row: number, other: IntColumn): number {
     let at = row >>> PART_BITS;
     if (!this.#parts[at] || this.#parts[at] !== other.#parts[at]) return row;
@@ -82,7 +83,7 @@ export class IntColumn {
   #remake(row: number, value: number): void {
     const at = row >>> PART_BITS;
     const part = this.#parts[at] ?? NO_ROWS;
-    // A new part starts as wide as the part before it.
+    // A new part is at least as wide as the part before it.
     const bytes = Math.max(this.#leastBytes, bytesFor(value), part.BYTES_PER_ELEMENT, this.#parts[at - 1]?.BYTES_PER_ELEMENT ?? 1);
     const copy = makePart(bytes, at > 0 ? PART_ROWS : lengthFor(row, part.length));
     copy.set(part);
