@@ -8,31 +8,31 @@ import type { Rows } from './read-rows.ts';
 /** Larger groups are no faster. */
 const MAX_GROUP_BYTES = 65_536;
 
-/** Reads items in any layout that JSON allows: cuts off a group of whole items and lets `JSON.parse` and the schema judge it. */
+/** Reads items in any layout that JSON allows: cuts off a group of complete items, and checks it with `JSON.parse` and the schema. */
 export class AnyItems<Ids extends Int64> {
-  /** The index behind the items that were read last. */
+  /** The index after the items that were read last. */
   end = 0;
   readonly #int64: Ids;
   readonly #scan = new ItemScan();
   readonly #decoder = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
-  /** The most items of the next group: doubles, so that a single odd item costs little, and many of them cost little each. */
+  /** Most items of the next group. It doubles each time, so that a single item is read at little cost, and many at little cost each. */
   #groupSize = 1;
 
   constructor(int64: Ids) {
     this.#int64 = int64;
   }
 
-  /** Whether the beginning of an item was looked at, and its end has not come. */
+  /** Whether an item was begun whose end has not arrived. */
   get isWithinItem(): boolean {
     return this.#scan.isWithinItem;
   }
 
-  /** Makes the next group a single item: one that was cut in two says nothing about its neighbours. */
+  /** Makes the next group a single item: if only the end of a chunk cut it, the items after it are probably in the plain layout. */
   beginSmall(): void {
     this.#groupSize = 1;
   }
 
-  /** The rows from the item at `start` on, whose number is `row`; `undefined` when its end has not come. */
+  /** Reads items from the one at `start` on, whose number is `row`; `undefined` if its end has not arrived. */
   read(bytes: Uint8Array, start: number, row: number): Rows<Ids> | undefined {
     const firstEnd = this.#scan.findEnd(bytes, start);
     const length = (firstEnd === -1 ? bytes.length : firstEnd) - start;
@@ -45,13 +45,13 @@ export class AnyItems<Ids extends Int64> {
       this.#groupSize *= 2;
       return rows;
     }
-    // One of them is broken, and those before it are good: read on item by item.
+    // An item of the group is broken. Reads item by item, to return the good ones before it.
     this.#groupSize = 1;
     this.end = firstEnd;
     return this.#parse(bytes.subarray(start, firstEnd), row);
   }
 
-  /** Rows with a bad one, and what is wrong with those behind it that have come. */
+  /** Rows with a bad one, and the problems of the rows after it that have arrived. */
   #withNeighbours(rows: Rows<Ids>, { bytes, start, row }: { bytes: Uint8Array; start: number; row: number }): Rows<Ids> {
     this.#groupSize = Number.POSITIVE_INFINITY;
     const wider = this.#parse(bytes.subarray(start, this.#findGroupEnd(bytes, start, this.end)), row);
@@ -74,7 +74,7 @@ export class AnyItems<Ids extends Int64> {
     const text = this.#decode(group);
     if (text === undefined) return { items: [], failure: failureAt(`[${row}]`, 'invalid-utf8', 'is not valid UTF-8') };
     const rows = parseRows(`[${text}]`, this.#int64, row);
-    // Between two commas there must be an item.
+    // Two commas without an item between them are not valid.
     return group.length === 0 || isUnreadable(rows) ? { items: [], failure: notJson(`[${row}]`) } : rows;
   }
 
@@ -91,7 +91,7 @@ function isUnreadable({ failure }: { failure?: ReadFailure }): boolean {
   return failure !== undefined && failure.reason !== 'schema';
 }
 
-/** The index of the item behind the next comma, or -1 when it has not come. */
+/** The index of the item after the next comma, or -1 if it has not arrived. */
 function findNextItem(bytes: Uint8Array, end: number): number {
   const comma = skipSpace(bytes, end);
   const next = bytes[comma] === BYTE.comma ? skipSpace(bytes, comma + 1) : bytes.length;

@@ -1,4 +1,4 @@
-/** The bytes that have a meaning in JSON (RFC 8259 section 2); in UTF-8 none of them is part of another character. */
+/** Bytes with a meaning in JSON (RFC 8259 section 2). In UTF-8, none of them is part of another character. */
 export const BYTE = {
   tab: 0x09,
   lineFeed: 0x0a,
@@ -17,7 +17,7 @@ export const BYTE = {
   delete: 0x7f,
 } as const;
 
-/** Whether a byte is white space of JSON; the end of the bytes is not. */
+/** Whether a byte is JSON white space; false for undefined, the end of the bytes. */
 export function isSpace(byte: number | undefined): boolean {
   return byte === BYTE.space || byte === BYTE.lineFeed || byte === BYTE.carriageReturn || byte === BYTE.tab;
 }

@@ -2,29 +2,30 @@ import type { Int64 } from '../contract/models.ts';
 
 /** What is wrong at one place of a document. */
 export interface Problem {
-  /** `[3].quantity` in a list, `quantity` in a single item, `[3]` for a row as a whole, empty for the document. */
+  /** `[3].quantity` in a list, `quantity` in a single item, `[3]` for a whole row, empty for the whole document. */
   path: string;
-  /** A predicate without its subject, such as `must be an integer, not a string`; quotes no text of the document but numbers. */
+  /** A sentence without its subject, such as `must be an integer, not a string`. It quotes nothing of the document except numbers. */
   message: string;
 }
 
 /**
- * Why a document is refused: not JSON (RFC 8259), not UTF-8, not what the contract promises, or an item beyond {@link MAX_ITEM_BYTES}.
+ * Why a document is refused: it is not JSON (RFC 8259), not UTF-8, not as the contract promises, or has an item longer than
+ * {@link MAX_ITEM_BYTES}.
  */
 export type FailureReason = 'invalid-json' | 'invalid-utf8' | 'schema' | 'too-large';
 
 export interface ReadFailure {
   ok: false;
   reason: FailureReason;
-  /** At least one, at most {@link MAX_PROBLEMS}, in the order of the document; of values that do not match, what the schema says of them. */
+  /** One to {@link MAX_PROBLEMS} problems, in the order of the document, or the values in which the schema finds the problems later. */
   problems: Problem[] | BadRows;
 }
 
-/** Values that do not match, from the first bad one on: the schema says why, once it is loaded. */
+/** The values from the first bad one on. The schema finds their problems once it is loaded. */
 export class BadRows {
   readonly values: readonly unknown[];
   readonly int64: Int64;
-  /** The row number of the first value; undefined for an item that stands alone. */
+  /** The row number of the first value; undefined for a single item. */
   readonly firstRow: number | undefined;
 
   constructor(values: readonly unknown[], int64: Int64, firstRow?: number) {
@@ -34,10 +35,10 @@ export class BadRows {
   }
 }
 
-/** Longest text of one item, in bytes of UTF-8 without the white space around it. */
+/** The longest text of one item, in bytes of UTF-8, without surrounding white space. */
 export const MAX_ITEM_BYTES = 1_048_576;
 
-/** A list of 100,000 bad rows must not become a message of megabytes. */
+/** Most problems of a failure, so that a list of 100,000 bad rows does not become a message of megabytes. */
 export const MAX_PROBLEMS = 10;
 
 /** A failure with one problem. */
@@ -50,7 +51,7 @@ export function itemTooLarge(path: string): ReadFailure {
   return failureAt(path, 'too-large', `is longer than ${MAX_ITEM_BYTES} bytes`);
 }
 
-/** The failure of a text that is no JSON; a parser's own message would quote the text. */
+/** The failure of a text that is no JSON. A parser's own message is not used, since it would quote the text. */
 export function notJson(path: string): ReadFailure {
   return failureAt(path, 'invalid-json', 'is not valid JSON');
 }

@@ -1,7 +1,7 @@
 import { BYTE, skipSpace } from './bytes.ts';
 import { ItemReader } from './item-reader.ts';
 
-/** Tells whether bytes are the beginning of a list or of an item, and no more: nothing in them is wrong, and the end is missing. */
+/** Whether bytes are an incomplete list or item: valid so far, with the end missing. */
 export function isBeginning(bytes: Uint8Array, document: 'list' | 'item'): boolean {
   const reader = new ItemReader('bigint');
   if (document === 'list') return reader.push(bytes).failure === undefined && reader.end().failure !== undefined;

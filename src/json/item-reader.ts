@@ -6,17 +6,17 @@ import { PendingBytes } from './pending-bytes.ts';
 import { PlainItems } from './plain-items.ts';
 import type { Rows } from './read-rows.ts';
 
-/** What the next byte that is no white space must begin. */
+/** What has to begin at the next byte that is no white space. */
 type Expected = 'document' | 'list' | 'item or end' | 'item' | 'comma or end' | 'nothing';
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
 const BEGINS_ANOTHER_VALUE = new Set(new TextEncoder().encode('{"-0123456789tfn'));
 
 /**
- * Reads a list of items from bytes as they come, in the memory of one chunk and one item, whatever the length of the list.
+ * Reads a list of items from bytes as they arrive, in the memory of one chunk and one item, however long the list is.
  *
- * Takes what `JSON.parse` (RFC 8259) and the schema of an item take, ids exact, and nothing else; an item is given out as soon as
- * its last byte is there. An item has at most {@link MAX_ITEM_BYTES}. The chunks are copied and may be cut anywhere.
+ * It accepts what `JSON.parse` (RFC 8259) and the schema of an item accept, with exact ids, and nothing else. An item is returned as soon
+ * as its last byte has arrived. An item has at most {@link MAX_ITEM_BYTES}. The chunks are copied and may be cut anywhere.
  *
  * @example
  * const reader = new ItemReader('number');
@@ -31,13 +31,13 @@ export class ItemReader<Ids extends Int64> {
   #row = 0;
   #failure: ReadFailure | undefined;
 
-  /** `int64` says how ids come out. */
+  /** `int64` is the type of ids in the items. */
   constructor(int64: Ids) {
     this.#plainItems = new PlainItems(int64);
     this.#anyItems = new AnyItems(int64);
   }
 
-  /** Adds the items that end within these bytes, which may be none, to `items`, and gives these; a failure stays the same from then on. */
+  /** Adds the items that end within these bytes to `items`, and returns `items`. After a failure, each call returns the same failure. */
   push(bytes: Uint8Array, items: InventoryItem<Ids>[] = []): Rows<Ids> {
     if (this.#failure === undefined) this.#pending.append(bytes);
     this.#plainItems.look(this.#pending.padded);
@@ -46,7 +46,7 @@ export class ItemReader<Ids extends Int64> {
     return this.#rows(items);
   }
 
-  /** Says that no bytes follow: a failure when the list is not closed. */
+  /** To be called after the last bytes. Returns a failure if the list is not closed. */
   end(): Rows<Ids> {
     if (this.#failure === undefined && this.#expected !== 'nothing') {
       const isEmpty = this.#expected === 'document' || this.#expected === 'list';
@@ -59,7 +59,7 @@ export class ItemReader<Ids extends Int64> {
     return this.#failure === undefined ? { items } : { items, failure: this.#failure };
   }
 
-  /** One token or one item; `false` when it needs bytes that have not come, or failed. */
+  /** Reads a token or items; `false` if it needs more bytes, or failed. */
   #step(items: InventoryItem<Ids>[]): boolean {
     if (this.#expected === 'document') return this.#skipByteOrderMark();
     const { view, at } = this.#pending;
@@ -97,7 +97,7 @@ export class ItemReader<Ids extends Int64> {
     return this.#isCutObject ? false : this.#readAnyItems(items);
   }
 
-  /** Whether there is the beginning of an object, and surely not its end. */
+  /** Whether an object begins here whose end has certainly not arrived. */
   get #isCutObject(): boolean {
     const { view, at, lastClose } = this.#pending;
     return view[at] === BYTE.openObject && at > lastClose && view.length - at <= MAX_ITEM_BYTES;

@@ -3,22 +3,22 @@ import { BYTE, isSpace } from './bytes.ts';
 /**
  * Finds the end of a JSON value in a list by its quotes and brackets alone, whatever its layout.
  *
- * Where the value is valid its end is right; whether it is valid is for `JSON.parse` to say. A value of which more bytes come later
- * is looked at only once, so that the work stays linear.
+ * The end is right if the value is valid, which `JSON.parse` has to check. The bytes of a value that arrives in several chunks are scanned
+ * only once, so that the work stays linear.
  */
 export class ItemScan {
-  /** Bytes of the value that were looked at already. */
+  /** Number of bytes of the value that were already scanned. */
   #scanned = 0;
   #depth = 0;
   #inString = false;
   #escaped = false;
 
-  /** Whether the beginning of a value was looked at, and its end has not come. */
+  /** Whether a value was begun whose end has not arrived. */
   get isWithinItem(): boolean {
     return this.#scanned > 0;
   }
 
-  /** The index behind the value that begins at `start`, or -1 when the bytes end before: call again when there are more. */
+  /** The index after the value that begins at `start`, or -1 if the bytes end before it does; then call again with more bytes. */
   findEnd(bytes: Uint8Array, start: number): number {
     for (let index = start + this.#scanned; index < bytes.length; index += 1) {
       const byte = bytes[index];
@@ -29,7 +29,7 @@ export class ItemScan {
     return -1;
   }
 
-  /** Forgets a value whose end has not come. */
+  /** Forgets a value whose end has not arrived. */
   restart(): void {
     this.#finish(0);
   }

@@ -2,10 +2,10 @@ import type { Int64, InventoryItem } from '../contract/models.ts';
 import { isSafeInteger, type ReadPetId, readPetId, withoutMinusZero } from './pet-id.ts';
 
 /**
- * The hand-written way for good items, which are nearly all; undefined for any other value, which is left to the schema.
+ * Checks an item without the schema. Returns undefined for any value that is not known to be good; the schema then finds its problems.
  *
- * Takes the value of `JSON.parse`, in which an id beyond ±(2^53−1) was restored as a `bigint`. Results are built field by field:
- * unknown fields are dropped, `__proto__` is a name like any other.
+ * `value` comes from `JSON.parse`, with an id beyond ±(2^53−1) restored as a `bigint`. The result is built field by field, so that unknown
+ * fields, such as `__proto__`, are dropped.
  */
 export function readItem<Ids extends Int64>(value: unknown, int64: Ids): InventoryItem<Ids> | undefined {
   if (!isRecord(value)) return undefined;

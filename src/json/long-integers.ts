@@ -1,6 +1,6 @@
 import { exactInteger } from './exact-integer.ts';
 
-/** A string, or a number outside of strings, in a text that is known to be valid JSON. */
+/** A string, or a number outside strings, in a valid JSON text. */
 const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 
 /** The first integer that a double cannot tell from its neighbour. */
@@ -9,8 +9,8 @@ const FIRST_UNSAFE = 2 ** 53;
 /**
  * Keeps the integers of a JSON text that a double would round.
  *
- * `text` is the same document with the n-th of them written as 2^53 + 2n. All others are replaced, so that a parsed number from
- * 2^53 on can only be such a place holder, and a string stays a string whatever it holds.
+ * In `text`, each number from ±2^53 on is replaced by a placeholder: the n-th of them, counted from 0, is 2^53 + 2n. So after parsing, a
+ * number from 2^53 on is always a placeholder. Digits in strings are not replaced.
  */
 export class LongIntegers {
   readonly text: string;
@@ -21,7 +21,7 @@ export class LongIntegers {
     this.text = validJson.replace(STRING_OR_NUMBER, (token) => (isLong(token) ? this.#placeHolder(token) : token));
   }
 
-  /** The exact value behind a place holder; `undefined` when it is no place holder, or no integer of fewer than 20 digits. */
+  /** The exact value behind a placeholder; `undefined` if `value` is no placeholder, or stands for no integer of up to 19 digits. */
   exact(value: unknown): bigint | undefined {
     const literal = isUnsafe(value) ? this.#literals[(value - FIRST_UNSAFE) / 2] : undefined;
     return literal === undefined ? undefined : exactInteger(literal);
@@ -32,7 +32,7 @@ export class LongIntegers {
   }
 }
 
-/** Tells whether `JSON.parse` may have rounded an integer to this number. */
+/** Whether `JSON.parse` may have rounded an integer to this number. */
 export function isUnsafe(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) >= FIRST_UNSAFE;
 }

@@ -5,7 +5,7 @@ import { hasLongId, NOT_JSON, parseJson, parseWithLongIds } from './parse-json.t
 
 export type ItemResult<Ids extends Int64> = { ok: true; item: InventoryItem<Ids> } | ReadFailure;
 
-/** Reads the text of one item: its id is exact, its fields are those of the contract. Never throws. */
+/** Parses the text of one item, with an exact id and only the fields of the contract. Never throws. */
 export function parseItem<Ids extends Int64>(text: string, int64: Ids): ItemResult<Ids> {
   const parsed = parseJson(text);
   if (parsed === NOT_JSON) return notJsonText(text);

@@ -1,10 +1,10 @@
 import { isRecord } from './item.ts';
 import { isUnsafe, LongIntegers } from './long-integers.ts';
 
-/** What {@link parseJson} gives for a text that is no JSON; no JSON value is `undefined`. */
+/** The result of {@link parseJson} for a text that is no JSON; no JSON value is `undefined`. */
 export const NOT_JSON = undefined;
 
-/** Parses a text (RFC 8259); {@link NOT_JSON} where it is none, or nested deeper than this runtime can read. */
+/** Parses a text (RFC 8259); {@link NOT_JSON} if it is no JSON, or nested too deeply for this runtime. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);
@@ -13,12 +13,12 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Tells whether this is an item whose id `JSON.parse` may have rounded. */
+/** Whether `JSON.parse` may have rounded the id of an item. */
 export function hasLongId(item: unknown): boolean {
   return isRecord(item) && isUnsafe(item.petId);
 }
 
-/** The items of a text that {@link parseJson} has accepted, with every id beyond ±(2^53−1) as an exact `bigint`. */
+/** Parses a text that {@link parseJson} has accepted, with each id beyond ±(2^53−1) as an exact `bigint`. */
 export function parseWithLongIds(validJson: string): unknown {
   const integers = new LongIntegers(validJson);
   const value = parseJson(integers.text);

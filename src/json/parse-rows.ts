@@ -4,7 +4,7 @@ import { hasLongId, NOT_JSON, parseJson, parseWithLongIds } from './parse-json.t
 import { type Rows, readRows } from './read-rows.ts';
 import { typeName } from './type-name.ts';
 
-/** Reads a list, or a part of one whose first item has the number `firstRow`. */
+/** Parses a list, or a part of a list in which the first item has the row number `firstRow`. */
 export function parseRows<Ids extends Int64>(json: string, int64: Ids, firstRow = 0): Rows<Ids> {
   const values = parseJson(json);
   if (values === NOT_JSON) return { items: [], failure: notJsonText(json) };

@@ -3,18 +3,18 @@ import { BYTE } from './bytes.ts';
 const FIRST_CAPACITY = 16_384;
 
 /**
- * Zero bytes kept after the data, more than the longest phrase that a reader compares at once: it reads on without checking for the end,
- * and matches nothing there, since JSON text has no zero byte (RFC 8259 section 7).
+ * Number of zero bytes after the data, more than the longest phrase that a reader compares. So a reader need not check for the end: beyond
+ * it nothing matches, since JSON text has no zero byte (RFC 8259 section 7).
  */
 export const PADDING_BYTES = 32;
 
 /** The received bytes that have not been read yet. Read bytes are dropped, and each byte is copied only a few times. */
 export class PendingBytes {
-  /** What is there; a new view after each `append`. */
+  /** The bytes that have arrived; a new view after each `append`. */
   view = new Uint8Array();
-  /** Index of the first byte of `view` that is not used up. */
+  /** Index in `view` of the first byte that was not read yet. */
   at = 0;
-  /** Index of the last brace in `view` that closes an object, or -1: no object that begins behind it is all there. */
+  /** Index in `view` of the last closing brace, or -1. An object that begins after it is not complete. */
   lastClose = -1;
   #store = new Uint8Array(FIRST_CAPACITY);
 

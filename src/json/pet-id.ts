@@ -1,10 +1,10 @@
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { isInt64 } from '../contract/pet-id.ts';
 
-/** How an id comes out under the option `int64`. */
+/** The type of an id under the option `int64`. */
 export type ItemId<Ids extends Int64> = InventoryItem<Ids>['petId'];
 
-/** Takes a JSON integer, a `bigint` where a double would have rounded it; `undefined` where it cannot be an id. */
+/** Reads an id from a JSON integer, which is a `bigint` if a double would have rounded it; `undefined` if it cannot be an id. */
 export type ReadPetId<Ids extends Int64> = (value: unknown) => ItemId<Ids> | undefined;
 
 export const readPetId: { readonly [Ids in Int64]: ReadPetId<Ids> } = { number: readNumber, bigint: readBigInt };
@@ -13,7 +13,7 @@ export function isSafeInteger(value: unknown): value is number {
   return Number.isSafeInteger(value);
 }
 
-/** -0 is written `-0` in JSON and means nothing else than 0. */
+/** Turns -0, which JSON writes `-0`, into 0. */
 export function withoutMinusZero(value: number): number {
   return value + 0;
 }

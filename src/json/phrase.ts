@@ -1,9 +1,10 @@
 const WORD_BYTES = 8;
 
 /**
- * A text of at least eight ASCII characters that is looked for in bytes, eight of them at a time.
+ * A text of at least eight ASCII characters, to be compared with bytes, eight at a time.
  *
- * The words are read as doubles: eight ASCII characters are never NaN nor a zero, so that they are equal where their bytes are.
+ * Each eight bytes are compared as a double. Eight ASCII characters are never NaN or a zero, so two such doubles are equal exactly if their
+ * bytes are.
  */
 export class Phrase {
   /** In bytes. */
@@ -17,7 +18,7 @@ export class Phrase {
     this.#words = Float64Array.from({ length: Math.ceil(bytes.length / WORD_BYTES) }, (_, word) => view.getFloat64(this.#offset(word)));
   }
 
-  /** Whether the phrase stands at `at`; there must be bytes for it, or others that differ. */
+  /** Whether the phrase is at index `at`. The view must not end within it; it may be padded with other bytes. */
   isAt(view: DataView, at: number): boolean {
     const words = this.#words;
     for (let word = 0; word < words.length; word += 1) {
@@ -26,7 +27,7 @@ export class Phrase {
     return true;
   }
 
-  // The last word overlaps the one before, so that no single bytes are left.
+  // The last word overlaps the one before it, so that no bytes remain.
   #offset(word: number): number {
     return Math.min(word * WORD_BYTES, this.length - WORD_BYTES);
   }

@@ -10,25 +10,25 @@ const BEFORE_QUANTITY = new Phrase(',"quantity":');
 const BEFORE_STATUS = new Phrase(',"status":"');
 const KNOWN_STATUSES = PET_STATUSES.map((status) => ({ status, written: new Phrase(`,"status":"${status}"}`) }));
 
-/** Longer texts are left to others: a call with that many arguments could overflow the stack. */
+/** A longer status is left to `AnyItems`, since `String.fromCharCode` with too many arguments could overflow the stack. */
 const MAX_STATUS_LENGTH = 64;
 
-/** A value that digits cannot give. */
+/** Stands for no number; digits never have this value. */
 const NO_NUMBER = -1;
 
-/** The most digits of an int64, and how many of them are read apart so that both parts are exact in a double. */
+/** The most digits of an int64, and the length of its lower part, which is read separately so that a double holds each part exactly. */
 const MAX_DIGITS = 19;
 const LOW_DIGITS = 9;
 const LOW_UNIT = 10n ** 9n;
 
 /**
- * Reads items as `JSON.stringify` writes them, straight from the bytes: petId, quantity, status in this order, nothing else and no
- * white space, whole numbers in digits, a status in visible ASCII without escapes.
+ * Reads items directly from bytes, if they have the plain form that `JSON.stringify` writes: petId, quantity, status in this order, no
+ * other field, no white space, integers in digits, and a status in printable ASCII without escapes.
  *
- * Several times as fast as decoding and `JSON.parse`. Whatever is not of this form is left to {@link AnyItems}, without a judgement.
+ * This is several times as fast as decoding and `JSON.parse`. An item of any other form, valid or not, is left to {@link AnyItems}.
  */
 export class PlainItems<Ids extends Int64> {
-  /** The index behind the item that was read last. */
+  /** The index after the item that was read last. */
   end = 0;
   #at = 0;
   #bytes = new Uint8Array();
@@ -40,13 +40,13 @@ export class PlainItems<Ids extends Int64> {
     this.#readPetId = readers[int64];
   }
 
-  /** Sets the bytes in which the items stand, with at least {@link PADDING_BYTES} zeros behind them. */
+  /** Sets the bytes of the items, followed by {@link PADDING_BYTES} zeros. */
   look(padded: Uint8Array<ArrayBuffer>): void {
     this.#bytes = padded;
     this.#view = new DataView(padded.buffer, padded.byteOffset, padded.byteLength);
   }
 
-  /** Adds the items from `start` on to `items`, up to one that is not of the plain form, or begins behind `lastClose`. */
+  /** Adds the items from `start` on to `items`, up to the first one that is not of the plain form or begins after `lastClose`. */
   read(items: InventoryItem<Ids>[], { start, lastClose }: { start: number; lastClose: number }): void {
     this.#at = start;
     this.end = start;
@@ -100,7 +100,7 @@ export class PlainItems<Ids extends Int64> {
     return true;
   }
 
-  /** The value of the digits as a double, not exact beyond 2^53; {@link NO_NUMBER} where JSON allows no such number. */
+  /** The value of the digits as a double, not exact beyond 2^53; {@link NO_NUMBER} if they are no valid JSON number. */
   #takeDigits(): number {
     const bytes = this.#bytes;
     const start = this.#at;
@@ -118,7 +118,7 @@ export class PlainItems<Ids extends Int64> {
 
   #exactDigits(start: number, end: number): bigint {
     const middle = end - LOW_DIGITS;
-    // 19 digits fit in 64 bits; saying so spares the engine the big numbers in between.
+    // 19 digits fit into 64 bits; with `asUintN` the engine needs no larger numbers in between.
     return BigInt.asUintN(64, BigInt(this.#shortDigits(start, middle)) * LOW_UNIT + BigInt(this.#shortDigits(middle, end)));
   }
 
@@ -151,7 +151,7 @@ function isDigit(byte: number | undefined): byte is number {
   return byte !== undefined && byte >= BYTE.zero && byte <= BYTE.nine;
 }
 
-/** Visible ASCII and the space, but what ends or escapes a string. */
+/** Printable ASCII, except for the characters that end or escape a string. */
 function isPlainCharacter(byte: number | undefined): boolean {
   return byte !== undefined && byte >= BYTE.space && byte < BYTE.delete && byte !== BYTE.quote && byte !== BYTE.backslash;
 }

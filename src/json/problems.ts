@@ -17,13 +17,13 @@ const petId = {
   bigint: z.pipe(z.custom<number | bigint>(isExactInt64, { error: describeId }), z.transform(toBigInt)),
 };
 
-/** What an item must be, in zod's words: it is asked about the values that `readItem` does not know to be good. */
+/** The schema of an item. It only checks values that `readItem` does not accept. */
 export const itemSchema: ItemSchemas = {
   number: z.object({ petId: petId.number, quantity, status }, { error }),
   bigint: z.object({ petId: petId.bigint, quantity, status }, { error }),
 };
 
-/** Says what is wrong with the first of some values that do not match. */
+/** The first problems of values that do not match, at most {@link MAX_PROBLEMS}. */
 export function problemsOf({ values, int64, firstRow }: BadRows): Problem[] {
   const problems: Problem[] = [];
   for (let index = 0; index < values.length && problems.length < MAX_PROBLEMS; index += 1) {
@@ -32,7 +32,7 @@ export function problemsOf({ values, int64, firstRow }: BadRows): Problem[] {
   return problems.slice(0, MAX_PROBLEMS);
 }
 
-/** `path` is where the item stands in its list, empty when it stands alone. */
+/** `path` is the item's place in its list; empty for a single item. */
 function problemsOfItem(value: unknown, int64: Int64, path: string): Problem[] {
   const issues = z.safeParse(itemSchema[int64], value).error?.issues ?? [];
   return issues.map((issue) => ({ path: [path, ...issue.path].filter((part) => part !== '').join('.'), message: issue.message }));

@@ -2,10 +2,10 @@ import type { Int64, InventoryItem } from '../contract/models.ts';
 import { BadRows, type ReadFailure } from './failure.ts';
 import { readItem } from './item.ts';
 
-/** The items before the first bad one, and what is wrong from there on. */
+/** The items before the first bad row, and the failure from there on. */
 export interface Rows<Ids extends Int64> {
   items: InventoryItem<Ids>[];
-  /** Absent when every row is good. */
+  /** Missing if every row is good. */
   failure?: ReadFailure;
 }
 
