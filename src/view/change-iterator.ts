@@ -126,7 +126,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     this.#hasJoined = true;
     const { signal } = this.#parts;
     if (signal?.aborted) return this.fail(signal.reason);
-    signal?.addEventListener('abort', this.#onAbort, { once: true });
+    signal?.addEventListener('abort', this.#onAbort);
     this.#parts.onBegin(this);
   }
 

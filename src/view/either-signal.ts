@@ -5,7 +5,7 @@ export function eitherSignal(one: AbortSignal, other: AbortSignal | undefined): 
   const listeners = [one, other].map((signal) => ({ signal, onAbort: () => controller.abort(signal.reason) }));
   for (const { signal, onAbort } of listeners) {
     if (signal.aborted) onAbort();
-    signal.addEventListener('abort', onAbort, { once: true });
+    signal.addEventListener('abort', onAbort);
   }
   return {
     signal: controller.signal,

@@ -16,7 +16,7 @@ export interface Departure {
   at: Date;
 }
 
-const BEFORE_ALL = -1;
+const BEFORE_ALL = Number.NEGATIVE_INFINITY;
 
 /**
  * The stock that a view holds: the columns of the latest list with the updates that the service has confirmed since it was sent, and the

@@ -54,7 +54,7 @@ export class ListRun<Ids extends Int64> {
     signal?.throwIfAborted();
     const turn = defer<void>(ignore);
     const onAbort = () => turn.reject(signal?.reason);
-    signal?.addEventListener('abort', onAbort, { once: true });
+    signal?.addEventListener('abort', onAbort);
     this.#waiting.add(turn);
     if (!isLow) this.#raise();
     try {

@@ -81,6 +81,6 @@ function turn(window: SpentWindow, resetAt: Date | undefined): void {
 
 /** Milliseconds until a window ends; at most its length, since the reset follows the server's clock, which may be wrong. */
 function restOf({ lengthMs }: SpentWindow, resetAt: Date | undefined): number {
-  const restMs = resetAt ? resetAt.getTime() - Date.now() : 0;
+  const restMs = resetAt ? resetAt.getTime() - Date.now() : lengthMs;
   return restMs > 0 ? Math.min(restMs, lengthMs) : lengthMs;
 }

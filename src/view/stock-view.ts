@@ -256,7 +256,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     if (!signal) return;
     if (signal.aborted) return this.#close(signal.reason);
     this.#onAbort = () => this.#close(signal.reason);
-    signal.addEventListener('abort', this.#onAbort, { once: true });
+    signal.addEventListener('abort', this.#onAbort);
   }
 
   /** To be called after each wait too: the view may have been closed in the same tick in which a list ended. */

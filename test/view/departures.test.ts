@@ -46,6 +46,25 @@ test('Departures tells nothing of a list once it is stopped', async () => {
   expect(left).toEqual(['second']);
 });
 
+test('Departures tells nothing of a list that another listener begins in the same turn', async () => {
+  const { departures, counted, client, lists, beginList } = station();
+  const stop = client.on('started', () => {
+    stop();
+    beginList();
+  });
+  const left: string[] = [];
+  const stopWatching = departures.watch(beginList, () => left.push('own'));
+  await Promise.all(lists);
+  stopWatching?.();
+  expect([lists.length, left, counted.listening]).toEqual([2, ['own'], 0]);
+});
+
+test('Departures.of gives the same for the same client, so that its views share one listener', () => {
+  const { client } = station();
+  expect(Departures.of(client)).toBeInstanceOf(Departures);
+  expect(Departures.of(client)).toBe(Departures.of(client));
+});
+
 test('Departures listens to nothing where no list began', () => {
   const { departures, counted } = station();
   const begun = departures.watch(

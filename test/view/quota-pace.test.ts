@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { QuotaPace } from '../../src/view/quota-pace.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
 import { openShop } from './support/shop.ts';
 
@@ -106,4 +107,26 @@ describe("maxAgeMs: 'quota'", () => {
     expect(await read).toMatchObject({ quantity: 5 });
     expect(log()).toEqual(['GET 200', 'PATCH 502', 'GET 200']);
   });
+
+  test('waits for the list under way, so that no reader gets what is about to be replaced', async () => {
+    const { view, sandbox } = openShop({ plan: 'free', view: { maxAgeMs: 'quota' } });
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    sandbox.inventory.set(1, { quantity: 6 });
+    const refreshing = view.refresh();
+    await vi.advanceTimersByTimeAsync(50);
+    const read = view.get(1);
+    await vi.advanceTimersByTimeAsync(50);
+    await refreshing;
+    expect(await read).toMatchObject({ quantity: 6 });
+  });
+});
+
+test('QuotaPace has no list due before the service opens the key again', () => {
+  const quota = { minute: {}, day: {}, closedUntil: new Date(NOW_MS + 700) };
+  const pace = new QuotaPace({ quota }, 0.5);
+  expect(pace.dueInMs).toBe(700);
+  vi.advanceTimersByTime(700);
+  expect(pace.dueInMs).toBeLessThanOrEqual(0);
 });

@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import {
   InvalidArgumentError,
   type InventoryItem,
@@ -82,6 +83,16 @@ describe('reading', () => {
     expect([...items].map(({ quantity }) => quantity)).toEqual([5, 0, 7]);
     expect([...(await view.items())].map(({ quantity }) => quantity)).toEqual([50, 0, 51, 1]);
     expect([...(await view.items({ status: 'lost' }))]).toEqual([]);
+  });
+
+  test.each([
+    ['available', [1]],
+    ['sold', [2]],
+    ['pending', [3]],
+  ])('items() gives the pets of the status %s alone', async (status, petIds) => {
+    const { view } = openShop();
+    await settledIn(100, view.refresh());
+    expect(Array.from(await view.items({ status }), ({ petId }) => petId)).toEqual(petIds);
   });
 
   test('a pet that a list names twice has the values of the last', async () => {
@@ -211,6 +222,26 @@ describe('signals', () => {
     expect(await rejectionOf(late.get(1))).toMatchObject({ name: 'AbortError' });
   });
 
+  test('an abort of the only reader of a list does not make the view stale', async () => {
+    const { view } = openShop();
+    await settledIn(100, view.refresh());
+    const controller = new AbortController();
+    const refreshing = rejectionOf(view.refresh({ signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(50);
+    controller.abort();
+    await refreshing;
+    await vi.advanceTimersByTimeAsync(0);
+    expect(view.isStale).toBe(false);
+  });
+
+  test('a view that was closed listens to its signal no more', () => {
+    const { signal } = new AbortController();
+    const { view } = openShop({ view: { signal } });
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    view.close();
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
+  });
+
   test('no rejection is made without a reader', async () => {
     const { view, sandbox } = openShop();
     sandbox.faults.add({ status: 501 });
@@ -308,6 +339,24 @@ describe('updates of the same client', () => {
     expect(await read).toMatchObject({ quantity: 666 });
     expect(await view.get(1)).toMatchObject({ quantity: 666 });
     expect(answers).toEqual([]);
+  });
+
+  test('whose outcome is unknown make all pets read anew, while other pets may come from a list that left before', async () => {
+    const { client, answers } = manualClient();
+    // A first answer, so that no request waits for another one.
+    await client.updateInventory(1, { quantity: 2 });
+    const view = new StockView(client, { maxAgeMs: 60_000 });
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    await rejectionOf(client.updateInventory(1, { quantity: 666 }));
+    const [other, items] = [view.get(8), view.items()];
+    answers.shift()?.(10);
+    await loading;
+    expect(await soFar(other)).toBeUndefined();
+    expect(await soFar(items)).toBe('pending');
+    await vi.advanceTimersByTimeAsync(1);
+    answers.shift()?.(666);
+    expect(Array.from(await items, ({ quantity }) => quantity)).toEqual([666]);
   });
 
   test('that are refused, or confirmed after the doubt, ask for no list', async () => {
