@@ -138,7 +138,6 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
   #end(): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#changes.clear();
     this.#parts.signal?.removeEventListener('abort', this.#onAbort);
     this.#parts.onEnd(this);
   }

@@ -1,7 +1,9 @@
+import { getEventListeners } from 'node:events';
 import * as fc from 'fast-check';
-import { expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { ChangeIterator } from '../../src/view/change-iterator.ts';
 import { FUZZ } from '../support/fuzz.ts';
+import { rejectionOf } from '../support/outcome.ts';
 
 const quantity = fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined });
 /** A pet gets a quantity, or goes; or the consumer takes a change. */
@@ -11,12 +13,12 @@ function itemOf(petId: number, held: number | undefined): { petId: number; quant
   return held === undefined ? undefined : { petId, quantity: held, status: 'sold' };
 }
 
-function openIterator(): ChangeIterator<'number'> {
+function openIterator({ signal, onBegin = () => {} }: { signal?: AbortSignal; onBegin?: () => void } = {}): ChangeIterator<'number'> {
   return new ChangeIterator<'number'>({
     form: (item) => ({ ...item, petId: Number(item.petId) }),
-    signal: undefined,
+    signal,
     maxAgeMs: undefined,
-    onBegin: () => {},
+    onBegin,
     onWait: () => {},
     onEnd: () => {},
   });
@@ -53,10 +55,45 @@ test('a consumer that applies all changes has the held stock, and `before` is wh
 
 test('waiting calls of next() get changes in the order of the calls, and the end where there are none', async () => {
   const iterator = openIterator();
-  const asked = [iterator.next(), iterator.next(), iterator.next()];
+  const asked = Array.from({ length: 4 }, () => iterator.next());
   iterator.push({ before: undefined, after: itemOf(1, 5) });
   iterator.push({ before: undefined, after: itemOf(2, 6) });
   iterator.flush();
+  const end = { done: true, value: undefined };
+  expect(await iterator.return()).toEqual(end);
+  expect(await Promise.all(asked)).toMatchObject([{ value: { petId: 1 } }, { value: { petId: 2 } }, end, end]);
+});
+
+test('an iteration begins once, when it is first asked for a change or opened, and never after its end', async () => {
+  const onBegin = vi.fn();
+  const iterator = openIterator({ onBegin });
+  expect(onBegin).not.toHaveBeenCalled();
+  const asked = [iterator[Symbol.asyncIterator]().next(), iterator.next()];
   await iterator.return();
-  expect(await Promise.all(asked)).toMatchObject([{ value: { petId: 1 } }, { value: { petId: 2 } }, { done: true }]);
+  expect(await Promise.all(asked)).toMatchObject([{ done: true }, { done: true }]);
+  expect(onBegin).toHaveBeenCalledOnce();
+  const ended = openIterator({ onBegin });
+  await ended.return();
+  expect(await ended.next()).toEqual({ done: true, value: undefined });
+  expect(onBegin).toHaveBeenCalledOnce();
+});
+
+test('an iteration listens to its signal from its beginning to its end', async () => {
+  const { signal } = new AbortController();
+  const iterator = openIterator({ signal });
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+  iterator[Symbol.asyncIterator]();
+  expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+  await iterator.return();
+  expect(getEventListeners(signal, 'abort')).toEqual([]);
+});
+
+test('a failed iteration rejects the first waiting call of next(), or else the next one, and ends all others', async () => {
+  const [waiting, busy] = [openIterator(), openIterator()];
+  const asked = [rejectionOf(waiting.next()), waiting.next(), waiting.next()];
+  for (const iterator of [waiting, busy]) iterator.fail('over');
+  for (const iterator of [waiting, busy]) iterator.fail('over again');
+  const end = { done: true, value: undefined };
+  expect(await Promise.all(asked)).toEqual(['over', end, end]);
+  expect([await waiting.next(), await rejectionOf(busy.next()), await busy.next()]).toEqual([end, 'over', end]);
 });
