@@ -166,7 +166,6 @@ export class Queue {
     if (!lanes?.normal.remove(call) && !lanes?.low.remove(call)) return;
     this.#size--;
     if (lanes.normal.calls.size + lanes.low.calls.size === 0) this.#lanes?.delete(limits);
-    if (this.#size === 0) this.#measure(undefined);
   }
 
   /** The first call in the queue's order, whether or not its client may send. */

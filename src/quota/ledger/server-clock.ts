@@ -25,18 +25,19 @@ export class ServerClock {
 
   /** The server's time is at least this. */
   atLeast(nowMs: number): number {
-    return nowMs + this.#leastAheadMs - DRIFT * Math.max(0, nowMs - this.#seenAtMs);
+    return nowMs + this.#leastAheadMs - this.#driftMs(nowMs);
   }
 
   /** The server's time is at most this. */
   atMost(nowMs: number): number {
-    return nowMs + this.#mostAheadMs + DRIFT * Math.max(0, nowMs - this.#seenAtMs);
+    return nowMs + this.#mostAheadMs + this.#driftMs(nowMs);
   }
 
   /** The server's time for deciding when to ask, not for relying on: the machine's time as long as no answer contradicts it. */
   presumed(nowMs: number): number {
-    const isPossible = !this.#hasDate && this.#presumedMs !== undefined && this.#presumedMs <= this.#mostAheadMs;
-    return isPossible ? Math.max(this.atLeast(nowMs), nowMs + (this.#presumedMs ?? 0)) : this.atLeast(nowMs);
+    const presumedMs = this.#presumedMs;
+    if (this.#hasDate || presumedMs === undefined || presumedMs > this.#mostAheadMs) return this.atLeast(nowMs);
+    return Math.max(this.atLeast(nowMs), nowMs + presumedMs);
   }
 
   /** Sets the machine's time when an answer without `Date` came; undefined after a refusal, when it can no longer be presumed. */
@@ -55,9 +56,13 @@ export class ServerClock {
     return this.#narrow({ earliestMs: resetAtMs - lengthMs - PRECISION_MS, latestMs: resetAtMs + PRECISION_MS }, exchange);
   }
 
+  #driftMs(nowMs: number): number {
+    return DRIFT * Math.max(0, nowMs - this.#seenAtMs);
+  }
+
   #narrow({ earliestMs, latestMs }: { earliestMs: number; latestMs: number }, { sentAtMs, nowMs }: Exchange): boolean {
     const [least, most] = [earliestMs - nowMs, latestMs - sentAtMs];
-    const driftMs = DRIFT * Math.max(0, nowMs - this.#seenAtMs);
+    const driftMs = this.#driftMs(nowMs);
     const [knownLeast, knownMost] = [this.#leastAheadMs - driftMs, this.#mostAheadMs + driftMs];
     const isContradicted = least > knownMost || most < knownLeast;
     this.#leastAheadMs = isContradicted ? least : Math.max(least, knownLeast);

@@ -1,6 +1,14 @@
-import { AuthenticationError } from 'petstore-inventory';
+import {
+  AuthenticationError,
+  ConnectionError,
+  type PetStoreError,
+  RateLimitError,
+  ServerError,
+  TimeoutError,
+  UnexpectedStatusError,
+} from 'petstore-inventory';
 import { expect, test } from 'vitest';
-import { refusalInOutage, refusalToWait } from '../../../src/quota/gate/refusal.ts';
+import { refusalInOutage, refusalToRetry, refusalToWait } from '../../../src/quota/gate/refusal.ts';
 import { makeListCall } from '../../support/call.ts';
 
 test('refusalInOutage makes up no status where none is known', () => {
@@ -24,3 +32,14 @@ test('refusalToWait after a 401 stays an AuthenticationError', () => {
   const wait = { reason: 'quota', isOfShare: false, waitMs: 200_000, until: new Date() } as const;
   expect(refusalToWait(call, wait)).toMatchObject({ name: 'AuthenticationError', status: 401 });
 });
+
+test.each([AuthenticationError, ConnectionError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError])(
+  'refusalToRetry after a %o has its class, its status and its message, and the failure as its cause',
+  (Failure) => {
+    const last: PetStoreError = new Failure('It failed', { status: 503, retryAfterMs: 2_000 });
+    const refusal = refusalToRetry(makeListCall(), last);
+    expect(refusal).toBeInstanceOf(Failure);
+    expect(refusal).toMatchObject({ status: 503, retryAfterMs: 2_000, cause: last });
+    expect(refusal.message).toBe('It failed; not tried again: too many requests fail, so retries are limited until more succeed');
+  },
+);

@@ -25,5 +25,13 @@ describe('LearnedLimit', () => {
     const learned = new LearnedLimit(60_000);
     learned.shrink(4, { sentAtMs: 0, nowMs: 100 });
     expect(learned.most(100)).toBe(Number.POSITIVE_INFINITY);
+    learned.shrink(5, { sentAtMs: 0, nowMs: 100 });
+    expect(learned.most(100)).toBe(3.75);
+  });
+
+  test('grows from the refusal on, not before', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink(40, { sentAtMs: 0, nowMs: 60_000 });
+    expect(learned.most(0)).toBe(30);
   });
 });

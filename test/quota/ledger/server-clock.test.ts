@@ -39,6 +39,13 @@ describe('ServerClock', () => {
     expect(clock.presumed(100)).toBe(HOUR_MS - 40_000);
   });
 
+  test('drifts apart by a ten-thousandth of the time since the last answer, and not before it', () => {
+    const clock = new ServerClock();
+    clock.observeDate(HOUR_MS, { sentAtMs: 900, nowMs: 1_000 });
+    expect([clock.atLeast(11_000), clock.atMost(11_000)]).toEqual([HOUR_MS + 10_000 - 1, HOUR_MS + 11_100 + 1]);
+    expect([clock.atLeast(500), clock.atMost(500)]).toEqual([HOUR_MS - 500, HOUR_MS + 600]);
+  });
+
   test('does not take the clock of the machine where the answers show that it is ahead', () => {
     const clock = new ServerClock();
     clock.observeReset(HOUR_MS, 60_000, { sentAtMs: 0, nowMs: 100 });

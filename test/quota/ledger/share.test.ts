@@ -70,6 +70,28 @@ describe('Share', () => {
     expect(share.free(windowsOf({ limit: 4 }), 70_000)).toBe(2);
   });
 
+  test('counts in a day, too, from the answer, and not what did not leave', () => {
+    const windows = windowsOf({ limit: 60 }, 4);
+    const share = new Share(0.5);
+    share.add(0);
+    share.add(0);
+    share.remove();
+    expect(share.free(windows, 0)).toBe(1);
+    share.answer(0, 5_000);
+    share.add(43_200_000);
+    expect(share.free(windows, 86_404_000)).toBe(0);
+    expect(share.freeAt(windows, 43_200_000)).toBe(86_405_100);
+    expect(share.free(windows, 86_405_100)).toBe(1);
+  });
+
+  test('lets the next request wait only until one more fits', () => {
+    const share = new Share(0.5);
+    share.add(0);
+    share.add(10_000);
+    expect(share.freeAt(windowsOf({ limit: 6 }), 20_000)).toBe(20_000);
+    expect(share.freeAt(windowsOf({ limit: 4 }), 20_000)).toBe(60_100);
+  });
+
   test('has no end where there is no limit', () => {
     expect(new Share(0.5).free(windowsOf({ limit: Number.POSITIVE_INFINITY }), 0)).toBe(Number.POSITIVE_INFINITY);
   });

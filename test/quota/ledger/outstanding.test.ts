@@ -1,0 +1,47 @@
+import { describe, expect, test } from 'vitest';
+import { Outstanding } from '../../../src/quota/ledger/outstanding.ts';
+
+/** Sends a request, and gives what the ledger keeps of it. */
+function send(outstanding: Outstanding, atMs: number) {
+  const sending = { atMs, wasPlanned: true, previousAtMs: outstanding.lastSentAtMs, settledBefore: outstanding.settled };
+  outstanding.send(atMs);
+  return sending;
+}
+
+describe('Outstanding', () => {
+  test('waits a second for the answer to a probe, or twice as long as answers usually take', () => {
+    const outstanding = new Outstanding();
+    expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([0, 1_000]);
+    outstanding.observe(0, 800);
+    expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([100, 1_000]);
+    outstanding.observe(0, 8_100);
+    expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([1_100, 2_200]);
+  });
+
+  test('counts the requests that an answer may or may not include: all but itself that were not settled when it left', () => {
+    const outstanding = new Outstanding();
+    const first = send(outstanding, 0);
+    const second = send(outstanding, 10);
+    expect([outstanding.concurrentWith(first), outstanding.concurrentWith(second), outstanding.unanswered]).toEqual([1, 1, 2]);
+    outstanding.observe(first.atMs, 20);
+    outstanding.lose();
+    const third = send(outstanding, 30);
+    expect([outstanding.concurrentWith(first), outstanding.concurrentWith(third), outstanding.unanswered]).toEqual([2, 0, 1]);
+  });
+
+  test('knows whether a request since an instant has no answer yet', () => {
+    const outstanding = new Outstanding();
+    send(outstanding, 10);
+    expect([outstanding.isSince(10), outstanding.isSince(11)]).toEqual([true, false]);
+    outstanding.lose();
+    expect(outstanding.isSince(10)).toBe(false);
+  });
+
+  test('forgets a request that was not sent after all, with its instant', () => {
+    const outstanding = new Outstanding();
+    send(outstanding, 10);
+    const second = send(outstanding, 20);
+    outstanding.unsend(second);
+    expect([outstanding.unanswered, outstanding.lastSentAtMs]).toEqual([1, 10]);
+  });
+});
