@@ -9,7 +9,7 @@ import { type Finding, GUIDES } from './check/finding.ts';
 import { checkWay } from './check/way.ts';
 
 /**
- * What {@link checkService} found.
+ * The result of {@link checkService}.
  *
  * @example
  * const check: ServiceCheck = await checkService(petstore);
@@ -18,16 +18,16 @@ import { checkWay } from './check/way.ts';
 export interface ServiceCheck {
   /** The address that was checked. */
   address: string;
-  /** False where a finding is a problem. */
+  /** False if a finding is a problem. */
   isWell: boolean;
-  /** What was found, in the order of a request. */
+  /** The findings, in the order of the steps of a request. */
   findings: Finding[];
 }
 
 /**
- * Looks at everything between a client and the service: the proxy, DNS, connection, certificate, answer, X-RateLimit headers, plan, clock
- * and the state of the quota. Sends one request at most, a list of which the beginning is read, and waits for no quota.
- * @throws the signal's reason; what is wrong is in the findings
+ * Checks everything between a client and the service: proxy, DNS, connection, certificate, answer, X-RateLimit headers, plan, clock
+ * and the state of the quota. It sends at most one request, a list of which it only reads the beginning, and does not wait for quota.
+ * @throws the signal's reason only; problems are findings
  * @example
  * const { isWell, findings } = await checkService(petstore);
  * for (const { outcome, message, advice } of findings) if (outcome === 'problem') console.error(message, advice);
@@ -40,7 +40,7 @@ export async function checkService<Ids extends Int64>(
   return checkClient(client, { signal, usesProxies: fetchUsesProxies() });
 }
 
-/** The same for a client that is known to go by way of the variables' proxies, or not to. */
+/** Like `checkService`. `usesProxies` says whether the client's requests go through the proxies that the environment variables name. */
 export async function checkClient<Ids extends Int64>(
   client: PetStoreClient<Ids>,
   { signal, usesProxies }: { signal?: AbortSignal | undefined; usesProxies: boolean },
@@ -70,7 +70,7 @@ function checkAddress({ protocol, href }: URL): Finding {
 function checkState<Ids extends Int64>({ quota }: PetStoreClient<Ids>, asked: Asked): Finding {
   const closedUntil = asked.kind === 'waits' ? asked.until : quota.closedUntil;
   const leftMs = (closedUntil?.getTime() ?? 0) - Date.now();
-  if (!closedUntil || leftMs <= 0) return { check: 'state', outcome: 'ok', message: 'nothing is waited for' };
+  if (!closedUntil || leftMs <= 0) return { check: 'state', outcome: 'ok', message: 'nothing to wait for' };
   const message = `nothing is sent until ${closedUntil.toISOString()}, in ${duration(leftMs)}`;
   const advice = 'wait until then; `petstore quota` shows what is left';
   return { check: 'state', outcome: 'problem', message, advice, see: GUIDES.quota, facts: { closedUntil } };
@@ -81,20 +81,21 @@ function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
   const { variable, shown } = proxy;
   const facts = { variable, proxy: shown, isUsed };
   if (isUsed) return { check: 'proxy', outcome: 'ok', message: `${shown}, which ${variable} names`, facts };
-  const message = `${variable} names ${shown}, and Node's fetch passes it over`;
-  const advice = 'set NODE_USE_ENV_PROXY=1 before Node starts, if the service is reached by way of it';
+  const message = `${variable} names ${shown}, but Node's fetch does not use it`;
+  const advice = 'set NODE_USE_ENV_PROXY=1 before Node starts, if the service has to be reached through it';
   return { check: 'proxy', outcome: 'note', message, advice, see: GUIDES.proxy, facts };
 }
 
-/** A problem on our own way to the service is only a note where the client's `fetch`, which may go another way, got an answer. */
+/** Makes a problem of the check's own connection a note, if the client's `fetch`, which may take another route, got an answer. */
 function asPassed(finding: Finding): Finding {
   if (finding.outcome !== 'problem') return finding;
-  const message = `${finding.message}; the client's own \`fetch\` got an answer all the same`;
+  const message = `${finding.message}; but the client's own \`fetch\` got an answer`;
   return { check: finding.check, outcome: 'note', message, ...(finding.facts && { facts: finding.facts }) };
 }
 
 async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids>): Promise<Finding[]> {
-  if (asked.kind === 'waits') return [{ check: 'answer', outcome: 'note', message: `nothing was asked: ${asked.reason} makes it wait` }];
+  if (asked.kind === 'waits')
+    return [{ check: 'answer', outcome: 'note', message: `no request was sent: it would have to wait (${asked.reason})` }];
   if (asked.kind === 'failed') {
     const { message, code, status } = asked.error;
     return [
@@ -110,7 +111,7 @@ async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids
   const { response, receivedAtMs } = asked;
   const answer = await judgeAnswer(response, client.baseUrl);
   const { plan } = client.toJSON();
-  // The headers of another server say nothing of the limits.
+  // The headers of another server do not report the limits.
   if (answer.outcome === 'problem' && response.status !== 401 && response.status !== 429)
     return [answer, judgeClock(response, receivedAtMs)];
   return [answer, judgeLimits(response, { plan, receivedAtMs }), judgePlan(response.headers, plan), judgeClock(response, receivedAtMs)];

@@ -6,15 +6,15 @@ import { fieldOf, messageOf, textOf } from '../thrown.ts';
 import { journalLines } from './journal-lines.ts';
 
 /**
- * A journal in a file, to be given to `syncInventory`. Lines are only ever added, and are on the disk when `append` resolves.
+ * A journal in a file, for `syncInventory`. Lines are only ever appended, and are on disk when `append` resolves.
  *
- * Appends that meet while the disk is busy share one flush. Two processes on one file are told apart by its length: the one
- * that finds foreign lines stops before it sends anything for its own.
+ * Appends that arrive while the disk is busy share one flush. If two processes use the same file, each compares the file's length with its
+ * own lines; a process that finds lines of another one stops before it sends the updates of its last lines.
  *
- * An undo of its job is kept beside it, in a file with `.undo` after its name.
+ * The journal of an undo is a file beside it, with `.undo` after its name.
  *
- * @param path Made by the first `append` if missing; its folder has to exist. Name it after the job, such as `restock-2026-11-21.journal`.
- * @throws JournalError from `read` and `append`; what the file holds is left as it is.
+ * @param path The first `append` creates the file; its folder has to exist. Name it after the job, such as `restock-2026-11-21.journal`.
+ * @throws JournalError from `read` and `append`; the contents of the file are left unchanged.
  * @example
  * const journal = fileJournal(`night-${new Date().toISOString().slice(0, 10)}.journal`);
  * const report = await syncInventory(petstore, [{ petId: 1, adjust: 5 }], { journal });
@@ -24,7 +24,7 @@ export function fileJournal(path: string): Journal {
   return new FileJournal(path);
 }
 
-/** Lines that wait for the next flush, and who waits for them. */
+/** Lines that wait for the next flush, and the promise of that flush. */
 interface Batch {
   text: string;
   flushed: Promise<void>;
@@ -33,7 +33,7 @@ interface Batch {
 class FileJournal implements Journal {
   readonly name: string;
   #opened: Promise<OpenFile> | undefined;
-  /** Reading found no file: whatever is in it later is foreign. */
+  /** Reading found no file, so lines that are in it when it is opened belong to another process. */
   #wasMissing = false;
   #waiting: Batch | undefined;
   #lastFlush: Promise<void> = Promise.resolve();
@@ -58,7 +58,7 @@ class FileJournal implements Journal {
     return this.#waiting.flushed;
   }
 
-  /** Lets what was appended be flushed first. Lines that come later, also before it is done, are for the file as it is opened again. */
+  /** Closes the file after the flush of all lines so far. Lines that are appended later, even before it is closed, open the file again. */
   async close(): Promise<void> {
     const closed = this.#lastFlush.catch(() => {}).then(() => this.#release());
     this.#waiting = undefined;
@@ -66,7 +66,7 @@ class FileJournal implements Journal {
     await closed;
   }
 
-  /** Begins to be flushed when the flush before it has ended. After one that failed nothing more is written until it is closed. */
+  /** Makes a batch that is flushed after the one before it. After a failed flush, nothing is written until the journal is closed. */
   #newBatch(): Batch {
     const batch: Batch = { text: '', flushed: this.#lastFlush.then(() => this.#flush(batch)) };
     this.#lastFlush = batch.flushed;
@@ -95,12 +95,12 @@ class FileJournal implements Journal {
 
 const { O_RDWR, O_APPEND, O_CREAT } = constants;
 
-/** The file while a job uses it. */
+/** The opened file. */
 class OpenFile {
   readonly #handle: FileHandle;
   readonly #isRegular: boolean;
   readonly #path: string;
-  /** What the file holds if nobody else writes. */
+  /** The length of the file in bytes if no other process writes to it. */
   #length: number;
   #endsInLine = true;
 
@@ -135,7 +135,7 @@ class OpenFile {
   }
 
   async append(text: string): Promise<void> {
-    // A new line begins after a torn one, which stays in the file.
+    // A torn line stays in the file, and a new line begins after it.
     const written = this.#endsInLine ? text : `\n${text}`;
     const size = await this.#flush(written);
     if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is not a file`, { code: 'journal_no_file' });
@@ -153,7 +153,7 @@ class OpenFile {
     }
   }
 
-  /** Gives the size of the file when the text is on the disk. */
+  /** Writes a text, and returns the size of the file when the text is on disk. */
   async #flush(text: string): Promise<number> {
     try {
       await this.#handle.appendFile(text);
@@ -180,7 +180,7 @@ async function endsInLine(handle: FileHandle, length: number): Promise<boolean> 
   return buffer[0] === 0x0a;
 }
 
-/** A new file's name has to be on the disk too. Windows does not open folders, and keeps names by itself. */
+/** Writes the name of a new file to disk. Windows cannot open folders, and does this by itself. */
 async function flushFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   const folder = await open(dirname(path), constants.O_RDONLY);

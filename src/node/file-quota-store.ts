@@ -6,7 +6,7 @@ import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { QuotaFile } from './quota-file.ts';
 
 /**
- * A quota in a file, which stays open until the store is closed or the process ends.
+ * A quota store in a file, which stays open until the store is closed or the process ends.
  *
  * @example
  * using store: FileQuotaStore = fileQuotaStore('quota.db');
@@ -14,20 +14,21 @@ import { QuotaFile } from './quota-file.ts';
  * const items = await client.listInventory(); // the client is closed first, then the file
  */
 export interface FileQuotaStore extends QuotaStore {
-  /** Closes the file; close the clients that use it before. Nothing happens the second time. */
+  /** Closes the file. Close the clients that use it first. A second call does nothing. */
   close(): void;
   /** As `close`, for `using`. */
   [Symbol.dispose](): void;
 }
 
 /**
- * Keeps the quota of a key in a file (SQLite), for processes of one machine: scripts that cron starts, or the workers of one host. The
+ * Keeps the quota of a key in a file (SQLite), for processes on one machine: scripts that cron starts, or the workers of one host. The
  * minute, the day and a closed gate outlive the process. Give it to each client as `quotaStore`.
  *
- * The file is made if missing, readable to its owner only, and holds neither key nor address, only a hash. A network drive will not do.
+ * The file is created if it is missing. Only its owner can read it, and it contains neither key nor address, only a hash. It must not be on
+ * a network drive.
  *
  * @param path its folder has to exist
- * @throws ConfigurationError that says what to do, where the file cannot be written or is another program's
+ * @throws ConfigurationError that says what to do, if the file cannot be written or belongs to another program
  * @example
  * const client = new PetStoreClient({ apiKey, baseUrl, plan: 'business', quotaStore: fileQuotaStore('quota.db') });
  * const items = await client.listInventory();
@@ -37,7 +38,7 @@ export function fileQuotaStore(path: string): FileQuotaStore {
   return quotaStoreOn(new QuotaFile(path));
 }
 
-/** The store of an opened file, which it closes. */
+/** A store on an opened file. Closing the store closes the file. */
 export function quotaStoreOn(file: QuotaFile): FileQuotaStore {
   return {
     processes: undefined,
@@ -59,7 +60,7 @@ export function quotaStoreOn(file: QuotaFile): FileQuotaStore {
   };
 }
 
-/** What the record of a key is called. */
+/** The name of a key's record: a hash. */
 export function recordName({ address, apiKey }: StoreKey): string {
   return createHash('sha256').update(`${address}\n${apiKey}`).digest('hex').slice(0, 32);
 }

@@ -1,5 +1,5 @@
 /**
- * What needs Node: journals and quotas in files, the sandbox on a port, and a check of the way to the service.
+ * The parts that need Node: journals and quotas in files, the sandbox on a port, and a check of the connection to the service.
  * @module petstore-inventory/node
  */
 

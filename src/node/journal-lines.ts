@@ -1,13 +1,13 @@
 import type { FileHandle } from 'node:fs/promises';
 import { JournalError } from '../sync/journal.ts';
 
-/** No record is longer, so a longer line is not ours, and is not taken into memory. */
+/** No record is longer, so a longer line belongs to another file, and is not read into memory. */
 const MAX_LINE_BYTES = 1_048_576;
 
 const CHUNK_BYTES = 65_536;
 const NEWLINE = 0x0a;
 
-/** Reads a file from its beginning, a line at a time; the last one may lack its end. The handle stays open. */
+/** Reads a file line by line from its beginning. The last line may be torn. The handle stays open. */
 export async function* journalLines(handle: FileHandle, path: string): AsyncGenerator<string> {
   const chunk = Buffer.alloc(CHUNK_BYTES);
   let rest = Buffer.alloc(0);

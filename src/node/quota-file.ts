@@ -6,12 +6,12 @@ import { showValue } from '../options/rules.ts';
 import { messageOf } from '../thrown.ts';
 import { loadSqlite } from './sqlite.ts';
 
-/** Marks a database as a quota's: "PETQ" in ASCII. */
+/** Marks the database of a quota store: "PETQ" in ASCII. */
 const APPLICATION_ID = 0x50455451;
 const VERSION = 1;
-/** A process that holds the file for longer counts as hung. */
+/** If another process locks the file for longer, it counts as hung. */
 const TIMEOUT_MS = 500;
-/** Records unused for longer are stale. */
+/** Records that were not used for longer are deleted. */
 const KEPT_MS = 25 * 3_600_000;
 
 const SETUP = `
@@ -20,7 +20,7 @@ const SETUP = `
   CREATE TABLE IF NOT EXISTS quotas (name TEXT PRIMARY KEY, book TEXT NOT NULL, usedAtMs INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
 
-/** The records of all keys in one file of SQLite, which several processes have open. */
+/** The records of all keys in one SQLite file, which several processes may use at the same time. */
 export class QuotaFile {
   readonly #path: string;
   readonly #database: DatabaseSync;
@@ -30,7 +30,7 @@ export class QuotaFile {
   readonly #dropOld: StatementSync;
   readonly #drop: StatementSync;
 
-  /** Opens or makes the file. @throws ConfigurationError that says what to do */
+  /** Opens or creates the file. @throws ConfigurationError that says what to do */
   constructor(path: string) {
     this.#path = path;
     this.#database = openDatabase(path);
@@ -42,10 +42,10 @@ export class QuotaFile {
 
   /** @throws ConfigurationError once the file is closed */
   checkOpen(): void {
-    if (this.#isClosed) throw unusable(this.#path, 'it was closed, make another store with fileQuotaStore()');
+    if (this.#isClosed) throw unusable(this.#path, 'it was closed; make another store with fileQuotaStore()');
   }
 
-  /** Forgets a record. */
+  /** Deletes a record. */
   forget(name: string): void {
     this.checkOpen();
     this.#drop.run(name);
@@ -56,12 +56,12 @@ export class QuotaFile {
     this.#isClosed = true;
   }
 
-  /** Reads a record, lets `change` give what becomes of it, and writes that, undisturbed by other processes. */
+  /** Replaces a record by the result of `change`, in one transaction. `change` gets undefined if there is no record. */
   change<T>(name: string, nowMs: () => number, change: (record: string | undefined, nowMs: number) => { record: string; response: T }): T {
     this.checkOpen();
     this.#database.exec('BEGIN IMMEDIATE');
     try {
-      // Read only now: the wait for other processes is over.
+      // Read only now, after the wait for other processes.
       const changedAtMs = nowMs();
       const kept = this.#one.get(name)?.book;
       const { record, response } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
@@ -79,7 +79,7 @@ export class QuotaFile {
     try {
       this.#database.exec('ROLLBACK');
     } catch {
-      // SQLite has done so itself, as on a full disk. `isTransaction` would tell, but not before Node 22.16.
+      // SQLite has already rolled back, as on a full disk. `isTransaction` would show this, but only from Node 22.16 on.
     }
   }
 }
@@ -89,10 +89,10 @@ function openDatabase(path: string): DatabaseSync {
   if (!sqlite) throw unusable(path, 'this runtime has no node:sqlite: use Node 22.13 or later');
   let database: DatabaseSync | undefined;
   try {
-    // SQLite would make it readable to everybody, and gives its companions the same mode.
+    // SQLite would create the file readable to everybody. It gives its companion files the mode of this one.
     closeSync(openSync(path, 'a', 0o600));
     database = new sqlite.DatabaseSync(path, { timeout: TIMEOUT_MS });
-    // In one transaction: another process may be creating the file.
+    // In one transaction, since another process may be creating the file.
     database.exec('BEGIN');
     checkOwner(database, path);
     database.exec('COMMIT');
@@ -110,9 +110,9 @@ function checkOwner(database: DatabaseSync, path: string): void {
   const number = (sql: string, name: string) => Number(database.prepare(sql).get()?.[name]);
   const id = number('PRAGMA application_id', 'application_id');
   const tables = number('SELECT count(*) AS tables FROM sqlite_schema', 'tables');
-  if (id !== APPLICATION_ID && (id !== 0 || tables !== 0)) throw unusable(path, 'it belongs to another program, name another file');
+  if (id !== APPLICATION_ID && (id !== 0 || tables !== 0)) throw unusable(path, 'it belongs to another program; name another file');
   if (number('PRAGMA user_version', 'user_version') <= VERSION) return;
-  throw unusable(path, 'a newer version of petstore-inventory made it, use that one here too or name another file');
+  throw unusable(path, 'a newer version of petstore-inventory made it; use that version here too, or name another file');
 }
 
 function unusable(path: string, why: string, cause?: unknown): ConfigurationError {
@@ -123,11 +123,11 @@ function reason(error: unknown, path: string): string {
   const text = messageOf(error);
   const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
   if (code === 'ENOENT') return `make the folder ${dirname(path)} first`;
-  if (code === 'EISDIR') return 'it is a folder, name a file in it';
-  if (code === 'EACCES' || code === 'EPERM' || code === 'EROFS') return 'it cannot be written, check the rights of the file and its folder';
-  if (text.includes('readonly') || text.includes('unable to open'))
-    return 'it cannot be written, check the rights of the file and its folder';
-  if (text.includes('not a database')) return 'it is no database of SQLite, name another file';
-  if (text.includes('locked')) return `another process held it for more than ${TIMEOUT_MS} ms, look for one that hangs`;
+  if (code === 'EISDIR') return 'it is a folder; name a file in it';
+  const isReadOnly =
+    code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || text.includes('readonly') || text.includes('unable to open');
+  if (isReadOnly) return 'it cannot be written; check the permissions of the file and its folder';
+  if (text.includes('not a database')) return 'it is not an SQLite database; name another file';
+  if (text.includes('locked')) return `another process locked it for more than ${TIMEOUT_MS} ms; look for a process that hangs`;
   return text;
 }

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { RESPONSE_ALREADY_SENT } from '@hono/node-server/utils/response';
 import type { Exchange } from '../sandbox/service.ts';
 
-/** Sends an answer over a socket, and plays faults on the connection itself: a reset is a TCP reset, a stall sends nothing. */
+/** Sends an answer over a socket, and applies its failure to the connection: a reset is a TCP reset, a stall sends nothing. */
 export async function carryOverSocket({ response, failure }: Exchange, outgoing: ServerResponse): Promise<Response> {
   if (failure === undefined) return response;
   if (failure === 'stall') return new Promise(() => {});
@@ -11,7 +11,7 @@ export async function carryOverSocket({ response, failure }: Exchange, outgoing:
   return RESPONSE_ALREADY_SENT;
 }
 
-/** Announces a whole body and sends half of it; then the connection ends, or nothing happens any more. */
+/** Announces a whole body and sends half of it. Then the connection ends, or stalls. */
 async function sendHalf(response: Response, { outgoing, isCut }: { outgoing: ServerResponse; isCut: boolean }): Promise<void> {
   const reader = response.body?.getReader();
   const bytes = (await reader?.read())?.value ?? new Uint8Array();

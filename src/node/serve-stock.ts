@@ -4,7 +4,7 @@ import type { Stock, StockItem } from '../sandbox/stock.ts';
 import { messageOf } from '../thrown.ts';
 import { loadSqlite } from './sqlite.ts';
 
-/** Marks a database as a sandbox's: "PETS" in ASCII. */
+/** Marks the database of a sandbox: "PETS" in ASCII. */
 const APPLICATION_ID = 0x50455453;
 const ROWS_AT_ONCE = 1_000;
 const BEFORE_FIRST = -(2n ** 63n);
@@ -14,14 +14,14 @@ const SETUP = `
   CREATE TABLE IF NOT EXISTS pets (petId INTEGER PRIMARY KEY, quantity INTEGER NOT NULL, status TEXT NOT NULL) STRICT;
 `;
 
-/** A stock in a file of SQLite, in the order of the ids; the file belongs to one process at a time. */
+/** A stock in an SQLite file, in the order of the ids. Only one process at a time can use the file. */
 export class SqliteStock implements Stock {
   readonly #database: DatabaseSync;
   readonly #one: StatementSync;
   readonly #page: StatementSync;
   readonly #put: StatementSync;
   readonly #drop: StatementSync;
-  // Counting five million rows takes longer than to send the first of them, so the number is kept here.
+  // Kept here, since counting five million rows takes longer than sending the first of them.
   #size: number;
 
   constructor(database: DatabaseSync) {
@@ -71,7 +71,7 @@ export class SqliteStock implements Stock {
     this.#size = 0;
   }
 
-  /** Reads page by page, so that a list may be left halfway and updates may happen meanwhile. */
+  /** Reads page by page, so that a list can be abandoned, and updates can be made while it is read. */
   *values(): Generator<StockItem, undefined> {
     let fromId = BEFORE_FIRST;
     for (;;) {
@@ -94,16 +94,16 @@ function toItem({ petId, quantity, status }: Record<string, unknown>): StockItem
 
 /**
  * Opens or creates the file of a stock.
- * @throws {SandboxError} if the file cannot be opened, is in use, or is no stock of a sandbox.
+ * @throws {SandboxError} if the file cannot be opened, is in use, or belongs to another program.
  */
 export function openStock(path: string): SqliteStock {
   const sqlite = loadSqlite();
-  if (!sqlite) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: this runtime has no node:sqlite, use Node 22.13 or later`);
+  if (!sqlite) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: this runtime has no node:sqlite; use Node 22.13 or later`);
   let database: DatabaseSync | undefined;
   try {
     database = new sqlite.DatabaseSync(path);
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; COMMIT;');
-    if (isForeign(database)) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: it belongs to another program, name another file`);
+    if (isForeign(database)) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: it belongs to another program; name another file`);
     database.exec(SETUP);
     return new SqliteStock(database);
   } catch (error) {
@@ -122,8 +122,8 @@ function isForeign(database: DatabaseSync): boolean {
 
 function reason(error: unknown): string {
   const text = messageOf(error);
-  if (text.includes('locked')) return 'another process has it open, close that one or name another file';
-  if (text.includes('not a database')) return 'it is no database, name another file';
-  if (text.includes('unable to open')) return 'it cannot be opened, check the folder and its rights';
+  if (text.includes('locked')) return 'another process uses it; end that process or name another file';
+  if (text.includes('not a database')) return 'it is not a database; name another file';
+  if (text.includes('unable to open')) return 'it cannot be opened; check the folder and its permissions';
   return text;
 }

@@ -16,14 +16,14 @@ import { openStock } from './serve-stock.ts';
 interface ServeOptions {
   /** The port to listen on; 0 takes a free one. @default 0 */
   port?: number;
-  /** The address to listen on; anything but a loopback address opens the sandbox to the network. @default '127.0.0.1' */
+  /** The address to listen on. Any address but a loopback address opens the sandbox to the network. @default '127.0.0.1' */
   hostname?: string;
-  /** A file for the stock, which outlives the sandbox (SQLite, ids in ascending order); made if missing. @default memory */
+  /** The path of a file that keeps the stock (SQLite, ids in ascending order); created if it is missing. @default memory */
   db?: string;
 }
 
 /**
- * How a sandbox is set up and where it is served; every option may be left out.
+ * The options of a sandbox and of its server; all are optional.
  *
  * @example
  * const options: ServeSandboxOptions = { port: 0, pets: 100, latency: 20 };
@@ -46,7 +46,7 @@ export interface ServedSandbox<Plans extends string = never> extends AsyncDispos
   readonly url: string;
   /** The address of staging. */
   readonly stagingUrl: string;
-  /** The page that shows what happens, for a browser. */
+  /** The address of the page that shows the requests, for a browser. */
   readonly pageUrl: string;
   /** One key for every plan. */
   readonly keys: Sandbox<Plans>['keys'];
@@ -69,9 +69,9 @@ const SERVE_RULES: OptionRules<ServeOptions> = {
 };
 
 /**
- * Serves a sandbox over HTTP, with a page at `/` that shows what happens and its description at `/openapi.json`.
+ * Serves a sandbox over HTTP, with a page at `/` that shows the requests, and the API description at `/openapi.json`.
  *
- * @throws {SandboxError} for an option that it cannot use, a port in use, a file that is locked or not a sandbox's.
+ * @throws {SandboxError} for an invalid option, a port in use, or a file that is in use or belongs to another program.
  * @example
  * const served = await serveSandbox({ pets: 3 });
  * console.log(served.url, served.keys.free);
@@ -130,7 +130,7 @@ function createListener(parts: SandboxParts, hostname: string): Server {
     {
       // Otherwise the adapter replaces the global Request and Response of the whole process.
       overrideGlobalObjects: false,
-      errorHandler: () => errorAnswer({ status: 400, code: 'bad_request', message: 'That is no request that can be answered' }),
+      errorHandler: () => errorAnswer({ status: 400, code: 'bad_request', message: 'The request is not valid HTTP' }),
     },
   );
   return createServer(listener);
@@ -140,7 +140,7 @@ function isForService(path: string): boolean {
   return path.startsWith(`/${VERSION_SEGMENT}`) || path.startsWith('/staging/');
 }
 
-/** A public host name that resolves to this server may be an attack that reads the keys (DNS rebinding). */
+/** Refuses other public host names: one that resolves to this server may be an attack that reads the keys (DNS rebinding). */
 function isServed(host: string, { parts, hostname }: { parts: SandboxParts; hostname: string }): boolean {
   const name = host.replace(/:\d+$/, '').toLowerCase();
   if (!name.includes('.') || name === hostname || name.endsWith('.localhost')) return true;
@@ -165,6 +165,6 @@ function listen(server: Server, { port, hostname }: { port: number; hostname: st
 
 function cannotListen(error: Error, place: string): SandboxError {
   const code = 'code' in error ? error.code : undefined;
-  const why = code === 'EADDRINUSE' ? 'the port is in use, take another one or 0 for a free one' : error.message;
+  const why = code === 'EADDRINUSE' ? 'the port is in use; use another port, or 0 for a free one' : error.message;
   return new SandboxError(`Cannot serve the sandbox at ${place}: ${why}`, { cause: error });
 }

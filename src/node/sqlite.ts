@@ -1,7 +1,7 @@
 type Sqlite = typeof import('node:sqlite');
 
 /**
- * Node's SQLite, without Node 22's warning that it is experimental: a user of the store can do nothing about it. Undefined where the
+ * Loads Node's SQLite without Node 22's warning that it is experimental, since users of the store cannot change that. Undefined if the
  * runtime has no SQLite.
  */
 export function loadSqlite(): Sqlite | undefined {

@@ -194,7 +194,7 @@ describe('checkService', () => {
       createServer((_request, response) => response.writeHead(200, { 'content-type': type }).end(body)),
     );
     expect(problems).toEqual(['answer']);
-    expect(found.answer?.message).toMatch(/^it answered 200, with [\w/]+ that is no list of the inventory$/);
+    expect(found.answer?.message).toMatch(/^it answered 200, with [\w/]+ that is not a list of the inventory$/);
   });
 
   test('finds a proxy that answers 403 in place of the service', async () => {
@@ -226,7 +226,7 @@ describe('checkService', () => {
     const { problems, found } = await check(createServer(answer));
     expect(problems).toEqual(['limits']);
     expect(found.limits).toMatchObject({
-      message: 'of the headers of the limits x-ratelimit-remaining makes no sense (some), x-ratelimit-reset is missing',
+      message: 'in the headers of the limits, x-ratelimit-remaining is not valid (some), x-ratelimit-reset is missing',
       see: 'docs/domains.md#the-headers-of-the-limits-are-missing',
     });
     // With a plan the client knows what it may send.
@@ -264,7 +264,7 @@ describe('checkService', () => {
       message: expect.stringMatching(/^nothing is sent until \S+Z, in (10 min|\d+ s)$/),
     });
     expect(second.state).toMatchObject({ outcome: 'problem' });
-    expect(second.answer).toMatchObject({ outcome: 'note', message: expect.stringContaining('nothing was asked') });
+    expect(second.answer).toMatchObject({ outcome: 'note', message: expect.stringContaining('no request was sent') });
     await served.close();
   });
 
@@ -286,7 +286,7 @@ describe('checkService', () => {
     expect(isWell).toBe(true);
     expect(found.proxy).toMatchObject({
       outcome: 'note',
-      message: "HTTP_PROXY names http://proxy.example:3128, and Node's fetch passes it over",
+      message: "HTTP_PROXY names http://proxy.example:3128, but Node's fetch does not use it",
     });
   });
 

@@ -119,7 +119,7 @@ describe('fileQuotaStore', () => {
   test.each([
     ['in a folder that does not exist', () => rmSync(folder, { recursive: true }), /make the folder .* first/],
     ['that is a folder', () => mkdirSync(path), /name a file in it/],
-    ['that is no database', () => writeFileSync(path, 'petId,quantity\n'.repeat(100)), /no database of SQLite, name another file/],
+    ['that is no database', () => writeFileSync(path, 'petId,quantity\n'.repeat(100)), /not an SQLite database; name another file/],
     ['of another program', () => new DatabaseSync(path).exec('CREATE TABLE notes (text)'), /belongs to another program/],
     ['of a newer version', newer, /a newer version of petstore-inventory made it/],
   ])('refuses a file %s', (_, prepare, message) => {
@@ -168,7 +168,7 @@ describe('fileQuotaStore', () => {
     const store = fileQuotaStore(path);
     const shared = store.join(KEY, () => {});
     store.close();
-    const why = `Cannot use ${JSON.stringify(path)} as the file of a quota store: it was closed, make another store with fileQuotaStore()`;
+    const why = `Cannot use ${JSON.stringify(path)} as the file of a quota store: it was closed; make another store with fileQuotaStore()`;
     expect(() => store.join(KEY, () => {})).toThrow(new ConfigurationError(why, { option: 'quotaStore' }));
     expect(() => shared.exchange(REQUEST)).toThrow(why);
   });

@@ -46,20 +46,22 @@ test('a file of somebody else is refused and left as it is', async () => {
   theirs.exec('CREATE TABLE orders (id INTEGER)');
   theirs.close();
   await expect(serveSandbox({ db })).rejects.toThrow(`Cannot use "${db.slice(0, 60)}`);
-  await expect(serveSandbox({ db })).rejects.toThrow('it belongs to another program, name another file');
+  await expect(serveSandbox({ db })).rejects.toThrow('it belongs to another program; name another file');
 });
 
 test('a file that is no database, or no place for one, is refused', async () => {
   const path = folder();
   writeFileSync(join(path, 'note.txt'), 'no database at all, but long enough to be read as the head of one: '.repeat(20));
-  await expect(serveSandbox({ db: join(path, 'note.txt') })).rejects.toThrow('it is no database, name another file');
-  await expect(serveSandbox({ db: join(path, 'no', 'folder') })).rejects.toThrow('it cannot be opened, check the folder and its rights');
+  await expect(serveSandbox({ db: join(path, 'note.txt') })).rejects.toThrow('it is not a database; name another file');
+  await expect(serveSandbox({ db: join(path, 'no', 'folder') })).rejects.toThrow(
+    'it cannot be opened; check the folder and its permissions',
+  );
 });
 
 test('a file that another sandbox has open is refused', async () => {
   const db = join(folder(), 'inventory.sqlite');
   await started({ db });
-  await expect(serveSandbox({ db })).rejects.toThrow('another process has it open, close that one or name another file');
+  await expect(serveSandbox({ db })).rejects.toThrow('another process uses it; end that process or name another file');
 });
 
 test('two files that are opened at once leave `process.emitWarning` as it was', async () => {

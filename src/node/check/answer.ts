@@ -5,13 +5,13 @@ import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import { duration } from '../../duration.ts';
 import { type Finding, GUIDES } from './finding.ts';
 
-/** Enough of a list, or of a page, to tell which it is. */
+/** Enough characters to distinguish a list from another page. */
 const READ_CHARACTERS = 65_536;
 
-/** What a client says of its plan. */
+/** A client's plan: its name, its limits, or `learned`. */
 export type Plan = string | PlanLimits;
 
-/** Looks at the status and the body: is this the service, and does it take the key? */
+/** Checks the status and the body: whether the service answered, and whether it accepts the key. */
 export async function judgeAnswer(response: Response, address: string): Promise<Finding> {
   const { status } = response;
   const text = await beginningOf(response);
@@ -27,21 +27,21 @@ function redirected({ status, headers }: Response, address: string): Finding {
   const url = URL.parse(headers.get('location') ?? '', address);
   const to = url ? `${url.origin}${url.pathname}` : 'nowhere';
   const message = `it redirects (${status}) to ${to}, which is not followed, since the key would go there`;
-  const advice = 'put the new address, up to /v1, in place of the old one';
+  const advice = 'use the new address, up to /v1, instead of the old one';
   return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.redirect, facts: { status, location: to } };
 }
 
 function judgeList({ status, headers }: Response, text: string): Finding {
   const type = headers.get('content-type')?.replace(/[^\w/+.-].*/s, '') ?? 'no content type';
   if (!isBeginningOfList(text)) {
-    const message = `it answered ${status}, with ${type} that is no list of the inventory`;
+    const message = `it answered ${status}, with ${type} that is not a list of the inventory`;
     const advice = 'check the address; a login page, a proxy or another site may have answered';
     return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.removed, facts: { status, type } };
   }
   return { check: 'answer', outcome: 'ok', message: `it answered ${status} with a list of the inventory`, facts: { status, type } };
 }
 
-/** Whether the first item of a list is one; an empty list has none. Items whose fields hold objects are not looked into. */
+/** Whether a text begins like a list of the inventory: empty, or with a valid first item. An item with nested objects is not checked. */
 function isBeginningOfList(text: string): boolean {
   const [, item] = /^\s*\[\s*(\{[^{}]*\})/.exec(text) ?? [];
   if (item === undefined) return /^\s*\[\s*[\]{]/.test(text);
@@ -64,8 +64,8 @@ function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, 'advice'
   if (status === 401) return { advice: 'the key is not one of this environment, or is banned for a while', see: GUIDES.key };
   if (status === 404) return { advice: 'check the address: the list exists even if there are no pets', see: GUIDES.removed };
   if (status === 407) return { advice: 'a proxy in between wants a user and a password', see: GUIDES.proxy };
-  if (status === 429) return { advice: 'wait until the service takes requests of this key again', see: GUIDES.quota };
-  if (status >= 500) return { advice: 'the service has a failure of its own: try again later' };
+  if (status === 429) return { advice: 'wait until the service accepts requests of this key again', see: GUIDES.quota };
+  if (status >= 500) return { advice: 'the service failed: try again later' };
   return isErrorBody ? {} : { advice: 'a proxy or firewall in between may have answered', see: GUIDES.proxy };
 }
 
@@ -79,7 +79,7 @@ async function beginningOf({ body }: Response): Promise<string> {
   return text;
 }
 
-/** Looks at X-RateLimit-*, which every answer of the service carries (specification, Limits). */
+/** Checks the X-RateLimit headers, which every answer of the service carries (specification, Limits). */
 export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs }: { plan: Plan; receivedAtMs: number }): Finding {
   const answer = readAnswer(status, headers, receivedAtMs);
   const { limit, remaining } = answer;
@@ -88,17 +88,19 @@ export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs 
   const lacking = Object.entries(read).flatMap(([name, value]) => (value === undefined ? [describeLack(name, headers.get(name))] : []));
   const facts = { limit, remaining, lacking };
   if (lacking.length === 0) return { check: 'limits', outcome: 'ok', message: `${remaining} of ${limit} requests are left`, facts };
-  const message = `of the headers of the limits ${lacking.join(', ')}`;
+  const message = `in the headers of the limits, ${lacking.join(', ')}`;
   const advice =
-    plan === 'learned' ? 'give the plan: without it and them the free plan is assumed' : 'see whether a proxy in between drops them';
+    plan === 'learned'
+      ? 'give the plan: without it and without these headers, the free plan is assumed'
+      : 'check whether a proxy in between drops them';
   return { check: 'limits', outcome: plan === 'learned' ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
 function describeLack(name: string, value: string | null): string {
-  return value === null ? `${name} is missing` : `${name} makes no sense (${value.slice(0, 40)})`;
+  return value === null ? `${name} is missing` : `${name} is not valid (${value.slice(0, 40)})`;
 }
 
-/** Holds the plan that was given against the limit that the service tells. */
+/** Compares the given plan with the limit that the service reports. */
 export function judgePlan(headers: Headers, plan: Plan): Finding {
   const limits = limitsOf(plan);
   const told = Number(headers.get(RATE_LIMIT_HEADERS.limit)) || undefined;
@@ -115,7 +117,7 @@ export function judgePlan(headers: Headers, plan: Plan): Finding {
   const message = `${given}, but the service says ${told}`;
   const advice = isLess
     ? 'give the plan of this key: the smaller limit counts'
-    : 'a larger plan may be given: this one holds the client back';
+    : 'give a larger plan: this one makes the client slower than it may be';
   return { check: 'plan', outcome: isLess ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
@@ -124,22 +126,22 @@ function limitsOf(plan: Plan): PlanLimits | undefined {
   return Object.entries(PLANS).find(([name]) => name === plan)?.[1];
 }
 
-/** `Date` has whole seconds, and an answer takes its time. */
+/** A smaller difference is no finding: `Date` has whole seconds, and an answer takes time. */
 const SAME_TIME_MS = 2_500;
-/** A window of the limits: with clocks that far apart a Reset without `Date` is of no use. */
+/** The length of a window: with a larger difference, a Reset without `Date` is useless. */
 const FAR_APART_MS = 60_000;
 
-/** Holds the clock of this machine against that of the service. */
+/** Compares the clock of this machine with that of the service. */
 export function judgeClock({ status, headers }: Response, receivedAtMs: number): Finding {
   const { dateMs } = readAnswer(status, headers, receivedAtMs);
   if (dateMs === undefined) {
-    const message = 'the answer has no `Date` that makes sense: resets are read by the clock of this machine';
-    return { check: 'clock', outcome: 'note', message, advice: 'keep the clock of this machine right', see: GUIDES.clock };
+    const message = 'the answer has no valid `Date`: resets are read by the clock of this machine';
+    return { check: 'clock', outcome: 'note', message, advice: 'keep the clock of this machine synchronised', see: GUIDES.clock };
   }
   const offsetMs = receivedAtMs - dateMs;
   if (Math.abs(offsetMs) <= SAME_TIME_MS) return { check: 'clock', outcome: 'ok', message: 'as that of the service', facts: { offsetMs } };
   const message = `this machine is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} the service, which is allowed for`;
   const isFar = Math.abs(offsetMs) > FAR_APART_MS;
-  const advice = 'set the clock of this machine, such as by NTP; if it is right, that of the service is not';
+  const advice = 'set the clock of this machine, for example by NTP; if it is right, the clock of the service is wrong';
   return { check: 'clock', outcome: isFar ? 'problem' : 'note', message, advice, see: GUIDES.clock, facts: { offsetMs } };
 }

@@ -4,7 +4,7 @@ import type { Int64 } from '../../contract/models.ts';
 import { isPetStoreError, type PetStoreError } from '../../errors.ts';
 import type { WaitReason } from '../../events.ts';
 
-/** A wait shorter than this is no reason not to ask. */
+/** The check waits this long at most; with a longer wait, it sends no request. */
 const SHORT_WAIT_MS = 1_000;
 
 /** The outcome of the check's one request, or why it was not sent. */
@@ -13,7 +13,7 @@ export type Asked =
   | { kind: 'failed'; error: PetStoreError }
   | { kind: 'waits'; reason: WaitReason; until: Date };
 
-/** Why a check stops: it would wait, or send a second request. */
+/** Stops a check that would have to wait or send a second request. */
 class Stop extends Error {
   readonly asked: Asked;
   constructor(asked: Asked) {
@@ -22,7 +22,7 @@ class Stop extends Error {
   }
 }
 
-/** Asks for the list once, as the client does, and waits for nothing. Gives the answer whatever its status. */
+/** Sends one list request through the client, without waiting for quota or retrying. Returns the answer, whatever its status. */
 export async function askOnce<Ids extends Int64>(client: PetStoreClient<Ids>, signal: AbortSignal | undefined): Promise<Asked> {
   const controller = new AbortController();
   const stopListening = listen(client, (asked) => controller.abort(new Stop(asked)));
@@ -34,7 +34,7 @@ export async function askOnce<Ids extends Int64>(client: PetStoreClient<Ids>, si
   } catch (error) {
     if (error instanceof Stop) return error.asked;
     if (!isPetStoreError(error)) throw error;
-    // The wait is longer than the client's calls may take.
+    // The client refused because the wait is longer than its calls may wait.
     const until = error.kind === 'rate-limit' && error.status === undefined ? error.retryAt : undefined;
     return until ? { kind: 'waits', reason: 'rate-limit', until } : { kind: 'failed', error };
   } finally {
@@ -42,7 +42,7 @@ export async function askOnce<Ids extends Int64>(client: PetStoreClient<Ids>, si
   }
 }
 
-/** The next call of the client is that of the check: it begins in the same turn. */
+/** Watches the check's call, which is the next call that the client starts, since it starts in the same tick. */
 function listen<Ids extends Int64>(client: PetStoreClient<Ids>, stop: (asked: Asked) => void): () => void {
   let own: number | undefined;
   const stops = [

@@ -1,5 +1,5 @@
 /**
- * What a check looks at, in this order.
+ * The steps of a check, in this order.
  *
  * @example
  * const { findings } = await checkService(petstore);
@@ -9,7 +9,7 @@
 export type CheckName = 'address' | 'state' | 'proxy' | 'dns' | 'connection' | 'tls' | 'answer' | 'limits' | 'plan' | 'clock';
 
 /**
- * One line of a check: what was found, and what to do about it.
+ * One line of a check: what was found, and what the user can do.
  *
  * @example
  * const { findings } = await checkService(petstore);
@@ -17,21 +17,21 @@ export type CheckName = 'address' | 'state' | 'proxy' | 'dns' | 'connection' | '
  * console.log(problems); // → []
  */
 export interface Finding<Name extends string = CheckName> {
-  /** What was looked at. */
+  /** The step that was checked. */
   check: Name;
-  /** `note` is worth knowing; a `problem` is to be solved. */
+  /** A `note` is worth knowing; a `problem` has to be solved. */
   outcome: 'ok' | 'note' | 'problem';
   /** What was found, without the key. */
   message: string;
-  /** What to do about it. */
+  /** What the user can do. */
   advice?: string;
-  /** The guide that tells more, such as `docs/domains.md#an-old-domain-redirects`. */
+  /** The guide with more information, such as `docs/domains.md#an-old-domain-redirects`. */
   see?: string;
-  /** The same as values, such as `{ daysLeft: 57 }` of a certificate. */
+  /** What was found, as values, such as `{ daysLeft: 57 }` of a certificate. */
   facts?: Record<string, unknown>;
 }
 
-/** The places of the guides that findings lead to. */
+/** The sections of the guides to which findings refer. */
 export const GUIDES = {
   noRecord: 'docs/domains.md#there-is-no-dns-record-yet',
   certificate: 'docs/domains.md#the-certificate-is-not-there-yet-or-not-the-right-one',

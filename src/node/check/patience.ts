@@ -1,2 +1,2 @@
-/** A step that takes longer has failed. */
+/** The time limit of a step of the check. */
 export const PATIENCE_MS = 10_000;

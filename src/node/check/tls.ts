@@ -9,10 +9,10 @@ import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
 
-/** Certificates are usually renewed earlier than this before they expire. */
+/** Certificates are usually renewed before they have so few days left. */
 const SOON_DAYS = 14;
 
-/** Makes the TLS handshake over a socket and looks at the certificate. Sends nothing else. */
+/** Makes a TLS handshake over a socket and checks the certificate. Sends nothing else. */
 export async function checkTls(socket: Duplex, { hostname }: URL): Promise<Finding> {
   const host = hostname.replace(/^\[|\]$/g, '');
   const servername = isIP(host) ? '' : host;
@@ -49,7 +49,7 @@ function judge(secure: TLSSocket): Finding {
   if (error) return refuse(codeOf(error), who, { ...facts, code: codeOf(error) });
   const left = `${who}, ${facts.daysLeft} days left; ${facts.http}`;
   if (facts.daysLeft >= SOON_DAYS) return { check: 'tls', outcome: 'ok', message: left, facts };
-  return { check: 'tls', outcome: 'note', message: left, advice: 'see that it is renewed in time', see: GUIDES.certificate, facts };
+  return { check: 'tls', outcome: 'note', message: left, advice: 'make sure that it is renewed in time', see: GUIDES.certificate, facts };
 }
 
 function factsOf(secure: TLSSocket, { issuer, subject, valid_to }: PeerCertificate) {
@@ -92,7 +92,7 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** Node gives the code alone, or an error that has it. */
+/** Node's `authorizationError` is a code, or an error with a code. */
 function codeOf(error: unknown): string {
   return textOf(error, 'code') ?? String(error);
 }

@@ -9,7 +9,7 @@ import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
 import { checkTls } from './tls.ts';
 
-/** Looks at each step of the way to an address, until one does not lead on. Nothing of HTTP is sent to the service, and no key. */
+/** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
   const first = proxy ? new URL(proxy.url) : address;
   const name = await checkName(first, proxy);
@@ -25,7 +25,7 @@ export async function checkWay(address: URL, proxy: NamedProxy | undefined): Pro
 
 async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Finding> {
   const host = url.hostname.replace(/^\[|\]$/g, '');
-  if (isIP(host)) return { check: 'dns', outcome: 'ok', message: `${host} is an address of the network by itself` };
+  if (isIP(host)) return { check: 'dns', outcome: 'ok', message: `${host} is an IP address` };
   try {
     const addresses = (await lookup(host, { all: true })).map(({ address }) => address);
     return { check: 'dns', outcome: 'ok', message: `${host} is ${addresses.join(', ')}`, facts: { addresses } };
@@ -59,7 +59,7 @@ function openSocket({ hostname, port, protocol, host }: URL): Promise<Opened> {
   });
 }
 
-/** Ends the wait for the connection. */
+/** Removes the time limit of the connection attempt. */
 function unbound(socket: Socket): Socket {
   socket.setTimeout(0);
   socket.removeAllListeners('timeout');
@@ -110,7 +110,7 @@ function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
-/** A host with several addresses fails with an error for each. */
+/** For a host with several addresses, the error holds one for each, and may have no message. */
 function codeOf(error: unknown): string {
   return textOf(error, 'code') ?? textOf(error, 'message') ?? String(error);
 }
