@@ -11,7 +11,7 @@ import { readResponseOf, responseOf } from './fetched-response.ts';
 import type { StreamOperation } from './operation.ts';
 import { pathBelow } from './path-below.ts';
 
-/** The request of a caller, and how it is to be sent. */
+/** A caller's request as an operation, and the options of its call. */
 export interface Fetching {
   operation: StreamOperation<Response>;
   options: RequestOptions;
@@ -19,21 +19,22 @@ export interface Fetching {
 
 interface FetchTarget {
   baseUrl: string;
-  /** How often the client sends a request again. */
+  /** The client's `maxRetries`. */
   maxRetries: number;
 }
 
 type Input = string | URL | Request;
 
-// The signal of a Request follows that of its caller only as long as the Request is held (so it is in Node), and a call holds its signal.
+// In Node, the signal of a Request follows its caller's signal only until the Request is garbage-collected. This keeps the Request as long
+// as its signal, which the call keeps.
 const HELD = new WeakMap<AbortSignal, Request>();
 
-/** What is sent again changes nothing more (RFC 9110 section 9.2.2). */
+/** Methods whose requests can be repeated without a further effect (RFC 9110 section 9.2.2). */
 const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS', 'TRACE']);
 
 /**
- * Makes a request to any path below the client's address, as fetch takes it. Its answer is given whatever its status.
- * @throws InvalidArgumentError for another address, a key of the caller's own, and a body that may have to be sent again but cannot be
+ * Makes an operation from the arguments of `fetch`, for any path below the client's address. Its result is the answer, whatever the status.
+ * @throws InvalidArgumentError for another address, a caller's own `Authorization`, and a body that may have to be sent again but cannot be
  */
 export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching | Promise<Fetching> {
   const given = isRequest(input) ? input : undefined;
@@ -66,7 +67,7 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
   return { operation, options: { signal, priority: init?.priority === 'low' ? 'low' : 'normal', ...(isOnce && { maxRetries: 0 }) } };
 }
 
-/** What is passed on to fetch as it is. */
+/** The fields that are passed on to fetch unchanged. */
 function restOf({
   method: _method,
   headers: _headers,
@@ -80,10 +81,10 @@ function restOf({
 
 type OwnAttempt = AttemptRequest & Required<Pick<AttemptRequest, 'own'>>;
 
-// A stream of a body needs it (fetch standard, RequestInit), and not every list of types knows it.
+// Required with a stream as body (fetch standard, RequestInit). Not all type definitions contain it.
 const DUPLEX = { duplex: 'half' } as const;
 
-/** One request of a caller, with the latest answer that may be better next time. */
+/** A caller's request, and its latest failed answer. */
 class FetchOperation implements StreamOperation<Response> {
   readonly name = 'fetch';
   readonly request: AttemptRequest;
@@ -95,7 +96,10 @@ class FetchOperation implements StreamOperation<Response> {
     this.own = own;
   }
 
-  /** An answer of 400 and more is read at once, so that nothing is held while the next attempt waits; one that is too long for it is final. */
+  /**
+   * Turns the answer into a Response. The body of an answer of 400 or more is read first, so that a retry holds no connection while it
+   * waits. If the body is too long for that, the answer is final.
+   */
   async read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<Response> {
     if (answer.status < 400) return responseOf({ answer, call, onEnd });
     const begun = await answer.readErrorBody();
@@ -106,7 +110,7 @@ class FetchOperation implements StreamOperation<Response> {
     throw failure;
   }
 
-  /** What the service answered last stands, also where the gate let no other attempt through. */
+  /** The service's last answer in place of its error, also if the gate then refused another attempt. */
   instead(failure: unknown): Response | undefined {
     const refused = this.#refused;
     const cause = failure instanceof Error ? failure.cause : undefined;
@@ -124,7 +128,7 @@ function checkPath(address: string, baseUrl: string): string {
   return path;
 }
 
-/** Headers that say where a message ends or goes are the connection's; that of its type is the caller's. */
+/** The headers that a caller must not set. Other than for the client's own requests, `content-type` is allowed. */
 const FORBIDDEN = new Set([...RESERVED_HEADERS].filter((name) => name !== 'content-type'));
 
 interface Head {
@@ -139,18 +143,18 @@ function checkHead(address: string, { method = 'GET', headers = {} }: Head): { m
   return { method: head.method, headers: Object.fromEntries(head.headers) };
 }
 
-/** Methods are written, and headers checked, as fetch does it. */
+/** Normalises the method and checks the headers as fetch does. */
 function makeHead(address: string, head: { method: string; headers: HeadersInit }): { method: string; headers: Headers } {
   try {
-    // A browser takes headers out of a Request that the caller is to be told of.
+    // Without the headers: a browser would silently drop some of them, which are reported to the caller instead.
     return { method: new Request(address, { method: head.method }).method, headers: new Headers(head.headers) };
   } catch {
-    // What is thrown may quote a header.
+    // The thrown error is not used, since it may quote a header.
     throw badInput('init', 'this method and these headers: fetch refuses them');
   }
 }
 
-/** A Request can be read only once, so its body is read before it is sent; what the caller may change meanwhile is copied. */
+/** The body. That of a Request is read now, since it can only be read once; one that the caller could change later is copied. */
 function bodyOf(
   given: Request | undefined,
   body: RequestInit['body'],
@@ -189,7 +193,7 @@ function checkBody(body: RequestBody | undefined, method: string, mayBeLost: boo
   );
 }
 
-/** What a Request says beyond its head and body; what it says by itself is left out, since not every runtime takes it. */
+/** The other fields of a Request. Default values are left out, since not every runtime accepts them. */
 function initOf({ cache, credentials, integrity, keepalive, mode, referrer, referrerPolicy }: Request): RequestInit {
   return {
     ...(cache && cache !== 'default' && { cache }),

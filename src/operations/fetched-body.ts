@@ -6,15 +6,15 @@ import type { OpenAnswer } from '../transport/open-answer.ts';
 interface FetchedBodyStart {
   answer: OpenAnswer;
   call: Call;
-  /** What was read of it already. */
+  /** The bytes that were already read. */
   begun?: Uint8Array | undefined;
-  /** The call is over; the body may still be read on where it stood still. */
+  /** Called when the call ends. A body that stood still can be read after that. */
   onEnd: (failed?: { error: unknown }) => void;
 }
 
 /**
- * The body of an answer that the caller reads as it likes. Its permit is held until it was read or cancelled, or nobody asked for more
- * within `attemptTimeoutMs`: then the call is over, and whoever has the body may still read it on.
+ * The body of an answer, read at the caller's pace. The call holds its permit until the body was read or cancelled, or until the caller has
+ * not asked for more within `attemptTimeoutMs`. Then the call ends, but the body can still be read.
  */
 export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
   readonly #answer: OpenAnswer;
@@ -26,7 +26,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
   #stopTimer = () => {};
   #stoodStill = false;
   #isOver = false;
-  /** Why it could not be read to its end. */
+  /** Why the body could not be read to its end. */
   failed: { error: unknown } | undefined;
 
   constructor({ answer, call, begun, onEnd }: FetchedBodyStart) {
@@ -71,7 +71,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
     return this.#stoodStill && signal ? untilAborted(next, signal) : next;
   }
 
-  /** The timer does not keep the process alive for a body that is never read. */
+  /** Starts the time limit. It does not keep the process alive, since a body may never be read. */
   #watch(): void {
     if (this.#stoodStill) return;
     this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#standStill(), { keepsProcess: false });

@@ -9,7 +9,7 @@ interface Reading {
   onEnd: (failed?: { error: unknown }) => void;
 }
 
-/** The answer as a Response whose body is read as it is asked for; nothing of it is read ahead. */
+/** The answer as a Response. Its body is only read when the caller asks for it, never ahead. */
 export function responseOf(reading: Reading): Response {
   const { response } = reading.answer;
   if (response.body === null || BODILESS.has(response.status)) {
@@ -21,7 +21,7 @@ export function responseOf(reading: Reading): Response {
   return copyOf(response, new ReadableStream(body, { highWaterMark: 0 }), () => body.failed);
 }
 
-/** The answer as a Response whose body was read before. */
+/** The answer as a Response whose body has already been read. */
 export function readResponseOf({ response }: OpenAnswer, { bytes, end }: ErrorBeginning): Response {
   if (response.body === null) return response;
   if (typeof end !== 'object') return copyOf(response, new Uint8Array(bytes));
@@ -34,7 +34,7 @@ export function readResponseOf({ response }: OpenAnswer, { bytes, end }: ErrorBe
   return copyOf(response, new ReadableStream({ pull }, { highWaterMark: 0 }), () => end);
 }
 
-/** A Response refuses a body with these (fetch standard, null body status), and a status outside 200 to 599. */
+/** The constructor of Response rejects a body with these (fetch standard, null body status), and a status outside 200 to 599. */
 const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 type FailureOf = () => { error: unknown } | undefined;
@@ -48,7 +48,7 @@ function copyOf(response: Response, body: BodyInit | null, failureOf: FailureOf 
 
 const READERS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;
 
-/** Where it came from, which no constructor takes, and readers that reject with what the body failed with, as Chromium's do not. */
+/** Adds fields that the constructor does not accept, and readers that reject with the body's own error, which those of Chromium do not. */
 function withFields(response: Response, fields: Partial<Response>, failureOf: FailureOf): Response {
   for (const [name, value] of Object.entries(fields)) Object.defineProperty(response, name, { value });
   for (const name of READERS) {

@@ -9,10 +9,10 @@ import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, type Fault, invalidResponse, loadReader, NOT_UTF8, type Operation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
-/** Up to this size, one text and one parse are fastest. */
+/** Up to this size, decoding and parsing the whole list at once is fastest. */
 const SMALL_LIST_BYTES = 1_048_576;
 
-/** Reads the stock of all pets at once (specification, listInventory), at most `maxBytes` of it. */
+/** Reads the stock of all pets into one array (specification, listInventory). Fails if the list is longer than `maxBytes`. */
 export function listInventory<Ids extends Int64>(int64: Ids, maxBytes: number): Operation<InventoryItem<Ids>[]> {
   return {
     name: 'listInventory',
@@ -21,7 +21,7 @@ export function listInventory<Ids extends Int64>(int64: Ids, maxBytes: number): 
   };
 }
 
-/** Arrays of about this size are joined at the end: one that grows to millions is copied again and again on its way. */
+/** Items are collected in arrays of about this size, joined at the end: an array that grows to millions is copied again and again. */
 const PART_ITEMS = 8192;
 
 interface Limits<Ids extends Int64> {
@@ -29,7 +29,7 @@ interface Limits<Ids extends Int64> {
   maxBytes: number;
 }
 
-/** Small lists are read as one text, large ones while they come: neither their bytes nor their text is ever held as a whole. */
+/** Reads a small list as one text, and a large one as it arrives, so that neither its bytes nor its text are ever in memory as a whole. */
 async function readItems<Ids extends Int64>(
   answer: OpenAnswer,
   call: Call,

@@ -13,21 +13,21 @@ import { loadPart } from '../load-part.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
 
-/** What to ask the service, and what its answer means. */
+/** A request to the service, and how to read its answer. */
 export interface Operation<T> {
   name: OperationName;
-  /** The pet that it changes; updates of one pet keep their order. */
+  /** The pet that the request changes; updates of one pet keep their order. */
   petId?: PetId;
   request: AttemptRequest;
-  /** Reads the body of a 2xx answer. Rejects with an InvalidResponseError where it is not what the specification promises. */
+  /** Reads the body of a 2xx answer. Rejects with an InvalidResponseError if it is not as the specification promises. */
   read(answer: OpenAnswer, call: Call): Promise<T>;
 }
 
-/** An operation whose answer is read while its items are used; `onEnd` is to be called when that is over. */
+/** An operation whose answer is still being read when the call resolves. `read` has to call `onEnd` when that is over. */
 export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'> {
-  /** Of a request that the caller made. */
+  /** For a request that the caller composed. */
   own?: OwnRequest;
-  /** What the call gives where it ends with this failure, if it does not reject. */
+  /** The value with which the call resolves although it ended with this failure; undefined if it rejects. */
   instead?(failure: unknown): T | undefined;
   read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<T>;
 }
@@ -52,8 +52,8 @@ export function loadReader(call: Call): Promise<typeof import('../json/item-read
 }
 
 /**
- * The error of an answer that does not match: the first problem is in the message, the others in `problems`.
- * Runtimes take a compressed stream that was cut for a whole one, so that this is how a broken connection shows itself there.
+ * The error of an answer that does not match. The message contains the first problem, `problems` all of them.
+ * Runtimes take a cut compressed stream for a complete one, so for a compressed answer a missing end means a broken connection.
  */
 export async function invalidResponse(
   call: Call,
@@ -69,7 +69,7 @@ export async function invalidResponse(
   return new InvalidResponseError(message, { ...details, reason, problems });
 }
 
-/** Loads what can tell. A page that cannot load it has lost its connection, so the body counts as cut. */
+/** Whether a body is cut. A page that cannot load the check has lost its connection, so the body counts as cut. */
 async function endsTooEarly({ bytes, document }: Body): Promise<boolean> {
   const loaded = await import('../json/is-beginning.ts').catch(() => undefined);
   return loaded?.isBeginning(bytes, document) ?? true;
@@ -86,7 +86,7 @@ function describe([first, ...others]: readonly Problem[]): string {
   return others.length === 0 ? where : `${where} (and ${others.length} more)`;
 }
 
-/** Of a page that some proxy gave in place of an answer, its type says more than that it is no JSON. */
+/** The content type, if it is not JSON: for the page of a proxy, it says more than that the body is no JSON. */
 function butOtherType(answer: OpenAnswer): string {
   const type = answer.headers.get('content-type');
   return type && !/json/i.test(type) ? ` but ${answer.clean(type)}` : '';
@@ -97,7 +97,7 @@ export const NOT_UTF8 = failureAt('', 'invalid-utf8', 'is not UTF-8');
 
 const BODY_DECODER = new TextDecoder('utf-8', { fatal: true });
 
-/** Decodes a whole body; undefined where it is not UTF-8 (RFC 8259 section 8.1). */
+/** Decodes a whole body; undefined if it is not UTF-8 (RFC 8259 section 8.1). */
 export function decode(bytes: Uint8Array): string | undefined {
   try {
     return BODY_DECODER.decode(bytes);

@@ -1,7 +1,7 @@
 /**
- * Gives the path below the client's address, with its query, of what a caller wants to fetch: `/pets/42`, `pets/42`, or an address below
- * it. Undefined for anything else: another origin, credentials, and what climbs out of the address, in any spelling that a server may
- * take for one.
+ * Returns the path below the client's address, with its query, from the argument of `fetch`: `/pets/42`, `pets/42`, or an address below
+ * the client's. Undefined for anything else: another origin, credentials, or a path that leaves the address by `..`, in any spelling that
+ * a server might decode to it.
  */
 export function pathBelow(wanted: string, baseUrl: string): string | undefined {
   const text = asParsed(wanted);
@@ -15,12 +15,12 @@ export function pathBelow(wanted: string, baseUrl: string): string | undefined {
   return isClimbing ? undefined : `${path}${url.search}`;
 }
 
-/** Without what a URL parser leaves out: tabs and newlines, and spaces and control characters around it (URL standard, section 4.4). */
+/** Removes what a URL parser removes: tabs and newlines, and surrounding spaces and control characters (URL standard, section 4.4). */
 function asParsed(text: string): string {
   return text.replace(/[\t\n\r]/g, '').replace(/^[^!-\uffff]+|[^!-\uffff]+$/g, '');
 }
 
-/** A server may decode a path more than once, take `\` for `/`, and leave out the parameters of a segment (`..;a`). */
+/** Whether a path leaves its base. A server may decode it repeatedly, treat `\` as `/`, and drop the parameters of a segment (`..;a`). */
 function climbs(path: string): boolean {
   let depth = 0;
   for (const segment of decode(path).split(/[/\\]/)) {
@@ -32,7 +32,7 @@ function climbs(path: string): boolean {
   return false;
 }
 
-const MEANT = new Map([
+const DECODED = new Map([
   ['%2e', '.'],
   ['%2f', '/'],
   ['%5c', '\\'],
@@ -41,6 +41,6 @@ const MEANT = new Map([
 ]);
 
 function decode(path: string): string {
-  const decoded = path.replace(/%(?:2e|2f|5c|3b|25)/gi, (code) => MEANT.get(code.toLowerCase()) ?? code);
+  const decoded = path.replace(/%(?:2e|2f|5c|3b|25)/gi, (code) => DECODED.get(code.toLowerCase()) ?? code);
   return decoded === path ? path : decode(decoded);
 }

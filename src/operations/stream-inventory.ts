@@ -7,7 +7,7 @@ import type { OpenAnswer } from '../transport/open-answer.ts';
 import { invalidResponse, loadReader, type StreamOperation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
-/** Reads the stock of all pets as it comes (specification, listInventory). */
+/** Reads the stock of all pets as it arrives (specification, listInventory). */
 export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<ItemBatches<Ids>> {
   return {
     name: 'streamInventory',
@@ -26,7 +26,7 @@ interface Reading<Ids extends Int64> {
   onEnd: (failed?: { error: unknown }) => void;
 }
 
-/** The items of one answer, batch by batch, read as they are asked for. */
+/** The items of one answer in batches, each read when it is asked for. */
 export class ItemBatches<Ids extends Int64> {
   readonly #answer: OpenAnswer;
   readonly #call: Call;
@@ -46,16 +46,16 @@ export class ItemBatches<Ids extends Int64> {
     this.#onEnd = onEnd;
   }
 
-  /** Reads the first batch, so that what fails before anything is given out can be tried again. */
+  /** Reads the first batch, so that a failure before the first item can be retried. */
   async begin(): Promise<void> {
     this.#first = await this.#read();
-    // The request has its quota already, and its consumer may itself wait for a permit before it reads on.
+    // The permit is released: the request is already counted, and its consumer may itself wait for a permit before it reads on.
     this.#answer.release();
     this.#call.signal.throwIfAborted();
     this.#call.signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** Gives the next items, at least one; undefined at the end. Rejects with a PetStoreError that tells how many came before. */
+  /** Returns the next items, at least one; undefined at the end. Rejects with a PetStoreError that has the number of items so far. */
   async next(): Promise<InventoryItem<Ids>[] | undefined> {
     try {
       this.#call.signal.throwIfAborted();
@@ -71,12 +71,12 @@ export class ItemBatches<Ids extends Int64> {
     }
   }
 
-  /** Whether the call was ended, so that nothing more is given out. */
+  /** Whether the call was aborted, so that no more items are returned. */
   get isAborted(): boolean {
     return this.#call.signal.aborted;
   }
 
-  /** Nothing more is wanted: drops the connection. */
+  /** Ends the stream and closes its connection. */
   close(): void {
     this.#end();
   }

@@ -2,10 +2,10 @@ import type { Call } from '../call.ts';
 import { isPetStatus } from '../contract/pet-status.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 
-/** Most statuses that are announced for one call: a service with a new one on every item would flood the listeners. */
+/** Most statuses that are announced for one call, so that a service with a new status for each item does not flood the listeners. */
 const MOST_ANNOUNCED = 32;
 
-/** Announces the statuses of an answer that the specification does not name: each once, fit for a log. */
+/** Announces each status of an answer that the specification does not name, once, in a form that is safe for a log. */
 export class UnknownStatuses {
   readonly #call: Call;
   readonly #answer: OpenAnswer;
@@ -16,7 +16,7 @@ export class UnknownStatuses {
     this.#answer = answer;
   }
 
-  /** Looks through items, if there is a listener. */
+  /** Checks items, if there is a listener. */
   announce(items: Iterable<{ status: string }>): void {
     if (!this.#call.hasListener('unknownStatus')) return;
     this.#announced ??= new Set();

@@ -13,8 +13,8 @@ import { UnknownStatuses } from './unknown-statuses.ts';
 
 /**
  * Sets the stock of one pet (specification, updateInventory).
- * The request's shape is experimental: should it change, it changes here.
- * @throws InvalidArgumentError for a petId that is no int64 and for a quantity that is no safe integer
+ * The shape of the request is experimental. If the service changes it, it has to be changed here.
+ * @throws InvalidArgumentError for a petId that is no int64, or a quantity that is no safe integer
  */
 export function updateInventory<Ids extends Int64>(petId: unknown, update: unknown, int64: Ids): Operation<InventoryItem<Ids>> {
   const pet = checkPetId(petId);
@@ -28,7 +28,7 @@ export function updateInventory<Ids extends Int64>(petId: unknown, update: unkno
 }
 
 function checkPetId(petId: unknown): PetId {
-  // -0 has no digits of its own in a path.
+  // Turns -0 into 0.
   if (isPetId(petId)) return petId === 0 ? 0 : petId;
   const rule =
     typeof petId === 'string'
