@@ -5,16 +5,15 @@ import { ConfigurationError } from '../errors.ts';
 import { badOption, showValue } from '../options/rules.ts';
 import { messageOf, showThrown, textOf } from '../thrown.ts';
 
-/** What TLS is made with. */
+/** The certificates and keys of TLS connections. */
 export interface Certificates {
   /**
-   * A certificate authority of your own, beside those that Node knows: PEM text, or the path of a PEM file.
+   * A certificate authority to trust in addition to Node's: PEM text, or the path of a PEM file.
    * @default none; Node itself reads the file of `NODE_EXTRA_CA_CERTS`
    */
   ca?: string | Uint8Array | undefined;
   /**
-   * The certificate by which this client shows who it is (mutual TLS), with those between it and its authority: PEM text, or the path of a
-   * PEM file.
+   * The client certificate (mutual TLS), with its intermediate certificates: PEM text, or the path of a PEM file.
    * @default none
    */
   cert?: string | Uint8Array | undefined;
@@ -24,14 +23,14 @@ export interface Certificates {
    */
   key?: string | Uint8Array | undefined;
   /**
-   * What `key` is encrypted with.
+   * The passphrase of an encrypted `key`.
    * @default none
    */
   passphrase?: string | undefined;
 }
 
 /**
- * Made once: reading the authorities takes longer than a handshake.
+ * Makes the TLS context. It is made only once, since reading the authorities takes longer than a handshake.
  * @throws ConfigurationError that names the option, never the private key
  */
 export function secureContextOf({ ca, cert, key, passphrase }: Certificates): SecureContext | undefined {
@@ -62,7 +61,7 @@ function certificatesOf(pem: string): string[] {
   return pem.match(/-----BEGIN CERTIFICATE-----[^-]*-----END CERTIFICATE-----/g) ?? [];
 }
 
-/** PEM text, or that of the file whose path it is. */
+/** Returns PEM text, or the text of the file at a path. */
 function pemOption(option: keyof Certificates, value: unknown): string {
   const text = value instanceof Uint8Array ? new TextDecoder().decode(value) : value;
   if (typeof text !== 'string' || text === '') throw badOption(option, 'PEM text, or the path of a PEM file');
@@ -78,7 +77,7 @@ function readPem(option: keyof Certificates, path: string): string {
   }
 }
 
-/** A path may be shown, a text not: it may be a private key that was given in the wrong place. */
+/** Shows a path, but no PEM text, which may be a private key given in the wrong place. */
 function shown(value: unknown): string {
   return typeof value === 'string' && !value.includes('-----BEGIN') ? showValue(value) : 'this text';
 }

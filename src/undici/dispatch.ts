@@ -25,16 +25,16 @@ interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
   bodyTimeout: number;
 }
 
-/** undici sends no Accept-Encoding and decodes no bodies by itself; `readResponse` decodes these. */
+/** undici's dispatchers send no Accept-Encoding and decode no bodies. `readResponse` decodes these encodings. */
 const ENCODINGS = 'gzip, deflate, br';
 
-/** Sends one request. Resolves when the headers are in; rejects as fetch does, or with the signal's reason. */
+/** Sends one request. Resolves when the headers have arrived; rejects as fetch does, or with the signal's reason. */
 export function dispatch(dispatcher: Dispatcher, request: DispatchedRequest, proxies: Proxies | undefined): Promise<Response> {
   return new Promise((resolve, reject) => {
     const { url, method, body } = request;
     const headers = { 'accept-encoding': ENCODINGS, ...request.headers };
     const handler = new ResponseHandler(request, proxies, { resolve, reject });
-    // The client has time limits of its own.
+    // undici's time limits are off, since the client has its own.
     const limits = { headersTimeout: 0, bodyTimeout: 0 };
     try {
       dispatcher.dispatch({ origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, ...limits }, handler);
@@ -49,7 +49,7 @@ interface Settling {
   reject: (reason: unknown) => void;
 }
 
-/** One response, from its request on until its body ends. */
+/** Handles one response, from its request to the end of its body. */
 class ResponseHandler implements Handler {
   readonly #request: DispatchedRequest;
   readonly #proxies: Proxies | undefined;

@@ -4,7 +4,7 @@ import { type Certificates, secureContextOf } from './certificates.ts';
 import { type Proxies, resolveProxies } from './proxies.ts';
 
 /**
- * How requests reach the service. What is left out is as in undici.
+ * The options of `undiciFetch`.
  *
  * @example
  * const options: UndiciFetchOptions = { proxy: 'http://proxy.example:3128', connections: 16 };
@@ -12,9 +12,9 @@ import { type Proxies, resolveProxies } from './proxies.ts';
  */
 export interface UndiciFetchOptions extends Certificates {
   /**
-   * The address of a forward proxy, with user and password where it wants them (`http://user:password@proxy.example:3128`); false for
-   * none, whatever the variables say.
-   * @default `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case
+   * The address of a forward proxy, with user and password if it needs them (`http://user:password@proxy.example:3128`); false for no
+   * proxy, even if the environment variables name one.
+   * @default the variables `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY`, also in lower case
    */
   proxy?: string | URL | false | undefined;
   /**
@@ -23,18 +23,18 @@ export interface UndiciFetchOptions extends Certificates {
    */
   connections?: number | undefined;
   /**
-   * Milliseconds for which an idle connection is kept: less than the load balancer in front of the service keeps it.
+   * Milliseconds for which an idle connection is kept. It should be less than in the load balancer in front of the service.
    * @default 4000
    */
   keepAliveTimeoutMs?: number | undefined;
   /**
-   * Milliseconds until a connection has to stand, TLS included.
+   * The time limit for a new connection in milliseconds, including TLS.
    * @default 10000
    */
   connectTimeoutMs?: number | undefined;
   /**
-   * Whether to speak HTTP/2 where the service offers it.
-   * @default as in undici: true from 8 on, false in 7
+   * Whether to use HTTP/2 if the service offers it.
+   * @default undici's own: true in version 8, false in version 7
    */
   allowH2?: boolean | undefined;
 }
@@ -51,7 +51,7 @@ const OPTION_NAMES = [
   'allowH2',
 ] as const satisfies readonly (keyof UndiciFetchOptions)[];
 
-/** The options, checked and in the words of undici. */
+/** The checked options, with undici's names. */
 export interface Route {
   proxies: Proxies;
   agent: {

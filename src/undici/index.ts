@@ -1,5 +1,5 @@
 /**
- * Another way onto the network, for Node: `undici`, with proxies, certificates and HTTP/2.
+ * A `fetch` for Node by the package `undici`, with proxies, certificates and HTTP/2.
  * @module petstore-inventory/undici
  */
 

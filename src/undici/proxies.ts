@@ -3,23 +3,22 @@ import { badOption } from '../options/rules.ts';
 
 /** A forward proxy, and the setting that named it. */
 export interface ForwardProxy {
-  /** With user and password: never to be shown. */
+  /** The address with user and password. It must never be shown. */
   url: URL;
   /** `HTTPS_PROXY`, or `proxy` for the option. */
   setting: string;
 }
 
-/** Which proxy leads where. */
+/** The proxy for each protocol of the service's address. */
 export interface Proxies {
-  /** To addresses of `https:`. */
   https: ForwardProxy | undefined;
   http: ForwardProxy | undefined;
-  /** Names of hosts to which none leads; those of the variable unless the option is given. */
+  /** The hosts without a proxy, as in `NO_PROXY`; empty if the option `proxy` is given. */
   none: string;
 }
 
 /**
- * The proxies of an option, or of the variables.
+ * The proxies of the option, or else of the environment variables.
  * @throws ConfigurationError that names the option or the variable, and shows no password
  */
 export function resolveProxies(proxy: string | URL | false | undefined): Proxies {
@@ -34,7 +33,7 @@ export function resolveProxies(proxy: string | URL | false | undefined): Proxies
 }
 
 function checkProxy(setting: string, value: unknown): URL {
-  // A variable may name host and port alone.
+  // A variable may contain only host and port.
   const text = typeof value === 'string' && !/^\w[\w+.-]*:\/\//.test(value) && setting !== 'proxy' ? `http://${value}` : String(value);
   const url = URL.parse(text);
   if (url && /^https?:$/.test(url.protocol) && url.hostname !== '') return url;

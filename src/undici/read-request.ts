@@ -1,4 +1,4 @@
-/** One request in the words of undici. */
+/** One request in the form that undici takes. */
 export interface DispatchedRequest {
   url: URL;
   method: string;
@@ -9,7 +9,7 @@ export interface DispatchedRequest {
 
 type Input = Parameters<typeof globalThis.fetch>[0];
 
-/** Reads what a fetch is given. The client gives an address and an `init` of plain values, which cost nothing to read. */
+/** Reads the arguments of fetch. An address and an `init` of plain values, as from the client, are read without making a Request. */
 export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest {
   const { headers, body = null, method = 'GET', signal } = init;
   if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(new Request(input, init));

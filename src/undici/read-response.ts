@@ -3,7 +3,7 @@ import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:
 import type { DispatchedRequest } from './read-request.ts';
 import type { Bytes, ResponseBody } from './response-body.ts';
 
-/** The response headers as undici reads them: names in lower case. */
+/** The response headers from undici, with names in lower case. */
 export type RawHeaders = Record<string, string | string[] | undefined>;
 
 interface Head {
@@ -12,7 +12,7 @@ interface Head {
   headers: RawHeaders;
 }
 
-/** A Response refuses a body with these (fetch standard, null body status). */
+/** The constructor of Response rejects a body with these statuses (fetch standard, null body status). */
 const BODILESS: ReadonlySet<number> = new Set([204, 205, 304]);
 
 const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex>([
@@ -24,19 +24,19 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
   ...(zlib.createZstdDecompress ? [['zstd', zlib.createZstdDecompress] as const] : []),
 ]);
 
-/** A Response whose body is decoded as fetch does it. */
+/** Makes a Response whose body is decoded as by fetch. */
 export function readResponse({ status, statusText, headers: raw }: Head, body: ResponseBody, { method, url }: DispatchedRequest): Response {
   const headers = headersOf(raw);
   const isBodiless = method === 'HEAD' || BODILESS.has(status);
   const stream = isBodiless ? null : decoded(body, headers.get('content-encoding'));
-  // A Response refuses a status outside 200 to 599, and an answer may have one.
+  // The constructor of Response rejects a status outside 200 to 599, which an answer may have.
   const isUsual = status >= 200 && status <= 599;
   const response = new Response(stream, { status: isUsual ? status : 599, statusText: isText(statusText) ? statusText : '', headers });
   Object.defineProperty(response, 'url', { value: url.href });
   return isUsual ? response : Object.defineProperty(response, 'status', { value: status });
 }
 
-/** Takes the codings off in the reverse order (RFC 9110 section 8.4); with one that is not known the body stays as it is, as with fetch. */
+/** Removes the codings in reverse order (RFC 9110 section 8.4). With an unknown coding, the body is not decoded, as with fetch. */
 function decoded(body: ResponseBody, codings: string | null): ReadableStream<Bytes> {
   if (codings === null) return body.toStream();
   const decoders = codings
@@ -48,7 +48,7 @@ function decoded(body: ResponseBody, codings: string | null): ReadableStream<Byt
   return known.length < decoders.length ? body.toStream() : streamOf(decode(body, known), body);
 }
 
-/** An empty body is good with any coding. */
+/** Decodes a body. An empty body is valid with any coding. */
 async function* decode(body: ResponseBody, decoders: readonly (() => Duplex)[]): AsyncGenerator<Bytes> {
   const { value, done } = await body.read();
   if (done) return;
@@ -80,7 +80,7 @@ function isText(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
 }
 
-/** undici reads bytes beyond ASCII as UTF-8, and Headers take bytes only. */
+/** undici decodes header values as UTF-8, but Headers only accept characters that stand for bytes. */
 function toBytes(text: string): string {
   return Buffer.from(text, 'utf8').toString('latin1');
 }

@@ -1,4 +1,4 @@
-/** What a handler of undici 7 and 8 is given to steer its response. */
+/** The object with which a handler of undici 7 or 8 controls its response. */
 export interface Controller {
   pause(): void;
   resume(): void;
@@ -7,7 +7,7 @@ export interface Controller {
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-/** Most bytes that wait to be read; beyond them the service has to wait. */
+/** With more bytes waiting to be read, the connection is paused. */
 const MOST_WAITING_BYTES = 65_536;
 
 interface Reading {
@@ -15,7 +15,7 @@ interface Reading {
   reject: (reason: unknown) => void;
 }
 
-/** The bytes of a response as they come, with a reader such as a ReadableStream has, at a part of what one costs. */
+/** The bytes of a response as they arrive. It is read like a ReadableStream, at a fraction of the cost. */
 export class ResponseBody {
   readonly #controller: Controller;
   readonly #onCancel: () => void;
@@ -50,7 +50,7 @@ export class ResponseBody {
     this.#takeReading()?.reject(reason);
   }
 
-  /** Gives the next bytes; what came before a failure is given first. */
+  /** Reads the next bytes. After a failure, the bytes that arrived before it are returned first. */
   read(): Promise<ReadableStreamReadResult<Bytes>> {
     const chunk = this.#chunks.shift();
     if (chunk) {
@@ -65,7 +65,7 @@ export class ResponseBody {
     });
   }
 
-  /** Drops the connection where more would come. */
+  /** Drops the body, and its connection if the body is not complete. */
   async cancel(): Promise<void> {
     this.#onCancel();
     this.#chunks.length = 0;
@@ -74,7 +74,7 @@ export class ResponseBody {
     this.#controller.abort(new DOMException('The body was dropped', 'AbortError'));
   }
 
-  /** The same as a stream of this runtime. */
+  /** The body as a ReadableStream. */
   toStream(): ReadableStream<Bytes> {
     const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
       const { value, done } = await this.read();
@@ -84,7 +84,7 @@ export class ResponseBody {
     return new ReadableStream({ pull, cancel: () => this.cancel() }, { highWaterMark: 0 });
   }
 
-  /** For streams of Node. */
+  /** Used by Node's streams. */
   async *[Symbol.asyncIterator](): AsyncGenerator<Bytes> {
     try {
       for (let read = await this.read(); !read.done; read = await this.read()) yield read.value;

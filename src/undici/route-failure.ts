@@ -3,15 +3,15 @@ import { showOrigin } from '../options/base-url.ts';
 import { fieldOf, textOf } from '../thrown.ts';
 import type { ForwardProxy, Proxies } from './proxies.ts';
 
-/** What is known of a request that failed. */
+/** A request that failed. */
 interface Attempt {
   url: URL;
   proxies: Proxies | undefined;
-  /** Whether it was handed to a connection, so that it may have left. */
+  /** Whether the request was handed to a connection, so that it may have been sent. */
   hasStarted: boolean;
 }
 
-/** Why a request got no answer: which option or variable to look at, and whether it surely was not processed. */
+/** Why a request got no answer: the option or variable to check, and whether it was certainly not processed. */
 class RouteFailure extends Error {
   readonly setting: string | undefined;
   readonly isUnsent: boolean;
@@ -23,7 +23,7 @@ class RouteFailure extends Error {
   }
 }
 
-/** What a fetch rejects with where no answer comes (fetch standard, network error). */
+/** The error with which fetch rejects if no answer comes (fetch standard, network error). */
 export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
   const proxy = attempt.url.protocol === 'https:' ? attempt.proxies?.https : attempt.proxies?.http;
   const cause = new RouteFailure(thrown, { setting: settingOf(thrown, proxy), isUnsent: isUnsent(thrown, attempt) });
@@ -42,7 +42,7 @@ function settingOf(thrown: unknown, proxy: ForwardProxy | undefined): string | u
   return undefined;
 }
 
-/** Whether it is the proxy that refused, or that cannot be reached: an error of the system names host or port. */
+/** Whether the proxy refused, or cannot be reached. A system error contains the host or port. */
 function isOfProxy(thrown: unknown, { hostname, port, protocol }: URL): boolean {
   if (/^Proxy response/.test(textOf(thrown, 'message') ?? '')) return true;
   const portNumber = Number(port || (protocol === 'https:' ? 443 : 80));
@@ -57,14 +57,14 @@ function errorsOf(thrown: unknown): readonly unknown[] {
 
 const REFUSED_STREAM = 7;
 
-/** HTTP/2 tells when a stream was not processed: it was refused, or is behind a GOAWAY (RFC 9113 sections 6.8 and 8.7). */
+/** With HTTP/2, a stream was not processed if it was refused, or if it comes after a GOAWAY (RFC 9113 sections 6.8 and 8.7). */
 function isUnsent(thrown: unknown, { hasStarted }: Attempt): boolean {
   if (!hasStarted) return true;
   const message = textOf(thrown, 'message') ?? '';
   if (fieldOf(thrown, 'http2ErrorCode') === REFUSED_STREAM) return true;
   if (/NGHTTP2_REFUSED_STREAM|"stream error" received - code 7\b/.test(message)) return true;
-  // A client certificate that is missing or wrong ends the handshake on the other side, before a request is read.
+  // With a missing or wrong client certificate, the other side ends the handshake before it reads a request.
   if (/^ERR_SSL_\w*_CERTIFICATE/.test(textOf(thrown, 'code') ?? '')) return true;
-  // undici 8 fails only the streams behind it with this error, which it gives for a GOAWAY without a reason; of others it is not sure.
+  // undici 8 gives this error for a GOAWAY without a reason, and only to the streams after it. Its other errors do not say so much.
   return textOf(thrown, 'code') === 'UND_ERR_INFO' && message.startsWith('HTTP/2: "GOAWAY"');
 }

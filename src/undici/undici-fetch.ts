@@ -10,15 +10,15 @@ import { readRequest } from './read-request.ts';
  * @see {@link undiciFetch}
  */
 export interface AnyDispatcher {
-  /** Sends a request of undici. */
+  /** Sends a request. */
   dispatch(options: never, handler: never): boolean;
 }
 
 /**
- * A `fetch` for the client that goes straight to undici, the HTTP client beneath Node's own fetch: less work for each call, and proxies,
- * certificates and HTTP/2 as the network needs them. Needs the package `undici`, version 7 or 8; without it the first call says so.
+ * A `fetch` for the client that directly uses undici, the HTTP client of Node's own fetch. It costs less for each call, and supports
+ * proxies, certificates and HTTP/2. It needs the package `undici`, version 7 or 8; without it, the first call rejects.
  *
- * @param given a dispatcher of yours, which you close; or options. Idle connections keep no process.
+ * @param given options, or a dispatcher, which the caller has to close. Idle connections do not keep the process alive.
  * @throws ConfigurationError that names the option, the rule and the value, never a password or a private key
  * @example
  * const client = new PetStoreClient({ apiKey, baseUrl, fetch: undiciFetch({ connections: 16 }) });
@@ -32,7 +32,7 @@ export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typ
   };
 }
 
-/** The dispatcher of a route is made with its first request, once for all that come meanwhile. */
+/** Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. */
 function prepare(route: Route): { dispatcher: () => Dispatcher | Promise<Dispatcher>; proxies: Route['proxies'] } {
   let made: Dispatcher | undefined;
   let making: Promise<Dispatcher> | undefined;
@@ -63,7 +63,7 @@ async function makeDispatcher({ proxies, agent, secureContext }: Route): Promise
   return adapt(new EnvHttpProxyAgent({ ...options, ...route, ...(tls && { requestTls: tls, proxyTls: tls }) }));
 }
 
-/** The types of undici differ between its versions; what is used here does not. */
+/** The types of undici's versions differ, but not in what is used here. */
 function adapt(dispatcher: AnyDispatcher): Dispatcher {
   if (isDispatcher(dispatcher)) return dispatcher;
   throw new TypeError('undici gave no dispatcher');
