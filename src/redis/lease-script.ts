@@ -1,9 +1,9 @@
 /**
- * What one process reports and gets, in one step: the rules of `quota/lease/quota-record.ts` in Lua, where Redis runs them undisturbed and
- * by its own clock. KEYS[1] holds the record as JSON, ARGV[1] is the request, with the channel on which a closed gate is published: a
- * library may have put a prefix before the name of the key, and none before that of a channel. ARGV[2] takes the place of the clock in tests.
+ * One exchange of a process with the store, in one step: the rules of `quota/lease/quota-record.ts` in Lua, which Redis runs atomically and
+ * by its own clock. KEYS[1] is the key of the record, which is JSON. ARGV[1] is the request. It contains the channel on which a closed gate
+ * is published, since a library may add a prefix to KEYS[1], but adds none to a channel. ARGV[2] replaces the clock in tests.
  *
- * Runs on Redis 6 and later. Numbers stay below 14 digits, which is what cjson keeps.
+ * Runs on Redis 6 and later. cjson keeps 14 digits of a number, and all numbers are shorter.
  */
 export const LEASE_SCRIPT = `
 local UNLIMITED, MINUTE, HOUR, SLOT = 1e12, 60000, 3600000, 5000

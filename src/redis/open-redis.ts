@@ -3,25 +3,25 @@ import type { StoreKey } from '../quota-store.ts';
 import { type RedisClient, scriptsOf } from './redis-client.ts';
 import { nameOf, PREFIX } from './redis-quota-store.ts';
 
-/** A connection to Redis that was made for an address. */
+/** A client connected to Redis, and a function that closes it. */
 export interface OpenedRedis {
   client: RedisClient;
   close(): void;
 }
 
-/** A library that could connect, and is not installed. */
+/** No library for Redis is installed. */
 export class NoRedisLibraryError extends Error {
   override readonly name = 'NoRedisLibraryError';
 }
 
-/** Connects with ioredis or node-redis, whichever is installed. @throws NoRedisLibraryError, or what the connection failed with */
+/** Connects with ioredis or node-redis, whichever is installed. @throws NoRedisLibraryError, or the error of the connection */
 export async function openRedis(url: string): Promise<OpenedRedis> {
   const opened = (await withIoredis(url)) ?? (await withNodeRedis(url));
   if (!opened) throw new NoRedisLibraryError('it needs ioredis or redis: npm install ioredis');
   return opened;
 }
 
-/** Forgets what is kept of a key. */
+/** Deletes the record of a key. */
 export async function forgetQuota(client: RedisClient, key: StoreKey): Promise<void> {
   await scriptsOf(client).run("return redis.call('DEL', KEYS[1])", await nameOf(PREFIX, key), '');
 }
@@ -38,7 +38,7 @@ return ''
 
 const OtherHolder = z.object({ text: z.string(), leftMs: z.number() });
 
-/** Takes, renews or gives back a lock, in one step. Gives what another holder wrote, where there is one. */
+/** Takes, renews or releases a lock, in one step. If another process holds it, returns that holder's text and the time left. */
 export async function exchangeRedisLock(
   client: RedisClient,
   { name, ...request }: { name: string; id: string; text: string; heldMs: number },
@@ -51,7 +51,7 @@ async function withIoredis(url: string): Promise<OpenedRedis | undefined> {
   const library = await import('ioredis').catch(missing);
   if (!library) return undefined;
   const redis = new library.Redis(url, { lazyConnect: true, maxRetriesPerRequest: 1, connectTimeout: CONNECT_MS });
-  // Each connection that failed is told here; the promise below has the last one's reason.
+  // The event has the reason of a failed connection; connect() rejects with a less specific error.
   let lost: Error | undefined;
   redis.on('error', (error) => {
     lost = error;
@@ -81,14 +81,14 @@ const CONNECT_MS = 5_000;
 /** A Redis that does not accept a command for this long counts as down. */
 const END_MS = 500;
 
-/** Lets what was sent arrive, such as until when the key is closed, before the connection ends. */
+/** Lets commands that were sent arrive before the connection ends, such as one that reports a closed key. */
 function endGently(ended: Promise<unknown>, end: () => void): void {
   const timer = setTimeout(end, END_MS);
   const stop = () => clearTimeout(timer);
   ended.then(stop, stop);
 }
 
-/** Only where the library itself is not there: what it throws while it loads is no reason to try another. */
+/** Ignores the error of a library that is not installed. Other errors are thrown, since they are no reason to try another library. */
 function missing(error: unknown): undefined {
   if (error instanceof Error && String(Reflect.get(error, 'code')) === 'ERR_MODULE_NOT_FOUND') return undefined;
   throw error;

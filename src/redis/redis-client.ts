@@ -7,23 +7,23 @@ import { badOption, hasMethods } from '../options/rules.ts';
  * const client: IoredisClient = new Redis('redis://127.0.0.1:6379', { lazyConnect: true });
  */
 export interface IoredisClient {
-  /** How its connection is. */
+  /** The state of its connection. */
   readonly status: string;
-  /** Runs a script that Redis knows. @throws what the library throws */
+  /** Runs a script that Redis has cached. @throws what the library throws */
   evalsha(sha1: string, numberOfKeys: number, key: string, argument: string): Promise<unknown>;
   /** Runs a script. @throws what the library throws */
   eval(script: string, numberOfKeys: number, key: string, argument: string): Promise<unknown>;
 }
 
 /**
- * How node-redis takes what a script is given.
+ * The arguments of a script in the form of node-redis.
  *
  * @see {@link NodeRedisClient} for an example
  */
 export interface ScriptArguments {
-  /** The names of what the script touches. */
+  /** The keys that the script uses. */
   keys: string[];
-  /** Whatever else it is told. */
+  /** The other arguments of the script. */
   arguments: string[];
 }
 
@@ -34,11 +34,11 @@ export interface ScriptArguments {
  * const client: NodeRedisClient = createClient({ url: 'redis://127.0.0.1:6379' });
  */
 export interface NodeRedisClient {
-  /** Whether it was connected. */
+  /** Whether it was connected and not closed. */
   readonly isOpen: boolean;
   /** Whether it can send now. */
   readonly isReady?: boolean;
-  /** Runs a script that Redis knows. @throws what the library throws */
+  /** Runs a script that Redis has cached. @throws what the library throws */
   evalSha(sha1: string, options: ScriptArguments): Promise<unknown>;
   /** Runs a script. @throws what the library throws */
   eval(script: string, options: ScriptArguments): Promise<unknown>;
@@ -52,15 +52,15 @@ export interface NodeRedisClient {
  */
 export type RedisClient = IoredisClient | NodeRedisClient;
 
-/** What the store needs of a client of either library. */
+/** The scripts of a client of either library. */
 export interface RedisScripts {
-  /** Where not: why a command cannot even be tried. */
+  /** Why no command can be sent now; undefined if one can. */
   readonly whyNot: string | undefined;
   runBySha(sha1: string, key: string, argument: string): Promise<unknown>;
   run(script: string, key: string, argument: string): Promise<unknown>;
 }
 
-/** Tells the two libraries apart by their shape. @throws ConfigurationError */
+/** The scripts of a client, whose library is recognised by its methods. @throws ConfigurationError */
 export function scriptsOf(client: RedisClient): RedisScripts {
   const scripts = isIoredis(client) ? ofIoredis(client) : isNodeRedis(client) ? ofNodeRedis(client) : undefined;
   if (!scripts) throw badOption('client', 'a client of ioredis or of node-redis (package `redis`)', { shown: client });
@@ -77,10 +77,10 @@ function isNodeRedis(client: unknown): client is NodeRedisClient {
   return hasMethods(client, ['evalSha', 'eval']);
 }
 
-/** Clients that have the listener. */
+/** Clients that already have the listener. */
 const outliving = new WeakSet<object>();
 
-/** A node-redis client without a listener for its errors ends the process when Redis goes away; the store tells it as a warning. */
+/** Adds a listener for a client's errors. Without one, a node-redis client ends the process if Redis fails, which the store reports. */
 export function outliveErrors(client: object): void {
   const on: unknown = Reflect.get(client, 'on');
   if (outliving.has(client) || typeof on !== 'function') return;

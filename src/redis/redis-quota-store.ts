@@ -5,10 +5,10 @@ import { LEASE_SCRIPT } from './lease-script.ts';
 import { type RedisClient, type RedisScripts, scriptsOf } from './redis-client.ts';
 import { checkSubscriber, listen, type RedisSubscriber } from './redis-subscriber.ts';
 
-/** Default prefix of its keys in Redis. */
+/** The default prefix of the store's keys in Redis. */
 export const PREFIX = 'petstore:quota:';
 
-/** A Redis that takes longer counts as down. */
+/** If Redis takes longer to answer, it counts as down. */
 const TIMEOUT_MS = 500;
 
 /**
@@ -19,17 +19,17 @@ const TIMEOUT_MS = 500;
  */
 export interface RedisQuotaStoreOptions {
   /**
-   * What the names of its keys begin with.
+   * The prefix of the store's keys in Redis.
    * @default 'petstore:quota:'
    */
   prefix?: string | undefined;
   /**
-   * How many processes share the quota: while Redis cannot be used, each keeps to its part.
-   * @default as many as were seen last, or 10
+   * The number of processes that share the quota. While Redis is down, each process divides the quota by it and uses one part at most.
+   * @default the number of processes in the last lease, or 10
    */
   processes?: number | undefined;
   /**
-   * Another connection, to learn at once that the service closed the key. Without it a process learns that with the next lease.
+   * Another connection, by which a process learns at once that the service closed the key. Without it, it learns that with its next lease.
    * @default none
    */
   subscriber?: RedisSubscriber | undefined;
@@ -38,7 +38,7 @@ export interface RedisQuotaStoreOptions {
 /**
  * Keeps the quota of a key in Redis 6 or later, for processes on any number of machines. Give it to each client as `quotaStore`.
  *
- * The connection is yours: open it before, and close it when the clients are done. Redis sees neither key nor address, only a hash.
+ * The caller opens the connection before, and closes it after the clients. Redis gets neither key nor address, only a hash.
  *
  * @param client a connected client of ioredis or node-redis, or a cluster of either
  * @throws ConfigurationError
@@ -46,14 +46,14 @@ export interface RedisQuotaStoreOptions {
  * const redis = new Redis('redis://127.0.0.1:6379', { lazyConnect: true });
  * const quotaStore = redisQuotaStore(redis, { processes: 8 });
  * const client = new PetStoreClient({ apiKey, baseUrl, plan: 'business', quotaStore });
- * const items = await client.listInventory(); // also while Redis is away: then this process keeps to its eighth
+ * const items = await client.listInventory(); // also while Redis is down: then this process uses at most an eighth
  * client.close();
  * redis.disconnect();
  */
 export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOptions = {}): QuotaStore {
   const { prefix = PREFIX, processes, subscriber } = options;
   if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix))
-    throw badOption('prefix', 'a text without braces, since Redis Cluster reads what stands in them', { shown: prefix });
+    throw badOption('prefix', 'a text without braces, since Redis Cluster uses them to choose a node', { shown: prefix });
   checkSubscriber(subscriber);
   const scripts = scriptsOf(client);
   return {
@@ -64,7 +64,7 @@ export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOpt
   };
 }
 
-/** The hash stands in braces, so that whatever is kept of one key lives on one node of a cluster. */
+/** The name of a key's record. The hash is in braces, so that everything about one key is on one node of a cluster. */
 export async function nameOf(prefix: string, { address, apiKey }: StoreKey): Promise<string> {
   return `${prefix}{${(await digest('SHA-256', `${address}\n${apiKey}`)).slice(0, 32)}}`;
 }
@@ -105,7 +105,7 @@ class RedisQuota implements SharedQuota {
     try {
       return await this.#scripts.runBySha(sha1, name, argument);
     } catch (failure) {
-      // Redis forgot the script, or never had it; running it in full makes it known.
+      // Redis has not cached the script. Sending its text runs and caches it.
       if (!String(failure).includes('NOSCRIPT')) throw failure;
       return this.#scripts.run(LEASE_SCRIPT, name, argument);
     }

@@ -8,9 +8,9 @@ import { outliveErrors } from './redis-client.ts';
  * const subscriber: IoredisSubscriber = new Redis('redis://127.0.0.1:6379', { lazyConnect: true });
  */
 export interface IoredisSubscriber {
-  /** How its connection is. */
+  /** The state of its connection. */
   readonly status: string;
-  /** Listens to a channel, by the event `message`. @throws what the library throws */
+  /** Listens to a channel, whose messages come with the event `message`. @throws what the library throws */
   subscribe(channel: string): Promise<unknown>;
 }
 
@@ -21,7 +21,7 @@ export interface IoredisSubscriber {
  * const subscriber: NodeRedisSubscriber = createClient({ url: 'redis://127.0.0.1:6379' });
  */
 export interface NodeRedisSubscriber {
-  /** Whether it was connected. */
+  /** Whether it was connected and not closed. */
   readonly isOpen: boolean;
   /** Listens to a channel. @throws what the library throws */
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
@@ -35,16 +35,16 @@ export interface NodeRedisSubscriber {
  */
 export type RedisSubscriber = IoredisSubscriber | NodeRedisSubscriber;
 
-/** Listens to a channel: at once with node-redis, through the common event with ioredis. */
-export function listen(subscriber: RedisSubscriber, channel: string, hear: (message: string) => void): void {
-  const on = (event: string, tell: (...told: unknown[]) => void) => {
+/** Listens to a channel: with a listener of its own in node-redis, with the event of all channels in ioredis. */
+export function listen(subscriber: RedisSubscriber, channel: string, onMessage: (message: string) => void): void {
+  const on = (event: string, listener: (...values: unknown[]) => void) => {
     const subscribeTo: unknown = Reflect.get(subscriber, 'on');
-    if (typeof subscribeTo === 'function') Reflect.apply(subscribeTo, subscriber, [event, tell]);
+    if (typeof subscribeTo === 'function') Reflect.apply(subscribeTo, subscriber, [event, listener]);
   };
   outliveErrors(subscriber);
-  if (!('isOpen' in subscriber)) on('message', (from, message) => from === channel && hear(String(message)));
-  const subscribed = 'isOpen' in subscriber ? subscriber.subscribe(channel, hear) : subscriber.subscribe(channel);
-  // Without it a closed gate is heard at the next lease; both libraries subscribe again by themselves.
+  if (!('isOpen' in subscriber)) on('message', (from, message) => from === channel && onMessage(String(message)));
+  const subscribed = 'isOpen' in subscriber ? subscriber.subscribe(channel, onMessage) : subscriber.subscribe(channel);
+  // A failure is ignored: the process then learns of a closed gate with its next lease. Both libraries subscribe again by themselves.
   subscribed.catch(ignore);
 }
 
