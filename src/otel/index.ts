@@ -1,5 +1,5 @@
 /**
- * Spans and measurements of what a client does, for OpenTelemetry.
+ * Spans and metrics of a client's calls, for OpenTelemetry.
  * @module petstore-inventory/otel
  */
 export { type TraceOptions, traceClient } from './trace-client.ts';

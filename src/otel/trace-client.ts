@@ -7,7 +7,7 @@ import { VERSION } from '../version.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
 
 /**
- * Where spans and measurements go.
+ * The options of `traceClient`.
  *
  * @example
  * const exporter = new InMemorySpanExporter();
@@ -19,36 +19,36 @@ import { type Scope, TracedCall } from './traced-call.ts';
  */
 export interface TraceOptions {
   /**
-   * Takes the spans of calls, attempts and waits.
-   * @default the global one
+   * The provider for the spans of calls, attempts and waits.
+   * @default the global provider
    */
   tracerProvider?: TracerProvider | undefined;
   /**
-   * Takes how long requests and waits took, in seconds, and how many answers were 429.
-   * @default the global one
+   * The provider for metrics: the durations of requests and waits in seconds, and the number of 429 answers.
+   * @default the global provider
    */
   meterProvider?: MeterProvider | undefined;
   /**
-   * Whether requests carry the trace context, by the global propagator: `traceparent`, and `baggage` where there is some. Set it to false
-   * where an instrumentation of `fetch` sends its own, or where the service shall not have it.
+   * Whether requests carry the trace context of the global propagator: `traceparent`, and `baggage` if there is any. Set it to false if an
+   * instrumentation of `fetch` sends its own, or if the service must not get it.
    * @default true; false in browsers, where the service must allow these headers (CORS)
    */
   propagate?: boolean | undefined;
 }
 
-/** Name and version: what tells these spans from those of others. */
+/** The name and version of the instrumentation scope. */
 const LIBRARY = ['petstore-inventory', VERSION] as const;
-/** Seconds, as the conventions for HTTP advise them, and longer ones for waits. */
+/** Bucket boundaries in seconds: for requests as in the OpenTelemetry conventions for HTTP, for waits longer ones. */
 const REQUEST_BUCKETS = [0.005, 0.01, 0.025, 0.05, 0.075, 0.1, 0.25, 0.5, 0.75, 1, 2.5, 5, 7.5, 10];
 const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
 
 /**
- * Gives each call of a client a span, a child of what is active where the call is made, with spans of its attempts and waits in it,
- * and measures them. The span of an attempt is active while `fetch` is called, and the request carries its context. What a tracer
- * throws harms no call.
+ * Traces and measures the calls of a client. Each call gets a span, as a child of the span that is active where it is made, and in it spans
+ * for its attempts and waits. The span of an attempt is active while `fetch` is called, and the request carries its context. An error
+ * of a tracer does not affect a call.
  *
- * @returns a function that ends this, and the spans of calls that are under way, which are not measured
- * @throws what a provider throws when it is asked for its tracer or meter
+ * @returns a function that ends this. It also ends the spans of unfinished calls, which are not measured.
+ * @throws the error of a provider that cannot give a tracer or meter
  * @example
  * const stop = traceClient(petstore);
  * await petstore.listInventory();
@@ -64,7 +64,7 @@ export function traceClient(
     client.on('started', (event) => calls.set(event.callId, new TracedCall(event, scope))),
     client.on('wait', ({ callId, reason }) => calls.get(callId)?.wait(reason)),
     client.on('request', (event) => calls.get(event.callId)?.send(event)),
-    client.on('response', (event) => calls.get(event.callId)?.hear(event)),
+    client.on('response', (event) => calls.get(event.callId)?.receive(event)),
     client.on('retry', (event) => calls.get(event.callId)?.retry(event)),
     client.on('settled', (event) => {
       const call = calls.get(event.callId);

@@ -15,7 +15,7 @@ import { isPetStoreError } from '../errors.ts';
 import type { CallEvent, ClientEvents, WaitReason } from '../events.ts';
 import { isError, textOf, unharmed } from '../thrown.ts';
 
-/** What the calls of one client are traced and measured with. */
+/** The tracer, metrics and attributes for the calls of one client. */
 export interface Scope {
   tracer: Tracer;
   baseUrl: string;
@@ -25,10 +25,10 @@ export interface Scope {
   refusals: Counter;
 }
 
-/** Any other method of a `fetch` would be a series of measurements of its own (conventions for HTTP, `http.request.method`). */
+/** Other methods are reported as `_OTHER`, since each method makes its own time series (conventions for HTTP, `http.request.method`). */
 const KNOWN_METHODS: ReadonlySet<string> = new Set(['CONNECT', 'DELETE', 'GET', 'HEAD', 'OPTIONS', 'PATCH', 'POST', 'PUT', 'TRACE']);
 
-/** One call as a span, and in it the spans of its attempts and waits, of which one at a time is under way. */
+/** The span of one call, and in it the spans of its attempts and waits, one at a time. */
 export class TracedCall {
   readonly #scope: Scope;
   readonly #span: Span;
@@ -43,7 +43,7 @@ export class TracedCall {
   }
 
   wait(reason: WaitReason): void {
-    // A backoff follows a failed attempt; where no retry was reported, neither was the error.
+    // A backoff follows a failed attempt. If no retry event has reported the error, it is unknown here.
     if (reason === 'backoff') this.#endStep('_OTHER');
     const measured = { 'petstore.wait.reason': reason };
     const span = this.#startSpan(`wait ${reason}`, SpanKind.INTERNAL, measured);
@@ -64,7 +64,7 @@ export class TracedCall {
     this.#step = { span, measured, histogram: requests, sinceMs: performance.now() };
   }
 
-  /** Calls fetch with the span of the attempt active, and with its context in the headers if the service is to have it. */
+  /** Calls fetch with the attempt's span active, and with its context in the headers if `propagate` is set. */
   fetch(fetchWith: FetchWith, propagate: boolean): void {
     const active = this.#step ? trace.setSpan(this.#inside, this.#step.span) : this.#inside;
     const headers = new Headers();
@@ -73,11 +73,11 @@ export class TracedCall {
     context.with(active, () => fetchWith(Object.fromEntries(headers)));
   }
 
-  hear({ status, operation }: ClientEvents['response']): void {
+  receive({ status, operation }: ClientEvents['response']): void {
     this.#note('http.response.status_code', status);
     if (status >= 400) this.#note('error.type', String(status));
     if (status === 429) this.#scope.refusals.add(1, this.#scope.server);
-    // The reader of a stream, or of a Response, sets the pace of the rest.
+    // The rest of a stream or Response is read at the caller's pace, so it is not measured.
     if (operation === 'fetch' || (status < 300 && operation === 'streamInventory')) this.#endStep();
   }
 
@@ -94,7 +94,7 @@ export class TracedCall {
       'petstore.superseded_by': supersededBy,
       'error.type': type,
     });
-    // What a caller aborts with may be anything.
+    // Other messages are left out, since a caller may abort with any value.
     if (type) this.#span.setStatus({ code: SpanStatusCode.ERROR, message: isPetStoreError(error) ? error.message : type });
     this.#endStep(type);
     this.#span.end();
@@ -128,7 +128,7 @@ export class TracedCall {
   }
 }
 
-/** Few in number, so that they can be counted by. */
+/** The type of an error for metrics, of which there are few different values. */
 function typeOf(error: unknown): string {
   if (isPetStoreError(error)) return error.kind;
   return (isError(error) ? textOf(error, 'name') : undefined) ?? '_OTHER';
