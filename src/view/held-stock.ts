@@ -126,8 +126,6 @@ export class HeldStock implements UpdateFollower {
   clear(): void {
     this.#columns = undefined;
     this.#departure = undefined;
-    this.#doubts = undefined;
-    this.onChange = undefined;
   }
 
   #trustSince({ stamp }: Departure): void {

@@ -51,7 +51,6 @@ export class ListRun<Ids extends Int64> {
 
   /** Resolves when the list is complete; rejects with its error, or the signal's reason. */
   async join({ signal, isLow }: ListReader): Promise<void> {
-    signal?.throwIfAborted();
     const turn = defer<void>(ignore);
     const onAbort = () => turn.reject(signal?.reason);
     signal?.addEventListener('abort', onAbort);
@@ -124,7 +123,6 @@ export class ListRun<Ids extends Int64> {
     };
     const stop = Departures.of(client)?.watch(begin, () => this.#leave(controller));
     if (!stop) this.#leave(controller);
-    begin();
     return { first: first ?? batches.next(), stop: stop ?? ignore };
   }
 

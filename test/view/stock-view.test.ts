@@ -333,9 +333,11 @@ describe('updates of the same client', () => {
     const read = view.get(1);
     answers.shift()?.(10);
     await early;
+    const later = view.get(1);
     await vi.advanceTimersByTimeAsync(1);
-    expect(await soFar(read)).toBe('pending');
+    expect([await soFar(read), await soFar(later)]).toEqual(['pending', 'pending']);
     answers.shift()?.(666);
+    expect(await later).toMatchObject({ quantity: 666 });
     expect(await read).toMatchObject({ quantity: 666 });
     expect(await view.get(1)).toMatchObject({ quantity: 666 });
     expect(answers).toEqual([]);
