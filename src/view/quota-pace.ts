@@ -20,8 +20,8 @@ interface SpentWindow {
 export class QuotaPace {
   readonly #client: Pick<PetStoreApi, 'quota'>;
   readonly #share: number;
-  readonly #minute: SpentWindow = { lengthMs: MINUTE_MS, endsAtMs: 0, requests: 0 };
-  readonly #day: SpentWindow = { lengthMs: DAY_MS, endsAtMs: 0, requests: 0 };
+  readonly #minute: SpentWindow = { lengthMs: MINUTE_MS, endsAtMs: Number.NEGATIVE_INFINITY, requests: 0 };
+  readonly #day: SpentWindow = { lengthMs: DAY_MS, endsAtMs: Number.NEGATIVE_INFINITY, requests: 0 };
   #leftAtMs = Number.NEGATIVE_INFINITY;
   // No list is due before this instant; then it is computed again.
   #dueAtMs = Number.NEGATIVE_INFINITY;
@@ -49,14 +49,13 @@ export class QuotaPace {
   #nextAtMs(nowMs: number): number {
     const quota = this.#client.quota;
     if (!quota) return this.#leftAtMs;
-    const closedForMs = quota.closedUntil ? quota.closedUntil.getTime() - Date.now() : 0;
-    const opensAtMs = closedForMs > 0 ? nowMs + closedForMs : this.#leftAtMs;
-    return Math.max(opensAtMs, this.#nextIn(this.#minute, quota.minute, nowMs), this.#nextIn(this.#day, quota.day, nowMs));
+    const closedForMs = quota.closedUntil ? quota.closedUntil.getTime() - Date.now() : Number.NEGATIVE_INFINITY;
+    return Math.max(nowMs + closedForMs, this.#nextIn(this.#minute, quota.minute, nowMs), this.#nextIn(this.#day, quota.day, nowMs));
   }
 
   /** When one window allows the next list. */
   #nextIn(window: SpentWindow, { remaining, resetAt }: WindowQuota, nowMs: number): number {
-    if (remaining === undefined || !Number.isFinite(remaining)) return this.#leftAtMs;
+    if (remaining === undefined) return this.#leftAtMs;
     turn(window, resetAt);
     const left = this.#share * (remaining + window.requests) - window.requests;
     const restMs = restOf(window, resetAt);

@@ -123,6 +123,37 @@ describe("maxAgeMs: 'quota'", () => {
   });
 });
 
+/** How long it takes until the next list is due. */
+function dueAfterMs(pace: QuotaPace): number {
+  const sinceMs = Date.now();
+  while (pace.dueInMs > 0) vi.advanceTimersByTime(pace.dueInMs);
+  return Date.now() - sinceMs;
+}
+
+const inMs = (ms: number) => new Date(NOW_MS + ms);
+
+test.each([
+  { name: 'minute', quota: { minute: { remaining: 10, resetAt: inMs(60_000) }, day: {} }, afterMs: [0, 12_000, 12_000, 12_000, 12_000] },
+  { name: 'day', quota: { minute: {}, day: { remaining: 100, resetAt: inMs(100_000) } }, afterMs: [0, 2_000, 2_000, 2_000, 2_000] },
+  {
+    name: 'window that leaves least',
+    quota: { minute: { remaining: 10, resetAt: inMs(60_000) }, day: { remaining: 100, resetAt: inMs(100_000) } },
+    afterMs: [0, 12_000, 12_000, 12_000, 12_000],
+  },
+  { name: 'minute, of which no end is known', quota: { minute: { remaining: 10 }, day: {} }, afterMs: [0, 15_000, 20_000, 25_000] },
+  { name: 'minute without end', quota: { minute: { remaining: Infinity, resetAt: inMs(60_000) }, day: {} }, afterMs: [0, 0, 0] },
+])('QuotaPace spreads its share evenly over the rest of the $name', ({ quota, afterMs }) => {
+  const pace = new QuotaPace({ quota }, 0.5);
+  const found = afterMs.map(() => {
+    const ms = dueAfterMs(pace);
+    if (quota.minute.remaining !== undefined) quota.minute.remaining -= 1;
+    if (quota.day.remaining !== undefined) quota.day.remaining -= 1;
+    pace.noteRequest();
+    return ms;
+  });
+  expect(found).toEqual(afterMs);
+});
+
 test('QuotaPace has no list due before the service opens the key again', () => {
   const quota = { minute: {}, day: {}, closedUntil: new Date(NOW_MS + 700) };
   const pace = new QuotaPace({ quota }, 0.5);
