@@ -44,7 +44,7 @@ export async function thenClose(job: Promise<SyncReport>, journals: readonly (Jo
 }
 
 async function runJob({ client, job, options, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
-  const { signal, concurrency, priority, dryRun = false, now = Date.now } = options;
+  const { signal, concurrency, priority, dryRun, now = Date.now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
   const progress = new ProgressReporter(client, { onProgress: options.onProgress, now });
   progress.begin(job);

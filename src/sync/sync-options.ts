@@ -117,17 +117,18 @@ export const SYNC_OPTIONS = [
 ] as const;
 
 /** Checked options with their defaults. */
-export type CheckedOptions = SyncOptions & { concurrency: number; priority: 'normal' | 'low' };
+export type CheckedOptions = SyncOptions & { dryRun: boolean; concurrency: number; priority: 'normal' | 'low' };
 
 /** Checks options and fills in their defaults. @throws ConfigurationError that names the option */
 export function resolveSyncOptions(options: SyncOptions): CheckedOptions {
   checkOptions(options, SYNC_OPTIONS);
-  booleanOption('dryRun', options.dryRun, false);
+  const dryRun = booleanOption('dryRun', options.dryRun, false);
   if (options.journal !== undefined) checkJournal('journal', options.journal);
   checkMaxChanges(options.maxChanges);
   const rule = { min: 1, max: MAX_CONCURRENCY, integer: true };
   return {
     ...options,
+    dryRun,
     concurrency: numberOption('concurrency', options.concurrency, DEFAULT_CONCURRENCY, rule),
     priority: wordOption<'normal' | 'low'>('priority', options.priority, 'low', ['normal', 'low']),
   };

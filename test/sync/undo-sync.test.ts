@@ -208,12 +208,24 @@ describe('undoSync refuses, before anything is sent,', () => {
     await expect(syncInventory(store, WANTED, { journal })).rejects.toMatchObject(expected);
   });
 
+  test('a journal of this version whose first line it cannot read', async () => {
+    const { store, journal } = await finishedJob();
+    journal.lines[0] = '{"type":"job","version":2,"shape":"new"}';
+    expect(await refusal(store, { journal })).toMatchObject({ kind: 'journal', code: 'journal_unreadable' });
+  });
+
   test('a journal that is none', async () => {
     const { store } = await finishedJob();
     const journal = new MemoryJournal();
     journal.lines.push('petId,quantity');
     expect(await refusal(store, { journal })).toMatchObject({ code: 'journal_unreadable' });
-    expect(await Reflect.apply(undoSync, undefined, [store, {}]).catch((error: unknown) => error)).toMatchObject({ option: 'journal' });
+  });
+
+  test.each([{}, { journal: {} }, { journal: 'restock.journal' }])('options without a journal: %j', async (options) => {
+    const { store } = await finishedJob();
+    const error = await Reflect.apply(undoSync, undefined, [store, options]).catch((thrown: unknown) => thrown);
+    expect(error).toMatchObject({ kind: 'configuration', option: 'journal' });
+    expect(store.requests).toEqual([]);
   });
 });
 
