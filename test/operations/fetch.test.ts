@@ -285,6 +285,26 @@ describe('an attempt of petstore.fetch', () => {
     const response = await client.fetch('/pets');
     expect([response.status, (await response.text()).length, seen.length]).toEqual([503, 200_000, 1]);
   });
+
+  test.each([{ chunks: [] }, { chunks: ['{"code":', '"pet_mis'] }])(
+    'gives an Error body that breaks after $chunks as far as it came',
+    async ({ chunks }) => {
+      const left = chunks.map((chunk) => new TextEncoder().encode(chunk));
+      const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+        const chunk = left.shift();
+        if (chunk) controller.enqueue(chunk);
+        else controller.error(new Error('reset'));
+      };
+      const { client } = scriptedClient([() => new Response(new ReadableStream({ pull }), { status: 404 })]);
+      const response = await client.fetch('/pets');
+      const read: string[] = [];
+      const reading = async () => {
+        for await (const bytes of response.body ?? []) read.push(new TextDecoder().decode(bytes));
+      };
+      expect([response.status, await rejectionOf(reading())]).toMatchObject([404, { name: 'ConnectionError' }]);
+      expect(read).toEqual(chunks.length > 0 ? [chunks.join('')] : []);
+    },
+  );
 });
 
 describe('a call of petstore.fetch', () => {
