@@ -218,6 +218,13 @@ describe('retry', () => {
     expect(atMs).toEqual([0]);
   });
 
+  test('makes another attempt while the call may wait behind the outage for a millisecond', async () => {
+    const { attempt, atMs } = attempts(down());
+    const result = retry(makeCall(), attempt, { delayMs: 0, waitLeftMs: 1 });
+    await vi.advanceTimersByTimeAsync(1);
+    expect([await result, atMs]).toEqual(['done', [0, 1]]);
+  });
+
   test('makes no further attempt where the next one was not even let through', async () => {
     const failure = new RateLimitError('x', { status: 429, retryAfterMs: 60_000 });
     const refused = new RateLimitError('x; not tried again', { status: 429, cause: failure });
