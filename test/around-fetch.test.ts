@@ -5,7 +5,7 @@ import { thrower } from './support/outcome.ts';
 const answer = () => new Response('answer');
 
 describe('fetchSurrounded', () => {
-  test('runs what surrounds a client around its fetch, the latest outermost, until each is ended', async () => {
+  test('runs each surrounding function around the fetch of a client, the latest outermost, until it is removed', async () => {
     const client = {};
     const log: string[] = [];
     const around = (name: string) => (callId: number, fetchWith: FetchWith) => {
@@ -32,7 +32,7 @@ describe('fetchSurrounded', () => {
     ['rejects', async () => thrower()],
     ['calls it twice', (fetchWith) => [fetchWith({}), fetchWith({})]],
     ['never calls it', () => {}],
-  ])('calls fetch once where what surrounds it %s', async (_what, surrounding) => {
+  ])('calls fetch once if a surrounding function %s', async (_what, surrounding) => {
     const client = {};
     surround(client, (_callId, fetchWith) => surrounding(fetchWith));
     const fetchWith = vi.fn(async () => answer());
@@ -48,7 +48,7 @@ describe('fetchSurrounded', () => {
     expect(fetchWith).toHaveBeenCalledOnce();
   });
 
-  test('knows what another copy of the package put around a client', async () => {
+  test('runs a function that another copy of the package put around a client', async () => {
     const client = {};
     vi.resetModules();
     const other = await import('../src/around-fetch.ts');

@@ -47,7 +47,7 @@ beforeAll(async () => {
 
 const used = (...uses: string[]) => uses.map((value) => ({ name: 'petstore-inventory:use', value }));
 
-test('selectParts keeps what is bundled, needed at run time or a peer, and drops tools with what they need', () => {
+test('selectParts keeps packages that are bundled, needed at run time or peers, and drops tools and their dependencies', () => {
   const manifest = { name: 'shop', dependencies: { needed: '^1.0.0' }, peerDependencies: { beside: '>=1' } };
 
   const parts = selectParts(INSTALLED, { manifest, bundled: new Set(['bundled@1.0.0']) });

@@ -45,13 +45,13 @@ test('PetStoreClient alone costs a page at most 41 KiB at once and 70 in all, of
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 
-test.for(['.', './sandbox'])('The door %s asks for nothing that a browser lacks', async (door) => {
+test.for(['.', './sandbox'])('The door %s imports nothing that a browser lacks', async (door) => {
   const { code } = await bundleDoor(door, 'browser');
   // Its own chunks aside.
   expect(code.match(/["'`]node:[a-z]|(?:\bfrom|\bimport|\brequire)\s*\(?["'`](?!\.\/)[^"'`]*/g)).toBeNull();
 });
 
-test('Installing the package brings four dependencies, and what p-retry needs', async () => {
+test('Installing the package brings four dependencies, and those of p-retry', async () => {
   expect(await readInstalled()).toEqual(['bottleneck', 'is-network-error', 'ky', 'p-retry', 'zod']);
 });
 
@@ -91,7 +91,7 @@ describe('A view that is refreshed', () => {
   const listing = async (way: 'stream' | 'view', items: number) =>
     Lists.parse(await measure('lists.ts', { args: [way, service.baseUrl, `${items}`], flags: [] }));
 
-  test('peaks at most 40 MB above a stream of a million pets, and gives one in less than a microsecond', async () => {
+  test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet in less than a microsecond', async () => {
     const stream = await listing('stream', 1_000_000);
     // Other work on the machine delays the garbage collector: the best of three counts.
     const views = [await listing('view', 1_000_000), await listing('view', 1_000_000), await listing('view', 1_000_000)];

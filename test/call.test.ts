@@ -35,19 +35,19 @@ describe('Call', () => {
       (call: Call) => [call.sent(), call.refused('service'), call.sent(), call.refused('connection')],
       'rejected',
     ],
-  ])('has, where %s, the outcome of it', (_what, happens, outcome) => {
+  ])('has the right outcome if %s', (_what, happens, outcome) => {
     const call = makeCall();
     happens(call);
     expect([call.outcome, call.details().outcome]).toEqual([outcome, outcome]);
   });
 
-  test('puts no outcome into failures of a list', () => {
+  test('gives failures of a list no outcome', () => {
     const call = makeListCall();
     call.sent();
     expect(call.details()).toEqual({ operation: 'listInventory', petId: undefined, attempts: 1 });
   });
 
-  test("aborts with the caller's reason, and listens to the caller no longer than it lasts", () => {
+  test("aborts with the caller's reason, and removes its listener from the caller's signal when it ends", () => {
     const controller = new AbortController();
     const call = makeCall({}, { signal: controller.signal });
     const ended = makeCall({}, { signal: controller.signal });
@@ -66,7 +66,7 @@ describe('Call', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test('ends after `totalTimeoutMs` with a TimeoutError that tells how far it got', () => {
+  test('ends after `totalTimeoutMs` with a TimeoutError that says how far the call got', () => {
     const call = makeCall({}, { totalTimeoutMs: 1_000 });
     call.sent();
     vi.advanceTimersByTime(999);
@@ -85,7 +85,7 @@ describe('Call', () => {
   test.each([
     [1, ', after an attempt that failed with ECONNRESET'],
     [3, ', after 3 attempts of which the last failed with ECONNRESET'],
-  ])('that ends after %i attempts tells what the last one failed with', (attempts, tried) => {
+  ])('that ends after %i attempts says what the last attempt failed with', (attempts, tried) => {
     const call = makeCall({}, { totalTimeoutMs: 1_000 });
     call.attempts = attempts;
     call.lastFailure = new ConnectionError('x', { code: 'ECONNRESET' });
@@ -99,12 +99,12 @@ describe('Call', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('is raised to normal priority once, and says whether it was low', () => {
+  test('is raised to normal priority once, and returns whether it was low', () => {
     const call = makeCall({}, { priority: 'low' });
     expect([call.raise(), call.raise(), call.priority]).toEqual([true, false, 'normal']);
   });
 
-  test('makes an event only where somebody listens, and names its pet only if it has one', () => {
+  test('makes an event only if it has a listener, and names its pet only if it has one', () => {
     const make = vi.fn((event) => ({ ...event, status: 'reserved' }));
     makeCall().emit('unknownStatus', make);
     expect(make).not.toHaveBeenCalled();

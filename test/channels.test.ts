@@ -18,7 +18,7 @@ function listen(names: readonly string[], take: (message: unknown, name: string 
 }
 
 describe('The channels of diagnostics_channel', () => {
-  test('tell the events of every client, with the client', async () => {
+  test('publish the events of every client, with the client', async () => {
     const told: unknown[] = [];
     listen(EVENTS, (message, name) => told.push([name, message]));
     const { client } = scriptedClient([() => json(200, [])]);
@@ -33,7 +33,7 @@ describe('The channels of diagnostics_channel', () => {
     expect(JSON.stringify(told)).not.toContain(KEY);
   });
 
-  test('tell the beginning of a call in the turn of its caller', () => {
+  test('publish the beginning of a call synchronously', () => {
     const told = vi.fn();
     listen(['started'], told);
     const client = new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), fetch: async () => json(200, []) });
@@ -41,7 +41,7 @@ describe('The channels of diagnostics_channel', () => {
     expect(told).toHaveBeenCalledOnce();
   });
 
-  test('give listeners what they would get without them', async () => {
+  test('do not change what listeners get', async () => {
     listen(EVENTS, () => {});
     const { client } = scriptedClient([() => json(200, [])]);
     const started: object[] = [];
@@ -60,7 +60,7 @@ describe('The channels of diagnostics_channel', () => {
     expect(make).toHaveBeenCalledOnce();
   });
 
-  test('are those of the runtime, and none where it has none', () => {
+  test('are those of the runtime; without them, nothing is published', () => {
     expect(channelOf('started')).toBe(channel('petstore-inventory:started'));
     vi.stubGlobal('process', { ...process, getBuiltinModule: undefined });
     onTestFinished(() => {

@@ -68,14 +68,14 @@ describe('a call', () => {
     expect(reply).not.toHaveProperty('rateLimit');
   });
 
-  test('leaves no promise unhandled where only the data is awaited', async () => {
+  test('leaves no promise unhandled if only the data is awaited', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     await expect(client.listInventory()).rejects.toThrow('404');
     await nextTurn();
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  test('leaves no promise unhandled where only the reply is awaited', async () => {
+  test('leaves no promise unhandled if only the reply is awaited', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     await expect(client.listInventory().withResponse()).rejects.toThrow('404');
     await expect(client.updateInventory(1.5, { quantity: 1 }).withResponse()).rejects.toThrow('petId');
@@ -83,7 +83,7 @@ describe('a call', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  test('is unhandled where nobody awaits it at all', async () => {
+  test('is reported as unhandled if its failure is not awaited at all', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     void client.listInventory();
     await nextTurn();
@@ -100,7 +100,7 @@ describe('a call', () => {
     },
   );
 
-  test('goes to the address that `baseUrl` tells, without a trailing slash', () => {
+  test('goes to the address that `baseUrl` shows, without a trailing slash', () => {
     expect(new PetStoreClient({ apiKey: KEY, baseUrl: 'https://pets.example/v1/' }).baseUrl).toBe('https://pets.example/v1');
   });
 
@@ -120,7 +120,7 @@ describe('a call', () => {
 });
 
 describe('a listener', () => {
-  test('that throws harms no call', async () => {
+  test('that throws does not affect a call', async () => {
     const { client } = scriptedClient([() => failure(429), () => json(200, [{ petId: 1, quantity: 1, status: 'new' }])]);
     const throwing = vi.fn(() => {
       throw new Error('a listener failed');
@@ -135,7 +135,7 @@ describe('a listener', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  test('that fails later harms no call and no process, whatever make of promise it gives', async () => {
+  test('whose promise rejects later affects neither call nor process, whatever library the promise is from', async () => {
     const { client } = scriptedClient([() => json(200, [])]);
     client.on('request', async () => {
       throw new Error('a listener failed');
@@ -172,7 +172,7 @@ describe('a listener', () => {
 });
 
 describe('a logger', () => {
-  test('is told of every event on one line, and never of the key', async () => {
+  test('gets every event on one line, and never the key', async () => {
     const lines: string[] = [];
     const at = (level: string) => (line: string) => lines.push(`${level} ${line}`);
     const logger = { debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') };
@@ -211,7 +211,7 @@ describe('a logger', () => {
     ['rejects later', loggerOf(async () => thrower())],
     ['gives a promise of another make that rejects', loggerOf(foreignRejection)],
     ['has methods that can be had once', oneTimeLogger()],
-  ])('that %s harms no call and no process', async (_what, logger) => {
+  ])('that %s affects neither call nor process', async (_what, logger) => {
     const { client } = scriptedClient([() => failure(429), () => json(200, [])], { logger });
     const items = client.listInventory();
     await vi.runAllTimersAsync();
@@ -220,7 +220,7 @@ describe('a logger', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  test('that rejects later harms no process with what is no event of a call either', async () => {
+  test('that rejects later does not end the process, even for a warning that belongs to no call', async () => {
     const baseUrl = freshAddress();
     new PetStoreClient({ apiKey: KEY, baseUrl, plan: 'pro' });
     new PetStoreClient({ apiKey: KEY, baseUrl, plan: 'free', logger: loggerOf(async () => thrower()) });
@@ -228,7 +228,7 @@ describe('a logger', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
-  test('is warned where a second client has other settings for the same key and address', () => {
+  test('is warned if a second client has other settings for the same key and address', () => {
     const baseUrl = freshAddress();
     const warn = vi.fn();
     const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
@@ -243,7 +243,7 @@ describe('a logger', () => {
 describe('quota', () => {
   const untouched = { limit: undefined, remaining: undefined, resetAt: undefined };
 
-  test('tells the limits of the plan before the first request', () => {
+  test('gives the limits of the plan before the first request', () => {
     const { client } = scriptedClient([], { plan: 'pro' });
     expect(client.quota).toEqual({
       minute: { limit: 300, remaining: 300, resetAt: undefined },
@@ -253,7 +253,7 @@ describe('quota', () => {
     expect(scriptedClient([], { plan: 'unlimited' }).client.quota).toEqual({ minute: untouched, day: untouched, closedUntil: undefined });
   });
 
-  test('tells what the headers said, with dates', async () => {
+  test('gives what the headers said, with dates', async () => {
     const sandbox = createSandbox({ pets: 1 });
     const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, plan: 'free' });
     await client.listInventory();
@@ -264,7 +264,7 @@ describe('quota', () => {
     });
   });
 
-  test('tells until when the key is closed', async () => {
+  test('says until when the key is closed', async () => {
     const { client } = scriptedClient([() => failure(429, { 'retry-after': '30' })], { maxRetries: 0 });
     await rejectionOf(client.listInventory());
     expect(client.quota.closedUntil).toEqual(new Date(NOW_MS + 30_000));
@@ -285,7 +285,7 @@ describe('a gate', () => {
     expect(closed.map(({ quota }) => quota.closedUntil !== undefined)).toEqual([true, false, false]);
   });
 
-  test('belongs to an address and a function where the key comes from one', async () => {
+  test('belongs to an address and a function if a function gives the key', async () => {
     const baseUrl = freshAddress();
     const [one, other] = [async () => 'psk_1', async () => 'psk_1'];
     const clientOf = (apiKey: () => Promise<string>) => new PetStoreClient({ apiKey, baseUrl, fetch: refusing(), maxRetries: 0 });
@@ -387,7 +387,7 @@ describe('a client on the whole service', () => {
     expect(log).toEqual(['request 1 GET /inventory', 'response 401', 'settled rejected 0']);
   });
 
-  test('tells ids apart that a double cannot', async () => {
+  test('distinguishes ids that are equal as doubles', async () => {
     const ids = [9_007_199_254_740_992n, 9_007_199_254_740_993n];
     const sandbox = createSandbox({ pets: ids.map((petId) => ({ petId, quantity: 1 })) });
     const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, int64: 'bigint' });
@@ -400,7 +400,7 @@ describe('a client on the whole service', () => {
     ]);
   });
 
-  test('sends nothing more after a change that was applied but not answered was made again', async () => {
+  test('makes a change again that was applied but not answered, and sends nothing after that', async () => {
     const sandbox = createSandbox({ pets: 1, faults: [{ at: 1, fail: 'lost' }] });
     const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });
     const update = client.updateInventory(1, { quantity: 7 }).withResponse();
@@ -430,7 +430,7 @@ describe('a client that is printed', () => {
     expect(JSON.parse(JSON.stringify(client))).toEqual({ name: 'PetStoreClient', baseUrl: OPTIONS.baseUrl, plan: shown });
   });
 
-  test('shows as little where nothing of its own says how to print it', () => {
+  test('shows neither key nor options if it is printed without its own method', () => {
     const shown = inspect(
       { client: new PetStoreClient({ ...OPTIONS, plan: 'pro' }) },
       { customInspect: false, depth: 20, showHidden: true },

@@ -50,7 +50,7 @@ describe('every class of error', () => {
     expect(error).toBeInstanceOf(Error);
   });
 
-  test('is in the union and in the table: none is exported beside them', () => {
+  test('is in the union and in the table, and no other class is exported', () => {
     const exported = Object.keys(errors).filter((name) => name.endsWith('Error') && name !== 'PetStoreError' && name !== 'isPetStoreError');
     expect(exported.sort()).toEqual(OF_EVERY_CLASS.map(([, name]) => name).sort());
   });
@@ -74,7 +74,7 @@ describe('every class of error', () => {
     expect(new RateLimitError('x')).not.toHaveProperty('cause');
   });
 
-  test('has fields of its own where the contract says so', () => {
+  test('has its own fields if the contract says so', () => {
     const problems = [{ path: '[0].petId', message: 'is missing' }];
     expect(new InvalidResponseError('x', { reason: 'schema', problems })).toMatchObject({ reason: 'schema', problems });
     expect(new InvalidResponseError('x', { reason: 'too-large' }).problems).toEqual([]);
@@ -85,11 +85,11 @@ describe('every class of error', () => {
 });
 
 describe('isPetStoreError', () => {
-  test.each(OF_EVERY_CLASS)('knows %o', (error) => {
+  test.each(OF_EVERY_CLASS)('is true for %o', (error) => {
     expect(isPetStoreError(error)).toBe(true);
   });
 
-  test('knows the errors of another copy of the package, where instanceof does not', async () => {
+  test('is true for errors of another copy of the package, for which instanceof is false', async () => {
     const other = await otherCopy();
     const error = new other.NotFoundError('x');
     expect([error instanceof NotFoundError, isPetStoreError(error), other.isPetStoreError(new NotFoundError('x'))]).toEqual([
@@ -106,13 +106,13 @@ describe('isPetStoreError', () => {
     new Error('x'),
     { name: 'NotFoundError', kind: 'not-found' },
     new DOMException('x', 'AbortError'),
-  ])('knows that %o is none', (thrown) => {
+  ])('is false for %o', (thrown) => {
     expect(isPetStoreError(thrown)).toBe(false);
   });
 });
 
 describe('toJSON', () => {
-  test('tells everything that is known, but no stack and no cause', () => {
+  test('contains everything that is known, but no stack and no cause', () => {
     const error = new InvalidResponseError('does not match', {
       reason: 'schema',
       problems: [{ path: 'petId', message: 'is missing' }],
@@ -185,7 +185,7 @@ describe('an error of a call', () => {
     expect(shown).not.toMatch(/\b(Request|Response|Headers|AbortSignal|PetStoreClient)\b.*\{|authorization|maxRetries/i);
   });
 
-  test('has a stack that tells the message, where it was made, and who called the client', async () => {
+  test('has a stack with the message, the place where it was made, and the code that called the client', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     const nightlyCheck = async () => {
       await client.listInventory();

@@ -17,7 +17,7 @@ function notes(): EventLog & { lines: unknown[] } {
 }
 
 describe('Emitter', () => {
-  test('tells every listener of an event, in the order in which they came, and no other', () => {
+  test('calls every listener of an event, in the order in which they were added, and no other', () => {
     const emitter = new Emitter();
     const log: unknown[] = [];
     emitter.on('request', (heard) => log.push(['first', heard]));
@@ -30,7 +30,7 @@ describe('Emitter', () => {
     ]);
   });
 
-  test('ends a subscription once, also where one function has two', () => {
+  test('ends one subscription at a time, even if one function has two', () => {
     const emitter = new Emitter();
     const listener = vi.fn();
     const end = emitter.on('request', listener);
@@ -41,7 +41,7 @@ describe('Emitter', () => {
     expect([listener.mock.calls.length, emitter.hasListener('request')]).toEqual([1, true]);
   });
 
-  test('is heard where this event has a listener, or there is a log', () => {
+  test('reports a listener if this event has one, or if there is a log', () => {
     const emitter = new Emitter();
     const end = emitter.on('settled', () => {});
     const heard = [emitter.hasListener('settled'), emitter.hasListener('wait')];
@@ -76,7 +76,7 @@ describe('Emitter', () => {
     expect([after.mock.calls.length, unhandled.mock.calls.length]).toEqual([1, 0]);
   });
 
-  test('lets a listener unsubscribe while it is told', () => {
+  test('lets a listener unsubscribe while it is called', () => {
     const emitter = new Emitter();
     const second = vi.fn();
     const end = emitter.on('request', () => end());
@@ -86,7 +86,7 @@ describe('Emitter', () => {
     expect([second.mock.calls.length, emitter.hasListener('request')]).toEqual([2, true]);
   });
 
-  test('tells the log every event, listeners or not, and every warning', () => {
+  test('passes every event to the log, with or without listeners, and every warning', () => {
     const log = notes();
     const emitter = new Emitter(log);
     emitter.emit('request', request);

@@ -40,7 +40,7 @@ describe('InventoryStream', () => {
   test.each([
     ['items', (stream: InventoryStream) => stream[Symbol.asyncIterator]()],
     ['batches', (stream: InventoryStream) => stream.batches()],
-  ])('begins its call in the turn of whoever asks for the first %s', async (_what, read) => {
+  ])('begins its call synchronously when the first %s is asked for', async (_what, read) => {
     const { client } = scriptedClient([() => json(200, [pet(1)])]);
     const told: string[] = [];
     client.on('started', ({ operation }) => told.push(operation));
@@ -51,7 +51,7 @@ describe('InventoryStream', () => {
     await first;
   });
 
-  test('gives what is asked for without waiting one after the other, as a generator does', async () => {
+  test('answers reads that are not awaited one after the other, as a generator does', async () => {
     const { client, seen } = scriptedClient([() => json(200, [pet(1), pet(2)])]);
     const batches = client.streamInventory().batches();
     expect(await Promise.all([batches.next(), batches.next()])).toEqual([
@@ -61,7 +61,7 @@ describe('InventoryStream', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('closes the connection when the loop is left early, and the call succeeded', async () => {
+  test('closes the connection when the loop is left early, and the call counts as succeeded', async () => {
     const { answer, onCancel } = endless();
     const { client, log } = scriptedClient([answer]);
     const items = client.streamInventory()[Symbol.asyncIterator]();
@@ -81,7 +81,7 @@ describe('InventoryStream', () => {
     expect(await batches.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('gives its slot back once it has begun, so that its loop may make calls of its own', async () => {
+  test('gives its slot back once it has begun, so that its loop may make other calls', async () => {
     const { client } = scriptedClient([() => json(200, [pet(1), pet(2)]), () => json(200, pet(1)), () => json(200, pet(2))], {
       concurrency: 1,
     });
@@ -90,7 +90,7 @@ describe('InventoryStream', () => {
     expect(updated).toEqual([pet(1), pet(2)]);
   });
 
-  test('gives out nothing more once its signal aborted, though items are there', async () => {
+  test('gives no more items once its signal is aborted, even if some are there', async () => {
     const { answer } = endless();
     const { client } = scriptedClient([answer]);
     const controller = new AbortController();
@@ -101,7 +101,7 @@ describe('InventoryStream', () => {
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('sends nothing where it is left before its first item', async () => {
+  test('sends nothing if it is left before its first item is asked for', async () => {
     const { client, seen } = scriptedClient([() => json(200, [])]);
     const items = client.streamInventory()[Symbol.asyncIterator]();
     await items.return?.();
@@ -109,7 +109,7 @@ describe('InventoryStream', () => {
     expect(seen).toHaveLength(0);
   });
 
-  test('gives its slot back when it is left before its first item came, so that the next call goes', async () => {
+  test('gives its slot back if it is left before its first item came, so that the next call is sent', async () => {
     const { client, seen } = scriptedClient([() => new Response(chunked(['['], 'stall')), () => json(200, [])], { concurrency: 1 });
     const items = client.streamInventory()[Symbol.asyncIterator]();
     const first = items.next();

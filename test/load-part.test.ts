@@ -44,14 +44,14 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
 const refused = "Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('refused'), { code: 'ECONNREFUSED' }) })";
 const tellError = '({ name, kind, message, outcome, attempts }) => told.push({ name, kind, message, outcome, attempts })';
 
-test('a good call loads neither ky, p-retry nor bottleneck, and of zod only what the public schemas are made of', async () => {
+test('a good call loads neither ky, p-retry nor bottleneck, and only the parts of zod that the public schemas need', async () => {
   const { loaded, told } = await run(`
     told.push(await petstore.listInventory(), await petstore.updateInventory(1, { quantity: 2 }));`);
   expect(loaded).toEqual([]);
   expect(told).toEqual([[{ petId: 1, quantity: 2, status: 'sold' }], { petId: 1, quantity: 2, status: 'sold' }]);
 });
 
-test('a stream loads what reads it, and where that fails it says so', async () => {
+test('a stream loads the reader of bytes, and says so if that fails', async () => {
   const stream = `
     const read = async () => { for await (const item of petstore.streamInventory()) told.push(item.petId); };
     await read().catch(${tellError});`;
@@ -62,7 +62,7 @@ test('a stream loads what reads it, and where that fails it says so', async () =
   expect(told).toEqual([{ name: 'ConfigurationError', kind: 'configuration', message, attempts: 1 }]);
 });
 
-test('a compressed body that cannot be read is a broken connection also where nothing can be loaded', async () => {
+test('a compressed body that cannot be read is a broken connection even if no part can be loaded', async () => {
   const { told } = await run(
     `answers.push(new Response('[{"petId"', { headers: { 'content-encoding': 'gzip' } }));
     await petstore.listInventory({ maxRetries: 0 }).catch(${tellError});`,
@@ -81,7 +81,7 @@ test('two failures at the same time load p-retry, and both calls succeed', async
   expect(told).toEqual([2]);
 });
 
-test('a failure that is not tried again loads nothing', async () => {
+test('a failure that is not retried loads nothing', async () => {
   const { loaded, told } = await run(`
     answers.push(new Response('{}', { status: 404 }), ${refused});
     await petstore.updateInventory(1, { quantity: 2 }).catch(${tellError});
@@ -90,7 +90,7 @@ test('a failure that is not tried again loads nothing', async () => {
   expect(told).toMatchObject([{ name: 'NotFoundError' }, { name: 'ConnectionError' }]);
 });
 
-test('where p-retry cannot be loaded the call says so, and its outcome is true', async () => {
+test('if p-retry cannot be loaded, the error says so, with the right outcome', async () => {
   const { told } = await run(
     `answers.push(${refused}, new Response('', { status: 500 }));
     await petstore.updateInventory(1, { quantity: 2 }).catch(${tellError});
@@ -106,7 +106,7 @@ test('where p-retry cannot be loaded the call says so, and its outcome is true',
   ]);
 });
 
-test('an answer that is not known to be good loads what judges it, and where that fails the call says so', async () => {
+test('an answer that is not known to be good loads the schemas, and the error says so if that fails', async () => {
   const call = `answers.push(new Response('[{"petId":"1","quantity":2,"status":"sold"}]'));
     await petstore.listInventory().catch(${tellError});`;
   const judged = await run(call);
@@ -116,7 +116,7 @@ test('an answer that is not known to be good loads what judges it, and where tha
   expect(failed.told).toMatchObject([{ name: 'ConfigurationError', attempts: 1 }]);
 });
 
-test('what a caller composes loads ky, and where that fails the call says that nothing was sent', async () => {
+test('a request that a caller composes loads ky, and the error says that nothing was sent if that fails', async () => {
   const call = `told.push(await petstore.fetch('/a', { method: 'PUT', body: 'b' }).then(({ status }) => status, ${tellError}), sent);`;
   const good = await run(call);
   expect(new Set(good.loaded)).toEqual(new Set(['ky']));
@@ -131,7 +131,7 @@ const limited = `const limited = new PetStoreClient({ apiKey: 'l', baseUrl: 'htt
   const ids = Array.from({ length: 20 }, (_, index) => index + 1);
   const update = (petId) => limited.updateInventory(petId, { quantity: petId }).catch((error) => error.name);`;
 
-test('calls that wait while bottleneck is loaded, and those that come meanwhile, are sent in their order', async () => {
+test('calls that wait while bottleneck is loaded, and calls that come meanwhile, are sent in order', async () => {
   const { loaded, told } = await run(
     `${limited}
     const first = ids.slice(0, 10).map(update);
@@ -144,7 +144,7 @@ test('calls that wait while bottleneck is loaded, and those that come meanwhile,
   expect(told).toEqual(Array.from({ length: 20 }, (_, index) => index + 1));
 });
 
-test('where bottleneck cannot be loaded the calls that wait say so, and none of them hangs', async () => {
+test('if bottleneck cannot be loaded, the waiting calls reject with an error that says so, and none of them hangs', async () => {
   const { told } = await run(`${limited} told.push(...(await Promise.all(ids.slice(0, 3).map(update))).slice(1));`, {
     missing: 'bottleneck',
   });

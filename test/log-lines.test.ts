@@ -40,7 +40,7 @@ describe('createLog', () => {
     ]);
   });
 
-  test('says at info what calls wait for, and how the key and its quota stand', () => {
+  test('says at info what calls wait for, and the state of the key and its quota', () => {
     const { log, lines } = makeLog();
     log.tell('queue', { ...update, reason: 'quota', ms: 39_912, calls: 131 });
     log.tell('gate', { ...update, state: 'closed', until });
@@ -101,7 +101,7 @@ describe('createLog', () => {
     ]);
   });
 
-  test('writes one line, also of a reason to abort that has several', () => {
+  test('writes one line, even if the reason of an abort has several', () => {
     const { log, lines } = makeLog();
     log.tell('settled', { ...update, outcome: 'not-sent', ms: 5, error: 'enough\r\npetstore-inventory: forged' });
     expect(lines).toEqual([

@@ -11,7 +11,7 @@ import { holdTime, NOW_MS } from './support/time.ts';
 
 holdTime();
 
-describe('a call tells its whole story', () => {
+describe('the events of a call tell the whole story', () => {
   test('of a success', async () => {
     const { client, log } = scriptedClient([() => item(42)]);
     await client.updateInventory(42, { quantity: 1 });
@@ -61,7 +61,7 @@ describe('a call tells its whole story', () => {
     expect(log).toEqual(['request 1 PATCH /inventory/42', 'response 404', 'settled rejected 0']);
   });
 
-  test('of a body that is cut, which is tried again', async () => {
+  test('of a body that is cut, and the retry', async () => {
     const { client, log } = scriptedClient([() => new Response(chunked(['[{"petId":'], 'break')), () => json(200, [])]);
     const items = client.listInventory();
     await vi.runAllTimersAsync();
@@ -75,7 +75,7 @@ describe('a call tells its whole story', () => {
     ]);
   });
 
-  test('from its first instant, in the turn of whoever made it', () => {
+  test('from its first instant, synchronously', () => {
     const { client } = scriptedClient([() => item(42)]);
     const started = vi.fn();
     client.on('started', started);
@@ -83,7 +83,7 @@ describe('a call tells its whole story', () => {
     expect(started.mock.calls).toEqual([[{ callId: 1, operation: 'updateInventory', petId: 42, attempt: 0 }]]);
   });
 
-  test('with durations that a clock does not change that is set back meanwhile', async () => {
+  test('with durations that do not change if the clock is set back meanwhile', async () => {
     const late = () => new Promise<Response>((resolve) => setTimeout(resolve, 1_000, item(42)));
     const { client, log } = scriptedClient([late]);
     const answeredAfterMs: number[] = [];
@@ -97,7 +97,7 @@ describe('a call tells its whole story', () => {
     expect(log.filter((line) => line.startsWith('settled'))).toEqual(['settled succeeded 1000', 'settled succeeded 2000']);
   });
 
-  test('numbered, with the pet, the attempt and the error', async () => {
+  test('with its number, the pet, the attempt and the error', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     const settled = vi.fn();
     client.on('settled', settled);
@@ -137,7 +137,7 @@ describe('retries', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('do not follow an error of the certificate, with which nothing was sent', async () => {
+  test('do not follow a certificate error, before which nothing was sent', async () => {
     const { client, seen } = scriptedClient([() => Promise.reject(networkError('DEPTH_ZERO_SELF_SIGNED_CERT'))]);
     expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({ name: 'ConnectionError', outcome: 'not-sent' });
     expect(seen).toHaveLength(1);
@@ -162,7 +162,7 @@ describe('retries', () => {
 });
 
 describe('a 429', () => {
-  test('holds a call that a listener makes as it is told of the answer', async () => {
+  test("holds a call that a listener makes when it gets the answer's event", async () => {
     const { client, seen } = scriptedClient([() => json(200, []), () => failure(429, { 'retry-after': '60' }), () => json(200, [])], {
       maxRetries: 0,
     });
@@ -202,7 +202,7 @@ describe('a 429 that is left', () => {
 });
 
 describe('an order of updates', () => {
-  test('is kept for one pet, also while the first is tried again', async () => {
+  test('is kept for one pet, even while the first is retried', async () => {
     const { fetch, seen } = scriptedFetch(
       () => failure(502),
       () => item(42),
@@ -214,7 +214,7 @@ describe('an order of updates', () => {
     expect(seen.map(({ body }) => body)).toEqual(['{"quantity":1}', '{"quantity":1}', '{"quantity":2}']);
   });
 
-  test('goes on after an update that fails for good', async () => {
+  test('continues after an update that fails for good', async () => {
     const { client, seen } = scriptedClient([() => failure(404), () => item(42)]);
     const both = Promise.allSettled([client.updateInventory(42, { quantity: 1 }), client.updateInventory(42, { quantity: 2 })]);
     await vi.runAllTimersAsync();
@@ -249,7 +249,7 @@ describe('an order of updates', () => {
   });
 });
 
-describe('an abort ends a call at once, wherever it is, with the very reason, and leaves nothing behind:', () => {
+describe('an abort ends a call at once, at whatever step it is, with its reason, and leaves nothing behind:', () => {
   const reason = { because: 'the caller left' };
 
   /** Aborts a call after `ms`; tells what it rejected with, when, and what is left of it. */
@@ -278,7 +278,7 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     expect([seen.length, log]).toEqual([0, ['settled not-sent 0']]);
   });
 
-  test('in the same instant, nothing sent and no quota spent', async () => {
+  test('in the same instant, with nothing sent and no quota spent', async () => {
     const { client, seen, log } = scriptedClient([() => item(42)]);
     const controller = new AbortController();
     const before = client.quota.minute.remaining;
@@ -288,7 +288,7 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['settled not-sent 0'], before]);
   });
 
-  test('by a listener of its request, which does not leave and costs no quota', async () => {
+  test('by a listener of its `request` event, with nothing sent and no quota spent', async () => {
     const { client, seen, log } = scriptedClient([() => item(42)]);
     const controller = new AbortController();
     const before = client.quota.minute.remaining;
@@ -305,7 +305,7 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     expect([seen[0]?.signal.reason, log.at(-1)]).toEqual([reason, 'settled unknown 10']);
   });
 
-  test('in flight with a fetch that does not hear of it', async () => {
+  test('in flight with a fetch that ignores its signal', async () => {
     const { client, log } = scriptedClient([hangDeaf]);
     const controller = new AbortController();
     const call = client.updateInventory(42, { quantity: 1 }, { signal: controller.signal });
@@ -340,7 +340,7 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     expect(log.at(-1)).toBe('settled rejected 1000');
   });
 
-  test('waiting for quota, which it does not cost', async () => {
+  test('waiting for quota, of which it spends none', async () => {
     const sandbox = createSandbox({ pets: 2, plans: { free: { requestsPerMinute: 1 } } });
     const plan = { requestsPerMinute: 1 };
     const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, plan });
@@ -390,7 +390,7 @@ describe('an abort ends a call at once, wherever it is, with the very reason, an
     expect(await rejection).toBe(controller.signal.reason);
   });
 
-  test('but one that comes after the answer was read changes nothing', async () => {
+  test('but an abort after the answer was read changes nothing', async () => {
     const { client } = scriptedClient([() => json(200, [])]);
     const controller = new AbortController();
     client.on('settled', () => controller.abort(reason));
@@ -435,7 +435,7 @@ describe('`totalTimeoutMs`', () => {
   });
 });
 
-test("the event of an answer tells the service's clock", async () => {
+test("the event of an answer gives the time of the service's clock", async () => {
   const dates: unknown[] = [];
   const { client } = scriptedClient([() => json(200, [], { date: 'Sat, 21 Nov 2026 09:59:00 GMT' }), () => json(200, [])]);
   client.on('response', ({ date }) => dates.push(date));
@@ -445,7 +445,7 @@ test("the event of an answer tells the service's clock", async () => {
 });
 
 describe('an apiKey function', () => {
-  test('is asked when the slot of an attempt has come, once for each', async () => {
+  test('is called once for each attempt, when the attempt has its permit', async () => {
     const apiKey = vi.fn(async () => `psk_${apiKey.mock.calls.length}`);
     const { client, seen } = scriptedClient([() => failure(500), () => json(200, [])], { apiKey });
     expect(apiKey).not.toHaveBeenCalled();
@@ -459,7 +459,7 @@ describe('an apiKey function', () => {
     ['throws', () => Promise.reject(new Error('vault sealed'))],
     ['gives an empty key', () => ''],
     ['gives a key with a space', () => 'Bearer psk_1'],
-  ])('that %s rejects as ConfigurationError: not tried again, nothing sent, no quota spent', async (_what, apiKey) => {
+  ])('that %s causes a ConfigurationError: no retry, nothing sent, no quota spent', async (_what, apiKey) => {
     const { client, seen, log } = scriptedClient([() => item(42)], { apiKey });
     const before = client.quota.minute.remaining;
     expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({
@@ -473,7 +473,7 @@ describe('an apiKey function', () => {
     expect([seen.length, log, client.quota.minute.remaining]).toEqual([0, ['settled not-sent 0'], before]);
   });
 
-  test('is asked once more after a 401, and the call goes on with another key at once', async () => {
+  test('is called once more after a 401, and the call continues at once with another key', async () => {
     const apiKey = vi.fn(() => (apiKey.mock.calls.length === 1 ? 'psk_old' : 'psk_new'));
     const { client, seen, log } = scriptedClient([() => failure(401), () => item(42)], { apiKey });
     await client.updateInventory(42, { quantity: 1 });
@@ -489,34 +489,34 @@ describe('an apiKey function', () => {
     ]);
   });
 
-  test('that gives the same key after a 401 leaves it at one request', async () => {
+  test('that gives the same key after a 401 causes no second request', async () => {
     const apiKey = vi.fn(() => 'psk_1');
     const { client, log } = scriptedClient([() => failure(401)], { apiKey });
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 1 });
     expect([apiKey.mock.calls.length, log]).toEqual([2, ['request 1 GET /inventory', 'response 401', 'settled rejected 0']]);
   });
 
-  test('that gives another key each time is asked once more, and a second 401 stands', async () => {
+  test('that gives another key each time is called once more, and a second 401 ends the call', async () => {
     const apiKey = vi.fn(() => `psk_${apiKey.mock.calls.length}`);
     const { client, seen } = scriptedClient([() => failure(401)], { apiKey });
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 2 });
     expect([seen.length, apiKey.mock.calls.length]).toEqual([2, 2]);
   });
 
-  test('that fails after a 401 leaves the 401', async () => {
+  test('that fails after a 401 does not replace the 401', async () => {
     const apiKey = vi.fn(() => (apiKey.mock.calls.length === 1 ? 'psk_1' : ''));
     const { client } = scriptedClient([() => failure(401)], { apiKey });
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 1 });
   });
 
-  test('is not asked after a 401 where the call may not be retried', async () => {
+  test('is not called after a 401 if the call may not be retried', async () => {
     const apiKey = vi.fn(() => `psk_${apiKey.mock.calls.length}`);
     const { client, seen } = scriptedClient([() => failure(401)], { apiKey, maxRetries: 0 });
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AuthenticationError', attempts: 1 });
     expect([seen.length, apiKey.mock.calls.length]).toEqual([1, 1]);
   });
 
-  test('that never answers after a 401 ends with the call, whose abort wins', async () => {
+  test('that never answers after a 401 does not hold up an abort of the call', async () => {
     const apiKey = vi.fn(() => (apiKey.mock.calls.length === 1 ? 'psk_1' : new Promise<string>(() => {})));
     const { client } = scriptedClient([() => failure(401)], { apiKey });
     const rejection = rejectionOf(client.listInventory({ signal: AbortSignal.timeout(1_000) }));
@@ -524,7 +524,7 @@ describe('an apiKey function', () => {
     expect(await rejection).toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('is asked once more for a fetch and a stream too', async () => {
+  test('is called once more for a fetch and a stream too', async () => {
     const apiKey = vi.fn(() => `psk_${apiKey.mock.calls.length}`);
     const { client } = scriptedClient([() => failure(401), () => json(200, []), () => failure(401), () => json(200, [])], { apiKey });
     expect((await client.fetch('/store/orders', { method: 'POST', body: '{}' })).status).toBe(200);
@@ -540,7 +540,7 @@ describe('an apiKey function', () => {
   });
 });
 
-test('a connection failure tells the innermost code and keeps the cause', async () => {
+test('a connection failure has the innermost code and keeps the cause', async () => {
   const { client } = scriptedClient([() => Promise.reject(networkError('ECONNREFUSED'))], { maxRetries: 0 });
   const error = await rejectionOf(client.updateInventory(42, { quantity: 1 }));
   expect(error).toBeInstanceOf(ConnectionError);

@@ -11,7 +11,7 @@ import { holdTime } from './support/time.ts';
 
 holdTime();
 
-describe('A call that another request ends (workerd) does so by its own timer, since only its own request may touch what it has,', () => {
+describe('A call that another request ends (workerd) ends by its own timer, since only its own request may touch what it holds,', () => {
   beforeEach(() => {
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
   });
@@ -34,7 +34,7 @@ describe('A call that another request ends (workerd) does so by its own timer, s
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('but updates of several requests supersede each other, and each is told by its own timer', async () => {
+  test('and updates of several requests supersede each other, each by its own timer', async () => {
     const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '8' }), () => item(42, 3)], { latestOnly: true });
     await rejectionOf(client.listInventory({ maxRetries: 0 }));
     const updates = [1, 2, 3].map((quantity) => client.updateInventory(42, { quantity }).withResponse());
@@ -48,7 +48,7 @@ describe('A call that another request ends (workerd) does so by its own timer, s
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('but not one that begins later: it sends nothing', async () => {
+  test('but a call that begins later ends at once, and sends nothing', async () => {
     const { client, seen } = scriptedClient([hang]);
     client.close();
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'AbortError' });
@@ -57,8 +57,8 @@ describe('A call that another request ends (workerd) does so by its own timer, s
   });
 });
 
-// Where it says `vi.clearAllTimers`, the request is cancelled on whose behalf the calls before were made: no timer of it runs any more.
-describe('A call whose request ended under it (workerd)', () => {
+// `vi.clearAllTimers` stands for the end of the incoming request that made the calls before it: none of its timers runs any more.
+describe('A call whose incoming request has ended (workerd)', () => {
   beforeEach(() => {
     vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
   });
@@ -66,7 +66,7 @@ describe('A call whose request ended under it (workerd)', () => {
     vi.unstubAllGlobals();
   });
 
-  test('settles once, with the next call that begins five seconds later', async () => {
+  test('settles once, when the next call begins after five seconds', async () => {
     const { client } = scriptedClient([hangDeaf, () => json(200, [])]);
     const settled = vi.fn();
     client.on('settled', settled);
@@ -99,7 +99,7 @@ describe('A call whose request ended under it (workerd)', () => {
     expect(log.filter((line) => line.startsWith('wait'))).toEqual([]);
   });
 
-  test('leaves its turn also to an update that waits already, and that no later call wakes', async () => {
+  test('leaves its turn also to an update that already waits, without any later call', async () => {
     const { client } = scriptedClient([hangDeaf, () => item(42)]);
     void client.updateInventory(42, { quantity: 1 });
     void client.updateInventory(42, { quantity: 2 });
@@ -114,7 +114,7 @@ describe('A call whose request ended under it (workerd)', () => {
     expect(third.mock.calls).toEqual([[expect.objectContaining({ petId: 42 })]]);
   });
 
-  test('supersedes no more, and is superseded by one whose request runs', async () => {
+  test('supersedes no update any more, and is superseded by one whose request still runs', async () => {
     const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '8' }), () => item(42)], { latestOnly: true });
     await rejectionOf(client.listInventory({ maxRetries: 0 }));
     void client.updateInventory(42, { quantity: 1 });
@@ -127,7 +127,7 @@ describe('A call whose request ended under it (workerd)', () => {
     expect(seen.map(({ body }) => body)).toEqual([undefined, '{"quantity":3}']);
   });
 
-  test('gives its slot back all the same', async () => {
+  test('gives its slot back', async () => {
     const { client } = scriptedClient([hangDeaf, () => json(200, [])], { concurrency: 1 });
     void client.listInventory();
     await vi.advanceTimersByTimeAsync(0);
@@ -138,7 +138,7 @@ describe('A call whose request ended under it (workerd)', () => {
     expect(await items).toEqual([]);
   });
 
-  test('ends its spans, so that nobody keeps them', async () => {
+  test('ends its spans, so that they are not kept', async () => {
     const { client } = scriptedClient([hangDeaf, () => json(200, [])]);
     const collector = new Collector();
     traceClient(client, collector);
@@ -150,7 +150,7 @@ describe('A call whose request ended under it (workerd)', () => {
     expect(collector.spans.map(({ name }) => name)).toEqual(['PATCH', 'updateInventory', 'GET', 'listInventory']);
   });
 
-  test('is left alone where its request only lasts long', async () => {
+  test('is not ended if its request only lasts long', async () => {
     const { client, log } = scriptedClient([hangDeaf, () => json(200, [])]);
     const lasting = rejectionOf(client.updateInventory(42, { quantity: 1 }, { attemptTimeoutMs: 20_000, maxRetries: 0 }));
     await vi.advanceTimersByTimeAsync(10_000);
@@ -161,7 +161,7 @@ describe('A call whose request ended under it (workerd)', () => {
     expect(log.filter((line) => line.startsWith('settled'))).toEqual(['settled succeeded 0', 'settled unknown 20000']);
   });
 
-  test('settles when the client is closed, which touches nothing of the request that ended', async () => {
+  test('settles when the client is closed, without touching what belongs to the ended request', async () => {
     const { client, seen, log } = scriptedClient([hangDeaf]);
     void client.updateInventory(42, { quantity: 1 });
     await vi.advanceTimersByTimeAsync(0);
@@ -171,7 +171,7 @@ describe('A call whose request ended under it (workerd)', () => {
     expect([log.at(-1), seen[0]?.signal.aborted]).toEqual(['settled unknown 6000', false]);
   });
 
-  test('settles no second time where its request comes back to life', async () => {
+  test('does not settle a second time if its request continues after all', async () => {
     const answer = deferred<Response>();
     const { client, log } = scriptedClient([() => answer.promise, () => json(200, [])]);
     const late = client.updateInventory(42, { quantity: 1 });

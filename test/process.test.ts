@@ -26,7 +26,7 @@ async function run(program: string): Promise<string> {
   return stdout;
 }
 
-test('a process with a call waiting stays, and exits when it has nothing left to do', async () => {
+test('a process stays while a call waits, and exits when nothing is left to do', async () => {
   const program = "petstore.on('settled', ({ outcome }) => console.log(outcome)); petstore.listInventory({ totalTimeoutMs: 60_000 });";
   expect(await run(program)).toBe('succeeded\n');
 });
@@ -35,7 +35,7 @@ test('a process whose client never made a call exits', async () => {
   expect(await run("console.log('made')")).toBe('made\n');
 });
 
-test('a process exits after a view was read and its consumer of changes has left or is idle', async () => {
+test('a process exits after a view was read and the consumer of its changes has left or is idle', async () => {
   const program = `import { StockView } from './index.mjs';
     answers.shift();
     answers.push(...Array.from({ length: 9 }, () => new Response('[]')));

@@ -55,7 +55,7 @@ test('recordCalls() writes operations, statuses, limit headers, waits and ends, 
   ]);
 });
 
-test('recordCalls() gives updates of one pet that are under way together one number, and later ones another', async () => {
+test('recordCalls() gives updates of one pet that are under way together the same number, and later ones another', async () => {
   const { client, lines } = recorded();
   await Promise.all([
     client.updateInventory(2, { quantity: 1 }),
@@ -66,7 +66,7 @@ test('recordCalls() gives updates of one pet that are under way together one num
   expect(lines().flatMap(({ pet }) => pet ?? [])).toEqual([1, 2, 1, 3]);
 });
 
-test('a recording holds no key, no address, no id, no quantity, no path and no text of the service', async () => {
+test('a recording contains no key, address, id, quantity, path or text of the service', async () => {
   const distinct = fc.integer({ min: 4_000_000_000_000_000, max: 9_000_000_000_000_000 });
   const word = fc.stringMatching(/^[g-z]{12,20}$/);
   const inputs = {
@@ -101,7 +101,7 @@ test('a recording holds no key, no address, no id, no quantity, no path and no t
   );
 });
 
-test('recordCalls() tells an abort as such, with nothing of its reason', async () => {
+test('recordCalls() records an abort without its reason', async () => {
   const { client, lines } = recorded();
   await client.listInventory({ signal: AbortSignal.abort(new Error('pet 4711')) }).catch(() => {});
   expect(story(lines()).slice(1)).toEqual([
@@ -110,7 +110,7 @@ test('recordCalls() tells an abort as such, with nothing of its reason', async (
   ]);
 });
 
-test('recordCalls() leaves out what was under way before it, and what comes after its end', async () => {
+test('recordCalls() leaves out calls that were under way before it, and everything after its end', async () => {
   const { sandbox, client } = recorded();
   const before = client.listInventory();
   const { text, stop } = recordCalls(client);
@@ -128,7 +128,7 @@ test('recordCalls() leaves out what was under way before it, and what comes afte
   ]);
 });
 
-test('`latest` keeps the first line and so many of the latest', async () => {
+test('`latest` keeps the first line and that many of the latest lines', async () => {
   const { client, lines } = recorded({ how: { latest: 3 } });
   for (let quantity = 0; quantity < 20; quantity++) await client.updateInventory(1, { quantity });
   expect(lines().map(({ event }) => event)).toEqual([undefined, 'request', 'response', 'settled']);
@@ -145,13 +145,13 @@ test('`write` gets each line at once; with `latest` 0 none is kept', async () =>
 test.each<[string, () => unknown]>([
   ['at once', thrower],
   ['later', async () => thrower()],
-])('a `write` that throws %s harms no call', async (_when, write) => {
+])('a `write` that throws %s does not affect a call', async (_when, write) => {
   const { client } = recorded({ how: { write } });
   expect(await client.listInventory()).toHaveLength(3);
   await nextTurn();
   expect(unhandled).not.toHaveBeenCalled();
 });
 
-test.each([{ latest: -1 }, { latest: 1.5 }, { write: 'a.jsonl' }, { kept: 3 }])('%j is no recording', (how: object) => {
+test.each([{ latest: -1 }, { latest: 1.5 }, { write: 'a.jsonl' }, { kept: 3 }])('the options %j are refused', (how: object) => {
   expect(() => recorded({ how })).toThrow(ConfigurationError);
 });

@@ -23,22 +23,22 @@ describe('Redactor.hide', () => {
     expect(knowing(KEY).hide(`before ${spelling} between ${spelling} after`)).toBe('before *** between *** after');
   });
 
-  test('leaves other text alone, and all text where it knows no key', () => {
+  test('leaves other text unchanged, and all text if it knows no key', () => {
     expect(knowing(KEY).hide('psk_S3cret')).toBe('psk_S3cret');
     expect(new Redactor().hide(KEY)).toBe(KEY);
   });
 
-  test('replaces a key that another one begins with', () => {
+  test('replaces a key with which another key begins', () => {
     expect(knowing('psk_1', 'psk_12').hide('psk_12 psk_1')).toBe('*** ***');
   });
 
-  test('remembers the sixteen newest keys', () => {
+  test('remembers the sixteen latest keys', () => {
     const keys = Array.from({ length: 17 }, (_none, index) => `psk_${index + 100}`);
     const hidden = knowing(...keys).hide(keys.join(' '));
     expect(hidden).toBe(`psk_100${' ***'.repeat(16)}`);
   });
 
-  test('forgets no key because another is learnt again and again', () => {
+  test('does not forget a key because another is learnt again and again', () => {
     const redactor = knowing('psk_1', ...Array<string>(40).fill('psk_2'));
     expect(redactor.hide('psk_1 psk_2')).toBe('*** ***');
   });
@@ -55,11 +55,11 @@ describe('Redactor.hide', () => {
 });
 
 describe('Redactor.clean', () => {
-  test('replaces control characters and marks of direction by a space', () => {
+  test('replaces control characters and direction marks by a space', () => {
     expect(new Redactor().clean('a\r\nb\u0000\u001b[0m\u007fc\u0085d\u2028e\u202ef\u2066g')).toBe('a b [0m c d e f g');
   });
 
-  test('cuts to the length that is asked for, and tells that it did', () => {
+  test('cuts the text to the given length, and marks the cut', () => {
     expect(new Redactor().clean('x'.repeat(20), 10)).toBe(`${'x'.repeat(9)}…`);
     expect(new Redactor().clean('x'.repeat(10), 10)).toBe('x'.repeat(10));
     expect(new Redactor().clean('x'.repeat(5_000))).toHaveLength(KEPT_TEXT);
@@ -69,7 +69,7 @@ describe('Redactor.clean', () => {
     expect(knowing(KEY).clean(`xxxx${KEY}`, 10)).toBe('xxxx***');
   });
 
-  test('gives at most so much text without control characters, for any text', () => {
+  test('gives at most the given length, without control characters, for any text', () => {
     fc.assert(
       fc.property(anyText, fc.integer({ min: 1, max: 50 }), (text, most) => {
         const cleaned = knowing(KEY).clean(text, most);

@@ -19,7 +19,7 @@ test('findNotes gives the section of a version', () => {
   expect(findNotes(CHANGELOG, '1.0.0', 'v1.0.0')).toEqual({ notes: '- You can list.\n- You can update.' });
 });
 
-test('findNotes takes an unreleased section only where nothing is tagged', () => {
+test('findNotes accepts an unreleased section only if nothing is tagged', () => {
   expect(findNotes(CHANGELOG, '1.1.0', undefined)).toEqual({ notes: '- More.' });
   expect(findNotes(CHANGELOG, '1.1.0', 'v1.1.0')).toEqual({ fault: 'CHANGELOG.md says that 1.1.0 is unreleased' });
 });

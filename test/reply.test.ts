@@ -12,7 +12,7 @@ describe('reply', () => {
     expect(await listing.withResponse()).toEqual({ data: [1], status: 200, headers: new Headers(), attempts: 1, waitedMs: 0 });
   });
 
-  test('comes when the promise of its data does', async () => {
+  test('resolves when the promise of its data does', async () => {
     const later = reply(nextTurn().then(() => 'late'));
     expect([await later, (await later.withResponse()).data]).toEqual(['late', 'late']);
   });
@@ -26,7 +26,7 @@ describe('reply', () => {
   });
 });
 
-test('A fake of five lines runs through planSync and syncInventory', async () => {
+test('planSync and syncInventory work with a fake of five lines', async () => {
   const items: InventoryItem[] = [{ petId: 1, quantity: 5, status: 'available' }];
   const updated: [petId: number | bigint, quantity: number][] = [];
   const fake: PetStoreApi = {

@@ -48,7 +48,7 @@ describe('ids', () => {
     expectTypeOf(new PetStoreClient({ apiKey: 'x' })).toEqualTypeOf<PetStoreClient<'number'>>();
   });
 
-  test('are bigints where the option says so', () => {
+  test('are bigints if the option says so', () => {
     expectTypeOf<InventoryItem<'bigint'>['petId']>().toEqualTypeOf<bigint>();
     expectTypeOf(exact.listInventory()).resolves.toEqualTypeOf<InventoryItem<'bigint'>[]>();
     expectTypeOf(exact.updateInventory(42, { quantity: 1 })).resolves.toEqualTypeOf<InventoryItem<'bigint'>>();
@@ -85,7 +85,7 @@ describe('ids', () => {
     expectTypeOf(new PetStoreClient({} as PetStoreClientOptions)).toEqualTypeOf<PetStoreClient>();
   });
 
-  test('go in as either', () => {
+  test('may be passed as either', () => {
     expectTypeOf<PetId>().toEqualTypeOf<number | bigint>();
     expectTypeOf(petstore.updateInventory).parameter(0).toEqualTypeOf<PetId>();
     // @ts-expect-error a petId is no string
@@ -97,7 +97,7 @@ describe('ids', () => {
   });
 });
 
-test('a status is open: known ones are suggested, others are allowed, and isPetStatus tells them apart', () => {
+test('a status is open: known ones are suggested, others are allowed, and isPetStatus narrows to known ones', () => {
   expectTypeOf<PetStatus>().toEqualTypeOf<'available' | 'pending' | 'sold'>();
   expectTypeOf<'reserved'>().toExtend<InventoryItem['status']>();
   const status: InventoryItem['status'] = 'available';
@@ -110,7 +110,7 @@ test('a status is open: known ones are suggested, others are allowed, and isPetS
   expectTypeOf(readStatus).returns.toEqualTypeOf<PetStatus>();
 });
 
-test('withResponse gives the data with what it took', () => {
+test('withResponse gives the data and what the call took', () => {
   const reply = petstore.listInventory().withResponse();
   expectTypeOf(reply).resolves.toEqualTypeOf<Reply<InventoryItem[]>>();
   expectTypeOf<Reply<number>>().toEqualTypeOf<{
@@ -157,11 +157,11 @@ describe('failures', () => {
     expectTypeOf<PetStoreFailure['petId']>().toEqualTypeOf<PetId | undefined>();
   });
 
-  test('are known by isPetStoreError', () => {
+  test('are recognized by isPetStoreError', () => {
     expectTypeOf(isPetStoreError).guards.toEqualTypeOf<PetStoreFailure>();
   });
 
-  test('have fields of their own only where their kind is known', () => {
+  test('have fields of their own only if their kind is known', () => {
     const readLocation = (failure: PetStoreFailure) => {
       // @ts-expect-error only an unexpected status has a location
       return failure.location;
@@ -179,7 +179,7 @@ describe('failures', () => {
 });
 
 describe('RequestOptions', () => {
-  test('are those of the contract', () => {
+  test('are the documented ones', () => {
     expectTypeOf<keyof RequestOptions>().toEqualTypeOf<
       'signal' | 'attemptTimeoutMs' | 'totalTimeoutMs' | 'maxRetries' | 'maxWaitMs' | 'priority' | 'latestOnly' | 'headers'
     >();
@@ -195,7 +195,7 @@ describe('RequestOptions', () => {
   });
 });
 
-test('a client, whatever its ids, is a PetStoreApi of them, and one that a synchronisation takes', () => {
+test('a client, whatever its ids, is a PetStoreApi of the same ids, and accepted by a synchronisation', () => {
   expectTypeOf(petstore).toExtend<PetStoreApi>();
   expectTypeOf(exact).toExtend<PetStoreApi<'bigint'>>();
   // @ts-expect-error its ids are numbers
@@ -215,7 +215,7 @@ test('client options are checked', () => {
   ).toExtend<AsyncDisposable>();
 });
 
-test('events tell their call', () => {
+test('events name their call', () => {
   petstore.on('settled', (event) => {
     expectTypeOf(event.outcome).toEqualTypeOf<'succeeded' | 'superseded' | 'not-sent' | 'rejected' | 'unknown'>();
     expectTypeOf(event.petId).toEqualTypeOf<PetId | undefined>();
@@ -226,7 +226,7 @@ test('events tell their call', () => {
   petstore.on('sent', () => {});
 });
 
-test('quota has dates or nothing', () => {
+test('quota has dates or undefined', () => {
   expectTypeOf(petstore.quota).toEqualTypeOf<Quota>();
   expectTypeOf(petstore.quota.closedUntil).toEqualTypeOf<Date | undefined>();
   expectTypeOf(petstore.quota.minute.resetAt).toEqualTypeOf<Date | undefined>();

@@ -24,7 +24,7 @@ function follower(): {
 }
 
 describe('UpdateNews', () => {
-  test('is told of every update of a client before its promise settles, confirmed or in doubt', async () => {
+  test('reports every update of a client, confirmed or in doubt, before its promise settles', async () => {
     const { client } = scriptedClient([() => item(7, 3), () => failure(502), () => failure(404), () => item(7, 4)], { maxRetries: 0 });
     const following = follower();
     const stop = UpdateNews.from(client).follow(following);
@@ -40,7 +40,7 @@ describe('UpdateNews', () => {
     expect(following.told).toHaveLength(2);
   });
 
-  test('tells once of an update and those that it superseded, and nothing of one that was not sent', async () => {
+  test('reports an update and those that it superseded once, and does not report one that was not sent', async () => {
     const { client, seen } = scriptedClient([() => item(7, 3), () => failure(502)], { maxRetries: 0, latestOnly: true });
     const following = follower();
     UpdateNews.from(client).follow(following);
@@ -56,7 +56,7 @@ describe('UpdateNews', () => {
     expect(seen).toHaveLength(2);
   });
 
-  test('tells when its client is closed', () => {
+  test('reports that its client is closed', () => {
     const { client } = scriptedClient([]);
     const following = follower();
     UpdateNews.from(client).follow(following);
@@ -70,14 +70,14 @@ describe('UpdateNews', () => {
     expect(UpdateNews.of(client)).toBeUndefined();
   });
 
-  test('knows a client that tells of its calls from a fake', async () => {
+  test('distinguishes a client that reports its calls from a fake', async () => {
     const { client } = scriptedClient([() => item(7, 3)]);
     const [ours, ofFake] = [UpdateNews.from(client), UpdateNews.from({})];
     await client.updateInventory(7, { quantity: 3 });
     expect([ours.isTold, ofFake.isTold]).toEqual([true, false]);
   });
 
-  test('tells all followers', () => {
+  test('informs all followers', () => {
     const news = UpdateNews.from({});
     const all = Array.from({ length: 200 }, follower);
     for (const each of all) news.follow(each);

@@ -8,7 +8,7 @@ test('VERSION is that of the package', () => {
   expect(VERSION).toBe(manifest.version);
 });
 
-test('VERSION stands in one file of the source', async () => {
+test('VERSION is written in only one file of the source', async () => {
   const folder = join(import.meta.dirname, '../src');
   const names = (await readdir(folder, { recursive: true })).filter((name) => name.endsWith('.ts'));
   const texts = await Promise.all(names.map(async (name) => ({ name, text: await readFile(join(folder, name), 'utf8') })));

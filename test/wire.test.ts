@@ -147,15 +147,18 @@ describe('every documented status of updateInventory', () => {
   });
 });
 
-test.each([301, 302, 303, 307, 308])('a %i is not followed: its location is told, and the key goes nowhere', async (status) => {
-  const { client, wire } = serve([status, '', { location: 'https://user:secret@elsewhere.test/v1/inventory?token=secret' }], [200, '[]']);
-  expect(await rejectionOf(client.listInventory())).toMatchObject({
-    name: 'UnexpectedStatusError',
-    status,
-    location: 'https://elsewhere.test/v1/inventory',
-  });
-  expect(wire).toHaveLength(1);
-});
+test.each([301, 302, 303, 307, 308])(
+  'a %i is not followed: the error names its location, and the key is not sent there',
+  async (status) => {
+    const { client, wire } = serve([status, '', { location: 'https://user:secret@elsewhere.test/v1/inventory?token=secret' }], [200, '[]']);
+    expect(await rejectionOf(client.listInventory())).toMatchObject({
+      name: 'UnexpectedStatusError',
+      status,
+      location: 'https://elsewhere.test/v1/inventory',
+    });
+    expect(wire).toHaveLength(1);
+  },
+);
 
 /** No time limit closes a connection while a test lasts. */
 const PATIENT = { attemptTimeoutMs: 600_000 };
@@ -225,12 +228,12 @@ describe('over a real socket', () => {
     expect(await rejectionOf(stalling.listInventory())).toMatchObject({ name: 'TimeoutError', attempts: 1 });
   });
 
-  test('a connection that is reset in the middle of a body is a ConnectionError', async () => {
+  test('a connection that is reset in the middle of a body causes a ConnectionError', async () => {
     const client = await listen((request, response) => response.write('[{"petId":1', () => request.socket.resetAndDestroy()));
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'ConnectionError', code: expect.any(String) });
   });
 
-  test('a port where nobody listens is a ConnectionError with ECONNREFUSED, and nothing was sent', async () => {
+  test('a port that is not open causes a ConnectionError with ECONNREFUSED, and nothing was sent', async () => {
     const client = await listen(() => {});
     await new Promise((resolve) => server?.close(resolve));
     expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({

@@ -41,7 +41,7 @@ async function run(words: string[], terminal = new FakeTerminal()): Promise<{ co
 }
 
 describe('petstore get', () => {
-  test('writes one pet, its id exact', async () => {
+  test('writes one pet with its exact id', async () => {
     expect(await run(['get', '2'])).toEqual({ code: 0, out: 'pet 2: 7 (sold)\n', err: '' });
     const { out } = await run(['get', '1152921504606846977', '--json']);
     expect(out).toBe('{"petId":1152921504606846977,"quantity":0,"status":"pending"}\n');
@@ -51,7 +51,7 @@ describe('petstore get', () => {
     ['99', 1, /Cannot get pet 99: the list of the stock has no such pet/],
     ['one', 2, /Cannot use "one" as petId: it must be an integer/],
     ['9223372036854775808', 2, /Cannot use 9223372036854775808n as `petId`/],
-  ])('says why it has no pet %s', async (petId, code, err) => {
+  ])('says why there is no pet %s', async (petId, code, err) => {
     expect(await run(['get', petId])).toEqual({ code, out: '', err: expect.stringMatching(err) });
   });
 });
@@ -83,7 +83,7 @@ describe('petstore watch', () => {
     expect({ code, err }).toEqual({ code: 130, err: 'petstore: interrupted\n' });
   });
 
-  test('writes what is below a quantity now, as JSON', async () => {
+  test('writes the pets that are below a quantity now, as JSON', async () => {
     const { out } = await watching(['--below', '10', '--status', 'available', '--json'], /\n/);
     const [before, after] = [20, 5].map((quantity) => `{"petId":1,"quantity":${quantity},"status":"available"}`);
     expect(out).toBe(`{"petId":1,"before":${before},"after":${after}}\n`);
@@ -144,17 +144,17 @@ describe('petstore list', () => {
     [{}, true],
     [{ NO_COLOR: '1' }, false],
     [{ TERM: 'dumb' }, false],
-  ])('paints a terminal with the environment %o: %s', async (env, isPainted) => {
+  ])('uses colour at a terminal with the environment %o: %s', async (env, isPainted) => {
     const { out, err } = await run(['list'], new FakeTerminal({ isTTY: true, env }));
     expect(out.includes('\u001b[')).toBe(isPainted);
     expect(err).toBe('3 pets\n');
   });
 
-  test.each(['EPIPE', 'EOF'])('ends quietly when its reader has gone (%s)', async (stdoutError) => {
+  test.each(['EPIPE', 'EOF'])('ends quietly when the reader of its output has closed it (%s)', async (stdoutError) => {
     expect(await run(['list'], new FakeTerminal({ stdoutError }))).toMatchObject({ code: 0, err: '' });
   });
 
-  test('tells of a full disk', async () => {
+  test('reports a full disk', async () => {
     const { code, err } = await run(['list'], new FakeTerminal({ stdoutError: 'ENOSPC' }));
     expect({ code, err }).toEqual({ code: 1, err: 'petstore: ENOSPC: write (--verbose shows more)\n' });
   });
@@ -171,7 +171,7 @@ describe('petstore list', () => {
 });
 
 describe('petstore set', () => {
-  test('sets a quantity, a negative one where that is asked for', async () => {
+  test('sets a quantity, and a negative one only with --allow-negative', async () => {
     expect(await run(['set', '1', '-3', '--allow-negative'])).toEqual({ code: 0, out: 'pet 1: -3 (available)\n', err: '' });
     expect(await run(['set', '1', '-3'])).toEqual({
       code: 2,
@@ -201,7 +201,7 @@ describe('petstore set', () => {
     expect(result.err.trimEnd()).not.toContain('\n');
   });
 
-  test('says which pets there are not', async () => {
+  test('says which pets do not exist', async () => {
     const { code, err } = await run(['set', '99', '5']);
     expect(code).toBe(1);
     expect(err).toMatch(/^petstore: Cannot update pet 99: .*`petstore list` shows which pets exist \(--verbose shows more\)\n$/);
@@ -222,7 +222,7 @@ describe('a failure', () => {
     expect(err).toMatch(/401.*check PETSTORE_API_KEY\n$/);
   });
 
-  test('of a dead address is told at once, with its host, once, and where it came from', async () => {
+  test('to connect is reported at once, with the host and the variable that named it', async () => {
     const { url, close } = await serveSandbox();
     await close();
     const terminal = new FakeTerminal();
@@ -233,7 +233,7 @@ describe('a failure', () => {
     expect(await running).toMatchObject({ code: 130, out: '' });
   });
 
-  test('that makes a call wait is told once, as a retry', async () => {
+  test('that makes a call wait is reported once, as a retry', async () => {
     served.sandbox.faults.add({ status: 500, headers: { 'retry-after': '60' } });
     const terminal = new FakeTerminal();
     const running = run(['list', '--base-url', served.url], terminal);
@@ -253,7 +253,7 @@ describe('a failure', () => {
     expect((await run(words, new FakeTerminal({ env }))).err).toContain(`${served.stagingUrl} (PETSTORE_STAGING_BASE_URL) is the address`);
   });
 
-  test('of an address that is no service names it, and its variable', async () => {
+  test('at an address without the service names the address and its variable', async () => {
     served.sandbox.faults.add({ status: 200, body: '<html>' });
     expect((await run(['list'])).err).toContain(`check that ${served.url} (PETSTORE_BASE_URL) is the address of the service`);
   });
@@ -264,12 +264,12 @@ describe('a failure', () => {
       'the service answered 404 without an Error body at URL/inventory; check the address: the list exists even if there are no pets; PETSTORE_BASE_URL sets the address',
     ],
     [302, 'the service answered 302 without an Error body at URL/inventory; check that PETSTORE_BASE_URL is the address of the service'],
-  ])('of an address that answers a page with %i names it once, and its variable', async (status, line) => {
+  ])('at an address that answers a page with %i names it once, and its variable', async (status, line) => {
     served.sandbox.faults.add({ status, body: '<html>', times: 1 });
     expect((await run(['list'])).err).toContain(`Cannot read the inventory: ${line.replace('URL', served.url)} (`);
   });
 
-  test('of a connection that the other side closed while it was written to is a failure', async () => {
+  test('of a connection that the other side closed during a write ends with 1', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date'] });
     const cause = Object.assign(new Error('write EPIPE'), { code: 'EPIPE' });
     vi.stubGlobal('fetch', async () => {
@@ -281,7 +281,7 @@ describe('a failure', () => {
     expect(await running).toMatchObject({ code: 1, out: '', err: expect.stringContaining('Cannot update pet 1') });
   });
 
-  test('that passes is told once for a call', async () => {
+  test('that passes is reported once for each call', async () => {
     served.sandbox.faults.add({ status: 500, times: 2 });
     const { code, err } = await run(['list', '--csv']);
     expect(code).toBe(0);
@@ -348,7 +348,7 @@ describe('what runs share', () => {
     expect(readdirSync(home)).toEqual([]);
   });
 
-  test('is the quota: a run knows that the one before was refused', async () => {
+  test('is the quota: a run knows that the run before was refused', async () => {
     const closed = await serveSandbox({ plans: { pro: { requestsPerMinute: 60, requestsPerDay: 1 } } });
     vi.stubEnv('PETSTORE_BASE_URL', closed.url);
     vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
@@ -372,7 +372,7 @@ describe('petstore quota', () => {
     expect(served.sandbox.requests.length - before).toBe(1);
   });
 
-  test('writes JSON, where what no header told is null', async () => {
+  test('writes JSON, in which values that no header reported are null', async () => {
     expect(JSON.parse((await run(['quota', '--json'])).out)).toMatchObject({
       environment: 'production',
       address: served.url,
@@ -394,7 +394,7 @@ describe('petstore quota', () => {
     expect((await run(['quota', '--sandbox'])).out).toContain('minute  299 of 300 left');
   });
 
-  test('takes --plan for what no header tells', async () => {
+  test('uses --plan for values that no header reports', async () => {
     expect((await run(['quota', '--plan', 'business'])).out).toMatch(/^day {5}unknown \(at most \d+ of 100000\)$/m);
   });
 
@@ -411,7 +411,7 @@ describe('petstore quota', () => {
     );
   });
 
-  test("reads a reset by the service's clock, however far that is off", async () => {
+  test("shows a reset by the service's clock, however wrong that is", async () => {
     const dateMs = Date.now() - 300_000;
     const server = createServer((_request, response) => {
       const limits = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': `${Math.floor(dateMs / 1000) + 30}` };
@@ -423,7 +423,7 @@ describe('petstore quota', () => {
     server.close();
   });
 
-  test('tells nothing where no header says anything', async () => {
+  test('shows nothing if no header says anything', async () => {
     const headers = { 'x-ratelimit-limit': null, 'x-ratelimit-remaining': null, 'x-ratelimit-reset': null };
     const silent = await serveSandbox({ faults: [{ headers }] });
     vi.stubEnv('PETSTORE_BASE_URL', silent.url);
@@ -446,7 +446,7 @@ describe('petstore sandbox', () => {
     expect(await running).toBe(0);
   });
 
-  test('tells the addresses of staging and of the page as JSON too', async () => {
+  test('prints the addresses of staging and of the page as JSON too', async () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0', '--json'], terminal);
     await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
@@ -478,7 +478,7 @@ describe('petstore sandbox', () => {
     await running;
   });
 
-  test('--state tells what is left at a port, and --reset lets that sandbox begin anew', async () => {
+  test('--state shows what is left at a port, and --reset restores that sandbox to its beginning', async () => {
     const own = await serveSandbox({ plans: { free: { requestsPerMinute: 1, requestsPerDay: 5 } } });
     const port = new URL(own.url).port;
     const ask = () => fetch(`${own.url}/inventory`, { headers: { authorization: `Bearer ${own.keys.free}` } });
@@ -494,7 +494,7 @@ describe('petstore sandbox', () => {
     expect(await run(['sandbox', '--state', '--port', port])).toMatchObject({ code: 1, err: expect.stringContaining('start it with') });
   });
 
-  test('goes on serving when the reader of its variables has gone', async () => {
+  test('keeps serving when the reader of its variables has closed its output', async () => {
     const terminal = new FakeTerminal({ stdoutError: 'EPIPE' });
     const running = runCli(['sandbox', '--port', '0'], terminal);
     await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
@@ -516,7 +516,7 @@ describe('petstore sandbox', () => {
   });
 });
 
-test('help and version are no failures', async () => {
+test('help and version end with 0', async () => {
   expect((await run(['--help'])).code).toBe(0);
   expect((await run(['sync', '--help'])).out).toContain('Usage: petstore sync');
   expect((await run(['--version'])).out).toMatch(/^\d+\.\d+\.\d+(-[a-z]+\.\d+)?\n$/);

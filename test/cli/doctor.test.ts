@@ -42,7 +42,7 @@ function problemsIn(out: string): string[] {
 const well = () => ({ PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro });
 
 describe('petstore doctor', () => {
-  test('ends with 0 where all is well, for one request, and shows the key nowhere', async () => {
+  test('ends with 0 if all is well, after one request, and never shows the key', async () => {
     const before = served.sandbox.requests.length;
     const { code, out, err } = await doctor({ ...well(), PETSTORE_PLAN: 'pro' });
     expect([code, err, served.sandbox.requests.length - before]).toEqual([0, '', 1]);
@@ -53,7 +53,7 @@ describe('petstore doctor', () => {
     expect(out).not.toContain(served.keys.pro);
   });
 
-  test('asks each environment once, and tells what each is', async () => {
+  test('asks each environment once, and says which each is', async () => {
     const before = served.sandbox.requests.length;
     const env = { ...well(), PETSTORE_STAGING_BASE_URL: served.stagingUrl.replace('127.0.0.1', 'localhost') };
     const { code, out } = await doctor(env, '--json', '--environment', 'production', 'staging');
@@ -79,7 +79,7 @@ describe('petstore doctor', () => {
     expect([code, out]).toEqual([0, expect.stringMatching(/^note {5}environments .*, at different paths$/m)]);
   });
 
-  test('finds that there is neither key nor address, and asks nothing', async () => {
+  test('finds that there is neither key nor address, and sends nothing', async () => {
     const { code, out } = await doctor({});
     expect(code).toBe(1);
     expect(problemsIn(out)).toEqual([
@@ -106,12 +106,12 @@ describe('petstore doctor', () => {
     expect(out).toContain('-> the key is not one of this environment, or is banned for a while');
   });
 
-  test('finds an address without /v1, and one of plain http', async () => {
+  test('finds an address without /v1, and one with plain http', async () => {
     expect((await doctor({ ...well(), PETSTORE_BASE_URL: 'https://shop.example' })).out).toMatch(/^problem {2}client .*ends in \/v1$/m);
     expect((await doctor({ ...well(), PETSTORE_BASE_URL: 'http://shop.example/v1' })).out).toMatch(/^problem {2}client .*must be https/m);
   });
 
-  test('refuses an environment that there is not', async () => {
+  test('refuses an environment that does not exist', async () => {
     expect(await doctor(well(), '--environment', 'test')).toMatchObject({ code: 2, out: '' });
   });
 
@@ -177,7 +177,7 @@ describe('petstore doctor, as a process', () => {
     return `http://user:secret@127.0.0.1:${portOf(proxy)}`;
   }
 
-  test('finds an unknown authority, and all is well once NODE_EXTRA_CA_CERTS names it', async () => {
+  test('finds an unknown certificate authority, and no problem once NODE_EXTRA_CA_CERTS names it', async () => {
     await using stack = new AsyncDisposableStack();
     const url = await serveInside(stack);
     const before = await run({ PETSTORE_BASE_URL: url });
@@ -191,7 +191,7 @@ describe('petstore doctor, as a process', () => {
     [407, '-> it wants a user and a password: HTTPS_PROXY=http://user:password@…'],
     [403, 'or name the host in NO_PROXY'],
     [502, 'refused to connect to localhost'],
-  ])('finds that the proxy answers %i, and shows nothing of its password', async (status, advice) => {
+  ])('finds that the proxy answers %i, and does not show its password', async (status, advice) => {
     await using stack = new AsyncDisposableStack();
     const [url, proxy] = [await serveInside(stack), await serveProxy(status, stack)];
     const { code, out } = await run({ PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy });
@@ -200,7 +200,7 @@ describe('petstore doctor, as a process', () => {
     expect(out).not.toContain('secret');
   });
 
-  test('is what other commands lead to, which name the proxy that refused, without its password', async () => {
+  test('is recommended by other commands, which name the proxy that refused, without its password', async () => {
     await using stack = new AsyncDisposableStack();
     const [url, proxy] = [await serveInside(stack), await serveProxy(407, stack)];
     const { code, err } = await run({ PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy }, 'list');
@@ -213,7 +213,7 @@ describe('petstore doctor, as a process', () => {
     expect(err).not.toContain('secret');
   });
 
-  test('goes by way of the proxy', async () => {
+  test('goes through the proxy', async () => {
     await using stack = new AsyncDisposableStack();
     const [url, proxy] = [await serveInside(stack), await serveProxy(200, stack)];
     const env = { HTTPS_PROXY: proxy, NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };

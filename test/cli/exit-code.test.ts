@@ -4,11 +4,11 @@ import { exitCodeOf, exitCodeOfReport } from '../../src/cli/exit-code.ts';
 import { JournalError } from '../../src/sync/index.ts';
 
 describe('exitCodeOf', () => {
-  test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'])('calls a journal that fails with %s a failure', (code) => {
+  test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'])('treats a journal that fails with %s as a failure', (code) => {
     expect(exitCodeOf(new JournalError('no', { code }))).toBe(1);
   });
 
-  test.each(['EACCES', 'ENOENT', 'journal_unreadable'])('calls a journal that fails with %s a mistake of whoever named it', (code) => {
+  test.each(['EACCES', 'ENOENT', 'journal_unreadable'])('treats a journal that fails with %s as a usage error', (code) => {
     expect(exitCodeOf(new JournalError('no', { code }))).toBe(2);
   });
 

@@ -31,7 +31,7 @@ test.each([
   expect(explainError(error)).toBe(line);
 });
 
-test('errorDetails gives fields, stack and cause, and nothing of what is no error', () => {
+test('errorDetails gives fields, stack and cause, and nothing for a value that is not an error', () => {
   const details = errorDetails(new ConnectionError('no', { code: 'ECONNRESET', cause: new Error('the cause') }));
   expect(details).toMatch(/^\{.*"code":"ECONNRESET".*\}\nConnectionError: no\n {4}at .*\ncaused by Error: the cause\n {4}at /s);
   expect(errorDetails('thrown')).toBe('');

@@ -40,7 +40,7 @@ test('FinishingClient lets a request under way finish, and ends one that waits',
   close();
 });
 
-test('FinishingClient ends also the second update of a pet where it waits', async () => {
+test('FinishingClient also ends the second update of a pet while it waits', async () => {
   const abort = new AbortController();
   const answer = Promise.withResolvers<Response>();
   const { client, sent, close } = finishingClient([() => item(1), () => answer.promise]);
@@ -56,7 +56,7 @@ test('FinishingClient ends also the second update of a pet where it waits', asyn
   close();
 });
 
-test('FinishingClient hands on the priority of an update', async () => {
+test('FinishingClient passes on the priority of an update', async () => {
   const { client, inner, close } = finishingClient([]);
   const update = vi.spyOn(inner, 'updateInventory');
   await client.updateInventory(1, { quantity: 1 }, { signal: new AbortController().signal, priority: 'low' });
@@ -80,7 +80,7 @@ test.each([
   close();
 });
 
-test('FinishingClient ends at an abort what failed before and backs off', async () => {
+test('FinishingClient ends a call that is backing off when it is aborted', async () => {
   const abort = new AbortController();
   const { client, sent, close } = finishingClient([() => failure(429, { 'retry-after': '60' })]);
   const backingOff = client.updateInventory(1, { quantity: 1 }, { signal: abort.signal, priority: 'low' });

@@ -7,7 +7,7 @@ import { FakeTerminal } from './support/fake-terminal.ts';
 import { jobFolder } from './support/job-folder.ts';
 
 describe('--lock', () => {
-  test('lets one of two runs start, says who holds it, and is free afterwards', async () => {
+  test('lets one of two runs start, says who holds the lock, and is free afterwards', async () => {
     const { served, sync, file } = await jobFolder();
     const words = ['--lock', 'restock', '--quota-store', `file:${file('q.db')}`];
     served.sandbox.faults.add({ delayMs: 400, when: ({ method }) => method === 'PATCH' });
@@ -21,7 +21,7 @@ describe('--lock', () => {
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(7);
   });
 
-  test('is not asked for by a dry run, and one of another name is free', async () => {
+  test('is not taken by a dry run, and does not block a lock of another name', async () => {
     const { file, sync } = await jobFolder();
     const store = ['--quota-store', `file:${file('q.db')}`];
     const state = await openState({ quotaStore: `file:${file('q.db')}` }, new FakeTerminal());
@@ -87,14 +87,14 @@ describe('takeLock', () => {
     expect(lost).not.toHaveBeenCalled();
   });
 
-  test('takes one whose holder died 30 s ago', async () => {
+  test('takes a lock whose holder died 30 s ago', async () => {
     held = { id: 'dead', text: '{"id":"dead","host":"web-2","pid":812,"since":"then"}', untilMs: 30_000 };
     await expect(take()).rejects.toThrow('is held by process 812 on web-2, since then; if that process has died, the lock is free in 30 s');
     await vi.advanceTimersByTimeAsync(30_000);
     await (await take()).release();
   });
 
-  test('ends the job where another run has taken it', async () => {
+  test('ends the job if another run has taken the lock', async () => {
     const lock = await take();
     held = { id: 'thief', text: '{}', untilMs: 1e9 };
     await vi.advanceTimersByTimeAsync(10_000);
@@ -102,7 +102,7 @@ describe('takeLock', () => {
     await lock.release();
   });
 
-  test('is refused by a store that does not answer, and ends a job whose store stops answering', async () => {
+  test('fails if the store does not answer, and ends a job whose store stops answering', async () => {
     const lock = await take();
     const { promise } = Promise.withResolvers<undefined>();
     vi.spyOn(state, 'lock').mockReturnValue(() => promise);
@@ -117,7 +117,7 @@ describe('takeLock', () => {
     await lock.release();
   });
 
-  test('ends the job before it ends itself, where the store stays away', async () => {
+  test('ends the job before the lock expires if the store cannot be reached', async () => {
     const lock = await take();
     await vi.advanceTimersByTimeAsync(15_000);
     isAway = true;

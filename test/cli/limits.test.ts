@@ -90,7 +90,7 @@ describe('in virtual time', () => {
     return { code: await running, err: terminal.err };
   }
 
-  test('a wait of six hours ends a job with 5, and --wait goes on over it', async () => {
+  test('a wait of six hours ends a job with 5, and --wait continues after it', async () => {
     closeFor(21_600);
     const refused = await sync([]);
     expect(refused).toMatchObject({ code: 5, err: expect.stringContaining('run it again after') });
@@ -142,7 +142,7 @@ describe('--quota-store', () => {
     return job;
   }
 
-  test('file:PATH shares the quota of the key, and quota --reset forgets it', async () => {
+  test('file:PATH shares the quota of the key, and quota --reset deletes it', async () => {
     const words = ['--quota-store', `file:${join(home, 'q.db')}`];
     const { served, run } = await usedUp(words);
     expect((await run(['list', ...words])).code).toBe(5);
@@ -155,14 +155,14 @@ describe('--quota-store', () => {
     expect(served.sandbox.requests).toHaveLength(2);
   });
 
-  test('quota --reset forgets what the command line keeps by itself, as JSON too', async () => {
+  test('quota --reset deletes what the command line stores by itself, as JSON too', async () => {
     const { run } = await usedUp([]);
     const env = { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home };
     const { code, out } = await run(['quota', '--reset', '--json'], new FakeTerminal({ env }));
     expect({ code, answer: JSON.parse(out) }).toEqual({ code: 0, answer: { forgotten: true, store: expect.stringContaining('quota.db') } });
   });
 
-  test('quota --reset with nothing to forget is refused', async () => {
+  test('quota --reset is refused if nothing is stored', async () => {
     const { run } = await jobFolder();
     expect(await run(['quota', '--reset', '--no-state'])).toMatchObject({ code: 2, err: expect.stringContaining('shares no quota') });
   });

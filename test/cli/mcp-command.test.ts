@@ -55,7 +55,7 @@ const quantities = () => PETS.map(({ petId }) => served.sandbox.inventory.get(pe
 const withJournals = () => ['--allow-updates', '--journals', join(cli.folder, 'journals')];
 
 describe('petstore mcp', () => {
-  test('offers reading alone unless updates are allowed', async () => {
+  test('offers only tools that read, unless updates are allowed', async () => {
     const [reading, updating] = [await startAgent(), await startAgent(withJournals())];
     const namesOf = async ({ agent }: typeof reading) =>
       (await agent.listTools()).tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint]);
@@ -68,7 +68,7 @@ describe('petstore mcp', () => {
     expect(await reading.call('apply_plan', { planId: 'x' })).toContain('apply_plan not found');
   });
 
-  test('lists pets by page, with ids that no JSON rounds, for one request', async () => {
+  test('lists pets by page, with ids that JSON does not round, for one request', async () => {
     const { call } = await startAgent();
     const first = await call('list_inventory', { status: 'available', limit: 1 });
     expect(first).toMatchObject({ pets: [{ petId: 1, quantity: 0, status: 'available' }], matching: 2, total: 3, nextOffset: 1 });
@@ -81,7 +81,7 @@ describe('petstore mcp', () => {
     expect(await call('get_quota')).toMatchObject({ quota: { minute: { limit: 300, remaining: 299 } } });
   });
 
-  test('plans, applies what was shown once, and keeps a journal that can be undone', async () => {
+  test('plans, applies a shown plan once, and keeps a journal that can be undone', async () => {
     const { call } = await startAgent(withJournals());
     const updates = [
       { petId: 1, quantity: 40 },
@@ -113,7 +113,7 @@ describe('petstore mcp', () => {
     expect(quantities()).toEqual([0, 5, 7]);
   });
 
-  test('applies no plan that it did not show, nor one that would now change something else', async () => {
+  test('applies no plan that it did not show, and none that would now change something else', async () => {
     const { call } = await startAgent(withJournals());
     expect(await call('apply_plan', { planId: 'made-up' })).toBe(
       'Cannot apply the plan "made-up": no such plan was shown; make one with plan_updates',
@@ -145,7 +145,7 @@ describe('petstore mcp', () => {
     expect(served.sandbox.requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
   });
 
-  test('says what is wrong with a call in words, without the key, and goes on', async () => {
+  test('says in words what is wrong with a call, without the key, and continues', async () => {
     const key = 'psk_wrong_S3cret';
     const { call, agent } = await startAgent([], { PETSTORE_API_KEY: key });
     const text = await call('list_inventory');
@@ -154,7 +154,7 @@ describe('petstore mcp', () => {
     await agent.ping();
   });
 
-  test('tells how far it is, and ends with its stdin', async () => {
+  test('reports progress, and ends when its stdin ends', async () => {
     const { agent, call } = await startAgent(withJournals());
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });
     const told: { progress: number; total?: number | undefined }[] = [];
@@ -171,7 +171,7 @@ describe('petstore mcp', () => {
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
   });
 
-  test('keeps its journals in a folder of the user by itself', async () => {
+  test('keeps its journals in a folder of the user by default', async () => {
     const home = join(cli.folder, 'home');
     const { call } = await startAgent(['--allow-updates'], { HOME: home, XDG_STATE_HOME: home });
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });

@@ -39,13 +39,13 @@ test('writePlan names what failed, and counts it', async () => {
   ]);
 });
 
-test('writePlan tells that a day does not suffice, and how long the job takes', async () => {
+test('writePlan says that a day does not suffice, and how long the job takes', async () => {
   const quota = { minute: { limit: 60, remaining: 1 }, day: { limit: 1_000, remaining: 1 } };
   const lines = await planOf([{ petId: 1, from: 5, to: 9 }], { quota });
   expect(lines.at(-1)).toMatch(/^1 change, .*: 2 requests, about .+; today's quota does not suffice$/);
 });
 
-test('writePlan writes each of many changes once', async () => {
+test('writePlan writes each change once, however many there are', async () => {
   const changes = Array.from({ length: 2_500 }, (_, petId) => ({ petId, from: 0, to: 1 }));
   expect(await planOf(changes)).toHaveLength(5_001);
 });

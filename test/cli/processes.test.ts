@@ -52,7 +52,7 @@ describe('petstore in a process whose stdout nobody reads', () => {
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(777);
   });
 
-  test('tells how a sync that was stopped goes on', async () => {
+  test('says how to continue a sync that was stopped', async () => {
     const csv = join(cli.folder, 'refused.csv');
     await writeFile(csv, 'petId,quantity\n1,777\n');
     const { code, err } = await runUnread(['sync', csv], { PETSTORE_API_KEY: 'wrong' });
@@ -112,7 +112,7 @@ const CLEAR_LINE = '\r\u001b[2K';
 const TERMINAL_STATE = /ESC(?:\[\?\d+[hl]|[78])/;
 
 describe.skipIf(process.platform !== 'linux')('petstore at a terminal', () => {
-  test('leaves it as it was when a second interrupt ends a sync', async () => {
+  test('is unchanged when a second interrupt ends a sync', async () => {
     served.sandbox.faults.add({ fail: 'stall', when: ({ method }) => method === 'PATCH' });
     const csv = join(cli.folder, 'stalled.csv');
     await writeFile(csv, 'petId,quantity\n1,777\n');

@@ -18,7 +18,7 @@ describe('--record', () => {
     expect(text).not.toMatch(new RegExp(`4711000000001|987654321|${served.keys.business}|${new URL(served.url).host}`));
   });
 
-  test('takes the place of what the file held', async () => {
+  test('replaces the content of the file', async () => {
     const { file, run } = await jobFolder();
     await run(['list', '--record', file('incident.jsonl')]);
     await run(['list', '--record', file('incident.jsonl')]);

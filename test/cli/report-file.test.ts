@@ -45,7 +45,7 @@ describe('--report', () => {
     });
   });
 
-  test('writes CSV with a line for each', async () => {
+  test('writes CSV with a line for each change, failure and reject', async () => {
     const lines = (await reportOf(await jobFolder(), 'r.csv')).split('\n');
     expect(lines[0]).toBe('what,petId,from,to,row,at,until,detail');
     expect(lines[1]).toMatch(/^run,,,,,20\S+Z,20\S+Z,"Exit code 4: 1 updated, .*; 3 requests sent: 1 list, 2 updates; /);
@@ -94,7 +94,7 @@ describe('--report', () => {
     expect((await readFile(file('r.csv'), 'utf8')).match(/^updated,/gm)).toHaveLength(150);
   });
 
-  test('tells a wait, and what is pending, of a run that is ended', async () => {
+  test('reports the wait, and what is pending, of a run that is ended', async () => {
     const { served, sync, file } = await jobFolder();
     const terminal = new FakeTerminal();
     served.sandbox.faults.add({ status: 429, headers: { 'retry-after': '60' }, when: ({ path }) => path === '/inventory/1' });
@@ -125,7 +125,7 @@ describe('--report', () => {
     expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({ exitCode: 1, ending: expect.stringContaining('501') });
   });
 
-  test('of a job that is finished keeps what it holds, and is written where it holds nothing', async () => {
+  test('of a finished job keeps the report that it holds, and is written if it holds none', async () => {
     const { served, sync, file } = await jobFolder();
     const rows = 'petId,quantity\n1,9\n';
     await sync(rows, ['--journal', file('j'), '--report', file('r.json')]);
@@ -170,7 +170,7 @@ describe('--report', () => {
     expect(served.sandbox.requests).toEqual([]);
   });
 
-  test('over the journal or the rejects is refused, and leaves what they hold', async () => {
+  test('with the path of the journal or the rejects is refused, and leaves these files unchanged', async () => {
     const { sync, file } = await jobFolder();
     await writeFile(file('j.csv'), 'held');
     const { code, err } = await sync('petId,quantity\n1,9\n', ['--rejects', file('j.csv'), '--report', file('j.csv')]);

@@ -26,10 +26,10 @@ test.each([
   ['quota', undefined, true, "today's quota is used up: 1 pet updated, 1 pet left; run the same command again to go on"],
   ['quota', undefined, false, 'quota is not available: 1 pet updated, 1 pet left; run the same command again to go on'],
   ['abort', RETRY_AT, false, 'interrupted: 1 pet updated, 1 pet left; run the same command again to go on'],
-] as const)('explainEnd of a stop by %s, with quota again at %s, tells when to go on', (stopped, retryAt, isDayUsedUp, line) => {
+] as const)('explainEnd of a stop by %s, with quota again at %s, says when to continue', (stopped, retryAt, isDayUsedUp, line) => {
   expect(explainEnd({ ...REPORT, stopped }, { journal: 'j', retryAt, isDayUsedUp })).toBe(line);
 });
 
-test('explainEnd says nothing of a run that went to its end', () => {
+test('explainEnd says nothing about a run that ended normally', () => {
   expect(explainEnd(REPORT, { journal: 'j', retryAt: RETRY_AT, isDayUsedUp: true })).toBeUndefined();
 });

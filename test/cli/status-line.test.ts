@@ -10,7 +10,7 @@ beforeEach(() => {
   return () => vi.useRealTimers();
 });
 
-test('StatusLine draws what changes, ten times a second at most, and the latest in the end', () => {
+test('StatusLine draws changes at most ten times a second, and always draws the latest', () => {
   const terminal = new FakeTerminal({ isTTY: true });
   const status = StatusLine.of(terminal);
   status.show({ progress: '1/3' });
@@ -22,7 +22,7 @@ test('StatusLine draws what changes, ten times a second at most, and the latest 
   expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}3/3`);
 });
 
-test('StatusLine draws nothing anew that stays the same', () => {
+test('StatusLine does not draw an unchanged line again', () => {
   const terminal = new FakeTerminal({ isTTY: true });
   StatusLine.of(terminal).show({ progress: '1/3' });
   vi.advanceTimersByTime(1_000);
@@ -36,7 +36,7 @@ test('StatusLine keeps to one row of its terminal', () => {
   expect(terminal.err).toBe(`${CLEAR_LINE}${'x'.repeat(79)}`);
 });
 
-test('StatusLine shows a wait in place of the bar', () => {
+test('StatusLine shows a wait instead of the bar', () => {
   const terminal = new FakeTerminal({ isTTY: true });
   StatusLine.of(terminal).show({ bar: '██░', progress: '2/3', wait: 'waiting' });
   vi.advanceTimersByTime(100);
@@ -44,14 +44,14 @@ test('StatusLine shows a wait in place of the bar', () => {
   expect(terminal.err).toBe(`${CLEAR_LINE}waiting; 2/3${CLEAR_LINE}██░ 2/3`);
 });
 
-test('StatusLine lets lines be told above it', () => {
+test('StatusLine stays below the lines that are written', () => {
   const terminal = new FakeTerminal({ isTTY: true });
   StatusLine.of(terminal).show({ progress: '1/3' });
   StatusLine.of(terminal).tell('a word');
   expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}a word\n1/3`);
 });
 
-test('StatusLine that was cleared leaves an empty line, and nothing that draws later', () => {
+test('StatusLine that was cleared leaves an empty line, and draws nothing later', () => {
   const terminal = new FakeTerminal({ isTTY: true });
   StatusLine.of(terminal).show({ progress: '1/3' });
   StatusLine.of(terminal).show({ progress: '2/3' });
@@ -61,7 +61,7 @@ test('StatusLine that was cleared leaves an empty line, and nothing that draws l
   expect(terminal.err).toBe(`${CLEAR_LINE}1/3${CLEAR_LINE}the end\n`);
 });
 
-test('StatusLine that was cleared begins anew', () => {
+test('StatusLine that was cleared can be drawn again', () => {
   const terminal = new FakeTerminal({ isTTY: true });
   StatusLine.of(terminal).show({ bar: '█', progress: '1/3' });
   StatusLine.of(terminal).clear();
@@ -79,7 +79,7 @@ test('StatusLine assumes the usual width for a terminal that reports none', () =
 test.each([
   ['no terminal', new FakeTerminal()],
   ['a terminal that cannot draw', new FakeTerminal({ isTTY: true, env: { TERM: 'dumb' } })],
-])('StatusLine of %s shows nothing, and tells lines as they are', (_what, terminal) => {
+])('StatusLine of %s shows nothing, and writes lines as they are', (_what, terminal) => {
   StatusLine.of(terminal).show({ progress: '1/3' });
   StatusLine.of(terminal).tell('a word');
   StatusLine.of(terminal).clear();

@@ -35,7 +35,7 @@ describe('petstore sync', () => {
     expect(requests().toSorted()).toEqual(['GET /inventory', 'PATCH /inventory/1 9', 'PATCH /inventory/2 3']);
   });
 
-  test('reads stdin, in whatever pieces it comes', async () => {
+  test('reads stdin, however it is split into chunks', async () => {
     const terminal = new FakeTerminal({ stdin: 'petId,adjust,name\n1,+1,Żółw\n' });
     expect(await runCli(['sync', '-', '--json'], terminal)).toBe(0);
     expect(JSON.parse(terminal.out)).toEqual({ updated: 1, unchanged: 0, missing: [], failed: [], pending: [] });
@@ -118,12 +118,12 @@ describe('--dry-run', () => {
     });
   });
 
-  test('makes no journal', async () => {
+  test('creates no journal', async () => {
     expect((await sync('petId,adjust\n1,+4\n', ['--dry-run', '--journal', file('j')])).code).toBe(0);
     await expect(readFile(file('j'))).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('knows what the journal says is done', async () => {
+  test('leaves out what the journal says is done', async () => {
     await sync('petId,adjust\n1,+4\n', ['--journal', file('j')]);
     expect((await sync('petId,adjust\n1,+4\n', ['--journal', file('j'), '--dry-run'])).out).toContain('0 changes');
   });
@@ -144,7 +144,7 @@ describe('a file in which most pets are missing', () => {
     expect(requests()).toEqual(['GET /inventory']);
   });
 
-  test('is shown by a dry run, and refused too', async () => {
+  test('is shown by a dry run, which refuses it too', async () => {
     const { code, out, err: told } = await sync(TWO_OF_THREE, ['--dry-run']);
     expect({ code, told }).toEqual({ code: 2, told: err });
     expect(out).toContain('1 change, 0 unchanged, 2 missing');
@@ -168,7 +168,7 @@ describe('--max-changes', () => {
     expect(requests()).toEqual(['GET /inventory']);
   });
 
-  test('is told by a dry run, after the plan', async () => {
+  test('is reported by a dry run, after the plan', async () => {
     const { code, out, err } = await sync(THREE, ['--max-changes', '2', '--dry-run']);
     expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('allows at most 2') });
     expect(out).toContain('3 changes');
@@ -206,7 +206,7 @@ describe('bad rows', () => {
     expect(JSON.parse((await sync(BAD, ['--max-bad-rows', '3', '--json'])).out)).toMatchObject({ updated: 2, rejected: 3 });
   });
 
-  test('are refused where there are more, and nothing is sent', async () => {
+  test('are refused if there are more than --max-bad-rows, and nothing is sent', async () => {
     const { code, err } = await sync(BAD, ['--max-bad-rows', '2']);
     expect({ code, err }).toEqual({
       code: 2,
@@ -229,7 +229,7 @@ describe('bad rows', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('of JSON and NDJSON are written as they came', async () => {
+  test('of JSON and NDJSON are written unchanged', async () => {
     await sync('[{"petId":1,"quantity":9}, {"petId":}, 5]', ['--rejects', file('r.csv')]);
     expect(await readFile(file('r.csv'), 'utf8')).toBe(
       'row,reason,text\n2,it is not valid JSON,"{""petId"":}"\n3,it must be an object with petId and quantity or adjust,5\n',
@@ -264,7 +264,7 @@ describe('bad rows', () => {
 describe('a pet with several rows', () => {
   const TWICE = 'petId,adjust\n1,1\n2,1\n1,2\n1,3\n';
 
-  test('is told with its rows, and its adjustments add up', async () => {
+  test('is reported with its rows, and its adjustments add up', async () => {
     const { code, err } = await sync(TWICE);
     expect({ code, err }).toEqual({
       code: 0,
@@ -282,7 +282,7 @@ describe('a pet with several rows', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('is one of many that are counted', async () => {
+  test('is named if it is one of the first five; the others are counted', async () => {
     const rows = [1, 2, 3, 4, 5, 6, 7].flatMap((petId) => [petId, petId]);
     const { err } = await sync(`petId,adjust\n${rows.map((petId) => `${petId},0`).join('\n')}`, ['--unique']);
     expect(err).toMatch(/7 pets have several rows: pet 1 \(rows 2, 3\), .*, pet 5 \(rows 10, 11\) and 2 more\n$/);
@@ -325,7 +325,7 @@ describe('a stock below zero', () => {
 });
 
 describe('--journal', () => {
-  test('makes a job that ends once', async () => {
+  test('makes a job that is done only once', async () => {
     const first = await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
     const again = await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
     expect(again).toMatchObject({ code: 0, out: first.out });
@@ -346,7 +346,7 @@ describe('--journal', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('of one service is refused for another, which is not asked', async () => {
+  test('of one service is refused for another service, which gets no request', async () => {
     await sync('petId,adjust\n1,1\n', ['--journal', file('j')]);
     served.sandbox.clear();
     const words = ['--journal', file('j'), '--environment', 'staging', '--base-url', served.stagingUrl];
@@ -356,7 +356,7 @@ describe('--journal', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('is refused with --sandbox, whose stock is gone afterwards', async () => {
+  test('is refused with --sandbox, since the stock of a sandbox is lost afterwards', async () => {
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('j'), '--sandbox'])).toEqual({
       code: 2,
       out: '',
@@ -379,7 +379,7 @@ describe('--journal', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('that cannot be one ends with 2', async () => {
+  test('that cannot be a journal ends with 2', async () => {
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('')])).toMatchObject({ code: 2, err: expect.stringContaining('EISDIR') });
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('no/j')])).toMatchObject({
       code: 2,
@@ -392,7 +392,7 @@ describe('--journal', () => {
     });
   });
 
-  test('is refused where it is the input', async () => {
+  test('is refused if it is the input file', async () => {
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('in')])).toEqual({
       code: 2,
       out: '',
@@ -405,7 +405,7 @@ describe('a stdout that cannot be written to', () => {
   test.each([
     ['EPIPE', 4, ''],
     ['ENOSPC', 1, 'petstore: ENOSPC: write (--verbose shows more)\n'],
-  ])('because of %s lets a job that is partly done end with %i', async (stdoutError, code, err) => {
+  ])('because of %s makes a job that is partly done end with %i', async (stdoutError, code, err) => {
     expect(await sync('petId,quantity\n1,9\n99,1\n', [], new FakeTerminal({ stdoutError }))).toEqual({ code, out: '', err });
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(9);
   });
@@ -413,7 +413,7 @@ describe('a stdout that cannot be written to', () => {
   test.each([
     ['EPIPE', 3],
     ['ENOSPC', 1],
-  ])('because of %s takes nothing from stderr', async (stdoutError, code) => {
+  ])('because of %s does not shorten stderr', async (stdoutError, code) => {
     vi.stubEnv('PETSTORE_API_KEY', 'wrong');
     const result = await sync('petId,quantity\n1,9\n', [], new FakeTerminal({ stdoutError }));
     expect(result).toMatchObject({ code, err: expect.stringContaining('check PETSTORE_API_KEY: 0 pets updated, 1 pet left') });
@@ -538,7 +538,7 @@ describe('bad input', () => {
     ['a long JSON row', `[{"petId":1,"name":"${'x'.repeat(70_000)}`, 'row 1: it is longer than 65,536 characters'],
     ['a long complete JSON row', `[{"petId":1,"name":"${'x'.repeat(66_000)}"}]`, 'row 1: it is longer than 65,536 characters'],
     ['a long NDJSON row', `{"petId":1,"name":"${'x'.repeat(70_000)}`, 'row 1: it is longer than 65,536 characters'],
-  ])('%s is told with file, row and reason, and nothing is sent', async (_name, text, reason) => {
+  ])('%s is reported with file, row and reason, and nothing is sent', async (_name, text, reason) => {
     expect(await sync(text)).toEqual({ code: 2, out: '', err: `petstore: Cannot use in, ${reason}\n` });
     expect(requests()).toEqual([]);
   });
@@ -547,7 +547,7 @@ describe('bad input', () => {
     ['a binary file', new Uint8Array([0x1f, 0x8b, 8, 0]), 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
     ['a file with zeros', 'petId\0', 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
     ['a torn character', new Uint8Array([0x31, 0xc3]), 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
-  ])('%s is told with file and reason', async (_name, text, reason) => {
+  ])('%s is reported with file and reason', async (_name, text, reason) => {
     expect(await sync(text)).toEqual({ code: 2, out: '', err: `petstore: Cannot use in: ${reason}\n` });
   });
 
@@ -569,7 +569,7 @@ describe('bad input', () => {
 });
 
 describe('progress', () => {
-  test('is a bar on stderr where that is a terminal', async () => {
+  test('is a bar on stderr if stderr is a terminal', async () => {
     served.sandbox.faults.add({ delayMs: 250, when: ({ path }) => path === '/inventory/2' });
     const { err, out } = await sync('petId,quantity\n1,9\n2,9\n', [], new FakeTerminal({ isTTY: true, env: { NO_COLOR: '1' } }));
     expect(err).toContain('░░ reading the list: 0 pets');

@@ -36,7 +36,7 @@ describe('petstore undo', () => {
     expect(quantities()).toEqual([5, 5, 5, 5]);
   });
 
-  test('done again sends nothing, and is undone by its own journal', async () => {
+  test('that is repeated sends nothing, and can itself be undone by its own journal', async () => {
     await restock();
     await run(['undo', file('j')]);
     served.sandbox.clear();
@@ -58,7 +58,7 @@ describe('petstore undo', () => {
     });
   });
 
-  test('reports a pet that was changed since, and ends with 4', async () => {
+  test('reports a pet that was changed since the job, and ends with 4', async () => {
     await restock();
     served.sandbox.inventory.set(1, { quantity: 7 });
     const { code, out } = await run(['undo', file('j')]);
@@ -115,7 +115,7 @@ describe('petstore undo', () => {
     expect(served.sandbox.requests).toEqual([]);
   });
 
-  test('that is interrupted goes on when it is started again', async () => {
+  test('that is interrupted continues when it is started again', async () => {
     await restock();
     const terminal = new FakeTerminal();
     const interruptSoon = ({ method }: { method: string }): boolean => {

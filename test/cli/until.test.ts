@@ -61,7 +61,7 @@ describe('--until', () => {
     expect(err).toContain('petstore: the time is up (--until 30s): 0 pets updated, 3 pets left');
   });
 
-  test('ends a dry run, and tells what is pending with --json --lists', async () => {
+  test('ends a dry run, and lists what is pending with --json --lists', async () => {
     serve(0, new Response(null, { status: 429, headers: { 'retry-after': '100' } }));
     expect(await syncUntil('30s', ['--dry-run'])).toMatchObject({ code: 5, out: '' });
     const { out } = await syncUntil('30s', ['--json', '--lists']);

@@ -41,7 +41,7 @@ async function runWaiting(words: string[], terminal: FakeTerminal): Promise<{ co
   return { code: await running, waiting, err: terminal.err };
 }
 
-test('what the service announces of the end of an endpoint is told on stderr', async () => {
+test('the announced end of an endpoint is reported on stderr', async () => {
   const headers = { sunset: 'Wed, 30 Jun 2027 00:00:00 GMT' };
   vi.stubGlobal('fetch', async () => Response.json([PET], { headers }));
   const terminal = new FakeTerminal({ stdin: ROWS });
@@ -55,14 +55,14 @@ describe('a wait', () => {
     ['list', ['list'], '1 pet\n'],
     ['quota', ['quota'], ''],
     ['sync --dry-run', ['sync', '-', '--dry-run'], ''],
-  ])('of %s is told in the last line of a terminal, which is empty afterwards', async (_name, words, last) => {
+  ])('of %s is shown in the last line of a terminal, which is empty afterwards', async (_name, words, last) => {
     refuseOnce(429);
     const { code, waiting, err } = await runWaiting(words, new FakeTerminal({ isTTY: true, stdin: ROWS }));
     expect(waiting).toBe(`${CLEAR_LINE}waiting until 12:01:00, as the service asked`);
     expect({ code, err }).toEqual({ code: 0, err: `${waiting}${CLEAR_LINE}${last}` });
   });
 
-  test('of the list of a sync is told with its progress, and the bar is back afterwards', async () => {
+  test('for the list of a sync is shown with its progress, and the bar is back afterwards', async () => {
     refuseOnce(429);
     const { code, waiting, err } = await runWaiting(['sync', '-'], new FakeTerminal({ isTTY: true, stdin: ROWS }));
     const listing = `${CLEAR_LINE}${'░'.repeat(24)} reading the list: 0 pets`;
@@ -101,7 +101,7 @@ describe('a wait', () => {
     expect(terminal.err.endsWith(`${CLEAR_LINE}petstore: interrupted\n`)).toBe(true);
   });
 
-  test('that is interrupted as it is drawn leaves nothing that draws later', async () => {
+  test('that is interrupted while it is drawn draws nothing later', async () => {
     refuseOnce(429);
     const terminal = new FakeTerminal({ isTTY: true });
     const running = runCli(['list'], terminal);
@@ -116,7 +116,7 @@ describe('a wait', () => {
   test.each([
     ['where stderr is no terminal', new FakeTerminal()],
     ['at a terminal that cannot draw', new FakeTerminal({ isTTY: true, env: { TERM: 'dumb' } })],
-  ])('%s is told in a line of its own', async (_where, terminal) => {
+  ])('%s is reported in its own line', async (_where, terminal) => {
     refuseOnce(429);
     const { code, err } = await runWaiting(['set', '1', '5'], terminal);
     expect(code).toBe(0);

@@ -14,7 +14,7 @@ test('defer gives a promise that is settled at once, without a timer', async () 
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('defer settles by the timer of who waits where promises are bound to requests', async () => {
+test("defer settles by the waiter's own timer where promises are bound to requests", async () => {
   vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
   const deferred = defer<number>(() => {});
   deferred.resolve(1);
@@ -24,7 +24,7 @@ test('defer settles by the timer of who waits where promises are bound to reques
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('defer lets who waits look until it is settled', async () => {
+test('defer calls `onLook` until the promise is settled', async () => {
   vi.stubGlobal('navigator', { userAgent: 'Cloudflare-Workers' });
   const looks: number[] = [];
   const deferred = defer<number>(() => {

@@ -12,7 +12,7 @@ test('LifeSign is not gone as long as its timer runs', () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('LifeSign does the first errand within moments, by its own timer, and none after it was stopped', () => {
+test('LifeSign runs the first task soon, by its own timer, and none after it was stopped', () => {
   const done: string[] = [];
   const [sign, stopped] = [new LifeSign(), new LifeSign()];
   sign.send(() => done.push('first'));

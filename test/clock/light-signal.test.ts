@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import { LightSignal } from '../../src/clock/light-signal.ts';
 
 describe('LightSignal', () => {
-  test('tells its listeners once, in the order in which they came, and keeps the first reason', () => {
+  test('calls its listeners once, in the order in which they were added, and keeps the first reason', () => {
     const signal = new LightSignal();
     const told: string[] = [];
     signal.addEventListener('abort', () => told.push(`first: ${signal.reason}`));
@@ -13,7 +13,7 @@ describe('LightSignal', () => {
     expect([told, signal.aborted, signal.reason]).toEqual([['first: enough', 'second'], true, 'enough']);
   });
 
-  test('forgets a listener that is removed, also by another one', () => {
+  test('does not call a listener that was removed, even by another listener', () => {
     const signal = new LightSignal();
     const told: string[] = [];
     const [early, late] = [() => told.push('early'), () => told.push('late')];

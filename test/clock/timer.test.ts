@@ -26,14 +26,14 @@ describe('startTimer', () => {
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
-  test('calls soon where the time has passed already', () => {
+  test('calls soon if the time has already passed', () => {
     const onEnd = vi.fn();
     startTimer(-5, onEnd);
     vi.advanceTimersByTime(0);
     expect(onEnd).toHaveBeenCalledOnce();
   });
 
-  test('holds a wait of 100 days, although no platform timer can', () => {
+  test('waits 100 days, although no platform timer can', () => {
     const hundredDaysMs = 100 * 86_400_000;
     const onEnd = vi.fn();
     const setTimer = vi.spyOn(globalThis, 'setTimeout');
@@ -45,7 +45,7 @@ describe('startTimer', () => {
     expect(Math.max(...setTimer.mock.calls.map(([, ms]) => ms ?? 0))).toBe(LONGEST_TIMER_MS);
   });
 
-  test('leaves no timer when it is stopped, also in the middle of a long wait', () => {
+  test('leaves no timer when it is stopped, even in the middle of a long wait', () => {
     const onEnd = vi.fn();
     const stops = [startTimer(1_000, onEnd), startTimer(2 * LONGEST_TIMER_MS, onEnd)];
     vi.advanceTimersByTime(500);

@@ -13,7 +13,7 @@ describe('untilAborted', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test('rejects with the reason while the work goes on unheard', async () => {
+  test('rejects with the reason, and ignores the outcome of the work', async () => {
     const controller = new AbortController();
     const work = deferred<number>();
     const rejection = rejectionOf(untilAborted(work.promise, controller.signal));
@@ -22,7 +22,7 @@ describe('untilAborted', () => {
     work.reject(new Error('too late to be heard'));
   });
 
-  test('rejects at once where the signal has aborted already', async () => {
+  test('rejects at once if the signal has already aborted', async () => {
     expect(await rejectionOf(untilAborted(new Promise(() => {}), AbortSignal.abort('before')))).toBe('before');
   });
 });

@@ -18,7 +18,7 @@ describe('wait', () => {
     expect(getEventListeners(signal, 'abort')).toHaveLength(0);
   });
 
-  test('rejects with the very reason of an abort and leaves neither timer nor listener', async () => {
+  test('rejects with the reason of an abort and leaves neither timer nor listener', async () => {
     const controller = new AbortController();
     const reason = { because: 'the caller left' };
     const rejection = rejectionOf(wait(1_000, controller.signal));
@@ -27,7 +27,7 @@ describe('wait', () => {
     expect([vi.getTimerCount(), getEventListeners(controller.signal, 'abort').length]).toEqual([0, 0]);
   });
 
-  test('starts nothing where the signal has aborted already', async () => {
+  test('starts nothing if the signal has already aborted', async () => {
     const rejection = rejectionOf(wait(1_000, AbortSignal.abort('before')));
     expect(vi.getTimerCount()).toBe(0);
     expect(await rejection).toBe('before');

@@ -45,7 +45,7 @@ describe('readDeprecation', () => {
     ['an integer without its mark', { deprecation: '1688169599' }],
     ['seconds beyond what a Date holds', { deprecation: '@9999999999999999' }],
     ['a Sunset in seconds', { sunset: '1688169599' }],
-  ])('reads nothing where there is %s', (_what, headers) => {
+  ])('gives undefined for %s', (_what, headers) => {
     expect(read(headers)).toBeUndefined();
   });
 
@@ -61,7 +61,7 @@ describe('readDeprecation', () => {
     ['no other scheme', '<javascript:alert(1)>; rel=deprecation', undefined],
     ['no address', '<http://[>; rel=deprecation', undefined],
     ['no other relation', '<https://a.example/>; rel=next', undefined],
-  ])('takes of Link %s', (_what, link, expected) => {
+  ])('takes from Link %s', (_what, link, expected) => {
     expect(read({ sunset: 'Sat, 31 Dec 2033 23:59:59 GMT', link })?.link).toBe(expected);
   });
 

@@ -44,12 +44,12 @@ describe('parseHttpDate', () => {
     'Sun, 06 Nov 1994 08:49:61 GMT',
     ' Sun, 06 Nov 1994 08:49:37 GMT',
     'Sun, 06 Nov 1994 08:49:37 GMT, 120',
-  ])('takes %j for no date', (text) => {
+  ])('refuses %j', (text) => {
     expect(parseHttpDate(text, NOW_MS)).toBeUndefined();
   });
 
   test.each(['Tue, 31 Feb 2026 00:00:00 GMT', 'Sun, 29 Feb 2026 00:00:00 GMT', 'Fri, 31 Apr 2026 00:00:00 GMT'])(
-    'takes %j for no date: there is no such day',
+    'refuses %j: there is no such day',
     (text) => {
       expect(parseHttpDate(text, NOW_MS)).toBeUndefined();
     },

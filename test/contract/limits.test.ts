@@ -28,12 +28,12 @@ describe('readRateLimit', () => {
     expect(readRateLimit(limits(60, 42, NOW_MS + 30_500), NOW_MS).resetAtMs).toBe(NOW_MS + 30_500);
   });
 
-  test('reads a reset below 1e9 as seconds to go', () => {
+  test('reads a reset below 1e9 as seconds from now', () => {
     expect(readRateLimit(limits(60, 42, 30), NOW_MS)).toEqual({ limit: 60, remaining: 42, resetInMs: 30_000 });
     expect(readRateLimit(limits(60, 42, 0), NOW_MS)).toMatchObject({ resetInMs: 0 });
   });
 
-  test('caps what remains to the limit', () => {
+  test('caps Remaining at the limit', () => {
     expect(readRateLimit(limits(60, 61, NOW_SECONDS), NOW_MS).remaining).toBe(60);
   });
 
@@ -52,7 +52,7 @@ describe('readRateLimit', () => {
   });
 
   test.each(['', '-1', '1.5', '1e3', '+5', '0x10', 'sixty', 'NaN', 'Infinity', '60, 60', '1'.repeat(16)])(
-    'reads the other two where one is %j',
+    'reads the other two headers if one is %j',
     (garbage) => {
       const read = [limits(garbage, 42, NOW_SECONDS), limits(60, garbage, NOW_SECONDS), limits(60, 42, garbage)].map((headers) =>
         readRateLimit(headers, NOW_MS),
@@ -65,12 +65,12 @@ describe('readRateLimit', () => {
     },
   );
 
-  test('takes a limit of 0 for none', () => {
+  test('treats a limit of 0 as missing', () => {
     expect(readRateLimit(limits(0, 0, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 0, resetAtMs: NOW_MS });
     expect(readRateLimit(limits(0, 42, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 42, resetAtMs: NOW_MS });
   });
 
-  test('gives sound numbers or nothing for any headers', () => {
+  test('gives valid numbers or nothing for any headers', () => {
     fc.assert(
       fc.property(headerText, headerText, headerText, (limit, remaining, reset) => {
         const {
@@ -125,7 +125,7 @@ describe('parseRetryAfter', () => {
     'Infinity',
     '2026-11-21T10:00:30Z',
     'Sat, 31 Feb 2026',
-  ])('takes %j as if it were missing', (header) => {
+  ])('treats %j as missing', (header) => {
     expect(parseRetryAfter(header, NOW_MS)).toBeUndefined();
   });
 
@@ -153,7 +153,7 @@ describe('parseRetryAfter', () => {
     );
   });
 
-  test('reads 60 kB of commas and blanks in no time', () => {
+  test('reads 60 kB of commas and blanks in milliseconds', () => {
     const beganMs = ownWorkMs();
     expect(parseRetryAfter(' ,'.repeat(15_000) + ' '.repeat(30_000), NOW_MS)).toBeUndefined();
     expect(ownWorkMs() - beganMs).toBeLessThan(1_000);
@@ -180,15 +180,15 @@ describe('readAnswer', () => {
     expect(readAnswer(429, new Headers({ Date: 'today', 'Retry-After': 'soon' }), NOW_MS)).toEqual({ status: 429, receivedAtMs: NOW_MS });
   });
 
-  test.each([200, 204, 299])('a %i did what was asked, so that its Retry-After means nothing', (status) => {
+  test.each([200, 204, 299])('ignores the Retry-After of a %i, which did what was asked', (status) => {
     expect(readAnswer(status, new Headers({ 'Retry-After': '12' }), NOW_MS)).toEqual({ status, receivedAtMs: NOW_MS });
   });
 
-  test.each([300, 404, 503])('a %i says when to come again', (status) => {
+  test.each([300, 404, 503])('reads the Retry-After of a %i', (status) => {
     expect(readAnswer(status, new Headers({ 'Retry-After': '12' }), NOW_MS).retryAfterMs).toBe(12_000);
   });
 
-  test("reads dates against the server's clock where ours is off", () => {
+  test("reads dates against the server's clock if ours is wrong", () => {
     const hourAgo = new Headers({ Date: 'Sat, 21 Nov 2026 09:00:00 GMT', 'Retry-After': 'Sat, 21 Nov 2026 09:00:30 GMT' });
     expect(readAnswer(429, hourAgo, NOW_MS).retryAfterMs).toBe(30_000);
     const behind = limits(60, 1, NOW_SECONDS - 3600 + 30);
@@ -196,7 +196,7 @@ describe('readAnswer', () => {
     expect(readAnswer(200, behind, NOW_MS).resetAtMs).toBe(NOW_MS - HOUR_MS + 30_000);
   });
 
-  test('reads dates against our clock where the server does not tell its own', () => {
+  test('reads dates against our clock if the server sends no Date', () => {
     expect(readAnswer(429, new Headers({ 'Retry-After': 'Sat, 21 Nov 2026 10:00:30 GMT' }), NOW_MS).retryAfterMs).toBe(30_000);
   });
 });

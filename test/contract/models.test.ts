@@ -15,7 +15,7 @@ describe('PetId', () => {
     },
   );
 
-  test('takes a bigint exactly where 64 bits hold it', () => {
+  test('takes a bigint exactly if it fits into 64 bits', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 65n), max: 2n ** 65n }), (petId) => {
         expect(PetId.safeParse(petId).success).toBe(BigInt.asIntN(64, petId) === petId);
@@ -30,7 +30,7 @@ describe('PetStatus', () => {
     expect(PetStatus.options).toEqual(['available', 'pending', 'sold']);
   });
 
-  test('isPetStatus tells them from others', () => {
+  test('isPetStatus accepts these states and no others', () => {
     expect(['available', 'pending', 'sold', 'Sold', 'reserved', '', 'toString'].map(isPetStatus)).toEqual([
       true,
       true,

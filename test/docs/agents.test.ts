@@ -33,7 +33,7 @@ test('AGENTS.md is in the package, and has at most 8 KB', () => {
   expect(statSync(PATH).size).toBeLessThanOrEqual(8_000);
 });
 
-test('AGENTS.md names every door, and only what it exports', () => {
+test('AGENTS.md names every entry point, and only what it exports', () => {
   const doors = Object.keys(manifest.exports).filter((door) => !door.endsWith('.json'));
   expect(rows.map(({ door }) => door).toSorted()).toEqual(doors.toSorted());
   expect(rows.flatMap(({ door, names }) => names.filter((name) => !(name in (DOORS[door] ?? {}))))).toEqual([]);

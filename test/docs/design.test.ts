@@ -15,7 +15,7 @@ const layers = Array.from(picture.matchAll(/^ +([\w-]+(?:\/[\w-]+)*(?:\/|\.ts)) 
 /** The place of a file in the picture; a file of a subfolder that is shown belongs to that. */
 const placeOf = (path: string) => layers.findLastIndex((layer) => path.startsWith(layer));
 
-test('docs/design.md shows the house so that no import points up', () => {
+test('docs/design.md lists the layers so that no import points up', () => {
   const upwards = files.flatMap(({ path, imports }) =>
     imports.filter((to) => placeOf(path) > placeOf(to) && placeOf(to) >= 0).map((to) => `${path} -> ${to}`),
   );
@@ -24,7 +24,7 @@ test('docs/design.md shows the house so that no import points up', () => {
   expect(upwards).toEqual([]);
 });
 
-test('docs/design.md leads an update through files that are there, in ten lines', () => {
+test('docs/design.md describes the way of an update in ten lines, by files that exist', () => {
   const named = Array.from(way.matchAll(/`([\w/-]+\.ts)`/g), ([, name = '']) => name);
   expect(named.filter((name) => !files.some(({ path }) => path === name))).toEqual([]);
   expect(way.match(/^\d+\. /gm)).toHaveLength(10);

@@ -49,11 +49,11 @@ afterAll(async () => {
   await certificates[Symbol.asyncDispose]();
 });
 
-test('docs/domains.md has a row for every state that is made here, and no other', () => {
+test('docs/domains.md has a row for every state in this test, and no other', () => {
   expect(rows.map(([state]) => state)).toEqual(Object.keys(STATES));
 });
 
-test.concurrent.for(Object.keys(STATES))('docs/domains.md tells what the client says of a domain in this state: %s', async (state) => {
+test.concurrent.for(Object.keys(STATES))('docs/domains.md shows what the client says about a domain in this state: %s', async (state) => {
   await using stack = new AsyncDisposableStack();
   const options = { apiKey: 'demo-key-1', ...(await STATES[state]?.(stack)) };
   const list = await failureOf(new PetStoreClient({ ...options, maxRetries: 1 }).listInventory());

@@ -8,32 +8,32 @@ const documents = ['README.md', 'CHANGELOG.md', 'examples/README.md', ...guides.
 
 const withAgents = [...documents, 'AGENTS.md'];
 
-test.for(withAgents)('%s links to files and headings that are there', (document) => {
+test.for(withAgents)('%s links to files and headings that exist', (document) => {
   expect(linksOf(document).filter((link) => !leadsSomewhere(document, link))).toEqual([]);
 });
 
-test.for(withAgents)('%s links elsewhere by whole https addresses', (document) => {
+test.for(withAgents)('%s links to other sites by full https addresses', (document) => {
   const external = allLinksOf(document).filter((link) => /^[a-z]+:/.test(link));
   expect(external.filter((link) => !/^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/\S*)?$/.test(link))).toEqual([]);
 });
 
-test('typedoc.json puts every guide into one group, and no other', () => {
+test('typedoc.json puts every guide into exactly one group, and lists no other file', () => {
   const { guides } = JSON.parse(readFileSync(join(ROOT, 'typedoc.json'), 'utf8'));
   expect(Object.values(guides).flat().toSorted()).toEqual(documents.filter((name) => name !== 'README.md').toSorted());
 });
 
-test('README leads to every guide', () => {
+test('README links to every guide', () => {
   const missing = documents.filter((name) => name !== 'README.md' && !linksOf('README.md').includes(name));
   expect(missing).toEqual([]);
 });
 
-test.for(withAgents)('%s begins with its title, and has no other', (document) => {
+test.for(withAgents)('%s begins with its title, and has no second one', (document) => {
   const text = readFileSync(join(ROOT, document), 'utf8').replace(/^```.*?^```$/gms, '');
   expect(text).toMatch(/^# \S/);
   expect(text.match(/^# /gm)).toHaveLength(1);
 });
 
-test.for(withAgents)('%s speaks of nothing outside the project', (document) => {
+test.for(withAgents)('%s mentions nothing outside the project', (document) => {
   expect(readFileSync(join(ROOT, document), 'utf8')).not.toMatch(/\bshared\/|\/work\/|\/root\/|\bapi\.md|conventions\.md|service\.md/);
 });
 

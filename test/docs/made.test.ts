@@ -10,7 +10,7 @@ test.for([
   ['docs/compare.md', 'docs/compare/compare.ts'],
   ['docs/trace.svg', 'docs/trace.picture.ts'],
   ['docs/limits.candidates.svg', 'docs/limits.candidates.ts'],
-] as const)('%s is as %s makes it', async ([document, script]) => {
+] as const)('%s is what %s prints', async ([document, script]) => {
   const args = ['--experimental-transform-types', '--no-warnings', join(ROOT, script), '--print'];
   const { stdout } = await promisify(execFile)(process.execPath, args, { cwd: ROOT, env: {} });
   expect(await readFile(join(ROOT, document), 'utf8')).toBe(stdout);

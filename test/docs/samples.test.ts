@@ -39,7 +39,7 @@ describe.concurrent('Samples', () => {
     expect({ lines: stdout.trimEnd().split('\n'), stderr }).toEqual({ lines: steps.flatMap(({ prints }) => prints), stderr: '' });
   });
 
-  test.for(commands)('$place runs as it is written', async ({ code }) => {
+  test.for(commands)('$place runs as written', async ({ code }) => {
     const { folder, env } = installed;
     const { stdout } = await promisify(execFile)('sh', ['-e', '-c', code.replaceAll('npx petstore-inventory', PETSTORE)], {
       cwd: folder,
@@ -50,7 +50,7 @@ describe.concurrent('Samples', () => {
     expect(stdout).toMatch(/\+ 1 +40/);
   });
 
-  test('the night of the command line goes as it is told', async () => {
+  test('the nightly job runs as docs/cli.md shows it', async () => {
     await using service = await serve();
     // Other samples for a shell show no output.
     const [night, morning, undo] = samplesOf('docs/cli.md', 'sh').filter(({ prints }) => prints.length > 0);
@@ -61,7 +61,7 @@ describe.concurrent('Samples', () => {
   });
 });
 
-test.for(DOCUMENTS)('%s shows no code in a language that is not run', (document) => {
+test.for(DOCUMENTS)('%s has no code in a language that the tests do not run', (document) => {
   const languages = Array.from(readFileSync(join(ROOT, document), 'utf8').matchAll(/^```(.+)$/gm), ([, language]) => language);
   // Files of a project: test/consumers and test/fleet run them.
   const files = filesOf(document).map(({ folder, name }) => `${folder}/${name}`);

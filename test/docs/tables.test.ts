@@ -18,12 +18,12 @@ test('README lists every option of PetStoreClientOptions and no other', () => {
   expect(options).toHaveLength(clientOptions.length);
 });
 
-test('README tells the defaults that the options declare', () => {
+test('README shows the defaults that the options declare', () => {
   const declared = clientOptions.filter((option) => option.default !== undefined).map((option) => [option.name, option.default]);
   expect(options.map(([name, value]) => [name, value])).toEqual(expect.arrayContaining(declared));
 });
 
-test('README tells the defaults that the options have', () => {
+test('README shows the defaults that the options have', () => {
   const { call, fetch, ...client } = resolveOptions({ apiKey: 'key', baseUrl: 'https://shop.example/v1' });
   const resolved = { ...client, ...call, fetch: 'globalThis.fetch', environment: "'production'", int64: `'${client.int64}'` };
   const named = new Map(Object.entries(resolved).map(([name, value]) => [name, String(value)]));

@@ -19,7 +19,7 @@ test('The index names every example', () => {
 });
 
 describe.concurrent('Examples', () => {
-  test('demo.ts does everything that it promises, without colour where nobody looks', async () => {
+  test('demo.ts does everything that it promises, without colour if its output is not a terminal', async () => {
     const { code, stdout, stderr } = await installed.run('examples/demo.ts');
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     expect(stdout).not.toContain('\u001b[');
@@ -30,7 +30,7 @@ describe.concurrent('Examples', () => {
     expect(stdout).toContain('all of it happened');
   });
 
-  test('demo.ts uses colour where it is asked for, and not with NO_COLOR', async () => {
+  test('demo.ts uses colour if it is asked for, and not with NO_COLOR', async () => {
     const asked = await installed.run('examples/demo.ts', { env: { FORCE_COLOR: '1' } });
     const refused = await installed.run('examples/demo.ts', { env: { NO_COLOR: '1' } });
     expect(asked.stdout).toContain('\u001b[');
@@ -55,13 +55,13 @@ describe.concurrent('Examples', () => {
     expect(stderr).toContain('usage: update.ts <petId> <quantity>');
   });
 
-  test('staging.ts reaches staging by option and by variable, and is refused the wrong way', async () => {
+  test('staging.ts reaches staging by option and by variable, and is refused with a single address', async () => {
     const { code, stdout } = await installed.run('examples/staging.ts');
     expect(code).toBe(0);
     expect(stdout).toMatch(/by option: {.*777.*}\nby variable: {.*777.*}\nrefused: Cannot use "http:.*" as `baseUrl` with the environment/);
   });
 
-  test('errors.ts tells what to do about each failure', async () => {
+  test('errors.ts says what to do about each failure', async () => {
     const { stdout } = await installed.run('examples/errors.ts');
     expect(stdout.trimEnd().split('\n')).toEqual([
       'skip pet -1: there is no such pet',

@@ -45,7 +45,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     expect(told).toMatch(/no pet: .*BigInt\n/);
   });
 
-  test('sets what is wanted last, also where that changes under way', async () => {
+  test('sets the latest wanted quantity, even if it changes during the job', async () => {
     served.sandbox.faults.add({ delayMs: 500, times: 1 });
     await redis.ask('HSET', 'wanted', '1', '7');
     await redis.ask('RPUSH', 'updates', '1');
@@ -57,7 +57,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(8);
   });
 
-  test('gives back what it has in hand at SIGTERM', async () => {
+  test('gives back the work in progress at SIGTERM', async () => {
     served.sandbox.faults.add({ fail: 'stall' });
     await redis.ask('HSET', 'wanted', '1', '7');
     await redis.ask('RPUSH', 'updates', '1');

@@ -37,7 +37,7 @@ test('low-stock.ts reports the pets below a quantity, the fewest first, and refu
   expect((await fetch(`${url}/low-stock?below=few`)).status).toBe(400);
 });
 
-test('low-stock.ts answers many from one list', async () => {
+test('low-stock.ts answers many requests from one list', async () => {
   const answers = await Promise.all(Array.from({ length: 50 }, () => fetch(`${url}/low-stock`)));
   expect(answers.map(({ status }) => status)).toEqual(answers.map(() => 200));
   expect(served.sandbox.requests).toHaveLength(1);
@@ -53,7 +53,7 @@ test('low-stock.ts ends its list when its only client disconnects', async () => 
   await service.tells(/streamInventory, \d+ ms: .*(?:closed|abort)/i);
 });
 
-test('low-stock.ts answers failures of the service with what they mean to its own clients', async () => {
+test('low-stock.ts answers its clients with a fitting status when the service fails', async () => {
   const statuses = async (fault: Parameters<typeof served.sandbox.faults.add>[0]): Promise<unknown[]> => {
     served.sandbox.faults.add({ ...fault, times: 1 });
     const { status, headers } = await fetch(`${url}/low-stock`);
@@ -66,7 +66,7 @@ test('low-stock.ts answers failures of the service with what they mean to its ow
   expect(await statuses({ status: 503, body: '', headers: { 'retry-after': '30' } })).toEqual([503, expect.stringMatching(/^3[01]$/)]);
 });
 
-test('low-stock.ts answers 429 with the instant at which its clients may come back', async () => {
+test('low-stock.ts answers 429 with the time after which its clients may try again', async () => {
   served.sandbox.faults.add({ status: 429, body: '', headers: { 'retry-after': '30' } });
   const answers = [await fetch(`${url}/low-stock`), await fetch(`${url}/low-stock`)];
   expect(answers.map(({ status }) => status)).toEqual([429, 429]);
@@ -75,7 +75,7 @@ test('low-stock.ts answers 429 with the instant at which its clients may come ba
   expect(served.sandbox.requests).toHaveLength(1);
 });
 
-test('low-stock.ts answers what is under way after SIGTERM, and ends with 0', async () => {
+test('low-stock.ts answers requests that are under way after SIGTERM, and ends with 0', async () => {
   served.sandbox.faults.add({ delayMs: 300 });
   const answer = fetch(`${url}/low-stock`);
   await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);

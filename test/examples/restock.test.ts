@@ -31,7 +31,7 @@ test('restock.ts brings the stock to its file once, however often it is run', as
   expect(served.sandbox.requests).toHaveLength(3);
 });
 
-test('restock.ts stops at SIGTERM, and goes on when it is run again', async () => {
+test('restock.ts stops at SIGTERM, and continues when it is run again', async () => {
   await installed.write('stock-2.csv', 'petId,quantity\n1,+1\n2,+1\n3,+1\n');
   const takeBack = served.sandbox.faults.add({ when: ({ method }) => method === 'PATCH', fail: 'stall' });
   await using program = installed.start('examples/restock.ts', { args: ['stock-2.csv'], env });
@@ -54,7 +54,7 @@ test.each([
   expect(served.sandbox.requests).toHaveLength(0);
 });
 
-test('restock.ts refuses a file without a header, rather than to lose its first pet', async () => {
+test('restock.ts refuses a file without a header, instead of losing its first pet', async () => {
   await installed.write('stock-3.csv', '1,40\n2,41\n');
   expect(await installed.run('examples/restock.ts', { args: ['stock-3.csv'], env })).toEqual({
     code: 2,

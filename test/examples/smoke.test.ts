@@ -18,7 +18,7 @@ beforeEach(async () => {
 });
 afterAll(() => installed[Symbol.asyncDispose]());
 
-test('smoke.ts finds staging in order, and leaves it as it was', async () => {
+test('smoke.ts reports that staging works, and leaves it unchanged', async () => {
   const before = [...served.sandbox.staging.inventory];
   const { code, stdout, stderr } = await installed.run('examples/smoke.ts', { env });
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -35,7 +35,7 @@ test('smoke.ts finds staging in order, and leaves it as it was', async () => {
   expect(served.sandbox.report().requests).toBe(7);
 });
 
-test('smoke.ts says that the key is wrong, asks nothing more, and ends with 1', async () => {
+test('smoke.ts says that the key is wrong, sends nothing more, and ends with 1', async () => {
   const run = await installed.run('examples/smoke.ts', { env: { ...env, PETSTORE_API_KEY: 'wrong' } });
   expect(run).toEqual({
     code: 1,
@@ -45,7 +45,7 @@ test('smoke.ts says that the key is wrong, asks nothing more, and ends with 1', 
   expect(served.sandbox.requests).toHaveLength(1);
 });
 
-test('smoke.ts puts the quantity back where the check of it fails, and goes on', async () => {
+test('smoke.ts restores the quantity if its check fails, and continues', async () => {
   const before = [...served.sandbox.staging.inventory];
   // The list after the change: the second attempt of it fails as the first.
   served.sandbox.faults.add({
@@ -61,7 +61,7 @@ test('smoke.ts puts the quantity back where the check of it fails, and goes on',
   expect([...served.sandbox.staging.inventory]).toEqual(before);
 });
 
-test('smoke.ts puts the quantity back when it is interrupted', async () => {
+test('smoke.ts restores the quantity when it is interrupted', async () => {
   const before = [...served.sandbox.staging.inventory];
   const takeBack = served.sandbox.faults.add({
     when: ({ method }) => method === 'GET' && served.sandbox.requests.some((seen) => seen.method === 'PATCH'),
@@ -75,7 +75,7 @@ test('smoke.ts puts the quantity back when it is interrupted', async () => {
   expect([...served.sandbox.staging.inventory]).toEqual(before);
 });
 
-test('smoke.ts does not take the address of production, and ends with 1', async () => {
+test('smoke.ts refuses the address of production, and ends with 1', async () => {
   const { code, stderr } = await installed.run('examples/smoke.ts', { env: { ...env, PETSTORE_STAGING_BASE_URL: '' } });
   expect({ code, stderr }).toEqual({
     code: 1,

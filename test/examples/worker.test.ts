@@ -18,7 +18,7 @@ function ask(path: string, init?: RequestInit): Promise<Response> {
 
 const headers = { authorization: 'Bearer beep' };
 
-test('worker.ts tells the stock of a pet, and which pets there are not', async () => {
+test('worker.ts gives the stock of a pet, and says that a pet does not exist', async () => {
   expect(await (await ask('/stock/42')).json()).toEqual({ petId: 42, quantity: 3, status: 'available' });
   expect((await ask('/stock/43')).status).toBe(404);
 });
@@ -30,7 +30,7 @@ test('worker.ts sets a stock after it has answered', async () => {
   expect(served.sandbox.inventory.get(42)?.quantity).toBe(8);
 });
 
-test('worker.ts logs what fails after it has answered', async () => {
+test('worker.ts logs an update that fails after it has answered', async () => {
   const log = vi.spyOn(console, 'error').mockReturnValue();
   expect((await ask('/stock/43', { method: 'PUT', headers, body: '{"quantity":8}' })).status).toBe(202);
   await Promise.all(underWay);
@@ -44,13 +44,13 @@ test.each([
   ['/stock/42', { method: 'PUT', body: '{"quantity":8}' }, 401],
   ['/stock/42', { method: 'PUT', headers, body: '{"quantity":"8"}' }, 400],
   ['/stock/42', { method: 'PUT', headers, body: 'eight' }, 400],
-])('worker.ts refuses %s %j with %i, and asks nothing', async (path, init, status) => {
+])('worker.ts refuses %s %j with %i, and sends nothing', async (path, init, status) => {
   served.sandbox.clear();
   expect((await ask(path, init)).status).toBe(status);
   expect(served.sandbox.requests).toHaveLength(0);
 });
 
-test('worker.ts lets nobody set a stock where its secret is not set', async () => {
+test('worker.ts refuses every update if its secret is not set', async () => {
   const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.business, SCANNER_TOKEN: '' };
   const scan = (authorization: string) =>
     worker.fetch(
@@ -64,7 +64,7 @@ test('worker.ts lets nobody set a stock where its secret is not set', async () =
   expect((await scan('Bearer undefined')).status).toBe(401);
 });
 
-test('worker.ts says that the stock cannot be read, and no more', async () => {
+test('worker.ts says that the stock cannot be read, without details', async () => {
   const log = vi.spyOn(console, 'error').mockReturnValue();
   served.sandbox.faults.add({ status: 501, body: '', times: 1 });
   const answer = await ask('/stock/42');

@@ -106,7 +106,7 @@ beforeAll(async () => {
 afterAll(() => server[Symbol.asyncDispose]());
 
 test(
-  'whatever comes over a socket, a call ends in time with a value or with a PetStoreError that does not show the key',
+  'whatever bytes come over a socket, a call ends in time with a value or with a PetStoreError that does not show the key',
   SLOW,
   async () => {
     const line = fc

@@ -50,7 +50,7 @@ const BROKEN: [string, Step][] = [
 ];
 
 test.concurrent.each(BROKEN)(
-  'a body that %s is asked for again, and leaves an update in doubt when no retry is left',
+  'a body that %s makes the call send its request again; when no retry is left, an update is in doubt',
   async (_name, broken) => {
     const options = { attemptTimeoutMs: 1_500 };
     await using list = await lab([broken, ok], options);
@@ -85,20 +85,23 @@ test.concurrent.each<[string, Step, string]>([
   ['continues after the list', complete('[][]'), 'invalid-json'],
   ['is null', complete('null'), 'schema'],
   ['is chunked and empty', ({ end }) => end(`${head(200, { 'Transfer-Encoding': 'chunked' })}0\r\n\r\n`), 'invalid-json'],
-])('a complete body that %s is not asked for again', async (_name, step, reason) => {
+])('a complete body that %s does not make the call send its request again', async (_name, step, reason) => {
   await using at = await lab([step, ok]);
   expect(await rejectionOf(at.client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason, attempts: 1, status: 200 });
   expect(at.server.requests).toHaveLength(1);
 });
 
-test.concurrent.each(['stall', 'end', 'reset', 'gzip'])('an Error body that breaks (%s) leaves the class by status', async (how) => {
-  const ends: Record<string, Step> = {
-    stall: half(silence, 404),
-    end: half(({ end }) => end(), 404),
-    reset: half(({ reset }) => reset(), 404),
-    gzip: ({ answer }) => answer(404, 'no gzip', { 'Content-Encoding': 'gzip' }),
-  };
-  await using at = await lab([ends[how] ?? ok], { attemptTimeoutMs: 1_500 });
-  const error = await rejectionOf(at.client.updateInventory(1, { quantity: 5 }));
-  expect(error).toMatchObject({ name: 'NotFoundError', status: 404, code: 'http_404', outcome: 'rejected', attempts: 1 });
-});
+test.concurrent.each(['stall', 'end', 'reset', 'gzip'])(
+  'an Error body that breaks (%s) does not change the class, which the status decides',
+  async (how) => {
+    const ends: Record<string, Step> = {
+      stall: half(silence, 404),
+      end: half(({ end }) => end(), 404),
+      reset: half(({ reset }) => reset(), 404),
+      gzip: ({ answer }) => answer(404, 'no gzip', { 'Content-Encoding': 'gzip' }),
+    };
+    await using at = await lab([ends[how] ?? ok], { attemptTimeoutMs: 1_500 });
+    const error = await rejectionOf(at.client.updateInventory(1, { quantity: 5 }));
+    expect(error).toMatchObject({ name: 'NotFoundError', status: 404, code: 'http_404', outcome: 'rejected', attempts: 1 });
+  },
+);

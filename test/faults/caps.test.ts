@@ -40,7 +40,7 @@ test.concurrent.each([
   expect(await until(() => at.server.dropped > 0)).toBe(true);
 });
 
-test.concurrent('a list has at most `maxResponseBytes`, and the rest of it is not read', async () => {
+test.concurrent('a list is read up to `maxResponseBytes`, and no further', async () => {
   const row = '{"petId":1,"quantity":5,"status":"sold"},';
   await using at = await lab([flood('[', row.repeat(2000))], { maxResponseBytes: 3 * MIB });
   const error = await rejectionOf(list(at.client));
@@ -48,25 +48,22 @@ test.concurrent('a list has at most `maxResponseBytes`, and the rest of it is no
   expect(await until(() => at.server.dropped > 0)).toBe(true);
 });
 
-test.concurrent('white space without an end ends with `maxResponseBytes`', async () => {
+test.concurrent('endless white space is read up to `maxResponseBytes`', async () => {
   await using at = await lab([flood('[', ' '.repeat(65_536))], { maxResponseBytes: 5 * MIB });
   expect(await rejectionOf(list(at.client))).toMatchObject({ reason: 'too-large' });
 });
 
-test.concurrent.each([404, 503, 429, 302])(
-  'of an Error body of %i no more than 64 KiB is read, and its connection is dropped',
-  async (status) => {
-    await using at = await lab([flood('{"code":"', LONG, status)], { maxRetries: 0 });
-    const error = await rejectionOf(update(at.client));
-    expect(error).toMatchObject({ status, code: `http_${status}`, bodyText: expect.stringMatching(/^\{"code":"x+…$/) });
-    expect(await until(() => at.server.dropped > 0)).toBe(true);
-  },
-);
+test.concurrent.each([404, 503, 429, 302])('an Error body of a %i is read up to 64 KiB, and its connection is dropped', async (status) => {
+  await using at = await lab([flood('{"code":"', LONG, status)], { maxRetries: 0 });
+  const error = await rejectionOf(update(at.client));
+  expect(error).toMatchObject({ status, code: `http_${status}`, bodyText: expect.stringMatching(/^\{"code":"x+…$/) });
+  expect(await until(() => at.server.dropped > 0)).toBe(true);
+});
 
 const BOMBS: Record<string, (text: string) => Uint8Array> = { gzip: gzipSync, br: brotliCompressSync, zstd: zstdCompressSync };
 const BOMB = `[${ONE_ITEM}${'x'.repeat(16 * MIB)}"}]`;
 test.concurrent.each(['gzip', 'br', 'zstd'])(
-  'of a %s bomb no more is read than an item may have, counted as it becomes',
+  'a %s bomb is read only up to the size of an item, counted after decompression',
   async (coding) => {
     const bomb = BOMBS[coding]?.(BOMB) ?? '';
     const step: Step = ({ answer }) => answer(200, bomb, { 'Content-Encoding': coding });
@@ -94,13 +91,13 @@ function countingFetch(): { fetch: typeof globalThis.fetch; readBytes: number[] 
   return { fetch, readBytes };
 }
 
-test.concurrent('a bomb in an Error body leaves the class by status', async () => {
+test.concurrent('a bomb in an Error body does not change the class, which the status decides', async () => {
   const bomb = gzipSync('x'.repeat(64 * MIB));
   await using at = await lab([({ answer }) => answer(404, bomb, { 'Content-Encoding': 'gzip' })]);
   expect(await rejectionOf(update(at.client))).toMatchObject({ name: 'NotFoundError', bodyText: `${'x'.repeat(1023)}…` });
 });
 
-test.concurrent('a stream of many made-up statuses announces 32 of them', async () => {
+test.concurrent('a stream with many unknown statuses announces 32 of them', async () => {
   const rows = Array.from({ length: 5000 }, (_, row) => ({ petId: row, quantity: 1, status: `status ${row}` }));
   await using at = await lab([({ answer }) => answer(200, JSON.stringify(rows))]);
   expect(await itemsOf(at.client.streamInventory())).toEqual(rows);

@@ -41,7 +41,7 @@ const BROKEN: [string, () => unknown][] = [
 ];
 
 describe('a fetch that', () => {
-  test.each(BROKEN)('%s has failed to connect, and leaves an update in doubt', async (_name, give) => {
+  test.each(BROKEN)('%s counts as a failed connection, and leaves an update in doubt', async (_name, give) => {
     const { client } = scriptedClient([], { fetch: untyped(give), maxRetries: 0 });
     const error = await rejectionOf(client.updateInventory(1, { quantity: 5 }));
     expect(error).toMatchObject({ name: 'ConnectionError', outcome: 'unknown', attempts: 1 });
@@ -58,7 +58,7 @@ describe('a fetch that', () => {
     expect(await Promise.all(attempts)).toEqual(BROKEN.map(() => 2));
   });
 
-  test('throws the failure of another call has failed to connect: what that call came to says nothing of this one', async () => {
+  test('throws the failure of another call counts as a failed connection, whatever the outcome of that call', async () => {
     const other = new NotFoundError('Cannot update pet 7', { petId: 7, outcome: 'rejected', status: 404 });
     const { client } = scriptedClient([() => Promise.reject(other)], { maxRetries: 0 });
     const error = await rejectionOf(client.updateInventory(1, { quantity: 5 }));
@@ -66,7 +66,7 @@ describe('a fetch that', () => {
     expect(error).toMatchObject({ cause: { name: 'NotFoundError', message: 'Cannot update pet 7' } });
   });
 
-  test('rejects with an error of another realm, as in Jest, is understood as well', async () => {
+  test('rejects with an error of another realm, as in Jest, causes the same error', async () => {
     const refused = "new TypeError('fetch failed', { cause: Object.assign(new Error('no'), { code: 'ECONNREFUSED' }) })";
     const { client } = scriptedClient([() => Promise.reject(runInNewContext(refused))], { maxRetries: 0 });
     const error = await rejectionOf(client.updateInventory(1, { quantity: 5 }));
@@ -74,35 +74,35 @@ describe('a fetch that', () => {
     expect(error).toMatchObject({ cause: { name: 'TypeError', message: 'fetch failed', cause: { message: 'no' } } });
   });
 
-  test.each([429, 503, 404])('gives a %i with an unreadable body is judged by its status and its headers', async (status) => {
+  test.each([429, 503, 404])('gives a %i with an unreadable body causes the error of the status, with its headers', async (status) => {
     const { client } = scriptedClient([() => nodeResponse(status, { 'retry-after': '30' })], { maxRetries: 0 });
     expect(await rejectionOf(client.listInventory())).toMatchObject({ status, code: `http_${status}`, retryAfterMs: 30_000 });
   });
 
-  test('gives headers that throw when they are read has failed to connect', async () => {
+  test('gives headers that throw when they are read counts as a failed connection', async () => {
     const headers = { get: thrower };
     const { client } = scriptedClient([], { fetch: untyped(async () => ({ status: 200, headers })), maxRetries: 0 });
     expect(await rejectionOf(client.updateInventory(1, { quantity: 5 }))).toMatchObject({ name: 'ConnectionError', outcome: 'unknown' });
   });
 
-  test('gives an answer without `ok` is judged by its status', async () => {
+  test('gives an answer without `ok` works: the status counts', async () => {
     const { status, headers, body } = new Response(ITEM_TEXT);
     const { client } = scriptedClient([], { fetch: untyped(async () => ({ status, headers, body })) });
     expect(await client.updateInventory(1, { quantity: 5 })).toMatchObject({ quantity: 5 });
   });
 
-  test('gives a null body has answered with an empty one', async () => {
+  test('gives a null body counts as one that gave an empty body', async () => {
     const { client } = scriptedClient([() => new Response(null)]);
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason: 'invalid-json' });
   });
 
-  test('has headers that contradict the body is judged by the body', async () => {
+  test('gives headers that contradict the body works: the body counts', async () => {
     const headers = { 'content-length': '3', 'content-encoding': 'br', 'content-type': 'image/png', 'transfer-encoding': 'chunked' };
     const { client } = scriptedClient([() => new Response(ITEM_TEXT, { headers })]);
     expect(await client.updateInventory(1, { quantity: 5 })).toMatchObject({ quantity: 5 });
   });
 
-  test('hides a redirect, as browsers do, is told from one that failed', async () => {
+  test('hides a redirect, as browsers do, causes an UnexpectedStatusError and not a ConnectionError', async () => {
     const opaque = Object.defineProperties(new Response(null), {
       status: { value: 0 },
       type: { value: 'opaqueredirect' },
@@ -166,7 +166,7 @@ describe('an `apiKey` function that', () => {
   });
 });
 
-test('A body that is no web stream is the fault of `fetch`, and asking again would not help', async () => {
+test('A body that is not a web stream is a ConfigurationError for `fetch`, and is not retried', async () => {
   const { client, seen } = scriptedClient([async () => Response.json([]), async () => nodeResponse()]);
   await client.listInventory();
   expect(await rejectionOf(client.listInventory())).toMatchObject({
@@ -180,7 +180,7 @@ test('A body that is no web stream is the fault of `fetch`, and asking again wou
 test.each<[string, (response: Response) => Promise<unknown>]>([
   ['was read', (response) => response.text()],
   ['is being read', async (response) => response.body?.getReader()],
-])('A body that %s already is the fault of `fetch`, and an update is in doubt', async (_what, read) => {
+])('A body that %s already is a ConfigurationError for `fetch`, and an update is in doubt', async (_what, read) => {
   const answerRead = async () => {
     const response = Response.json({ petId: 1, quantity: 5, status: 'sold' });
     await read(response);

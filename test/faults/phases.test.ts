@@ -73,7 +73,7 @@ async function inEveryPhase<Found>(find: (phase: Phase) => Promise<Found>): Prom
 
 const expected = (tell: (phase: Phase) => unknown) => Object.fromEntries(PHASES.map((phase) => [phase.name, tell(phase)]));
 
-test('a call ends within 50 ms of its abort, with the reason, wherever it is, and leaves no listener', async () => {
+test('a call ends within 50 ms of its abort, with the reason, at whatever step it is, and leaves no listener', async () => {
   const found = await inEveryPhase(async (phase) => {
     const controller = new AbortController();
     const { at, settled, ended, isThere } = await begin(phase, { signal: controller.signal });
@@ -90,7 +90,7 @@ test('a call ends within 50 ms of its abort, with the reason, wherever it is, an
   expect(found).toEqual(expected((phase) => ({ wasThere: true, reason: 'enough', listeners: 0, ...tell(phase) })));
 });
 
-test('a call ends when its `totalTimeoutMs` does, wherever it is, and knows its outcome', async () => {
+test('a call ends when its `totalTimeoutMs` has passed, at whatever step it is, and has the right outcome', async () => {
   const found = await inEveryPhase(async (phase) => {
     const { at, settled, ended, isThere } = await begin(phase, { totalTimeoutMs: 1_000 });
     await using _ = at;
@@ -108,7 +108,7 @@ test('a call ends when its `totalTimeoutMs` does, wherever it is, and knows its 
   expect(found).toMatchObject(expected(told));
 });
 
-test('close() ends a call wherever it is, and later calls', async () => {
+test('close() ends a call at whatever step it is, and every later call', async () => {
   const found = await inEveryPhase(async (phase) => {
     const { at, ended, isThere } = await begin(phase, {});
     await using _ = at;
@@ -126,7 +126,7 @@ test.concurrent('an aborted request is dropped, and the server sees it', async (
   expect(await until(() => at.server.dropped > 0)).toBe(true);
 });
 
-test.concurrent('a call whose signal is aborted already sends nothing', async () => {
+test.concurrent('a call whose signal is already aborted sends nothing', async () => {
   await using at = await lab([ok]);
   expect(await rejectionOf(at.client.listInventory({ signal: AbortSignal.abort('before') }))).toBe('before');
   expect(at.server.connections).toBe(0);
@@ -141,7 +141,7 @@ test.concurrent('a call that is aborted by its own `request` event ends at once,
   expect([at.server.connections, at.log.at(-1)]).toEqual([0, expect.stringMatching(/^settled not-sent/)]);
 });
 
-test.concurrent('calls that are let go together and aborted by the first of them are not sent', async () => {
+test.concurrent('calls that get their permits together and are aborted by the first of them are not sent', async () => {
   await using at = await lab([usedUpFor(1), ok], { concurrency: 64 });
   const controller = new AbortController();
   await at.client.listInventory();
@@ -174,7 +174,7 @@ test.concurrent('an abort after the answer was read changes nothing', async () =
   expect(await list).toEqual(ITEMS);
 });
 
-test.concurrent('`attemptTimeoutMs` covers headers and body of each attempt, and the next one begins anew', async () => {
+test.concurrent('`attemptTimeoutMs` covers headers and body of an attempt, and starts again with the next one', async () => {
   await using at = await lab([silence, half(silence), ok], { attemptTimeoutMs: 1_000 });
   expect(await at.client.updateInventory(1, { quantity: 5 }).withResponse()).toMatchObject({ data: ITEM, attempts: 3 });
 });
@@ -185,7 +185,7 @@ test.concurrent('timers beyond 2^31 ms do not fire at once', async () => {
   expect(await at.client.listInventory(long)).toEqual(ITEMS);
 });
 
-test.concurrent('a Retry-After beyond every timer is waited for where `maxWaitMs` allows it', async () => {
+test.concurrent('a Retry-After longer than any timer is waited for if `maxWaitMs` allows it', async () => {
   await using at = await lab([failing(429, { 'Retry-After': '9'.repeat(40) }), ok], { maxWaitMs: Number.MAX_SAFE_INTEGER });
   expect(await rejectionOf(at.client.listInventory({ totalTimeoutMs: 300 }))).toMatchObject({ name: 'TimeoutError', attempts: 1 });
   expect(at.server.requests).toHaveLength(1);

@@ -23,7 +23,7 @@ test.concurrent.each<[string, Step]>([
   ['a 503', failing(503)],
   ['an end within the first item', beginning(`[${ROW.slice(0, 9)}`, ({ end }) => end())],
   ['a stall before the first item', beginning('[', silence)],
-])('a stream whose beginning fails by %s is asked for again', async (_name, fault) => {
+])('a stream whose beginning fails by %s is requested again', async (_name, fault) => {
   await using at = await lab([fault, ok], { attemptTimeoutMs: 1_500 });
   expect(await itemsOf(at.client.streamInventory())).toEqual(ITEMS);
   expect(at.server.requests).toHaveLength(2);
@@ -34,7 +34,7 @@ test.concurrent.each<[string, Step, string]>([
   ['ends', ({ end }) => end(), 'ConnectionError'],
   ['stalls', silence, 'TimeoutError'],
   ['becomes a page', ({ write }) => write(',<html>, '), 'InvalidResponseError'],
-])('a stream that %s in the middle rejects with how many items came, and is not asked for again', async (_name, fault, name) => {
+])('a stream that %s in the middle rejects with the number of items that came, and is not requested again', async (_name, fault, name) => {
   const items: unknown[] = [];
   // A reset throws away what was not read yet.
   const afterThree: Step = async (wire) => {
@@ -68,7 +68,7 @@ test.concurrent('throwing within the loop closes the connection', async () => {
   expect(await until(() => at.server.dropped > 0)).toBe(true);
 });
 
-test.concurrent('an abort between two items ends the stream with the reason and closes its connection, also when nobody reads on', async () => {
+test.concurrent('an abort between two items ends the stream with the reason and closes its connection, even without another read', async () => {
   await using at = await lab([beginning(`[${rows(1)},`, silence)]);
   const controller = new AbortController();
   const items = at.client.streamInventory({ signal: controller.signal })[Symbol.asyncIterator]();
@@ -98,7 +98,7 @@ test.concurrent('close() ends a stream that is open', async () => {
   expect(await reading).toMatchObject({ name: 'AbortError' });
 });
 
-test.concurrent('the time limit of a stream stands while its consumer holds it up', async () => {
+test.concurrent('the time limit of a stream does not run while its consumer is busy', async () => {
   const slowly: Step = async ({ write, end }) => {
     write(`${head(200, { 'Transfer-Encoding': 'chunked' })}${(rows(1).length + 1).toString(16)}\r\n[${rows(1)}\r\n`);
     await pause(50);
@@ -114,7 +114,7 @@ test.concurrent('the time limit of a stream stands while its consumer holds it u
   expect(seen).toHaveLength(2);
 });
 
-test.concurrent('a slow body that keeps arriving is no stall, however long it takes', async () => {
+test.concurrent('a slow body that keeps arriving does not time out, however long it takes', async () => {
   const trickle: Step = async ({ write }) => {
     write(head(200, { 'Content-Length': LIST_TEXT.length }));
     for (const part of LIST_TEXT.match(/.{1,20}/g) ?? []) {
@@ -126,7 +126,7 @@ test.concurrent('a slow body that keeps arriving is no stall, however long it ta
   expect(await itemsOf(at.client.streamInventory())).toEqual(ITEMS);
 });
 
-test.concurrent('a stream that nobody reads sends nothing', async () => {
+test.concurrent('a stream that is never read sends nothing', async () => {
   await using at = await lab([ok]);
   at.client.streamInventory();
   at.client.streamInventory().batches();

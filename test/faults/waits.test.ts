@@ -70,7 +70,7 @@ test.each([408, 425, 500, 502, 503, 504, 599])('a Retry-After of a %i is never s
 });
 
 test.each(['999999999', '9'.repeat(400), imf(NOW_MS + 900 * HOUR_MS), 'Fri, 31 Dec 9999 23:59:59 GMT'])(
-  'a Retry-After of %s is more than `maxWaitMs` allows: the call is told at once',
+  'a call rejects at once if a Retry-After of %s is longer than its `maxWaitMs`',
   async (retryAfter) => {
     for (const status of [429, 500, 503]) {
       const { client, seen } = scriptedClient([() => failure(status, { 'retry-after': retryAfter })]);
@@ -99,7 +99,7 @@ test.each<[string, Record<string, string>]>([
   ['two headers of three', { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0' }],
   ['empty values', limits('', '', '')],
   ['more left than the limit', limits(60, 5000, NOW_S + 30)],
-])('limits told in %s hold up no call', async (_name, headers) => {
+])('limits reported in %s hold up no call', async (_name, headers) => {
   const { client, seen } = scriptedClient([() => item(1)]);
   const { client: limited, seen: seenLimited } = scriptedClient([
     () => new Response('{"petId":1,"quantity":1,"status":"sold"}', { headers }),
@@ -116,7 +116,7 @@ test.each([
   ['seconds', NOW_S + 30],
   ['milliseconds', NOW_MS + 30_000],
   ['seconds to go', 30],
-])('a window that is used up is waited for, its Reset told in %s', async (_name, reset) => {
+])('a call waits for the end of a used-up window whose Reset is reported in %s', async (_name, reset) => {
   const headers = limits(60, 0, reset);
   const { client, seen } = scriptedClient([() => new Response('[]', { headers }), () => item(1)]);
   await client.listInventory();

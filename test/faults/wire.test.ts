@@ -50,14 +50,14 @@ test.concurrent.each<[string, Step]>([
   ['two lengths that differ', ({ write }) => write(`${head(200, { 'Content-Length': 2 }).trimEnd()}\r\nContent-Length: 9\r\n\r\n[]`)],
   ['a length that is no number', ({ end }) => end(`${head(200, { 'Content-Length': 'ten' })}[]`)],
   ['a header with a NUL', ({ end }) => end(`${head(200, { 'X-Nul': 'a\0b', 'Content-Length': 2 })}[]`)],
-])('what comes is %s: the request is made again, and the change is in doubt', async (_name, step) => {
+])('after %s the request is sent again, and the change is in doubt', async (_name, step) => {
   await using list = await lab([step, ok]);
   await using update = await lab([step], { maxRetries: 0 });
   const answers = Promise.all([list.client.listInventory(), rejectionOf(update.client.updateInventory(1, { quantity: 5 }))]);
   expect(await answers).toMatchObject([ITEMS, { name: 'ConnectionError', outcome: 'unknown', attempts: 1 }]);
 });
 
-test.concurrent('connections that are closed while idle make no call fail', async () => {
+test.concurrent('no call fails because a connection was closed while idle', async () => {
   await using at = await lab([ok]);
   for (let call = 0; call < 5; call++) {
     expect(await at.client.updateInventory(1, { quantity: 5 })).toEqual(ITEM);
@@ -71,7 +71,7 @@ test.concurrent('a request that is lost as its idle connection closes is retried
   for (let call = 0; call < 20; call++) expect(await at.client.listInventory()).toEqual(ITEMS);
 });
 
-test.concurrent('an answer that nobody asked for is not taken for the next one', async () => {
+test.concurrent('an answer without a request is not taken for the answer to the next request', async () => {
   const twice: Step = (wire) => {
     ok(wire);
     wire.write(message(200, POISON));
@@ -102,7 +102,7 @@ const REDIRECTS = [300, 301, 302, 303, 304, 305, 307, 308].flatMap((status): [nu
   [status, 'javascript:alert(1)'],
   [status, '//evil.test\u00e9/%zz'],
 ]);
-test('a redirect is never followed, wherever it leads', async () => {
+test('a redirect is never followed, wherever it points', async () => {
   const step: Step = ({ request, answer }) => {
     const [status, location] = REDIRECTS[Number(request.path.split('/').at(-1))] ?? [500];
     answer(status, status === 304 ? '' : 'moved', location === undefined ? {} : { Location: location });
@@ -134,7 +134,7 @@ test.concurrent.each([
   expect(error).toMatchObject({ name, status, outcome, code: `E_${status}`, attempts: 1 });
 });
 
-test('408, 425, 429 and every 5xx but 501 and 505 are tried again', async () => {
+test('408, 425, 429 and every 5xx but 501 and 505 are retried', async () => {
   const statuses = [408, 425, 429, 500, 502, 503, 504, 507, 520, 599];
   const attempts = statuses.map(async (status) => {
     await using at = await lab([failing(status), ok]);
@@ -150,12 +150,12 @@ test.concurrent.each<[string, Step[], string, string]>([
   ['a 408 and then a reset', [failing(408), ({ reset }) => reset()], 'ConnectionError', 'unknown'],
   ['two 429s', [failing(429, { 'Retry-After': '0' })], 'RateLimitError', 'rejected'],
   ['a 425 and then a 401', [failing(425), failing(401)], 'AuthenticationError', 'rejected'],
-])('the outcome of an update is told over all attempts: %s', async (_name, steps, name, outcome) => {
+])('the outcome of an update covers all attempts: %s', async (_name, steps, name, outcome) => {
   await using at = await lab(steps, { maxRetries: 1 });
   expect(await rejectionOf(at.client.updateInventory(1, { quantity: 5 }))).toMatchObject({ name, outcome, attempts: 2 });
 });
 
-test.concurrent('a connection that is refused leaves the change undone', async () => {
+test.concurrent('an update whose connection is refused was not applied', async () => {
   const gone = await lab([ok]);
   const { client } = gone;
   await gone.server[Symbol.asyncDispose]();

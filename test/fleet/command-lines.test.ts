@@ -23,7 +23,7 @@ test('Two command lines and an application that share a file meet no 429 on one 
   expect(seen.served).toBeGreaterThan(0);
 });
 
-test('They get no ban where windows are shorter than a minute', { timeout: 200_000 }, async () => {
+test('They are not banned if windows are shorter than a minute', { timeout: 200_000 }, async () => {
   const seen = await runTogether('file', { windowMs: 5_000, ban: { after: 2, forMs: 600_000 } });
   expect(seen).toMatchObject({ codes: [0, 0], bans: 0 });
   expect(seen.refused).toBeLessThan(3);
@@ -56,7 +56,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     return state;
   }
 
-  test('keeps a lock that one of two machines holds, and says which', async () => {
+  test('keeps a lock for one of two machines, and says which one holds it', async () => {
     const terminal = new FakeTerminal();
     const [here, there] = [await open(), await open()];
     const lock = await takeLock({ name: 'restock', state: here, onLost: () => expect.unreachable(), terminal });
@@ -99,7 +99,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     return ended(child);
   }
 
-  test.each([['ioredis'], ['redis']])('shares the quota by %s, and quota --reset forgets it', async (library) => {
+  test.each([['ioredis'], ['redis']])('shares the quota by %s, and quota --reset deletes it', async (library) => {
     const served = await serveSandbox({ plans: { fleet: { requestsPerMinute: 60, requestsPerDay: 1 } } });
     onTestFinished(() => served.close());
     const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.fleet };
@@ -116,7 +116,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     expect(await redis.ask('DBSIZE')).toBe(0);
   });
 
-  test('the recipe for two machines lets one do the job, once', async () => {
+  test('with the recipe for two machines, one of them does the job, once', async () => {
     const [recipe] = samplesOf('docs/recipes.md', 'sh two-machines/restock.sh');
     const served = await serveSandbox({ latency: 1_000, pets: [{ petId: 1, quantity: 5 }] });
     onTestFinished(() => served.close());
@@ -142,7 +142,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     expect(served.sandbox.inventory.get(1)).toMatchObject({ quantity: 7 });
   });
 
-  test('without a library says what to install', async () => {
+  test('without a Redis library says what to install', async () => {
     const env = { PETSTORE_BASE_URL: 'https://pets.test/v1', PETSTORE_API_KEY: 'psk' };
     expect(await runBeside([], ['list', '--quota-store', redis.url], env)).toEqual({
       code: 2,

@@ -83,7 +83,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('processes that share a key throu
     expect(after[1]?.admitted).toBeGreaterThanOrEqual(0.97 * LIMIT);
   });
 
-  test('have the slots of one that was killed back in the next window', async () => {
+  test('get back the slots of a killed process in the next window', async () => {
     await start();
     await untilWindow(0.05);
     workers[0]?.child.kill('SIGKILL');

@@ -81,14 +81,14 @@ describe('ItemReader', () => {
     expect(results).toEqual(expected);
   });
 
-  test('gives out an item as soon as its last byte is there', () => {
+  test('gives an item as soon as its last byte has come', () => {
     const reader = new ItemReader('number');
 
     expect(reader.push(encode(`[${item(1)}`)).items).toHaveLength(1);
     expect(reader.push(encode(`,{"x":1,${item(2).slice(1)}`)).items).toHaveLength(1);
   });
 
-  test('gives out the items before the first bad one, whatever the chunks', () => {
+  test('gives the items before the first bad one, whatever the chunks', () => {
     const text = encode(`[${item(1)},{"x":0,${item(2).slice(1)},${item(3, 'é')},{"petId":4,,}]`);
     const counts = Array.from(text, (_, cut) => {
       const reader = new ItemReader('number');
@@ -107,7 +107,7 @@ describe('ItemReader', () => {
     expect(firstProblem(reader, encode('{"petId":1,"status":"sold"}'))).toEqual({ path: '[400000].quantity', message: 'is missing' });
   });
 
-  test('names the first ten problems of what has come, good items between them', () => {
+  test('names the first ten problems of what has come, with good items between them', () => {
     const bad = '{"petId":1,"quantity":"2","status":"sold"}';
     const { items, failure } = new ItemReader('number').push(encode(`[${item(1)},${`${bad},${item(2)},`.repeat(20)}`));
 
@@ -115,7 +115,7 @@ describe('ItemReader', () => {
     expect(problemsIn(failure).map(({ path }) => path)).toEqual(Array.from({ length: 10 }, (_, index) => `[${1 + 2 * index}].quantity`));
   });
 
-  test('refuses a broken item as soon as its end has come, also before one that is cut off and longer', () => {
+  test('refuses a broken item as soon as its end has come, even before a longer one that is cut off', () => {
     const odd = '{"x":0,"petId":1,"quantity":2,"status":"sold"}';
     const { items, failure } = new ItemReader('number').push(encode(`[${`${odd},`.repeat(4)}{"petId":},{"petId":1,"more":[[1,2,3`));
 
@@ -123,11 +123,11 @@ describe('ItemReader', () => {
     expect(failure).toEqual({ ok: false, reason: 'invalid-json', problems: [{ path: '[4]', message: 'is not valid JSON' }] });
   });
 
-  test('refuses a number in place of an item as soon as its end has come', () => {
+  test('refuses a number instead of an item as soon as its end has come', () => {
     expect(firstProblem(new ItemReader('number'), encode('[1,'))).toEqual({ path: '[0]', message: 'must be an object, not a number' });
   });
 
-  test('names a bad row where what follows it is no JSON', () => {
+  test('names a bad row even if what follows it is not JSON', () => {
     const bad = '{"petId":1,"quantity":"2","status":"sold"}';
     const { failure } = new ItemReader('number').push(encode(`[${bad},${bad},{"petId":}`));
 
@@ -135,7 +135,7 @@ describe('ItemReader', () => {
     expect(problemsIn(failure)[0]).toMatchObject({ path: '[0].quantity' });
   });
 
-  test('adds to the items that it is given', () => {
+  test('appends to the array of items that it is given', () => {
     const reader = new ItemReader('number');
     const items = [{ petId: 1, quantity: 1, status: 'sold' }];
 
@@ -143,7 +143,7 @@ describe('ItemReader', () => {
     expect(items.map(({ petId }) => petId)).toEqual([1, 2, 3]);
   });
 
-  test('tells an id that a number cannot hold, and the option that can', () => {
+  test('names an id that a number cannot hold, and the option with which it can be read', () => {
     const message = firstProblem(new ItemReader('number'), encode(`[${item(9007199254740993n)}`))?.message;
 
     expect(message).toBe("is 9007199254740993, beyond ±(2^53−1); int64: 'bigint' reads it exactly");
@@ -163,7 +163,7 @@ describe('ItemReader', () => {
     expect(failures.slice(14)).toEqual([undefined, 'too-large', 'too-large', 'too-large', 'too-large', 'too-large']);
   });
 
-  test('takes an item of 1 MiB and refuses one byte more', () => {
+  test('accepts an item of 1 MiB and refuses one byte more', () => {
     const frame = item(1, '').length;
     const ofLength = (length: number) => encode(`[${item(1, 'x'.repeat(length - frame))}]`);
 
@@ -171,7 +171,7 @@ describe('ItemReader', () => {
     expect(readInParts(ofLength(1_048_577), [])).toBeUndefined();
   });
 
-  test('passes over megabytes of white space between items', () => {
+  test('skips megabytes of white space between items', () => {
     const space = ' '.repeat(3_000_000);
 
     expect(
@@ -179,7 +179,7 @@ describe('ItemReader', () => {
     ).toHaveLength(2);
   });
 
-  test('refuses bytes that are no UTF-8, also beside the items', () => {
+  test('refuses bytes that are not UTF-8, even outside the items', () => {
     const broken = (text: string) => encode(text).map((byte) => (byte === 0x21 ? 0xff : byte));
 
     expect(new ItemReader('number').push(broken(`[${item(1, '!')}]`)).failure?.reason).toBe('invalid-utf8');
@@ -193,7 +193,7 @@ describe('ItemReader', () => {
     expect(readInParts(encode(deep), [])).toBeUndefined();
   });
 
-  test('looks at no byte of an item again when another one comes, which would take minutes of work', () => {
+  test('looks at each byte of an item once, since otherwise long items would take minutes', () => {
     const bytes = encode(`[{"x":"${'},{'.repeat(100_000)}",${item(1).slice(1)}]`);
     const beganMs = ownWorkMs();
 

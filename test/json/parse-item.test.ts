@@ -36,7 +36,7 @@ test.each([
   ['bigint', '"9007199254740993"', 'must be an integer, not a string'],
   ['number', 'null', 'must be an integer, not null'],
   ['number', '{}', 'must be an integer, not an object'],
-] as const)('parseItem as %s tells what is wrong with the id %s', (int64, written, message) => {
+] as const)('parseItem as %s says what is wrong with the id %s', (int64, written, message) => {
   const result = parseItem(`{"petId":${written},"quantity":1,"status":"x"}`, int64);
 
   expect([reasonOf(result), problemsOf(result)]).toEqual(['schema', [{ path: 'petId', message }]]);

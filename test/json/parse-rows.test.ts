@@ -48,7 +48,7 @@ test('parseRows reads every long id of a list exactly', () => {
   expect(items.map(({ petId }) => petId)).toEqual(petIds);
 });
 
-test.each(['number', 'bigint'] as const)('the fast way with ids as %s agrees with zod on any value', (int64) => {
+test.each(['number', 'bigint'] as const)('the fast check with ids as %s agrees with zod on any value', (int64) => {
   const id = fc.oneof(fc.integer(), fc.double(), fc.bigInt(), fc.constantFrom(-0, 2 ** 53, 2n ** 63n, -(2n ** 63n), '1'));
   const field = fc.option(fc.oneof(id, fc.string()), { nil: undefined });
   const value = fc.oneof(fc.record({ petId: field, quantity: field, status: field }, { requiredKeys: [] }), fc.anything());

@@ -14,7 +14,7 @@ function readPlain(text: string): { items: unknown[]; rest: string } {
 }
 
 describe('PlainItems', () => {
-  test('reads by itself what JSON.stringify writes', () => {
+  test('reads everything that JSON.stringify writes', () => {
     const items = [
       [1234567890, 0, 'available'],
       [-9007199254740993n, -98765, 'pending'],
@@ -38,7 +38,7 @@ describe('PlainItems', () => {
     '{"petId":1,"quantity":2,"status":"größe"}',
     `{"petId":1,"quantity":2,"status":"${'x'.repeat(65)}"}`,
     '{"petId":1,"quantity":2,"status":"sold","more":1}',
-  ])('leaves %s to others, and what follows it', (odd) => {
+  ])('leaves %s, and what follows it, to the other readers', (odd) => {
     const plain = '{"petId":1,"quantity":2,"status":"sold"}';
     expect(readPlain(`${plain},${odd},${plain}`)).toEqual({ items: [[1n, 2, 'sold']], rest: `,${odd},${plain}` });
   });

@@ -78,7 +78,7 @@ async function overTls(name: string): Promise<Server> {
 const certificateGuide = 'docs/domains.md#the-certificate-is-not-there-yet-or-not-the-right-one';
 
 describe('checkService', () => {
-  test('finds nothing wrong with a service that is well, for one request', async () => {
+  test('finds nothing wrong with a service that works, after one request', async () => {
     const { isWell, requests, notes, found } = await check(await overTls('well'));
     expect({ isWell, requests, notes }).toEqual({ isWell: true, requests: 1, notes: [] });
     expect(found.tls).toMatchObject({
@@ -108,7 +108,7 @@ describe('checkService', () => {
     expect(byName(findings).answer).toMatchObject({ outcome: 'problem', message: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test('finds that an authority of a company is unknown, and says what it needs', async () => {
+  test("finds that a company's certificate authority is unknown, and says what is needed", async () => {
     const { problems, requests, found } = await check(await overTls('inside'));
     expect([problems, requests]).toEqual([['tls', 'answer'], 0]);
     expect(found.tls).toMatchObject({
@@ -118,7 +118,7 @@ describe('checkService', () => {
     });
   });
 
-  test('finds that NODE_EXTRA_CA_CERTS names a file that is not there, or another authority', async () => {
+  test('finds that NODE_EXTRA_CA_CERTS names a file that does not exist, or another authority', async () => {
     vi.stubEnv('NODE_EXTRA_CA_CERTS', '/nowhere/ca.pem');
     expect((await check(await overTls('inside'))).found.tls?.advice).toBe(
       'NODE_EXTRA_CA_CERTS names /nowhere/ca.pem, which cannot be read',
@@ -154,17 +154,17 @@ describe('checkService', () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  test('notes a certificate that ends soon', async () => {
+  test('notes a certificate that expires soon', async () => {
     const { isWell, notes, found } = await check(await overTls('soon'));
     expect([isWell, notes, found.tls?.facts?.daysLeft]).toEqual([true, ['tls'], 4]);
   });
 
-  test('tells that the service speaks HTTP/2 as well', async () => {
+  test('reports that the service speaks HTTP/2 as well', async () => {
     const options: ServerOptions = { ...(await certificates.get('well')), ALPNProtocols: ['h2', 'http/1.1'] };
     expect((await check(createHttpsServer(options, answerList))).found.tls?.facts?.http).toBe('HTTP/2 and 1.1');
   });
 
-  test('finds a redirect, and where it leads without its query', async () => {
+  test('finds a redirect, and shows its target without the query', async () => {
     const { problems, requests, found } = await check(
       createServer((_request, response) => response.writeHead(301, { location: 'https://stock.example.com/v1/inventory?token=s' }).end()),
     );
@@ -175,7 +175,7 @@ describe('checkService', () => {
     });
   });
 
-  test('finds the page of somebody else', async () => {
+  test('finds a page that is not of the service', async () => {
     const { problems, found } = await check(createServer((_request, response) => response.writeHead(404).end('<h1>No such project</h1>')));
     expect(problems).toEqual(['answer']);
     expect(found.answer).toMatchObject({
@@ -197,7 +197,7 @@ describe('checkService', () => {
     expect(found.answer?.message).toMatch(/^it answered 200, with [\w/]+ that is not a list of the inventory$/);
   });
 
-  test('finds a proxy that answers 403 in place of the service', async () => {
+  test('finds a proxy that answers 403 instead of the service', async () => {
     const { found } = await check(createServer((_request, response) => response.writeHead(403).end('<h1>Blocked</h1>')));
     const advice = 'a proxy or firewall in between may have answered';
     expect(found.answer).toMatchObject({ outcome: 'problem', advice, see: 'docs/domains.md#a-proxy-is-in-between' });
@@ -219,7 +219,7 @@ describe('checkService', () => {
     expect(found.limits?.outcome).toBe('ok');
   });
 
-  test('finds which headers of the limits are missing, or make no sense', async () => {
+  test('finds which headers of the limits are missing or not valid', async () => {
     const answer: RequestListener = (_request, response) => {
       response.writeHead(200, { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': 'some' }).end(LIST);
     };
@@ -237,14 +237,14 @@ describe('checkService', () => {
     ['business', 'problem'],
     ['pro', 'ok'],
     ['free', 'note'],
-  ] as const)('holds the plan %s against a limit of 300: %s', async (plan, outcome) => {
+  ] as const)('compares the plan %s with a limit of 300: %s', async (plan, outcome) => {
     const served = await serveSandbox();
     const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url, plan });
     expect(byName((await checkService(client)).findings).plan?.outcome).toBe(outcome);
     await served.close();
   });
 
-  test('finds a key that the service refuses, and shows it nowhere', async () => {
+  test('finds that the service refuses the key, and never shows the key', async () => {
     const served = await serveSandbox();
     const check = await checkService(new PetStoreClient({ apiKey: 'psk_hunter2', baseUrl: served.url }));
     expect(byName(check.findings).answer).toMatchObject({ outcome: 'problem', see: 'docs/errors.md#authenticationerror-authentication' });
@@ -253,7 +253,7 @@ describe('checkService', () => {
     await served.close();
   });
 
-  test('asks nothing while the key is closed, and says until when', async () => {
+  test('sends nothing while the key is closed, and says until when', async () => {
     const served = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '600' } }] });
     const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url });
     const first = byName((await checkService(client)).findings);
@@ -273,14 +273,14 @@ describe('checkService', () => {
     expect([requests, found.answer?.outcome]).toEqual([1, 'problem']);
   });
 
-  test("notes what hinders Node's own connections where the client's fetch gets an answer", async () => {
+  test("notes what prevents Node's own connections if the client's fetch gets an answer", async () => {
     const { keys, baseUrl, fetch } = createSandbox();
     const { isWell, findings } = await checkService(new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch }));
     expect(isWell).toBe(true);
     expect(namesOf(findings, 'problem')).toEqual([]);
   });
 
-  test('notes a proxy that Node passes over', async () => {
+  test('notes a proxy that Node does not use', async () => {
     vi.stubEnv('HTTP_PROXY', 'http://user:secret@proxy.example:3128');
     const { isWell, found } = await check(createServer(answerList));
     expect(isWell).toBe(true);

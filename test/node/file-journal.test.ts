@@ -93,7 +93,7 @@ describe('fileJournal', () => {
     expect(journal.name).toBe(path);
   });
 
-  test('is on the disk when append resolves, and so is the name of a new file', async () => {
+  test('has its lines on the disk when append resolves, and the name of a new file', async () => {
     const { log, flush } = recordFlushes();
     const journal = fileJournal(path);
     const appended = journal.append(['a']).then(() => log.push('resolved'));
@@ -105,7 +105,7 @@ describe('fileJournal', () => {
     await journal.close?.();
   });
 
-  test('flushes once for all appends that meet while the disk is busy, and resolves none before', async () => {
+  test('flushes once for all appends that come while the disk is busy, and resolves none earlier', async () => {
     const { log, flush } = recordFlushes();
     const journal = fileJournal(path);
     const appended = ['a', 'b', 'c'].map((line) => journal.append([line]).then(() => log.push(`resolved ${line}`)));
@@ -124,7 +124,7 @@ describe('fileJournal', () => {
     ['read', 'read', readAll],
     ['write', 'appendFile', (journal) => journal.append(['b'])],
     ['write', 'datasync', (journal) => journal.append(['b'])],
-  ])('tells as a JournalError that it cannot %s, where %s fails', async (what, method, use) => {
+  ])('throws a JournalError that it cannot %s if %s fails', async (what, method, use) => {
     const journal = fileJournal(path);
     await journal.append(['a']);
     vi.spyOn(handles, method).mockRejectedValueOnce(diskError());
@@ -133,7 +133,7 @@ describe('fileJournal', () => {
     expect(error).toMatchObject({ name: 'JournalError', code: 'EIO', message: `Cannot ${what} journal ${path}: EIO: i/o error` });
   });
 
-  test('tells as a JournalError that it cannot be closed, and can be used again', async () => {
+  test('throws a JournalError that it cannot be closed, and can be used again', async () => {
     const { open: openReally } = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
     vi.mocked(open).mockImplementationOnce(async (...asked) => {
       const handle = await openReally(...asked);
@@ -158,7 +158,7 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'b']);
   });
 
-  test('begins anew after close where a flush had failed, also with the lines that waited for it', async () => {
+  test('can be used again after close if a flush had failed, even with lines that waited for the flush', async () => {
     await symlink('/dev/full', path);
     const journal = fileJournal(path);
     await expect(journal.append(['a'])).rejects.toMatchObject({ code: 'ENOSPC' });
@@ -170,7 +170,7 @@ describe('fileJournal', () => {
     expect(await readFile(path, 'utf8')).toBe('c\n');
   });
 
-  test('closes after the lines that wait, and leaves no file open', async () => {
+  test('closes after the waiting lines are written, and leaves no file open', async () => {
     const before = await openFiles();
     const journal = fileJournal(path);
     const appended = [journal.append(['a']), journal.close?.(), journal.append(['b']), journal.close?.()];
@@ -179,12 +179,12 @@ describe('fileJournal', () => {
     expect(await openFiles()).toEqual(before);
   });
 
-  test('makes its file with the first line, and not by being read', async () => {
+  test('creates its file with the first line, and not when it is read', async () => {
     expect(await linesOf(path)).toEqual([]);
     await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('that found no file takes what is in it later as foreign', async () => {
+  test('that found no file takes a file that appears later for a foreign one', async () => {
     const journal = fileJournal(path);
     for await (const _line of journal.read()) break;
     await writeFile(path, 'foreign\n');
@@ -192,7 +192,7 @@ describe('fileJournal', () => {
     await journal.close?.();
   });
 
-  test('gives a torn last line, and begins a new one after it', async () => {
+  test('gives a torn last line, and writes the next line on a new one', async () => {
     await writeFile(path, 'a\ntor');
     const journal = fileJournal(path);
     await journal.append(['b']);
@@ -200,12 +200,12 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'tor', 'b']);
   });
 
-  test('gives a last line that lacks its end', async () => {
+  test('gives a last line without a line break', async () => {
     await writeFile(path, 'a\ntor');
     expect(await linesOf(path)).toEqual(['a', 'tor']);
   });
 
-  test('begins one new line after a torn one, and no more', async () => {
+  test('begins only one new line after a torn one', async () => {
     await writeFile(path, 'tor');
     const journal = fileJournal(path);
     await journal.append(['a']);
@@ -214,7 +214,7 @@ describe('fileJournal', () => {
     expect(await readFile(path, 'utf8')).toBe('tor\na\nb\n');
   });
 
-  test('knows its own lines, also with characters of several bytes', async () => {
+  test('recognizes its own lines, even with characters of several bytes', async () => {
     const journal = fileJournal(path);
     await journal.append(['ü€']);
     await journal.append(['Żółw']);
@@ -222,14 +222,14 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['ü€', 'Żółw']);
   });
 
-  test('makes a file that only its owner can read', async () => {
+  test('creates a file that only its owner can read', async () => {
     const journal = fileJournal(path);
     await journal.append(['a']);
     await journal.close?.();
     expect((await stat(path)).mode & 0o777).toBe(0o600);
   });
 
-  test('leaves no file open that it cannot look at', async () => {
+  test('leaves no file open whose state it cannot read', async () => {
     await writeFile(path, 'a\n');
     const before = await openFiles();
     vi.spyOn(handles, 'stat').mockRejectedValueOnce(diskError());
@@ -243,7 +243,7 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(lines);
   });
 
-  test('refuses a line of 10 MB, and keeps it', async () => {
+  test('refuses a file with a line of 10 MB, and leaves the file unchanged', async () => {
     await writeFile(path, `a\n${'x'.repeat(10_000_000)}`);
     await expect(linesOf(path)).rejects.toThrow(`Cannot resume from journal ${path}: line 2 is longer than 1 MiB, so it is not a record`);
     expect((await readFile(path)).length).toBe(10_000_002);
@@ -273,7 +273,7 @@ describe('fileJournal', () => {
     await journal.close?.();
   });
 
-  test('understands errors of another realm, as in Jest', async () => {
+  test('recognizes errors of another realm, as in Jest', async () => {
     const missing = runInNewContext("Object.assign(new Error('ENOENT: no such file'), { code: 'ENOENT' })");
     const journal = fileJournal(path);
     vi.mocked(stat).mockRejectedValueOnce(missing);
@@ -287,7 +287,7 @@ describe('fileJournal', () => {
     await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('tells of a full disk, and of a device that keeps nothing', async () => {
+  test('reports a full disk, and a device that stores nothing', async () => {
     const [full, none] = [fileJournal('/dev/full'), fileJournal('/dev/null')];
     await expect(full.append(['a'])).rejects.toMatchObject({ code: 'ENOSPC' });
     await expect(none.append(['a'])).rejects.toMatchObject({ code: 'journal_no_file' });
@@ -303,7 +303,7 @@ describe('fileJournal', () => {
 });
 
 describe('syncInventory with a fileJournal', () => {
-  test('has every promise on the disk before its request', async () => {
+  test('has every promise on the disk before the request is sent', async () => {
     const unpromised: unknown[] = [];
     const wanted = pets(40, 6).map(([petId, quantity]) => ({ petId, quantity }));
     const store = new FakeStore(pets(40, 5));
@@ -317,7 +317,7 @@ describe('syncInventory with a fileJournal', () => {
     expect(unpromised).toEqual([]);
   });
 
-  test('refuses to go on from a damaged file, and leaves every byte of it', async () => {
+  test('refuses to continue from a damaged file, and changes no byte of it', async () => {
     const wanted = [{ petId: 1, quantity: 6 }];
     await syncInventory(new FakeStore(pets(1, 5)), wanted, { journal: fileJournal(path) });
     const damaged = (await readFile(path, 'utf8')).replace('"intent"', '"\0\0\0\0"');

@@ -31,7 +31,7 @@ afterEach(() => rmSync(folder, { recursive: true }));
 const REQUEST = leaseRequestOf({ wanted: 1 });
 
 describe('fileQuotaStore', () => {
-  test('shares what one process was told with whoever opens the file next', () => {
+  test('shares what one process observed with the process that opens the file next', () => {
     const exchange = (more: Partial<LeaseRequest>) =>
       fileQuotaStore(path)
         .join(KEY, () => {})
@@ -73,7 +73,7 @@ describe('fileQuotaStore', () => {
     expect(waits).toEqual([37]);
   });
 
-  test('says that it is near, and is closed by `using`', () => {
+  test('is cheap, and is closed by `using`', () => {
     const store = fileQuotaStore(path);
     expect(store.isCheap).toBe(true);
     store[Symbol.dispose]();
@@ -83,7 +83,7 @@ describe('fileQuotaStore', () => {
   test.each([
     ['minute', { minute: { limit: 60, remaining: 0, resetAtMs: 60_000, endsInMs: 60_000, ageMs: 0 } }],
     ['day', { day: { limit: 600, remaining: 0, resetAtMs: 10_800_000, endsInMs: 10_800_000, ageMs: 0 } }],
-  ])('forgets a used-up %s where the clock was set back by more than a day', (_what, heard) => {
+  ])('forgets a used-up %s if the clock was set back by more than a day', (_what, heard) => {
     using store = fileQuotaStore(path);
     const clock = vi.spyOn(Date, 'now').mockReturnValue(NOW_MS);
     const lease = store.join(KEY, () => {});
@@ -130,7 +130,7 @@ describe('fileQuotaStore', () => {
     mkdirSync(folder, { recursive: true });
   });
 
-  test('takes no file for that of another program, while another process makes it', () => {
+  test("does not take a file for another program's while another process creates it", () => {
     const other = new DatabaseSync(path, { timeout: 0 });
     onTestFinished(() => other.close());
     const { prepare } = DatabaseSync.prototype;
@@ -144,7 +144,7 @@ describe('fileQuotaStore', () => {
     expect(prepared).toHaveBeenCalledWith(expect.stringContaining('sqlite_schema'));
   });
 
-  test('closes its file with the last store that has it open, and leaves it alone the second time', () => {
+  test('closes its file with the last store that has it open, and ignores a second close', () => {
     const stores = [fileQuotaStore(path), fileQuotaStore(path)];
     stores[0]?.close();
     expect(readdirSync(folder)).toEqual(['quota.db', 'quota.db-shm', 'quota.db-wal']);
@@ -153,7 +153,7 @@ describe('fileQuotaStore', () => {
     expect(readdirSync(folder)).toEqual(['quota.db']);
   });
 
-  test('leaves the file free for itself and others after a failure', () => {
+  test('leaves no lock on the file after a failure', () => {
     const shared = fileQuotaStore(path).join(KEY, () => {});
     shared.exchange(REQUEST);
     const other = new DatabaseSync(path);
@@ -164,7 +164,7 @@ describe('fileQuotaStore', () => {
     other.close();
   });
 
-  test('says that it was closed to whoever joins or asks later', () => {
+  test('throws an error that says that it was closed when it is joined or used later', () => {
     const store = fileQuotaStore(path);
     const shared = store.join(KEY, () => {});
     store.close();
@@ -173,7 +173,7 @@ describe('fileQuotaStore', () => {
     expect(() => shared.exchange(REQUEST)).toThrow(why);
   });
 
-  test('that is closed refuses a new client, and leaves the one that uses it to itself', async () => {
+  test('that is closed refuses a new client, and a client that uses it continues on its own', async () => {
     await using served = await serveSandbox({ pets: 2 });
     const quotaStore = fileQuotaStore(path);
     const used = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url, quotaStore });
@@ -231,7 +231,7 @@ describe('fileQuotaStore', () => {
     expect(requestAt(NOON, { member: 'b' })).toMatchObject({ granted: 1, reason: 'quota', members: 2 });
   });
 
-  test('refuses what is no path', () => {
+  test('refuses a value that is not a path', () => {
     expect(() => Reflect.apply(fileQuotaStore, undefined, [42])).toThrow(/`path`/);
   });
 });

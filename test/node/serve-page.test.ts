@@ -60,7 +60,7 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     expect(await page.locator('#totals').textContent()).toBe('3 in all, 2 with 429, 1 during a penalty, 0 bans');
   });
 
-  test('the reckless demo client gets itself banned, by keyboard alone', async () => {
+  test('the reckless demo client gets its key banned, with the keyboard alone', async () => {
     const { pageUrl, sandbox } = await started({ plans: { free: { requestsPerMinute: 3 } }, clock: () => 30_000 });
     const page = await opened(pageUrl);
     await page.getByText(sandbox.keys.free).waitFor();
@@ -81,7 +81,7 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     expect(sandbox.report()).toMatchObject({ rateLimited: 0 });
   });
 
-  test('tells of both demo clients while both run', async () => {
+  test('says that both demo clients run', async () => {
     const { pageUrl, sandbox } = await started();
     const page = await opened(pageUrl);
     await page.getByText(sandbox.keys.free).waitFor();
@@ -92,7 +92,7 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     expect(await page.getByText(/^The patient client /).count()).toBe(0);
   });
 
-  test('says where there is more to scroll to', async () => {
+  test('shows that there is more to scroll to', async () => {
     const [few, many] = await Promise.all([started({ pets: 3 }), started({ pets: 300 })]);
     const [short, long] = await Promise.all([opened(few.pageUrl), opened(many.pageUrl)]);
     await expect.poll(() => long.locator('#stock-hint').textContent()).toBe(', the first 100 below, scroll for more');
@@ -147,7 +147,7 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
       ]);
   });
 
-  test('draws what each of two clients sent, was left with, and was asked to wait', async () => {
+  test('draws what each of two clients sent, had left, and was asked to wait', async () => {
     const { pageUrl, url, keys } = await started({ plans: { free: { requestsPerMinute: 2 } } });
     const page = await opened(pageUrl);
     const ask = (key: string) => fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${key}` } });
@@ -164,7 +164,7 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
     expect(levels.map(Number)).toEqual([100, expect.closeTo(0.33, 1)]);
   });
 
-  test('lets the sandbox begin anew', async () => {
+  test('resets the sandbox', async () => {
     const { pageUrl, url, keys, sandbox } = await started();
     const page = await opened(pageUrl);
     await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
@@ -217,7 +217,7 @@ test('another site cannot reset it: the header is missing, and no preflight allo
   expect(sandbox.inventory.size).toBe(11);
 });
 
-test('beside the page there are its description and nothing else', async () => {
+test('the server serves the page and the description of the service, and nothing else', async () => {
   const { pageUrl } = await started();
   const description: unknown = await (await fetch(`${pageUrl}openapi.json`)).json();
   const missing = await fetch(`${pageUrl}favicon.ico`);

@@ -32,7 +32,7 @@ test('`db` keeps the stock from one run to the next, every digit of it', async (
   expect(again.sandbox.inventory.size).toBe(2);
 });
 
-test('a list from a file is complete beyond one page of it, and may be left halfway', async () => {
+test('a list from a file is complete even if it has several pages, and may be left halfway', async () => {
   const served = await started({ db: join(folder(), 'many.sqlite'), pets: 2_500 });
   const { inventory } = served.sandbox;
   expect(inventory.values().next().value?.petId).toBe(1n);
@@ -40,7 +40,7 @@ test('a list from a file is complete beyond one page of it, and may be left half
   expect([inventory.delete(2_500), inventory.delete(2_500), inventory.size]).toEqual([true, false, 2_499]);
 });
 
-test('a file of somebody else is refused and left as it is', async () => {
+test('a file of another program is refused and left unchanged', async () => {
   const db = join(folder(), 'theirs.sqlite');
   const theirs = new DatabaseSync(db);
   theirs.exec('CREATE TABLE orders (id INTEGER)');
@@ -49,7 +49,7 @@ test('a file of somebody else is refused and left as it is', async () => {
   await expect(serveSandbox({ db })).rejects.toThrow('it belongs to another program; name another file');
 });
 
-test('a file that is no database, or no place for one, is refused', async () => {
+test('a file that is not a database, or a path that cannot hold one, is refused', async () => {
   const path = folder();
   writeFileSync(join(path, 'note.txt'), 'no database at all, but long enough to be read as the head of one: '.repeat(20));
   await expect(serveSandbox({ db: join(path, 'note.txt') })).rejects.toThrow('it is not a database; name another file');

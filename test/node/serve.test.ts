@@ -22,14 +22,14 @@ describe('serveSandbox', () => {
     expect([answer.status, sandbox.inventory.get(1)?.quantity]).toEqual([200, 44]);
   });
 
-  test('serves staging beside production', async () => {
+  test('serves staging next to production', async () => {
     const { stagingUrl, keys, sandbox } = await started({ pets: 1 });
     const headers = { authorization: `Bearer ${keys.free}` };
     await fetch(`${stagingUrl}/inventory/1`, { method: 'PATCH', headers, body: '{"quantity":1234}' });
     expect([sandbox.staging.inventory.get(1)?.quantity, sandbox.inventory.get(1)?.quantity]).toEqual([1234, expect.not.toBeOneOf([1234])]);
   });
 
-  test('listening everywhere is told as an address that can be connected to, and `await using` closes it', async () => {
+  test('gives an address that can be connected to if it listens on all interfaces, and is closed by `await using`', async () => {
     let url = '';
     {
       await using served = await serveSandbox({ hostname: '0.0.0.0' });
@@ -54,7 +54,7 @@ describe('serveSandbox', () => {
     );
   });
 
-  test('refuses options that make no sense', async () => {
+  test('refuses invalid options', async () => {
     await expect(serveSandbox({ port: 70_000 })).rejects.toThrow(
       'Cannot use 70000 as `port`: it must be a number of at most 65535, or 0 for a free port',
     );
@@ -64,11 +64,11 @@ describe('serveSandbox', () => {
     );
   });
 
-  test('tells why it cannot listen anywhere else', async () => {
+  test('says why it cannot listen at another address', async () => {
     await expect(serveSandbox({ hostname: '203.0.113.9' })).rejects.toThrow(/^Cannot serve the sandbox at 203\.0\.113\.9:0: /);
   });
 
-  test('`close` ends open connections and frees the port, also when called twice', async () => {
+  test('`close` ends open connections and frees the port, even if it is called twice', async () => {
     const served = await started({ faults: [{ fail: 'stall' }] });
     const stalled = fetch(`${served.url}/inventory`);
     const rejected = expect(stalled).rejects.toThrow('fetch failed');
@@ -93,7 +93,7 @@ describe('serveSandbox breaks real sockets', () => {
     expect(sandbox.inventory.get(1)?.quantity).toBe(77);
   });
 
-  test('cut announces more than it sends and closes', async () => {
+  test('cut announces more bytes than it sends and closes', async () => {
     const { url, keys } = await started({ faults: [{ fail: 'cut' }] });
     const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
     expect(Number(answer.headers.get('content-length'))).toBeGreaterThan(100);
@@ -113,7 +113,7 @@ describe('serveSandbox breaks real sockets', () => {
   });
 });
 
-describe('serveSandbox looks at the Host', () => {
+describe('serveSandbox checks the Host header', () => {
   test.each([
     ['localhost:80', 401],
     ['sandbox:8080', 401],
@@ -128,7 +128,7 @@ describe('serveSandbox looks at the Host', () => {
   });
 });
 
-describe('serveSandbox under odd clients', () => {
+describe('serveSandbox with odd clients', () => {
   test('1,000 connections at once are all answered', async () => {
     const { url } = await started();
     const head = 'GET /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n';
@@ -148,7 +148,7 @@ describe('serveSandbox under odd clients', () => {
     expect((await fetch(`${url}/inventory`, { headers })).status).toBe(200);
   });
 
-  test('a request that is cut in the middle harms nobody', async () => {
+  test('a request that is cut in the middle affects no other client', async () => {
     const { url, keys, sandbox } = await started();
     const { port } = new URL(url);
     const head = `PATCH /v1/inventory/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.free}\r\nContent-Length: 900\r\n\r\n{"quan`;
@@ -174,7 +174,7 @@ describe('serveSandbox under odd clients', () => {
     expect(await rawAnswer(url, head)).toMatch(/^HTTP\/1\.1 4\d\d /);
   });
 
-  test('a method that fetch forbids gets an Error body', async () => {
+  test('a method that fetch does not allow gets an Error body', async () => {
     const { url } = await started();
     const answer = await rawAnswer(url, 'TRACE /v1/inventory HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n');
     expect(answer).toMatch(/"code":"(bad_request|missing_key)"/);

@@ -29,7 +29,7 @@ function perMinute({ requests }: Sandbox): number[] {
   return Array.from({ length: MINUTES }, (_, minute) => minutes.filter((one) => one === minute).length);
 }
 
-test('openapi-fetch, ky and our own operations share a Free key: no 429, every window is used, and each gets its part', async () => {
+test("openapi-fetch, ky and the client's own operations share a Free key: no 429, every window is used, and each gets a part", async () => {
   const sandbox = createSandbox({ pets: AT_ONCE, latency: 30, routes: () => Response.json({ id: 42 }) });
   const petstore = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, plan: 'free' });
   const api = createApi<Paths>({ baseUrl: petstore.baseUrl, fetch: petstore.fetch });

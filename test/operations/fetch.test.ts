@@ -36,7 +36,7 @@ function reset(): never {
 }
 
 describe('petstore.fetch', () => {
-  test('sends what it is given, below the address, with the key and the headers of the client', async () => {
+  test('sends the given request below the address, with the key and the headers of the client', async () => {
     const { client, seen } = scriptedClient([() => json(201, { id: 1 })], { headers: { 'x-shop': 'a', 'x-both': 'client' } });
     const response = await client.fetch('/store/orders?dry=1', {
       method: 'post',
@@ -55,7 +55,7 @@ describe('petstore.fetch', () => {
     });
   });
 
-  test('passes on what else fetch takes', async () => {
+  test('passes on the other options of fetch', async () => {
     const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
     const { client } = scriptedClient([], { fetch });
     await client.fetch('/a', { cache: 'no-store', credentials: 'include' });
@@ -70,7 +70,7 @@ describe('petstore.fetch', () => {
     expect(inits[2]).not.toHaveProperty('priority');
   });
 
-  test('is bound, and always the same function', async () => {
+  test('is bound to its client, and always the same function', async () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     const { fetch } = client;
     await fetch('pets/42');
@@ -115,21 +115,21 @@ describe('petstore.fetch', () => {
     },
   );
 
-  test.each([199, 600])('gives the status %i and the text of an answer that no Response can be made with', async (status) => {
+  test.each([199, 600])('gives the status %i and the text of an answer for which no Response can be made', async (status) => {
     const answer = Object.defineProperty(text(200, 'text'), 'status', { value: status });
     const { client } = scriptedClient([() => answer], { maxRetries: 0 });
     const response = await client.fetch('/pets');
     expect([response.status, await response.text()]).toEqual([status, 'text']);
   });
 
-  test.each([204, 205, 304])('gives no body with the status %i, which has none, although a fetch gives one', async (status) => {
+  test.each([204, 205, 304])('gives no body with the status %i, which allows none, even if a fetch gives one', async (status) => {
     const answer = Object.defineProperty(text(200, 'text'), 'status', { value: status });
     const { client } = scriptedClient([() => answer], { maxRetries: 0 });
     const response = await client.fetch('/pets');
     expect([response.status, await response.text()]).toEqual([status, '']);
   });
 
-  test('tells the address of the answer, which a clone tells too', async () => {
+  test('gives the address of the answer, which a clone has too', async () => {
     const answer = Object.defineProperty(json(200, { id: 1 }), 'url', { value: 'https://shop.example/v1/pets' });
     const { client } = scriptedClient([() => answer]);
     const response = await client.fetch('/pets');
@@ -168,7 +168,7 @@ describe('petstore.fetch', () => {
     expect(seen).toEqual([]);
   });
 
-  test('refuses a key in a Request, and a Request that was read', async () => {
+  test('refuses a Request that has a key or was already read', async () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     const read = new Request(`${client.baseUrl}/pets`, { method: 'PUT', body: 'text' });
     await read.text();
@@ -182,7 +182,7 @@ describe('petstore.fetch', () => {
     expect(seen).toEqual([]);
   });
 
-  test('sends a stream once where it cannot have to be sent again: with POST, or without retries', async () => {
+  test('sends a stream as a body if it is never sent again: with POST, or without retries', async () => {
     const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '1' }), () => json(200, {})]);
     const posted = await inTheEnd(client.fetch('/pets', { method: 'POST', body: chunked(['text']) }));
     const { client: once, seen: seenOnce } = scriptedClient([() => failure(500)], { maxRetries: 0 });
@@ -190,7 +190,7 @@ describe('petstore.fetch', () => {
     expect([posted.status, seen.length, put.status, seenOnce.length]).toEqual([429, 1, 500, 1]);
   });
 
-  test('sends what a body held when it was given', async () => {
+  test('sends the content that a body had when it was given', async () => {
     const { client, seen } = scriptedClient([() => failure(503), () => json(200, {})]);
     const bytes = new TextEncoder().encode('first');
     const fetching = client.fetch('/pets/1', { method: 'PUT', body: bytes });
@@ -201,14 +201,14 @@ describe('petstore.fetch', () => {
 });
 
 describe('an attempt of petstore.fetch', () => {
-  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('is made again with %s after failures that may pass', async (method) => {
+  test.each(['GET', 'HEAD', 'PUT', 'DELETE', 'OPTIONS'])('is repeated with %s after temporary failures', async (method) => {
     const failures = [() => failure(500), () => failure(502), reset, () => failure(408), () => failure(425)];
     const { client, seen } = scriptedClient([...failures, () => text(200, null)]);
     expect((await inTheEnd(client.fetch('/pets', { method }))).status).toBe(200);
     expect(seen).toHaveLength(6);
   });
 
-  test.each(['POST', 'PATCH'])('is made again with %s where nothing was done', async (method) => {
+  test.each(['POST', 'PATCH'])('is repeated with %s if the request had no effect', async (method) => {
     const answers = [() => failure(429), refuse, () => failure(503, { 'retry-after': '1' }), refuse, () => json(201, {})];
     const { client, seen } = scriptedClient(answers);
     expect((await inTheEnd(client.fetch('/pets', { method, body: '{}' }))).status).toBe(201);
@@ -221,7 +221,7 @@ describe('an attempt of petstore.fetch', () => {
     ['a 408', () => failure(408), 408],
     ['a connection that broke', reset, 'ConnectionError'],
     ['no answer in time', hang, 'TimeoutError'],
-  ])('is the only one with POST after %s', async (_what, answer, result) => {
+  ])('is not repeated with POST after %s', async (_what, answer, result) => {
     const { client, seen } = scriptedClient([answer, () => json(201, {})]);
     const fetching = client.fetch('/pets', { method: 'POST', body: '{}' });
     expect(
@@ -235,7 +235,7 @@ describe('an attempt of petstore.fetch', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('closes the gate for all calls of the key with its 429, and waits for it itself', async () => {
+  test('closes the gate for all calls of the key with its 429, and waits for it as well', async () => {
     const { client, seen, log } = scriptedClient([() => failure(429, { 'retry-after': '7' }), () => json(200, [])]);
     const startedAtMs = Date.now();
     const fetching = client.fetch('/pets');
@@ -265,14 +265,14 @@ describe('an attempt of petstore.fetch', () => {
     },
   );
 
-  test('is not made where the service wants a longer wait than `maxWaitMs`: its 429 is given at once', async () => {
+  test('is not repeated if the service wants a longer wait than `maxWaitMs`: the 429 is given at once', async () => {
     const { client, seen } = scriptedClient([() => failure(429, { 'retry-after': '600' })]);
     const response = await inTheEnd(client.fetch('/pets'));
     expect([response.status, seen.length]).toEqual([429, 1]);
     expect(await rejectionOf(client.fetch('/pets'))).toMatchObject({ name: 'RateLimitError', status: undefined, outcome: 'not-sent' });
   });
 
-  test('tells what could not be done in its failures, without the query', async () => {
+  test('says what could not be done when it fails, without the query', async () => {
     const { client } = scriptedClient([refuse], { maxRetries: 0 });
     const error = await rejectionOf(client.fetch('/pets/42?token=secret', { method: 'DELETE' }));
     expect(error).toMatchObject({ name: 'ConnectionError', code: 'ECONNREFUSED', operation: 'fetch', outcome: 'not-sent', attempts: 1 });
@@ -280,7 +280,7 @@ describe('an attempt of petstore.fetch', () => {
     expect(String(error)).not.toContain('secret');
   });
 
-  test('gives an Error body that is too long to be read ahead whole, and at once', async () => {
+  test('gives an Error body that is too long to be read ahead as a whole, and at once', async () => {
     const { client, seen } = scriptedClient([() => text(503, 'x'.repeat(200_000))]);
     const response = await client.fetch('/pets');
     expect([response.status, (await response.text()).length, seen.length]).toEqual([503, 200_000, 1]);
@@ -308,7 +308,7 @@ describe('an attempt of petstore.fetch', () => {
 });
 
 describe('a call of petstore.fetch', () => {
-  test('is told like any other, by its path', async () => {
+  test('has events like any other call, with its path', async () => {
     const lines: string[] = [];
     const write = (line: string) => lines.push(line);
     const { client } = scriptedClient([() => json(200, {})], { logger: { debug: write, info: write, warn: write, error: write } });
@@ -321,7 +321,7 @@ describe('a call of petstore.fetch', () => {
     ]);
   });
 
-  test('begins in the turn of its caller, so that calls keep their order', () => {
+  test('begins synchronously, so that calls keep their order', () => {
     const { client } = scriptedClient([hang]);
     const begun: string[] = [];
     client.on('started', ({ operation }) => begun.push(operation));
@@ -344,7 +344,7 @@ describe('a call of petstore.fetch', () => {
     expect(await Promise.all(calls)).toEqual(['own', expect.anything()]);
   });
 
-  test('ends by the signal of its Request also where nobody else holds that Request', async () => {
+  test('ends by the signal of its Request even if the caller does not keep that Request', async () => {
     const { client } = scriptedClient([hang]);
     const controller = new AbortController();
     const rejection = rejectionOf(client.fetch(new Request(`${client.baseUrl}/a`, { signal: controller.signal })));
@@ -354,13 +354,13 @@ describe('a call of petstore.fetch', () => {
     expect(await rejection).toMatchObject({ name: 'AbortError' });
   });
 
-  test('that was aborted before sends nothing', async () => {
+  test('that is already aborted sends nothing', async () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     expect(await rejectionOf(client.fetch('/a', { signal: AbortSignal.abort('before') }))).toBe('before');
     expect(seen).toEqual([]);
   });
 
-  test('with low priority lets others pass', async () => {
+  test('with low priority waits for normal calls', async () => {
     const { client, seen } = scriptedClient([() => json(200, [])], { concurrency: 1 });
     const read = (response: Response) => response.text();
     const calls = [client.listInventory(), client.fetch('/low', { priority: 'low' }).then(read), client.fetch('/normal').then(read)];
@@ -368,7 +368,7 @@ describe('a call of petstore.fetch', () => {
     expect(seen.map(({ url }) => url.slice(client.baseUrl.length))).toEqual(['/inventory', '/normal', '/low']);
   });
 
-  test('ends with the client, also while its body is read', async () => {
+  test('ends when the client is closed, even while its body is read', async () => {
     const { client } = scriptedClient([() => new Response(chunked(['a', 'b'], 'stall'))]);
     const response = await client.fetch('/a');
     const reading = rejectionOf(response.text());
@@ -379,14 +379,14 @@ describe('a call of petstore.fetch', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('fails in the body with a PetStoreError where the connection breaks', async () => {
+  test('fails with a PetStoreError if the connection breaks in the body', async () => {
     const { client, log } = scriptedClient([() => new Response(chunked(['a'], 'break'))]);
     const response = await client.fetch('/a');
     expect(await rejectionOf(response.text())).toMatchObject({ name: 'ConnectionError', code: 'ECONNRESET', operation: 'fetch' });
     expect(log.at(-1)).toBe('settled unknown 0');
   });
 
-  test('fails in the body where it stalls for `attemptTimeoutMs`', async () => {
+  test('fails if the body stalls for `attemptTimeoutMs`', async () => {
     const { client } = scriptedClient([() => new Response(chunked(['a'], 'stall'))], { attemptTimeoutMs: 1_000 });
     const response = await client.fetch('/a');
     expect(await inTheEnd(rejectionOf(response.text()))).toMatchObject({ name: 'TimeoutError' });
@@ -410,7 +410,7 @@ describe('the slot of petstore.fetch', () => {
     expect([(await second).status, seen.length]).toEqual([200, 2]);
   });
 
-  test('is held no longer than `attemptTimeoutMs` by a body that stands still, which may be read on', async () => {
+  test('is held no longer than `attemptTimeoutMs` by a body that is not read, which can still be read later', async () => {
     const { client, seen, log } = scriptedClient([body], { concurrency: 1, attemptTimeoutMs: 10_000 });
     const first = await client.fetch('/1');
     const second = client.fetch('/2');
@@ -424,7 +424,7 @@ describe('the slot of petstore.fetch', () => {
     ]);
   });
 
-  test('of a body that stood still is freed, and its signal still ends the reading', async () => {
+  test('of a body that was not read is freed, and the signal still ends a later read', async () => {
     const controller = new AbortController();
     const { client } = scriptedClient([() => new Response(chunked(['a'], 'stall'))], { attemptTimeoutMs: 10_000 });
     const response = await client.fetch('/1', { signal: controller.signal });
@@ -435,7 +435,7 @@ describe('the slot of petstore.fetch', () => {
     expect(await reading).toBe('enough');
   });
 
-  test('is free at once where there is no body', async () => {
+  test('is free at once if there is no body', async () => {
     const { client, seen } = scriptedClient([() => text(204, null)], { concurrency: 1 });
     await Promise.all([client.fetch('/1', { method: 'DELETE' }), client.fetch('/2', { method: 'DELETE' })].map((call) => inTheEnd(call)));
     expect(seen).toHaveLength(2);

@@ -13,18 +13,18 @@ function longList(count: number): string {
 }
 
 describe('listInventory', () => {
-  test('asks for the inventory, and nothing else', async () => {
+  test('requests the inventory, and nothing else', async () => {
     const { client, seen } = scriptedClient([() => json(200, [])]);
     expect(await client.listInventory()).toEqual([]);
     expect(seen).toMatchObject([{ method: 'GET', url: expect.stringMatching(/\/v1\/inventory$/), body: undefined }]);
   });
 
-  test('gives every item as the service told it, without unknown fields', async () => {
+  test('gives every item as the service sent it, without unknown fields', async () => {
     const { client } = scriptedClient([() => json(200, [{ ...pet(1), colour: 'red' }, pet(-2, 'available')])]);
     expect(await client.listInventory()).toEqual([pet(1), pet(-2, 'available')]);
   });
 
-  test('gives ids as numbers, or exact as bigints where the option says so', async () => {
+  test('gives ids as numbers, or as exact bigints if the option says so', async () => {
     const { fetch } = scriptedFetch(() =>
       text(200, '[{"petId":9223372036854775807,"quantity":1,"status":"sold"},{"petId":1,"quantity":1,"status":"sold"}]'),
     );
@@ -61,7 +61,7 @@ describe('listInventory', () => {
     expect(announced).toEqual(Array.from({ length: 32 }, (_none, index) => `unknownStatus odd-${index}`));
   });
 
-  test('makes an unknown status fit for a log: one line, no key, not endless', async () => {
+  test('cleans an unknown status for a log: one line, no key, a limited length', async () => {
     const { client, log } = scriptedClient([() => json(200, [pet(1, `a\nb ${KEY}`), pet(2, 'x'.repeat(10_000))])]);
     await client.listInventory();
     expect(log.filter((line) => line.startsWith('unknownStatus')).map((line) => line.slice(0, 30))).toEqual([
@@ -98,7 +98,7 @@ describe('listInventory', () => {
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason });
   });
 
-  test('says of a page in place of JSON what it is', async () => {
+  test('describes a page that comes instead of JSON', async () => {
     const { client } = scriptedClient([() => text(200, '<html>Please log in', { 'content-type': 'text/html; charset=utf-8' })]);
     expect(await rejectionOf(client.listInventory())).toMatchObject({
       reason: 'invalid-json',
@@ -106,7 +106,7 @@ describe('listInventory', () => {
     });
   });
 
-  test('says nothing of the type where it promises JSON', async () => {
+  test('does not mention the content type if that is JSON', async () => {
     const { client } = scriptedClient([() => text(200, '<html>')]);
     expect(await rejectionOf(client.listInventory())).toMatchObject({ message: expect.stringMatching(/ is not valid JSON$/) });
   });
@@ -121,7 +121,7 @@ describe('listInventory', () => {
     expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'InvalidResponseError', reason: 'invalid-utf8' });
   });
 
-  test('reads a list of some megabytes whose chunks are cut within its items', async () => {
+  test('reads a list of some megabytes whose chunks end within items', async () => {
     const whole = new TextEncoder().encode(longList(60_000));
     const pieces = Array.from({ length: Math.ceil(whole.byteLength / 65_537) }, (_none, index) =>
       whole.slice(index * 65_537, (index + 1) * 65_537),

@@ -19,7 +19,7 @@ describe('pathBelow', () => {
     ['HTTPS://SHOP.TEST:8443/api/v1/pets', 'pets'],
     ['/http://elsewhere.test/', 'http://elsewhere.test/'],
     ['/@elsewhere.test/', '@elsewhere.test/'],
-  ])('gives what is below the address: %j', (wanted, path) => {
+  ])('gives the path below the address: %j', (wanted, path) => {
     expect(pathBelow(wanted, BASE)).toBe(path);
   });
 
@@ -58,7 +58,7 @@ describe('pathBelow', () => {
     '/.\n./admin',
     '/pets/..%2f..%2fadmin',
     '/pets//..//..//admin',
-  ])('gives nothing for another address and what climbs out: %j', (wanted) => {
+  ])('gives nothing for another address or a path that climbs out: %j', (wanted) => {
     expect(pathBelow(wanted, BASE)).toBeUndefined();
   });
 

@@ -14,7 +14,7 @@ const text = (petId: number, status = 'sold') => JSON.stringify({ petId, quantit
 const pet = (petId: number, status = 'sold') => ({ petId, quantity: 1, status });
 
 describe('streamInventory', () => {
-  test('gives every item of one request, which is made when the first is asked for', async () => {
+  test('gives every item with one request, which is sent when the first item is asked for', async () => {
     const { client, seen, log } = scriptedClient([() => new Response(chunked([`[${text(1)},`, `${text(2)}`, ']']))]);
     const stream = client.streamInventory();
     await vi.advanceTimersByTimeAsync(1_000);
@@ -24,18 +24,18 @@ describe('streamInventory', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('gives nothing of an empty list', async () => {
+  test('gives no item of an empty list', async () => {
     const { client } = scriptedClient([() => json(200, [])]);
     expect(await drain(client.streamInventory())).toEqual({ got: [], error: undefined });
   });
 
-  test('gives ids exact where the option says so', async () => {
+  test('gives exact ids if the option says so', async () => {
     const { fetch } = scriptedFetch(() => new Response('[{"petId":9223372036854775807,"quantity":1,"status":"sold"}]'));
     const client = new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), fetch, int64: 'bigint' });
     expect((await drain(client.streamInventory())).got).toEqual([{ petId: 9_223_372_036_854_775_807n, quantity: 1, status: 'sold' }]);
   });
 
-  test('announces an unknown status once, fit for a log', async () => {
+  test('announces an unknown status once, cleaned for a log', async () => {
     const { client, log } = scriptedClient([
       () => new Response(chunked([`[${text(1, `a\n${KEY}`)},`, `${text(2, `a\n${KEY}`)},`, `${text(3, 'lost')}]`])),
     ]);
@@ -43,7 +43,7 @@ describe('streamInventory', () => {
     expect(log.filter((line) => line.startsWith('unknownStatus'))).toEqual(['unknownStatus a ***', 'unknownStatus lost']);
   });
 
-  test('has its beginning tried again, as every call', async () => {
+  test('retries its beginning, as every call does', async () => {
     const { client, seen } = scriptedClient([
       () => Promise.reject(networkError('ECONNRESET')),
       () => new Response(chunked(['['], 'break')),
@@ -55,7 +55,7 @@ describe('streamInventory', () => {
     expect(seen).toHaveLength(3);
   });
 
-  test('gives what came before a connection breaks, and then an error that tells how much that was; nothing is sent again', async () => {
+  test('gives the items that came before the connection broke, then an error with their number; nothing is sent again', async () => {
     const { client, seen, log } = scriptedClient([() => new Response(chunked([`[${text(1)},${text(2)},`], 'break'))]);
     const { got, error } = await drain(client.streamInventory());
     expect(got).toEqual([pet(1), pet(2)]);
@@ -89,8 +89,8 @@ describe('streamInventory', () => {
   });
 });
 
-describe('streamInventory lets its clock', () => {
-  test('stand while the consumer holds it up', async () => {
+describe('streamInventory lets its time limit', () => {
+  test('stop while the consumer is busy', async () => {
     const { client } = scriptedClient([() => new Response(chunked([`[${text(1)},`, `${text(2)}]`]))], { attemptTimeoutMs: 1_000 });
     const items = client.streamInventory()[Symbol.asyncIterator]();
     await items.next();
@@ -98,7 +98,7 @@ describe('streamInventory lets its clock', () => {
     expect(await items.next()).toEqual({ done: false, value: pet(2) });
   });
 
-  test('run for every chunk that does not come', async () => {
+  test('run while it waits for a chunk', async () => {
     const { client } = scriptedClient([() => new Response(chunked([`[${text(1)},`], 'stall'))], { attemptTimeoutMs: 1_000 });
     const items = client.streamInventory()[Symbol.asyncIterator]();
     await items.next();
@@ -108,7 +108,7 @@ describe('streamInventory lets its clock', () => {
     expect(await rejection).toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('run over the whole of it with `totalTimeoutMs`', async () => {
+  test('run for the whole stream with `totalTimeoutMs`', async () => {
     const { client } = scriptedClient([() => new Response(chunked([`[${text(1)},`], 'stall'))]);
     const items = client.streamInventory({ totalTimeoutMs: 1_000 })[Symbol.asyncIterator]();
     await items.next();
@@ -119,7 +119,7 @@ describe('streamInventory lets its clock', () => {
 });
 
 describe('streamInventory ends at once', () => {
-  test('where its signal aborts while it reads', async () => {
+  test('if its signal aborts while it reads', async () => {
     const { client, log } = scriptedClient([() => new Response(chunked([`[${text(1)},`], 'stall'))]);
     const controller = new AbortController();
     const items = client.streamInventory({ signal: controller.signal })[Symbol.asyncIterator]();
@@ -131,7 +131,7 @@ describe('streamInventory ends at once', () => {
     expect([vi.getTimerCount(), getEventListeners(controller.signal, 'abort').length]).toEqual([0, 0]);
   });
 
-  test('where its signal aborts while the consumer is busy: the connection goes, the next read rejects', async () => {
+  test('if its signal aborts while the consumer is busy: the connection is closed, and the next read rejects', async () => {
     const { client, seen, log } = scriptedClient([() => new Response(chunked([`[${text(1)},`], 'stall'))]);
     const controller = new AbortController();
     const items = client.streamInventory({ signal: controller.signal })[Symbol.asyncIterator]();
@@ -142,7 +142,7 @@ describe('streamInventory ends at once', () => {
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
 
-  test('where its signal aborts before its answer came', async () => {
+  test('if its signal aborts before its answer has come', async () => {
     const { client } = scriptedClient([hang]);
     const controller = new AbortController();
     const draining = drain(client.streamInventory({ signal: controller.signal }));
@@ -151,7 +151,7 @@ describe('streamInventory ends at once', () => {
     expect(await draining).toEqual({ got: [], error: 'enough' });
   });
 
-  test('where the client is closed', async () => {
+  test('if the client is closed', async () => {
     const { client } = scriptedClient([() => new Response(chunked([`[${text(1)},`], 'stall'))]);
     const items = client.streamInventory()[Symbol.asyncIterator]();
     await items.next();

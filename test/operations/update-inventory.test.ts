@@ -6,7 +6,7 @@ import { scriptedClient } from '../support/client.ts';
 import { FUZZ } from '../support/fuzz.ts';
 import { rejectionOf, thrownBy } from '../support/outcome.ts';
 
-describe('updateInventory asks', () => {
+describe('updateInventory sends a request', () => {
   test.each([
     [42, 'inventory/42'],
     [0, 'inventory/0'],
@@ -24,11 +24,11 @@ describe('updateInventory asks', () => {
     [-0, '{"quantity":0}'],
     [-5, '{"quantity":-5}'],
     [2 ** 53 - 1, '{"quantity":9007199254740991}'],
-  ])('for the quantity %s with %s: the service owns the bounds', (quantity, body) => {
+  ])('for the quantity %s with %s: the service decides on its bounds', (quantity, body) => {
     expect(updateInventory(1, { quantity, more: 'x' }, 'number').request.body).toBe(body);
   });
 
-  test('for every int64 in digits that give it back, in a path of one segment', () => {
+  test('for every int64 with its exact digits, in a path of one segment', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: -(2n ** 63n), max: 2n ** 63n - 1n }), (petId) => {
         const { path } = updateInventory(petId, { quantity: 1 }, 'number').request;
@@ -62,7 +62,7 @@ describe('updateInventory refuses, before anything is sent,', () => {
     });
   });
 
-  test.each(['42', '../admin'])('the petId %j, which is text', (petId) => {
+  test.each(['42', '../admin'])('the petId %j, which is a string', (petId) => {
     expect(thrownBy(() => updateInventory(petId, { quantity: 1 }, 'number'))).toMatchObject({
       argument: 'petId',
       message: `Cannot use "${petId}" as \`petId\`: it must be a number or a bigint, not a string`,
@@ -95,7 +95,7 @@ describe('updateInventory refuses, before anything is sent,', () => {
     });
   });
 
-  test('by a promise that rejects, not by a throw', async () => {
+  test('by a promise that rejects, not by an exception', async () => {
     const { client, seen } = scriptedClient([() => item(42)]);
     expect(await rejectionOf(client.updateInventory(1.5, { quantity: 1 }))).toMatchObject({ name: 'InvalidArgumentError' });
     expect(await rejectionOf(client.updateInventory(1, { quantity: 1.5 }).withResponse())).toMatchObject({ name: 'InvalidArgumentError' });
@@ -104,12 +104,12 @@ describe('updateInventory refuses, before anything is sent,', () => {
 });
 
 describe('updateInventory reads', () => {
-  test('the item, without unknown fields, and of a name twice the last', async () => {
+  test('the item, without unknown fields, and with the last value of a repeated name', async () => {
     const { client } = scriptedClient([() => text(200, '{"petId":42,"quantity":1,"quantity":12,"status":"sold","colour":"red"}')]);
     expect(await client.updateInventory(42, { quantity: 12 })).toEqual({ petId: 42, quantity: 12, status: 'sold' });
   });
 
-  test('an item although the service stored another quantity: it owns the bounds', async () => {
+  test('an item even if the service stored another quantity: it decides on its bounds', async () => {
     const { client } = scriptedClient([() => item(42, 10)]);
     expect((await client.updateInventory(42, { quantity: 12 })).quantity).toBe(10);
   });
@@ -133,7 +133,7 @@ describe('updateInventory reads', () => {
     ['no status', '{"petId":42,"quantity":1}', 'schema', 'status'],
     ['another pet', '{"petId":43,"quantity":1,"status":"sold"}', 'mismatch', 'petId'],
     ['another pet that a double would take for the same', '{"petId":9007199254740993,"quantity":1,"status":"sold"}', 'schema', 'petId'],
-  ])('%s as an InvalidResponseError, not tried again, the change in doubt', async (_what, body, reason, path) => {
+  ])('%s as an InvalidResponseError, not retried, with the change in doubt', async (_what, body, reason, path) => {
     const { client, seen } = scriptedClient([() => text(200, body)]);
     expect(await rejectionOf(client.updateInventory(42, { quantity: 1 }))).toMatchObject({
       name: 'InvalidResponseError',
@@ -161,7 +161,7 @@ describe('updateInventory reads', () => {
     ]);
   });
 
-  test('the exact id of a pet beyond 2^53, and names the option where a number cannot hold it', async () => {
+  test('the exact id of a pet beyond 2^53, and names the option if a number cannot hold it', async () => {
     const petId = 9_007_199_254_740_993n;
     const { client } = scriptedClient([() => text(200, `{"petId":${petId},"quantity":1,"status":"sold"}`)]);
     expect(await rejectionOf(client.updateInventory(petId, { quantity: 1 }))).toMatchObject({

@@ -61,30 +61,33 @@ describe('resolveBaseUrl never lets staging reach production', () => {
   const single = [PRODUCTION, new URL(PRODUCTION)];
   const maps = [undefined, {}, { production: PRODUCTION }, { production: PRODUCTION, staging: undefined }];
 
-  test.each(single)('a single address %s beside staging is refused, also where the variable names staging', (baseUrl) => {
-    vi.stubEnv('PETSTORE_STAGING_BASE_URL', STAGING);
-    expect(thrownBy(() => resolveBaseUrl(baseUrl, 'staging'))).toMatchObject({
-      kind: 'configuration',
-      option: 'baseUrl',
-      message: expect.stringContaining('with the environment "staging"'),
-    });
-  });
+  test.each(single)(
+    "a single address %s with the environment staging is refused, even if the variable names staging's address",
+    (baseUrl) => {
+      vi.stubEnv('PETSTORE_STAGING_BASE_URL', STAGING);
+      expect(thrownBy(() => resolveBaseUrl(baseUrl, 'staging'))).toMatchObject({
+        kind: 'configuration',
+        option: 'baseUrl',
+        message: expect.stringContaining('with the environment "staging"'),
+      });
+    },
+  );
 
-  test.each(maps)('%o has no staging address, and production’s variable is not read', (baseUrl) => {
+  test.each(maps)('%o has no staging address, and the variable of production is not used', (baseUrl) => {
     vi.stubEnv('PETSTORE_BASE_URL', PRODUCTION);
     expect(found(baseUrl, 'staging')).toBe(
       'Cannot make a client without the staging address: give `baseUrl.staging` or set PETSTORE_STAGING_BASE_URL',
     );
   });
 
-  test('an empty staging address is refused, not replaced', () => {
+  test('an empty staging address is refused, and not replaced', () => {
     vi.stubEnv('PETSTORE_STAGING_BASE_URL', STAGING);
     expect(found({ production: PRODUCTION, staging: '' }, 'staging')).toBe(
       'Cannot use "" as `baseUrl`: it must be an absolute http(s) address',
     );
   });
 
-  test('whatever is combined, staging gives the staging address or refuses', () => {
+  test('staging gives the staging address or refuses, whatever options and variables are combined', () => {
     const address = (name: string) => fc.constantFrom(undefined, '', `https://${name}.test/v1`, new URL(`https://${name}.test/v1`));
     const baseUrl = fc.oneof(
       address('production'),
@@ -172,11 +175,11 @@ describe('resolveBaseUrl checks the address', () => {
     ['https://user:hunter2?x@pets.test/v1', 'https://pets.test/v1', ABSOLUTE],
     ['https://user:hunter2#x@pets.test/v1', 'https://pets.test/v1', ABSOLUTE],
     ['https://user:hun@ter2@pets.test/v1', 'https://pets.test/v1', CREDENTIALS],
-  ])('%j is shown without what is secret, as %s', (given, shown, rule) => {
+  ])('%j is shown without its secrets, as %s', (given, shown, rule) => {
     expect(found(given)).toBe(`Cannot use "${shown}" as \`baseUrl\`: it must be ${rule}`);
   });
 
-  test('shows no secret of an address beside staging either', () => {
+  test('shows no secret of a single address with staging either', () => {
     expect(found('https://user:hunter2@pets.test/v1?key=hunter2', 'staging')).not.toContain('hunter2');
   });
 
@@ -185,15 +188,15 @@ describe('resolveBaseUrl checks the address', () => {
     [null, 'null'],
     [true, 'true'],
     [[PRODUCTION], 'an array'],
-  ])('%o is no address', (given, shown) => {
+  ])('%o is refused: it is not an address', (given, shown) => {
     expect(found(given)).toBe(`Cannot use ${shown} as \`baseUrl\`: it must be an address or { production, staging }`);
   });
 
-  test('an object with something else than an address is refused', () => {
+  test('an object with a value that is not an address is refused', () => {
     expect(found({ production: 12 })).toBe('Cannot use 12 as `baseUrl`: it must be an absolute http(s) address');
   });
 
-  test('no text that is refused makes anything but a ConfigurationError, and none of its secrets shows', () => {
+  test('every refused text causes a ConfigurationError, which shows none of its secrets', () => {
     const anyPart = fc.array(fc.constantFrom(...'/?#@:%[]\\ &;.~x'), { maxLength: 6 }).map((parts) => parts.join(''));
     const secretive = fc.tuple(fc.constantFrom('https', 'http', 'ftp'), anyPart, anyPart);
     fc.assert(

@@ -21,19 +21,19 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  test("gives the client's options where the call has none", () => {
+  test("uses the client's options if the call has none", () => {
     expect(resolveCallOptions(undefined, CALL_DEFAULTS)).toBe(CALL_DEFAULTS);
     expect(resolve({})).toEqual(CALL_DEFAULTS);
     expect(resolve({ maxRetries: undefined, headers: undefined, signal: undefined, priority: undefined })).toEqual(CALL_DEFAULTS);
   });
 
-  test("takes the call's option before the client's", () => {
+  test("prefers the call's option to the client's", () => {
     const { signal } = new AbortController();
     const given = { signal, attemptTimeoutMs: 1.5, totalTimeoutMs: 2, maxRetries: 0, maxWaitMs: 0, priority: 'low', latestOnly: true };
     expect(resolve(given)).toEqual({ ...given, headers: {} });
   });
 
-  test("adds the call's headers to the client's, and wins where both have one", () => {
+  test("adds the call's headers to the client's, and prefers the call's if both have one", () => {
     const defaults = { ...CALL_DEFAULTS, headers: { 'x-a': 'client', 'x-b': 'client' } };
     expect(resolveCallOptions({ headers: { 'X-B': 'call', 'X-C': 'call' } }, defaults).headers).toEqual({
       'x-a': 'client',
@@ -68,14 +68,14 @@ describe('resolveCallOptions', () => {
     expect(error).toMatchObject({ message: expect.stringContaining(told) });
   });
 
-  test('refuses options that are no object', () => {
+  test('refuses options that are not an object', () => {
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, ['low', CALL_DEFAULTS]))).toMatchObject({
       option: 'options',
       message: 'Cannot use "low" as `options`: it must be an object such as { signal }',
     });
   });
 
-  test('refuses a signal in place of options, which would be ignored silently', () => {
+  test('refuses a signal instead of options, which would be ignored silently', () => {
     const { signal } = new AbortController();
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, [signal, CALL_DEFAULTS]))).toMatchObject({
       option: 'options',

@@ -67,7 +67,7 @@ describe('resolveOptions', () => {
     });
   });
 
-  test('takes every option as it is given', () => {
+  test('accepts every option as it is given', () => {
     const fetch = async () => new Response();
     const options: PetStoreClientOptions<'bigint'> = {
       apiKey: async () => apiKey,
@@ -110,7 +110,7 @@ describe('resolveOptions', () => {
     expect(resolveOptions({}).baseUrl).toBe(baseUrl);
   });
 
-  test('takes an option before its variable', () => {
+  test('prefers an option to its variable', () => {
     const info = vi.spyOn(console, 'info').mockImplementation(() => {});
     vi.stubEnv('PETSTORE_API_KEY', 'psk_variable');
     vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
@@ -125,7 +125,7 @@ describe('resolveOptions', () => {
     expect([info.mock.calls.length, logger.info.mock.calls.length]).toEqual([0, 1]);
   });
 
-  test('takes an empty variable as unset', () => {
+  test('treats an empty variable as unset', () => {
     setVariables('');
     expect(resolveOptions({ apiKey, baseUrl })).toMatchObject({ apiKey, baseUrl, plan: undefined, logger: undefined });
     expect(thrownBy(() => resolveOptions({ baseUrl }))).toMatchObject({ option: 'apiKey' });
@@ -145,7 +145,7 @@ describe('resolveOptions', () => {
     });
   });
 
-  test('staging by variable refuses a single address like staging by option', () => {
+  test('refuses a single address with staging by variable as with staging by option', () => {
     vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
     vi.stubEnv('PETSTORE_STAGING_BASE_URL', staging);
     expect(thrownBy(() => make({ apiKey, baseUrl }))).toMatchObject({ option: 'baseUrl' });
@@ -158,7 +158,7 @@ describe('resolveOptions', () => {
     expect(resolveOptions({ apiKey, baseUrl, plan }).plan).toEqual(PLANS[plan]);
   });
 
-  test('takes the plan unlimited, and limits without a day', () => {
+  test('accepts the plan unlimited, and limits without a day', () => {
     expect(resolveOptions({ apiKey, baseUrl, plan: 'unlimited' }).plan).toBe('unlimited');
     expect(resolveOptions({ apiKey, baseUrl, plan: { requestsPerMinute: 5_000 } }).plan).toEqual({ requestsPerMinute: 5_000 });
   });
@@ -220,7 +220,7 @@ describe('PetStoreClient refuses in its constructor', () => {
     await expect(call).rejects.toMatchObject({ kind: 'configuration', option: 'headers', message: expect.not.stringContaining('hunter2') });
   });
 
-  test('options that are no object', () => {
+  test('options that are not an object', () => {
     expect(thrownBy(() => Reflect.construct(PetStoreClient, ['psk_1']))).toMatchObject({
       option: 'options',
       // Not the value: it may be the key.
@@ -238,7 +238,7 @@ describe('PetStoreClient refuses in its constructor', () => {
     },
   );
 
-  test.each([12, {}, [], true])('the key %o, which is no string', (key) => {
+  test.each([12, {}, [], true])('the key %o, which is not a string', (key) => {
     expect(refusal('apiKey', key)).toMatchObject({
       option: 'apiKey',
       message: 'Cannot use this value as `apiKey`: it must be a string or a function that gives one',
@@ -255,7 +255,7 @@ describe('PetStoreClient refuses in its constructor', () => {
 });
 
 describe('checkApiKey', () => {
-  test('takes every text of visible ASCII', () => {
+  test('accepts every text of visible ASCII', () => {
     fc.assert(
       fc.property(fc.stringMatching(/^[!-~]+$/), (key) => {
         expect(checkApiKey(key)).toBe(key);

@@ -19,7 +19,7 @@ function withProcess<T>(other: unknown, work: () => T): T {
 }
 
 describe('readVariable', () => {
-  test('reads a variable, and takes an empty one as unset', () => {
+  test('reads a variable, and treats an empty one as unset', () => {
     vi.stubEnv(NAME, 'psk_1');
     expect(readVariable(NAME)).toBe('psk_1');
     vi.stubEnv(NAME, '');
@@ -28,7 +28,7 @@ describe('readVariable', () => {
     expect(readVariable(NAME)).toBeUndefined();
   });
 
-  test('gives undefined where a runtime has no variables or forbids reading them', () => {
+  test('gives undefined if a runtime has no variables or forbids reading them', () => {
     const forbidding = {
       get env(): never {
         throw new Error('NotCapable: requires env access');
@@ -57,7 +57,7 @@ describe('isBrowser', () => {
     expect(isBrowser()).toBe(expected);
   });
 
-  test('is false where there is no navigator', () => {
+  test('is false if there is no navigator', () => {
     vi.stubGlobal('navigator', undefined);
     expect(isBrowser()).toBe(false);
   });

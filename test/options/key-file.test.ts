@@ -39,14 +39,14 @@ describe('PETSTORE_API_KEY_FILE', () => {
     expect(await petstore.listInventory()).toHaveLength(12);
   });
 
-  test('that is gone leaves the key that was read', async () => {
+  test('that is deleted leaves the key that was read', async () => {
     await writeFile(path, keys.pro);
     const petstore = new PetStoreClient({ baseUrl, fetch });
     await rm(path);
     expect(await petstore.listInventory()).toHaveLength(12);
   });
 
-  test('that becomes empty rejects as ConfigurationError, which names it', async () => {
+  test('that becomes empty causes a ConfigurationError that names it', async () => {
     await writeFile(path, keys.pro);
     const petstore = new PetStoreClient({ baseUrl, fetch });
     await writeFile(`${path}.new`, '');
@@ -57,7 +57,7 @@ describe('PETSTORE_API_KEY_FILE', () => {
     });
   });
 
-  test('of two clients is one source, so that they share a gate', async () => {
+  test('that two clients use is one source, so that they share a gate', async () => {
     await writeFile(path, keys.business);
     const [first, second] = [new PetStoreClient({ baseUrl, fetch }), new PetStoreClient({ baseUrl, fetch })];
     await first.listInventory();
@@ -73,7 +73,7 @@ describe('PETSTORE_API_KEY_FILE', () => {
     expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ option: 'apiKey', message: expect.stringMatching(why) });
   });
 
-  test('beside PETSTORE_API_KEY is refused, and loses to the option', async () => {
+  test('together with PETSTORE_API_KEY is refused, and the option apiKey wins over both', async () => {
     vi.stubEnv('PETSTORE_API_KEY', keys.pro);
     expect(thrownBy(() => new PetStoreClient({ baseUrl }))).toMatchObject({ message: expect.stringContaining('unset one') });
     expect(await new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch }).listInventory()).toHaveLength(12);

@@ -28,7 +28,7 @@ describe('proxyFor', () => {
     expect(variableFor(variables)).toBe(variable);
   });
 
-  test('takes no proxy of https for an http address', () => {
+  test('does not use the proxy of https for an http address', () => {
     expect(variableFor({ HTTPS_PROXY: 'http://a' }, 'http://localhost:8080/v1')).toBeUndefined();
   });
 

@@ -10,14 +10,14 @@ describe('badOption', () => {
     expect(error).toMatchObject({ option: 'plan', message: 'Cannot use "gold" as `plan`: it must be one of the plans' });
   });
 
-  test('counts a part of an option to the option', () => {
+  test('names the whole option for a part of it', () => {
     expect(badOption('plan.requestsPerDay', 'an integer', { shown: 0 })).toMatchObject({
       option: 'plan',
       message: 'Cannot use 0 as `plan.requestsPerDay`: it must be an integer',
     });
   });
 
-  test('shows no value where none is given', () => {
+  test('shows no value if none is given', () => {
     expect(badOption('apiKey', 'a string').message).toBe('Cannot use this value as `apiKey`: it must be a string');
   });
 });
@@ -40,13 +40,13 @@ describe('showValue', () => {
     expect(showValue(value)).toBe(shown);
   });
 
-  test('cuts what is long', () => {
+  test('cuts a long text', () => {
     expect(showValue('x'.repeat(500))).toBe(`"${'x'.repeat(79)}…`);
   });
 });
 
 describe('numberOption', () => {
-  test('gives the default where the value is left out, and the value otherwise', () => {
+  test('gives the default if the value is left out, and the value otherwise', () => {
     expect([numberOption('n', undefined, 7, { min: 0 }), numberOption('n', 0, 7, { min: 0 })]).toEqual([7, 0]);
   });
 
@@ -67,7 +67,7 @@ describe('numberOption', () => {
   });
 });
 
-test('wordOption takes the known words, gives the default for none, and refuses others', () => {
+test('wordOption accepts the known words, gives the default if the value is left out, and refuses others', () => {
   const words = ['normal', 'low'] as const;
   expect([wordOption('priority', 'low', 'normal', words), wordOption('priority', undefined, 'normal', words)]).toEqual(['low', 'normal']);
   expect(thrownBy(() => wordOption('priority', 'high', 'normal', words))).toMatchObject({
@@ -76,7 +76,7 @@ test('wordOption takes the known words, gives the default for none, and refuses 
   });
 });
 
-test('booleanOption takes true and false, gives the default for none, and refuses others', () => {
+test('booleanOption accepts true and false, gives the default if the value is left out, and refuses others', () => {
   expect([booleanOption('latestOnly', true, false), booleanOption('latestOnly', undefined, true)]).toEqual([true, true]);
   expect(thrownBy(() => booleanOption('latestOnly', 'yes', false))).toMatchObject({
     option: 'latestOnly',
@@ -84,7 +84,7 @@ test('booleanOption takes true and false, gives the default for none, and refuse
   });
 });
 
-test('hasMethods tells whether every name is a function', () => {
+test('hasMethods is true if every name is a function', () => {
   const unreadable = Object.defineProperty({}, 'debug', { get: thrower });
   expect([console, { debug: 1 }, unreadable, null, 'x'].map((value) => hasMethods(value, ['debug']))).toEqual([
     ...[true, false, false],

@@ -60,12 +60,12 @@ async function growthBy(update: (order: Order, call: Call) => unknown): Promise<
 const unwatched = { watch: () => () => {}, admit: () => undefined, cancel: () => {} };
 
 describe('InOrder', () => {
-  test('keeps nothing of a pet whose updates have ended', async () => {
+  test('keeps nothing for a pet whose updates have ended', async () => {
     const growth = await growthBy((order, call) => order.run(call, { ...unwatched, send: async () => 'sent' }));
     expect(growth).toBeLessThan(LEAST_LEAK_BYTES);
   });
 
-  test('keeps nothing of a pet whose updates were dropped', async () => {
+  test('keeps nothing for a pet whose updates were dropped', async () => {
     const growth = await growthBy((order, call) => {
       void order.run(call, { ...unwatched, send: () => new Promise(() => {}) });
       order.drop(call);
@@ -83,7 +83,7 @@ describe('InOrder', () => {
     expect(desk.log).toEqual(['begin a', 'end a', 'begin b', 'end b', 'begin c', 'end c']);
   });
 
-  test('lets updates of other pets, and lists, pass', async () => {
+  test('does not hold up updates of other pets, or lists', async () => {
     const desk = new Desk();
     const all = [desk.run('42', makeCall()), desk.run('43', makeCall({ petId: 43 })), desk.run('list', makeListCall())];
     expect(desk.log).toEqual(['begin 42', 'begin 43', 'begin list']);
@@ -91,7 +91,7 @@ describe('InOrder', () => {
     await Promise.all(all);
   });
 
-  test('knows a pet by its number and by its bigint', async () => {
+  test('treats a number and a bigint as the same pet', async () => {
     const desk = new Desk();
     const all = [desk.run('number', makeCall({ petId: 42 })), desk.run('bigint', makeCall({ petId: 42n }))];
     expect(desk.log).toEqual(['begin number']);
@@ -100,7 +100,7 @@ describe('InOrder', () => {
     await Promise.all(all);
   });
 
-  test('goes on after a failure', async () => {
+  test('continues after a failure', async () => {
     const desk = new Desk();
     const failure = new Error('down');
     const rejection = rejectionOf(desk.run('a', makeCall()));
@@ -110,7 +110,7 @@ describe('InOrder', () => {
     expect([await rejection, await second]).toEqual([failure, 'b']);
   });
 
-  test('lets nobody overtake where one that waits is aborted', async () => {
+  test('keeps the order of the others when a waiting update is aborted', async () => {
     const desk = new Desk();
     const leaving = makeCall();
     const listeners = countListeners(leaving.signal);
@@ -126,7 +126,7 @@ describe('InOrder', () => {
     expect(listeners()).toBe(0);
   });
 
-  test('begins nothing for a call that was aborted before its turn', async () => {
+  test('does not begin a call that was aborted before its turn', async () => {
     const desk = new Desk();
     const first = desk.run('a', makeCall());
     const aborted = makeCall();
@@ -136,7 +136,7 @@ describe('InOrder', () => {
     expect([await first, desk.log]).toEqual(['a', ['begin a', 'end a']]);
   });
 
-  test('raises the low updates before a normal one, and not those behind it', async () => {
+  test('raises the low updates ahead of a normal one, and not those behind it', async () => {
     const desk = new Desk();
     const calls = [
       makeCall({}, { priority: 'low' }),
@@ -155,7 +155,7 @@ describe('InOrder', () => {
     await Promise.all(all);
   });
 
-  test('tells of the wait and counts it, and leaves no listener behind', async () => {
+  test('reports the wait and counts it, and leaves no listener behind', async () => {
     const emitter = new Emitter();
     const heard = vi.fn();
     emitter.on('wait', heard);

@@ -100,7 +100,7 @@ async function play({ steps, seed, failing, closes }: typeof world extends fc.Ar
 const outcomeOf = ({ settled }: Told) => settled[0]?.outcome;
 const supersederOf = ({ settled }: Told) => settled[0]?.supersededBy;
 
-test('latestOnly holds in random worlds: all settle once, the superseded are never sent and end as a later one that was, and order stands', async () => {
+test('latestOnly in random worlds: all updates settle once, in order, and superseded ones are never sent and end as a later one', async () => {
   let superseded = 0;
   const property = fc.asyncProperty(world, async (drawn) => {
     const { sandbox, sent, calls } = await play(drawn);

@@ -28,7 +28,7 @@ async function closedClient({ pets = 2, faults = [], ...options }: { pets?: numb
 }
 
 describe('latestOnly', () => {
-  test('sends of 10,000 queued updates of 500 pets the last of each: 500 requests, and every promise settles', async () => {
+  test("sends only the last of each pet's updates: 500 requests for 10,000 queued updates of 500 pets, and all settle", async () => {
     const { client, sandbox, settled, patches } = await closedClient({ pets: 500 });
     const wanted = Array.from({ length: 10_000 }, (_, index) => ({ petId: (index % 500) + 1, quantity: index }));
     const calls = wanted.map(({ petId, quantity }) => client.updateInventory(petId, { quantity }).withResponse());
@@ -44,13 +44,13 @@ describe('latestOnly', () => {
     expect(settled.map(({ outcome }) => outcome).toSorted()).toEqual([...Array(500).fill('succeeded'), ...Array(9_500).fill('superseded')]);
   });
 
-  test('lets updates that are made in one go supersede each other, also where the gate is open', async () => {
+  test('lets updates that are made synchronously supersede each other, even if the gate is open', async () => {
     const { client, seen } = scriptedClient([() => item(42, 3)], { latestOnly: true });
     await Promise.all([1, 2, 3].map((quantity) => client.updateInventory(42, { quantity })));
     expect(seen.map(({ body }) => body)).toEqual(['{"quantity":3}']);
   });
 
-  test('tells its story: who went in whose place, and when each settled', async () => {
+  test('reports which update was sent in place of which, and when each settled', async () => {
     const { client, settled, log } = await closedClient();
     const calls = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 })];
     await vi.runAllTimersAsync();
@@ -71,7 +71,7 @@ describe('latestOnly', () => {
     ]);
   });
 
-  test('gives each caller an item of its own', async () => {
+  test('gives each caller its own copy of the item', async () => {
     const { client } = await closedClient();
     const calls = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 })];
     await vi.runAllTimersAsync();
@@ -80,7 +80,7 @@ describe('latestOnly', () => {
     expect(earlier).not.toBe(later);
   });
 
-  test('changes nothing where the earlier call does not have it', async () => {
+  test('changes nothing if the earlier call does not have the option', async () => {
     const { client, patches } = await closedClient({ latestOnly: false });
     const calls = [
       client.updateInventory(1, { quantity: 4 }).withResponse(),
@@ -94,7 +94,7 @@ describe('latestOnly', () => {
     expect(patches()).toHaveLength(2);
   });
 
-  test('is for one client alone', async () => {
+  test('applies only to updates of the same client', async () => {
     const { client, sandbox, patches } = await closedClient();
     const other = new PetStoreClient({ apiKey: sandbox.keys.business, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, latestOnly: true });
     const calls = [client.updateInventory(1, { quantity: 4 }), other.updateInventory(1, { quantity: 5 })];
@@ -103,7 +103,7 @@ describe('latestOnly', () => {
     expect(patches()).toHaveLength(2);
   });
 
-  test('lets an update be superseded again and again that still goes out in its first place', async () => {
+  test('keeps the place of an update that is superseded again and again', async () => {
     const { client, patches } = await closedClient();
     const first = client.updateInventory(1, { quantity: 0 });
     const others = [client.updateInventory(2, { quantity: 7 })];
@@ -119,7 +119,7 @@ describe('latestOnly', () => {
     ]);
   });
 
-  test('gives the earlier one the very failure of the later one, and tells it as superseded', async () => {
+  test('gives the earlier update the same error as the later one, and reports it as superseded', async () => {
     const { client, settled } = await closedClient({ faults: [{ at: 2, status: 404 }] });
     const calls = [client.updateInventory(1, { quantity: 4 }), client.updateInventory(1, { quantity: 5 })].map(rejectionOf);
     await vi.runAllTimersAsync();
@@ -132,7 +132,7 @@ describe('latestOnly', () => {
     ]);
   });
 
-  test('does not supersede what was sent once and is to be sent again', async () => {
+  test('does not supersede an update that was sent once and is being retried', async () => {
     const { client, seen } = scriptedClient([() => failure(500), () => item(42)], { latestOnly: true });
     const first = client.updateInventory(42, { quantity: 1 }).withResponse();
     await vi.advanceTimersByTimeAsync(100);
@@ -145,7 +145,7 @@ describe('latestOnly', () => {
   test.each<[string, (late: AbortController) => object, object]>([
     ['is aborted', (late) => ({ signal: late.signal }), { name: 'AbortError' }],
     ['runs out of its totalTimeoutMs', () => ({ totalTimeoutMs: 1_000 }), { kind: 'timeout', outcome: 'not-sent' }],
-  ])('sends the earlier one after all where the later one %s unsent', async (_how, options, expected) => {
+  ])('sends the earlier update after all if the later one %s unsent', async (_how, options, expected) => {
     const { client, patches, settled } = await closedClient();
     const late = new AbortController();
     const first = client.updateInventory(1, { quantity: 4 }).withResponse();
@@ -163,7 +163,7 @@ describe('latestOnly', () => {
     ]);
   });
 
-  test('sends the earlier one after all where the later one may not wait so long at the gate', async () => {
+  test('sends the earlier update after all if the later one may not wait as long at the gate', async () => {
     const { client, patches } = await closedClient();
     const early = new AbortController();
     const kept = client.updateInventory(1, { quantity: 4 });
@@ -177,7 +177,7 @@ describe('latestOnly', () => {
     expect(patches()).toHaveLength(2);
   });
 
-  test('refuses a later one at once that may not wait so long, and sends the earlier one', async () => {
+  test('refuses a later update at once if it may not wait that long, and sends the earlier one', async () => {
     const { client, patches, settled } = await closedClient();
     const first = client.updateInventory(1, { quantity: 4 });
     const refused = await rejectionOf(client.updateInventory(1, { quantity: 5 }, { maxWaitMs: 1_000 }));
@@ -188,7 +188,7 @@ describe('latestOnly', () => {
     expect([(await first).quantity, (await patient).quantity, patches().length, vi.getTimerCount()]).toEqual([6, 6, 1, 0]);
   });
 
-  test('refuses a later one as soon as it may not wait so long, also where the gate closes for longer afterwards', async () => {
+  test('refuses a later update as soon as the wait is too long for it, even if the gate closes for longer afterwards', async () => {
     const { client, patches, settled } = await closedClient({ faults: [{ at: 2, status: 429, headers: { 'retry-after': '40' } }] });
     const list = client.listInventory();
     const first = client.updateInventory(1, { quantity: 4 });
@@ -206,7 +206,7 @@ describe('latestOnly', () => {
     expect([(await first).quantity, (await list).length, patches().length, vi.getTimerCount()]).toEqual([4, 2, 1, 0]);
   });
 
-  test('has an earlier one settle as a later one does that may wait longer', async () => {
+  test('settles an earlier update as a later one that may wait longer', async () => {
     const { client, patches } = await closedClient({ faults: [{ at: 2, status: 429, headers: { 'retry-after': '40' } }] });
     const list = client.listInventory();
     const earlier = client.updateInventory(1, { quantity: 4 }, { maxWaitMs: 25_000 }).withResponse();
@@ -217,7 +217,7 @@ describe('latestOnly', () => {
     expect(patches()).toHaveLength(1);
   });
 
-  test('sends what comes before an update of bad arguments, which supersedes nothing', async () => {
+  test('sends the update before one with bad arguments, which supersedes nothing', async () => {
     const { client, patches } = await closedClient();
     const first = client.updateInventory(1, { quantity: 4 });
     expect(await rejectionOf(client.updateInventory(1, { quantity: 0.5 }))).toMatchObject({ kind: 'invalid-argument' });
@@ -225,7 +225,7 @@ describe('latestOnly', () => {
     expect([(await first).quantity, patches().length]).toEqual([4, 1]);
   });
 
-  test('sends the earlier one after all where a listener of its request event aborts the later one', async () => {
+  test('sends the earlier update after all if a listener of the request event aborts the later one', async () => {
     const { client, patches } = await closedClient();
     const late = new AbortController();
     const first = client.updateInventory(1, { quantity: 4 });
@@ -236,7 +236,7 @@ describe('latestOnly', () => {
   });
 
   test.each([1, 64].flatMap((concurrency) => Array.from({ length: 12 }, (_, count) => [concurrency, count] as const)))(
-    'with concurrency %i, loses neither the earlier one nor its permit where the later one is aborted %i microtasks after its call',
+    'with concurrency %i, loses neither the earlier update nor its permit if the later one is aborted %i microtasks after its call',
     async (concurrency, count) => {
       const { keys, baseUrl, fetch } = createSandbox({ pets: 2 });
       const client = new PetStoreClient({ apiKey: async () => keys.business, baseUrl, fetch, latestOnly: true, concurrency });
@@ -256,7 +256,7 @@ describe('latestOnly', () => {
     },
   );
 
-  test('rejects the earlier one alone where it is aborted, at once', async () => {
+  test('rejects only the earlier update, at once, if it is aborted', async () => {
     const { client, settled, patches } = await closedClient();
     const early = new AbortController();
     const rejection = rejectionOf(client.updateInventory(1, { quantity: 4 }, { signal: early.signal }));
@@ -268,7 +268,7 @@ describe('latestOnly', () => {
     expect([(await later).quantity, patches().length]).toEqual([5, 1]);
   });
 
-  test('ends with the client: every one rejects, nothing is sent, no timer is left', async () => {
+  test('ends when the client is closed: every update rejects, nothing is sent, no timer is left', async () => {
     const { client, patches } = await closedClient();
     const rejections = [1, 2, 3].map((quantity) => rejectionOf(client.updateInventory(1, { quantity })));
     client.close();
@@ -277,7 +277,7 @@ describe('latestOnly', () => {
     expect([patches().length, vi.getTimerCount()]).toEqual([0, 0]);
   });
 
-  test('gives what follows the reason with which the client ends a request under way', async () => {
+  test('rejects superseded updates with the reason with which the closed client ends the request under way', async () => {
     const { client } = scriptedClient([hang], { latestOnly: true });
     const rejections = [1, 2].map((quantity) => rejectionOf(client.updateInventory(42, { quantity })));
     await vi.advanceTimersByTimeAsync(10);
@@ -285,7 +285,7 @@ describe('latestOnly', () => {
     expect(await Promise.all(rejections)).toMatchObject([{ name: 'AbortError' }, { name: 'AbortError' }]);
   });
 
-  test('supersedes no update of a synchronisation, whose report tells what was set', async () => {
+  test('supersedes no update of a synchronisation, whose report says what was set', async () => {
     const { client, patches } = await closedClient({ concurrency: 1, faults: [{ at: 3, delayMs: 100 }] });
     const syncing = syncInventory(client, [
       { petId: 2, quantity: 80 },

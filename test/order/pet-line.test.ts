@@ -89,7 +89,7 @@ const willing = (options = {}) => makeCall({ id: ++lastId }, { latestOnly: true,
 const plain = () => makeCall({ id: ++lastId });
 
 describe('PetLine with latestOnly', () => {
-  test('sends only the latest of those that wait, with the permit of the first, and all settle as it does', async () => {
+  test('sends only the latest of the waiting updates, with the permit of the first, and all settle as it does', async () => {
     const counter = new Counter();
     const calls = [willing(), willing(), willing()];
     const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
@@ -101,7 +101,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.isEmpty).toBe(true);
   });
 
-  test('depends on the option of the earlier one alone', async () => {
+  test('depends only on the option of the earlier update', async () => {
     const counter = new Counter();
     const calls = [willing(), plain(), willing(), plain()];
     const all = ['a', 'b', 'c', 'd'].map((name, index) => counter.run(name, calls[index] ?? plain()));
@@ -113,7 +113,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'send b with permit of a', 'queue d', 'send d with permit of d']);
   });
 
-  test('leaves alone what was sent, whatever becomes of its attempts', async () => {
+  test('does not supersede an update that was sent, whatever the outcome of its attempts', async () => {
     const counter = new Counter();
     const first = counter.run('a', willing());
     await counter.admit('a');
@@ -125,7 +125,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'send a with permit of a', 'queue c', 'send c with permit of c']);
   });
 
-  test('gives all of them the failure of the one that was sent, the very same', async () => {
+  test('gives all of them the same error object as the one that was sent', async () => {
     const counter = new Counter();
     const failure = new Error('down');
     const all = ['a', 'b', 'c'].map((name) => rejectionOf(counter.run(name, willing())));
@@ -135,7 +135,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.isEmpty).toBe(true);
   });
 
-  test('gives them the reason of an abort of the one that was sent, since nobody knows what it did', async () => {
+  test('gives them the abort reason of the one that was sent, since its effect is unknown', async () => {
     const counter = new Counter();
     const later = willing();
     const all = [counter.run('a', willing()), counter.run('b', later)].map(rejectionOf);
@@ -145,7 +145,7 @@ describe('PetLine with latestOnly', () => {
     expect((await Promise.all(all))[0]).toBe('enough');
   });
 
-  test('ends those that followed one whose incoming request ended after it was sent, since nobody knows what it did', async () => {
+  test('ends superseded updates if the incoming request of the later one ended after it was sent, with an unknown effect', async () => {
     const counter = new Counter();
     const later = willing();
     const followers = [counter.run('a', willing()), counter.run('b', willing())].map(rejectionOf);
@@ -156,7 +156,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.isEmpty).toBe(true);
   });
 
-  test('sends the one before after all where the incoming request of the later one ended before it was sent', async () => {
+  test('sends the earlier update after all if the incoming request of the later one ended before it was sent', async () => {
     const counter = new Counter();
     const later = willing();
     const earlier = counter.run('a', willing());
@@ -167,7 +167,7 @@ describe('PetLine with latestOnly', () => {
     expect(await earlier).toBe('answer to a');
   });
 
-  test('rejects only the aborted one', async () => {
+  test('rejects only the aborted update', async () => {
     const counter = new Counter();
     const calls = [willing(), willing(), willing()];
     const listeners = calls.map(({ signal }) => countListeners(signal));
@@ -180,7 +180,7 @@ describe('PetLine with latestOnly', () => {
     expect(listeners.map((count) => count())).toEqual([1, 0, 0]);
   });
 
-  test('begins the later one anew where the one that queued for it is aborted or refused', async () => {
+  test('begins the later update again if the earlier one, which queued for it, is aborted or refused', async () => {
     const counter = new Counter();
     const leaving = willing();
     const all = [counter.run('a', leaving), counter.run('b', willing())];
@@ -195,7 +195,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'queue b', 'queue c', 'send c with permit of c']);
   });
 
-  test('sends the one before after all when the later one is aborted unsent, in the place that it has', async () => {
+  test('sends the earlier update after all, in its place, if the later one is aborted unsent', async () => {
     const counter = new Counter();
     const calls = [willing(), willing(), willing()];
     const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
@@ -209,7 +209,7 @@ describe('PetLine with latestOnly', () => {
     expect(calls.map(({ supersededBy }) => supersededBy)).toEqual([calls[1]?.id, undefined, undefined]);
   });
 
-  test('sends the one before after all when the later one is refused, which ends each on its own', async () => {
+  test('sends the earlier update after all if the later one is refused, so that each ends on its own', async () => {
     const counter = new Counter();
     const first = counter.run('z', plain());
     const all = ['a', 'b'].map((name) => rejectionOf(counter.run(name, willing())));
@@ -222,7 +222,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.isEmpty).toBe(true);
   });
 
-  test('hands what followed an aborted one to the next that comes after it', async () => {
+  test('lets the next later update supersede the updates that an aborted one had superseded', async () => {
     const counter = new Counter();
     const leaving = plain();
     const all = [counter.run('a', willing()), counter.run('b', leaving), counter.run('c', plain())];
@@ -235,7 +235,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'send c with permit of a']);
   });
 
-  test('watches one that allows a shorter wait than the one that queues for it, and refuses it alone', async () => {
+  test('watches an update that allows a shorter wait than the one that queues for it, and refuses only that update', async () => {
     const counter = new Counter();
     const calls = [willing({ maxWaitMs: 5 }), willing({ maxWaitMs: 5 }), willing({ maxWaitMs: 4 }), willing({ maxWaitMs: 3 })];
     const all = ['a', 'b', 'c', 'd'].map((name, index) => counter.run(name, calls[index] ?? plain()));
@@ -248,7 +248,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'watch c', 'leave c', 'watch d', 'leave d', 'watch c', 'leave c', 'send c with permit of a']);
   });
 
-  test('watches none that does not go in the place of the one that queues', async () => {
+  test('watches no update that is not sent in place of the one that queues', async () => {
     const counter = new Counter();
     const calls = [willing({ maxWaitMs: 5 }), makeCall({ id: ++lastId }, { maxWaitMs: 5 }), willing({ maxWaitMs: 3 })];
     const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
@@ -263,7 +263,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'send b with permit of a', 'queue c', 'send c with permit of c']);
   });
 
-  test('watches none where the one before was sent already', async () => {
+  test('watches no update if the one before it was already sent', async () => {
     const counter = new Counter();
     const first = counter.run('a', willing({ maxWaitMs: 5 }));
     await counter.admit('a');
@@ -278,7 +278,7 @@ describe('PetLine with latestOnly', () => {
     ]);
   });
 
-  test('raises those that a normal one supersedes, so that it takes a normal place', () => {
+  test('raises the low updates that a normal one supersedes, so that it takes a normal place', () => {
     const counter = new Counter();
     const calls = [willing({ priority: 'low' }), willing({ priority: 'low' }), willing(), willing({ priority: 'low' })];
     for (const [index, call] of calls.entries()) void counter.run(String(index), call);
@@ -286,7 +286,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.raised).toEqual([calls[1], calls[0]]);
   });
 
-  test('counts as waiting the time until the later one has settled', async () => {
+  test('counts the time until the later update has settled as waiting', async () => {
     await vi.advanceTimersByTimeAsync(10_000);
     const counter = new Counter();
     const calls = [willing(), willing(), willing()];

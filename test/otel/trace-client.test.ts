@@ -49,7 +49,7 @@ function usedUp(seconds: number): Record<string, string> {
 }
 
 describe('traceClient gives a call a span', () => {
-  test('with its waits and attempts in it, and measures them', async () => {
+  test('that contains its waits and attempts, and measures them', async () => {
     const { client, collector, tree } = tracedClient([
       () => json(200, [], usedUp(20)),
       delayed(50, () => failure(429, { 'retry-after': '7' })),
@@ -82,7 +82,7 @@ describe('traceClient gives a call a span', () => {
     ]);
   });
 
-  test('whose attempts are told as the conventions for HTTP clients have it', async () => {
+  test('whose attempts follow the conventions for HTTP clients', async () => {
     const { client, collector } = tracedClient([() => item(42)], { baseUrl: 'https://shop.test:8443/v1' });
     await client.updateInventory(42, { quantity: 1 });
     const [attempt, call] = collector.spans;
@@ -122,7 +122,7 @@ describe('traceClient gives a call a span', () => {
     ]);
   });
 
-  test('that another one superseded, with the call that was sent in its place', async () => {
+  test('that names the call that was sent in its place if it was superseded', async () => {
     const { client, tree, collector } = tracedClient([() => item(42)], { latestOnly: true });
     await Promise.all([client.updateInventory(42, { quantity: 1 }), client.updateInventory(42, { quantity: 2 })]);
     expect(tree()).toEqual([
@@ -135,7 +135,7 @@ describe('traceClient gives a call a span', () => {
     expect(collector.spans.filter(({ status }) => status.message !== undefined)).toEqual([]);
   });
 
-  test('that failed without an answer, or with one that makes no sense', async () => {
+  test('that failed without an answer, or with an invalid one', async () => {
     const broken = () => Promise.reject(networkError('ECONNRESET'));
     const { client, tree } = tracedClient([broken, () => json(200, { petId: 'x' })], { maxRetries: 0 });
     await rejectionOf(client.listInventory());
@@ -149,7 +149,7 @@ describe('traceClient gives a call a span', () => {
     ]);
   });
 
-  test('whose attempts end as they fail, also where a call gives up behind an outage and tells of no retry', async () => {
+  test('whose attempts end when they fail, even if a call gives up in an outage without reporting a retry', async () => {
     const down = () => failure(503);
     const broken = () => Promise.reject(networkError('ECONNRESET'));
     const { client, tree, collector } = tracedClient([down, down, broken], { maxWaitMs: 400, maxRetries: 20 });
@@ -171,7 +171,7 @@ describe('traceClient gives a call a span', () => {
     ]);
   });
 
-  test("that was aborted in flight or while it waited, without the reason, which is the caller's own", async () => {
+  test("that was aborted in flight or while it waited, without the caller's reason", async () => {
     const { client, tree } = tracedClient([hang]);
     const controller = new AbortController();
     const { signal } = controller;
@@ -201,7 +201,7 @@ describe('traceClient gives a call a span', () => {
 describe('traceClient gives a stream a span', () => {
   const rows = Array.from({ length: 3 }, (_, index) => ({ petId: index + 1, quantity: 1, status: 'sold' }));
 
-  test('that lasts as long as it is read, its attempt until the headers are in', async () => {
+  test('that lasts as long as it is read, with an attempt that lasts until the headers come', async () => {
     const { client, tree } = tracedClient([delayed(20, () => json(200, rows))]);
     const reading = (async () => {
       for await (const _item of client.streamInventory()) await new Promise((resolve) => setTimeout(resolve, 100));
@@ -214,7 +214,7 @@ describe('traceClient gives a stream a span', () => {
     ]);
   });
 
-  test('that ends as it is left, which is no failure', async () => {
+  test('that ends when the stream is left, which is not a failure', async () => {
     const { client, tree } = tracedClient([delayed(20, () => json(200, rows))]);
     const reading = (async () => {
       for await (const _item of client.streamInventory()) break;
@@ -229,7 +229,7 @@ describe('traceClient gives a stream a span', () => {
 });
 
 describe('traceClient gives a fetch a span', () => {
-  test('with its waits and attempts in it, that lasts until its body is read', async () => {
+  test('that contains its waits and attempts, and lasts until its body is read', async () => {
     const { client, tree, collector } = tracedClient([
       delayed(50, () => failure(429, { 'retry-after': '7' })),
       delayed(40, () => failure(500)),
@@ -252,7 +252,7 @@ describe('traceClient gives a fetch a span', () => {
     expect((await collector.series()).filter((line) => line.startsWith('http'))).toHaveLength(3);
   });
 
-  test('that failed where the service refused, though its caller gets the Response', async () => {
+  test('that failed if the service refused, although its caller gets the Response', async () => {
     const { client, tree } = tracedClient([() => failure(404)]);
     expect((await client.fetch('/pets/42', { method: 'DELETE' })).status).toBe(404);
     expect(tree()).toEqual([
@@ -262,7 +262,7 @@ describe('traceClient gives a fetch a span', () => {
     ]);
   });
 
-  test('that ends where its body is left, or stands still for `attemptTimeoutMs`', async () => {
+  test('that ends if its body is left, or not read for `attemptTimeoutMs`', async () => {
     const { client, tree } = tracedClient([() => json(200, { id: 42 })], { attemptTimeoutMs: 1_000 });
     await (await client.fetch('/pets/1')).body?.cancel();
     await client.fetch('/pets/2');
@@ -275,7 +275,7 @@ describe('traceClient gives a fetch a span', () => {
     ]);
   });
 
-  test('and no series of its own for each method that is made up', async () => {
+  test('without a separate metric series for each unknown method', async () => {
     const { client, collector } = tracedClient([() => json(200, {})]);
     await (await client.fetch('/pets', { method: 'PURGE' })).json();
     const [attempt] = collector.spans;
@@ -290,7 +290,7 @@ describe('traceClient gives a fetch a span', () => {
 });
 
 describe('traceClient', () => {
-  test('makes a call the child of what was active where it was made, also where it waits for another', async () => {
+  test('makes a call the child of the span that was active when it was made, even if it waits for another call', async () => {
     const { client, collector, tree } = tracedClient([delayed(100, () => json(200, [])), () => json(200, [])], { concurrency: 1 });
     const tracer = collector.tracerProvider.getTracer('an application');
     const within = (name: string) =>
@@ -326,7 +326,7 @@ describe('traceClient', () => {
     expect(await collector.series()).toHaveLength(1);
   });
 
-  test('ends with the function that it gives: spans end there, unmeasured, and what comes later is not told', async () => {
+  test('ends with the function that it returns: open spans end, unmeasured, and later calls are not traced', async () => {
     const { client, collector, stop, tree } = tracedClient([delayed(100, () => json(200, []))]);
     const first = client.listInventory();
     await vi.advanceTimersByTimeAsync(50);
@@ -338,7 +338,7 @@ describe('traceClient', () => {
     expect(await collector.series()).toEqual([]);
   });
 
-  test('harms no call where a tracer throws, at the beginning of a span or at its end', async () => {
+  test('does not affect a call if a tracer throws at the beginning or at the end of a span', async () => {
     const { client } = scriptedClient([() => failure(500), () => json(200, [])]);
     const { tracerProvider } = new Collector();
     const thrown = vi.fn(() => {
@@ -355,7 +355,7 @@ describe('traceClient', () => {
     expect(thrown).toHaveBeenCalledTimes(4);
   });
 
-  test('lets go of every call where a span throws as it is stopped', async () => {
+  test('keeps no call if a span throws when the tracing is stopped', async () => {
     const { client } = scriptedClient([hang]);
     const end = vi.fn(thrower);
     const tracer = new Collector().tracerProvider.getTracer('ending');
@@ -370,7 +370,7 @@ describe('traceClient', () => {
     expect(end).toHaveBeenCalledTimes(2);
   });
 
-  test('never shows the key, also where the service echoes it', async () => {
+  test('never shows the key, even if the service echoes it', async () => {
     const { client, collector } = tracedClient([() => json(400, { code: 'bad', message: `no ${KEY}`, status: 400 })]);
     await rejectionOf(client.updateInventory(42, { quantity: 1 }));
     const shown = collector.spans.map(({ name, attributes, status, events }) => ({ name, attributes, status, events }));
@@ -406,7 +406,7 @@ describe('The requests of a traced client', () => {
     expect(seen.map(({ headers }) => headers.traceparent)).toEqual(attempts.map(({ spanId, traceId }) => parentOf(spanId, traceId)));
   });
 
-  test('carry none where `propagate` is false, nor once the tracing has ended, while the context is active only as long', async () => {
+  test('carry no context if `propagate` is false, or once the tracing has ended', async () => {
     const collector = new Collector();
     const active: boolean[] = [];
     const { client, seen } = scriptedClient([
@@ -423,7 +423,7 @@ describe('The requests of a traced client', () => {
     expect(active).toEqual([true, false]);
   });
 
-  test("keep the client's own headers, whatever a propagator sets", async () => {
+  test("keep the client's headers, whatever a propagator sets", async () => {
     const fields = { Authorization: 'Bearer other', 'Content-Type': 'text/plain', 'x-team': 'other', 'X-Trace': 'given' };
     vi.spyOn(propagation, 'inject').mockImplementation((_context, carrier, setter) => {
       for (const [name, value] of Object.entries(fields)) setter?.set(carrier, name, value);
@@ -445,7 +445,7 @@ describe('The requests of a traced client', () => {
       'sets what is no header',
       (carrier: unknown, set: (carrier: unknown, name: string, value: string) => void) => set(carrier, 'a b', '\n'),
     ],
-  ])('are sent once also where a propagator %s', async (_what, inject) => {
+  ])('are sent once even if a propagator %s', async (_what, inject) => {
     vi.spyOn(propagation, 'inject').mockImplementation((_context, carrier, setter) =>
       inject(carrier, (_carrier, name, value) => setter?.set(carrier, name, value)),
     );
@@ -455,7 +455,7 @@ describe('The requests of a traced client', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('are sent once also where the manager of contexts throws', async () => {
+  test('are sent once even if the context manager throws', async () => {
     vi.spyOn(context, 'with').mockImplementation(thrower);
     const { client, seen } = scriptedClient([() => item(42)]);
     traceClient(client, new Collector());
@@ -463,7 +463,7 @@ describe('The requests of a traced client', () => {
     expect(seen).toHaveLength(1);
   });
 
-  test('carry the context of the first tracer where there are two', async () => {
+  test('carry the context of the first tracer if there are two', async () => {
     const first = new Collector();
     const { client, seen } = scriptedClient([() => json(200, [])]);
     traceClient(client, first);

@@ -97,7 +97,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     await server.kill();
   });
 
-  test('does what `exchangeLease` does, whatever is asked and whenever', async () => {
+  test('answers any request at any time as `exchangeLease` does', async () => {
     const property = fc.asyncProperty(steps, commonPlan, async (made, plan) => {
       const [name, record] = [`parity${others++}`, emptyRecord()];
       const requests = timed(made.map((one) => ({ ...one, plan: plan ?? one.plan })));
@@ -125,7 +125,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     expect(JSON.parse(String(answer))).toMatchObject({ granted: 1, expiresInMs: 60_000, members: 2 });
   });
 
-  test('is shared by both libraries', async () => {
+  test('is shared by clients of both libraries', async () => {
     const node = createClient({ url: server.url });
     await node.connect();
     const own = joinAs({ prefix: 'both:' });
@@ -135,7 +135,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     node.destroy();
   });
 
-  test('goes on when Redis forgets its scripts', async () => {
+  test('continues when Redis forgets its scripts', async () => {
     const shared = joinAs();
     await take(shared);
     await server.ask('SCRIPT', 'FLUSH');
@@ -150,7 +150,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     expect(await client.pttl(String(names[0]))).toBeGreaterThan(0);
   });
 
-  test('tells a closed gate at once to whoever has a subscriber, of either library', async () => {
+  test('reports a closed gate at once to clients with a subscriber, of either library', async () => {
     const subscriber = new Redis(server.url);
     const nodeSubscriber = createClient({ url: server.url });
     await nodeSubscriber.connect();
@@ -166,7 +166,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     nodeSubscriber.destroy();
   });
 
-  test('tells a closed gate whatever prefix ioredis puts before the names of keys', async () => {
+  test('reports a closed gate with any `keyPrefix` of ioredis', async () => {
     const options = { keyPrefix: 'shop:' };
     const [own, other] = [new Redis(server.url, options), new Redis(server.url, options)];
     const [subscriber, bare] = [new Redis(server.url, options), new Redis(server.url)];
@@ -188,7 +188,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     node.destroy();
   });
 
-  test('requests Redis once for each answer, by the name of its script', async () => {
+  test('sends one command for each answer, by the hash of its script', async () => {
     const shared = joinAs();
     await take(shared);
     const sent = vi.spyOn(client, 'sendCommand');
@@ -219,7 +219,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     await vi.waitFor(() => expect(take(shared)).resolves.toMatchObject({ granted: 1, reason: 'probe' }), { timeout: 5000 });
   });
 
-  test('tells processes that know their window when Redis came back empty', async () => {
+  test('answers `lost` to processes that know their window when Redis was restarted empty', async () => {
     expect(await take(joinAs(), { minute })).toMatchObject({ granted: 0, reason: 'lost' });
   });
 });
@@ -244,7 +244,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore on Redis Cluster
     rmSync(folder, { recursive: true });
   });
 
-  test('runs its script where the key lives', async () => {
+  test('runs its script on the node that has the key', async () => {
     const shared = redisQuotaStore(cluster).join(KEY, () => {});
     expect(await take(shared)).toMatchObject({ granted: 1, reason: 'probe' });
   });

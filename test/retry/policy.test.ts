@@ -35,7 +35,7 @@ describe('mayRetry', () => {
       'proxy_429',
       'proxy_502',
     ].map((code) => new ConnectionError('x', { code })),
-  ])('tries $name $status $code again', (failure) => {
+  ])('is true for $name $status $code', (failure) => {
     expect(mayRetry(failure)).toBe(true);
   });
 
@@ -69,7 +69,7 @@ describe('mayRetry', () => {
       'UNABLE_TO_GET_ISSUER_CERT_LOCALLY',
       'ERR_TLS_CERT_ALTNAME_INVALID',
     ].map((code) => new ConnectionError('x', { code })),
-  ])('does not try $name $status $code again', (failure) => {
+  ])('is false for $name $status $code', (failure) => {
     expect(mayRetry(failure)).toBe(false);
   });
 });
@@ -81,7 +81,7 @@ describe('backoffMs', () => {
     ]);
   });
 
-  test('adds up to a quarter and takes nothing away', () => {
+  test('adds up to a quarter and subtracts nothing', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5_000 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (retry, random) => {
         const share = backoffMs(retry, random) / backoffMs(retry, 0);

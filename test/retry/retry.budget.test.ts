@@ -43,7 +43,7 @@ async function settled<Value>(work: Promise<Value>): Promise<Value | 'still wait
 }
 
 describe('a call that fails while the retry budget is used up', () => {
-  test('rejects with its failure, and says that the budget ended it', async () => {
+  test('rejects with its failure, and says that the budget is used up', async () => {
     const { client, seen } = await drained(bad);
     const error = await rejectionOf(update(client));
     expect(error).toBeInstanceOf(ServerError);
@@ -59,13 +59,13 @@ describe('a call that fails while the retry budget is used up', () => {
     expect([isPetStoreError(error), seen.length]).toEqual([true, 16]);
   });
 
-  test('waits for nothing, and tells of no retry', async () => {
+  test('does not wait, and reports no retry', async () => {
     const { client, log } = await drained(bad);
     await rejectionOf(update(client));
     expect(log).toEqual(['request 1 PATCH /inventory/1', 'response 500', 'settled unknown 0']);
   });
 
-  test('needs a failure that may be tried again to say so', async () => {
+  test('mentions the budget only after a failure that could be retried', async () => {
     const { client } = await drained(() => failure(404));
     expect(await rejectionOf(update(client))).toMatchObject({ message: expect.not.stringContaining('limited') });
   });
@@ -77,7 +77,7 @@ describe('a call that fails while the retry budget is used up', () => {
 });
 
 describe('retryBudget', () => {
-  test('is told when it is used up, and when half of it is back, each time once', async () => {
+  test('is reported when it is used up, and when half of it is back, each time once', async () => {
     const { client, told } = await drained(good);
     await updates(client, 40);
     const event = { operation: 'updateInventory', petId: 1 };
@@ -87,7 +87,7 @@ describe('retryBudget', () => {
     ]);
   });
 
-  test('is filled by answers that a call is refused with for good, and by none that may be tried again', async () => {
+  test('is refilled by final refusals, but not by answers that may be retried', async () => {
     const { client } = await drained(() => failure(404));
     const rejections = Array.from({ length: 9 }, () => rejectionOf(update(client)));
     await settled(Promise.all(rejections));
@@ -97,13 +97,13 @@ describe('retryBudget', () => {
     expect(other.client.retryBudget.available).toBe(0);
   });
 
-  test('is not filled by good headers whose body breaks', async () => {
+  test('is not refilled by good headers whose body breaks', async () => {
     const { client } = await drained(() => new Response(chunked(['{'], 'break')));
     await settled(Promise.all(Array.from({ length: 9 }, () => rejectionOf(update(client)))));
     expect(client.retryBudget.available).toBe(0);
   });
 
-  test('pays for the two failures that may be chance, and not for waiting out an outage', async () => {
+  test('pays for the first two failures, and not for retries in an outage', async () => {
     const { client } = scriptedClient([...Array.from({ length: 12 }, () => bad), () => json(200, [])]);
     const left: number[] = [];
     client.on('response', () => left.push(client.retryBudget.available));
@@ -125,14 +125,14 @@ describe('retryBudget', () => {
     expect(other.retryBudget).toEqual({ available: 0, capacity: 10 });
   });
 
-  test.each([429, 503])('does not pay for a %i that is waited for', async (status) => {
+  test.each([429, 503])('does not pay for the retry after a %i with Retry-After', async (status) => {
     const asked = () => failure(status, { 'retry-after': '1' });
     const { client } = scriptedClient([asked, asked, good]);
     expect(await settled(update(client))).toMatchObject({ petId: 1 });
     expect(client.retryBudget.available).toBe(10);
   });
 
-  test('gets back a retry that an abort kept from being sent', async () => {
+  test('gets back a retry that was not sent because of an abort', async () => {
     const { client } = scriptedClient([bad]);
     const controller = new AbortController();
     const rejection = rejectionOf(client.updateInventory(1, { quantity: 1 }, { signal: controller.signal }));
@@ -154,7 +154,7 @@ describe('retryBudget', () => {
     expect(await refused).toMatchObject({ message: expect.stringContaining('; not tried again: the service closed this key') });
   });
 
-  test('pays for a retry that is sent, whatever comes of the call', async () => {
+  test('pays for a retry that is sent, whatever the outcome of the call', async () => {
     const { client } = scriptedClient([bad, () => failure(404)]);
     await settled(rejectionOf(update(client)));
     expect(client.retryBudget.available).toBe(9);

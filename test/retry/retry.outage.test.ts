@@ -28,7 +28,7 @@ test.each([
   ['a status', down, ServerError],
   ['broken bodies', reset, ConnectionError],
 ])(
-  'a lone call probes an outage of %s with its backoff, at most 8 s apart, and gives up after `maxWaitMs` behind it',
+  'a single call probes an outage of %s with its backoff, at most 8 s apart, and gives up after `maxWaitMs`',
   async (_kind, answer, expected) => {
     const { answering, tenths } = noted(answer);
     const { client, log } = scriptedClient([answering], { maxRetries: 1_000, maxWaitMs: 20_000 });
@@ -47,7 +47,7 @@ test('calls that take turns at probing all give up `maxWaitMs` after the outage 
   expect(await Promise.race([rejections, 'still waiting'])).toHaveLength(20);
 });
 
-test('a service whose bodies all break gets few requests after the first ones', async () => {
+test('a service all of whose bodies break gets few requests after the first ones', async () => {
   const { answering, tenths } = noted(reset);
   const { client } = scriptedClient([answering], { plan: 'unlimited', maxWaitMs: 20_000 });
   const rejections = Promise.all(Array.from({ length: 100 }, () => rejectionOf(client.listInventory())));

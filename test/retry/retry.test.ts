@@ -43,7 +43,7 @@ function retry<T>(call: Call, attempt: () => Promise<T>, pace?: ReturnType<Retry
 const down = () => new ServerError('down', { status: 502 });
 
 describe('retry', () => {
-  test('gives what the first attempt that succeeds gives, and makes no other', async () => {
+  test('gives the result of the first attempt that succeeds, and makes no other attempt', async () => {
     const { attempt, atMs } = attempts();
     expect(await retry(makeCall(), attempt)).toBe('done');
     expect(atMs).toEqual([0]);
@@ -59,7 +59,7 @@ describe('retry', () => {
     expect(call.waitedMs).toBe(3_500);
   });
 
-  test('tells of a retry in 0 ms where the gate decides and the service asked for no wait', async () => {
+  test('reports a retry in 0 ms if the gate decides and the service asked for no wait', async () => {
     const { emitter, told } = listening();
     const { attempt, atMs } = attempts(new RateLimitError('refused', { status: 429 }));
     expect(await retry(makeCall({ emitter }), attempt)).toBe('done');
@@ -75,7 +75,7 @@ describe('retry', () => {
     expect(atMs).toHaveLength(3);
   });
 
-  test('ends at once with the error that the retry budget gives instead of another attempt, and reports no retry', async () => {
+  test('ends at once with the error of an empty retry budget, and reports no retry', async () => {
     const { emitter, told } = listening();
     const [failure, ended] = [down(), new ServerError('not tried again', { status: 502 })];
     const { attempt, atMs } = attempts(failure);
@@ -104,7 +104,7 @@ describe('retry', () => {
     expect(pay).toHaveBeenCalledTimes(1);
   });
 
-  test('makes one attempt where `maxRetries` is 0, and tells of no retry', async () => {
+  test('makes one attempt if `maxRetries` is 0, and reports no retry', async () => {
     const emitter = new Emitter();
     const heard = vi.fn();
     emitter.on('retry', heard);
@@ -132,7 +132,7 @@ describe('retry', () => {
     expect(atMs).toEqual([0, 0]);
   });
 
-  test('never comes back before the Retry-After of a failure that leaves the gate open', async () => {
+  test('never retries before the Retry-After of a failure that leaves the gate open has passed', async () => {
     const { attempt, atMs } = attempts(new ServerError('x', { status: 500, retryAfterMs: 7_000 }));
     const result = retry(makeCall(), attempt);
     await vi.runAllTimersAsync();
@@ -140,7 +140,7 @@ describe('retry', () => {
     expect(atMs).toEqual([0, 7_000]);
   });
 
-  test('rejects at once where that Retry-After is longer than `maxWaitMs`', async () => {
+  test('rejects at once if that Retry-After is longer than `maxWaitMs`', async () => {
     const failure = new ServerError('x', { status: 500, retryAfterMs: 7_000 });
     const { attempt, atMs } = attempts(failure);
     const rejection = rejectionOf(retry(makeCall({}, { maxWaitMs: 6_999 }), attempt));
@@ -149,14 +149,14 @@ describe('retry', () => {
     expect(atMs).toEqual([0]);
   });
 
-  test('waits for a Retry-After of just `maxWaitMs`', async () => {
+  test('waits for a Retry-After of exactly `maxWaitMs`', async () => {
     const { attempt, atMs } = attempts(new ServerError('x', { status: 500, retryAfterMs: 7_000 }));
     const result = retry(makeCall({}, { maxWaitMs: 7_000 }), attempt);
     await vi.runAllTimersAsync();
     expect([await result, atMs]).toEqual(['done', [0, 7_000]]);
   });
 
-  test('rejects at once, and tells of no retry, where the gate is closed for longer than `maxWaitMs`', async () => {
+  test('rejects at once, and reports no retry, if the gate is closed for longer than `maxWaitMs`', async () => {
     const emitter = new Emitter();
     const heard = vi.fn();
     emitter.on('retry', heard);
@@ -166,7 +166,7 @@ describe('retry', () => {
     expect([atMs, heard.mock.calls]).toEqual([[0], []]);
   });
 
-  test('tells until when the gate is closed where the service did not', async () => {
+  test('reports until when the gate is closed if the service did not say so', async () => {
     const emitter = new Emitter();
     const delays: number[] = [];
     emitter.on('retry', ({ delayMs }) => delays.push(delayMs));
@@ -175,7 +175,7 @@ describe('retry', () => {
     expect(delays).toEqual([1_043]);
   });
 
-  test('in an outage stays away for no longer than 8 s, and tells how long the gate holds it', async () => {
+  test('waits no longer than 8 s in an outage, and reports how long the gate holds the call', async () => {
     const emitter = new Emitter();
     const delays: number[] = [];
     emitter.on('retry', ({ delayMs }) => delays.push(delayMs));
@@ -187,7 +187,7 @@ describe('retry', () => {
     expect([atMs, new Set(delays)]).toEqual([[0, 500, 1_500, 3_500, 7_500, 15_500, 23_500], new Set([9_000])]);
   });
 
-  test('tells of no retry that comes after the call gives up an outage, but of its backoff', async () => {
+  test('reports the backoff but no retry if the call gives up the outage before', async () => {
     const { emitter, told } = listening();
     const result = retry(makeCall({ emitter }), attempts(down()).attempt, { delayMs: 8_000, waitLeftMs: 499.5 });
     await vi.advanceTimersByTimeAsync(500);
@@ -195,7 +195,7 @@ describe('retry', () => {
     expect(told).toEqual(['wait backoff 500']);
   });
 
-  test('tells every backoff of its own as a wait, after the retry', async () => {
+  test('reports every backoff as a wait, after the retry', async () => {
     const { emitter, told } = listening();
     const slow = new ServerError('x', { status: 500, retryAfterMs: 7_000 });
     const result = retry(makeCall({ emitter }), attempts(down(), slow, new ConnectionError('x')).attempt);
@@ -204,28 +204,28 @@ describe('retry', () => {
     expect(told).toEqual(['retry in 500', 'wait backoff 500', 'retry in 7000', 'wait backoff 7000', 'retry in 2000', 'wait backoff 2000']);
   });
 
-  test('tells no backoff where the gate holds the call', async () => {
+  test('reports no backoff if the gate holds the call', async () => {
     const { emitter, told } = listening();
     const refusal = new RateLimitError('x', { status: 429, retryAfterMs: 7_000 });
     await retry(makeCall({ emitter }), attempts(refusal, new ServerError('x', { status: 503, retryAfterMs: 3_000 })).attempt);
     expect(told).toEqual(['retry in 7000', 'retry in 3000']);
   });
 
-  test('rejects with the last failure when the call may not wait behind the outage any longer', async () => {
+  test('rejects with the last failure when the call may wait no longer in the outage', async () => {
     const failure = down();
     const { attempt, atMs } = attempts(failure);
     expect(await rejectionOf(retry(makeCall(), attempt, { delayMs: 8_000, waitLeftMs: 0 }))).toBe(failure);
     expect(atMs).toEqual([0]);
   });
 
-  test('makes another attempt while the call may wait behind the outage for a millisecond', async () => {
+  test('makes another attempt if the call may wait in the outage for one more millisecond', async () => {
     const { attempt, atMs } = attempts(down());
     const result = retry(makeCall(), attempt, { delayMs: 0, waitLeftMs: 1 });
     await vi.advanceTimersByTimeAsync(1);
     expect([await result, atMs]).toEqual(['done', [0, 1]]);
   });
 
-  test('makes no further attempt where the next one was not even let through', async () => {
+  test('makes no further attempt if the gate refused the next one', async () => {
     const failure = new RateLimitError('x', { status: 429, retryAfterMs: 60_000 });
     const refused = new RateLimitError('x; not tried again', { status: 429, cause: failure });
     const { attempt, atMs } = attempts(failure, refused);
@@ -233,7 +233,7 @@ describe('retry', () => {
     expect(atMs).toHaveLength(2);
   });
 
-  test('tells of every retry, when it is due and why', async () => {
+  test('reports every retry, with its time and its reason', async () => {
     const emitter = new Emitter();
     const heard = vi.fn();
     emitter.on('retry', heard);
@@ -245,7 +245,7 @@ describe('retry', () => {
     expect(heard.mock.calls).toEqual([[{ ...event, delayMs: 500, error: first }], [{ ...event, delayMs: 60_000, error: second }]]);
   });
 
-  test('reports no retry, and takes nothing from the retry budget, where the call ran out of time in an attempt', async () => {
+  test('reports no retry, and takes nothing from the retry budget, if the call ran out of time in an attempt', async () => {
     const { client, log } = scriptedClient([hang], { totalTimeoutMs: 1_000 });
     const rejection = rejectionOf(client.listInventory());
     await vi.advanceTimersByTimeAsync(1_000);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { SandboxClock } from '../../src/sandbox/clock.ts';
 
-test('SandboxClock wakes who sleeps where the time has passed before the timer is set, and provokes no warning', async () => {
+test('SandboxClock wakes a sleeper whose time has passed before the timer is set, and causes no warning', async () => {
   const warnings: Error[] = [];
   const hear = (warning: Error) => warnings.push(warning);
   process.on('warning', hear);

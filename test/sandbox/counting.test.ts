@@ -18,8 +18,8 @@ async function story(options: SandboxOptions, paths: readonly string[]): Promise
   return lines;
 }
 
-describe('what costs quota', () => {
-  test('statuses can be without cost, in every way of counting', async () => {
+describe('the option `counting`', () => {
+  test('can make statuses free of cost, with every way of counting', async () => {
     const paths = ['/inventory', '/missing', '/inventory', '/inventory'];
     const story404 = (options: SandboxOptions) => story({ counting: { uncounted: [404] }, ...options }, paths);
     const expected = ['200/1', '404/1', '200/0'];
@@ -31,13 +31,13 @@ describe('what costs quota', () => {
     expect((await story({}, paths)).slice(0, 3)).toEqual(['200/1', '404/0', '429/0 wait 13']);
   });
 
-  test('the day counts as the minute does', async () => {
+  test('applies to the day as to the minute', async () => {
     const plans = { free: { requestsPerMinute: 9, requestsPerDay: 2 } };
     const options = { plans, limitHeaders: 'day', counting: { uncounted: [404] } } as const;
     expect(await story(options, ['/missing', '/inventory', '/missing', '/inventory'])).toEqual(['404/2', '200/1', '404/1', '200/0']);
   });
 
-  test('what was refused can cost quota, so that a log stays full as long as it is asked', async () => {
+  test('can let refusals cost quota, so that a log stays full as long as requests come', async () => {
     const paths = ['/inventory', '/inventory', '/inventory', '/inventory'];
     expect(await story({ policy: 'sliding-log', counting: { refused: true } }, paths)).toEqual([
       '200/1',
@@ -57,7 +57,7 @@ describe('what costs quota', () => {
 describe('counting at completion', () => {
   const completion = { counting: { at: 'completion' }, latency: 100 } as const;
 
-  test('lets those in flight together pass, and tells what their answers left', async () => {
+  test('lets requests in flight together pass, and reports what their answers left', async () => {
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 3 } }, ...completion });
     sandbox.clock.hold();
     const wave = [asked(sandbox, '/inventory'), asked(sandbox, '/inventory'), asked(sandbox, '/inventory'), asked(sandbox, '/inventory')];
@@ -74,7 +74,7 @@ describe('counting at completion', () => {
     ]);
   });
 
-  test('costs what arrival costs where requests come one after the other', async () => {
+  test('costs the same as counting at arrival if requests come one after the other', async () => {
     const statuses = ['/inventory', '/missing', '/inventory', '/inventory'];
     const options = { counting: { at: 'completion', uncounted: [404] } } as const;
     expect(await story(options, statuses)).toEqual(['200/1', '404/1', '200/0', '429/0 wait 12']);

@@ -27,7 +27,7 @@ async function run(code: string): Promise<void> {
   await Promise.all(running);
 }
 
-test.each(inProcess)('the $kind sample of docs/sandbox.md holds', async ({ code }) => {
+test.each(inProcess)('the $kind sample of docs/sandbox.md passes', async ({ code }) => {
   expect.hasAssertions();
   await run(code);
 });

@@ -3,8 +3,8 @@ import { describe, expect, test, vi } from 'vitest';
 import { rejectionOf, soFar } from '../support/outcome.ts';
 import { asked, patch } from './ask.ts';
 
-describe('faults happen when they are told to', () => {
-  test('by request number, in place of the answer', async () => {
+describe('faults happen', () => {
+  test('by request number, instead of the answer', async () => {
     const sandbox = createSandbox({ faults: [{ at: [2, 3], status: 503 }] });
     const answers = [await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory/1', patch({ quantity: 4_000 }))];
     expect(answers.map(({ status }) => status)).toEqual([200, 503]);
@@ -25,7 +25,7 @@ describe('faults happen when they are told to', () => {
     expect(statuses.filter((status) => status === 500).length).toBeLessThan(90);
   });
 
-  test('by a rule, so many times and no more', async () => {
+  test('by a rule, a given number of times', async () => {
     const sandbox = createSandbox({ faults: [{ when: ({ petId }) => petId === 2n, times: 1, status: 500 }] });
     const ids = [1, 2, 2];
     const answers = await Promise.all(ids.map((id) => asked(sandbox, `/inventory/${id}`, patch({ quantity: 1 }))));
@@ -33,7 +33,7 @@ describe('faults happen when they are told to', () => {
     expect(sandbox.report().faults).toBe(1);
   });
 
-  test('`faults.add` adds one while it runs, and gives the way to take it back', async () => {
+  test('`faults.add` adds a fault at run time, and returns a function that removes it', async () => {
     const sandbox = createSandbox();
     const takeBack = sandbox.faults.add({ status: 429 });
     const faulty = await asked(sandbox, '/inventory');
@@ -44,7 +44,7 @@ describe('faults happen when they are told to', () => {
     expect(() => sandbox.faults.add({ at: 1 })).toThrow(SandboxError);
   });
 
-  test('headers can be set and left out', async () => {
+  test('an answer may lack headers or have others', async () => {
     const sandbox = createSandbox({ faults: [{ headers: { 'x-ratelimit-limit': 'many', date: null } }] });
     const { headers, status } = await asked(sandbox, '/inventory');
     expect([status, headers.get('x-ratelimit-limit'), headers.get('date')]).toEqual([200, 'many', null]);
@@ -61,7 +61,7 @@ describe('faults happen when they are told to', () => {
   });
 });
 
-describe('exchanges break as a fetch breaks', () => {
+describe('exchanges break as a real fetch does', () => {
   test('reset rejects like a fetch and changes nothing, lost changes the stock first', async () => {
     const faults = [
       { at: 1, fail: 'reset' },
@@ -87,7 +87,7 @@ describe('exchanges break as a fetch breaks', () => {
     expect(await answer).toBe(reason);
   });
 
-  test('malformed is no JSON, cut ends in the middle with an error', async () => {
+  test('malformed is not JSON, cut ends in the middle with an error', async () => {
     const faults = [
       { at: 1, fail: 'malformed' },
       { at: 2, fail: 'cut' },

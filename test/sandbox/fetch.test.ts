@@ -3,7 +3,7 @@ import { describe, expect, test, vi } from 'vitest';
 import { asked, patch } from './ask.ts';
 
 describe('the fetch of a sandbox', () => {
-  test('takes text, a URL and a Request', async () => {
+  test('accepts a string, a URL and a Request', async () => {
     const { fetch, baseUrl, keys } = createSandbox();
     const init = { headers: { authorization: `Bearer ${keys.free}` } };
     const address = `${baseUrl}/inventory`;
@@ -11,21 +11,21 @@ describe('the fetch of a sandbox', () => {
     expect(answers.map(({ status }) => status)).toEqual([200, 200, 200]);
   });
 
-  test('reaches nothing but its own sandbox', async () => {
+  test('reaches only its own sandbox', async () => {
     const [one, other] = [createSandbox(), createSandbox()];
     const failed = await one.fetch(`${other.baseUrl}/inventory`).catch((error: unknown) => error);
     expect(failed).toBeInstanceOf(TypeError);
     expect(failed).toMatchObject({ message: 'fetch failed', cause: { code: 'ENOTFOUND' } });
   });
 
-  test('a signal that aborted before sends nothing', async () => {
+  test('sends nothing with a signal that is already aborted', async () => {
     const sandbox = createSandbox();
     const reason = new Error('never mind');
     await expect(asked(sandbox, '/inventory', { signal: AbortSignal.abort(reason) })).rejects.toBe(reason);
     expect(sandbox.requests).toEqual([]);
   });
 
-  test('an abort during the latency rejects at once, and the request arrives all the same', async () => {
+  test('rejects at once after an abort during the latency, although the request arrives', async () => {
     const sandbox = createSandbox({ latency: 100 });
     sandbox.clock.hold();
     const leave = new AbortController();
@@ -36,7 +36,7 @@ describe('the fetch of a sandbox', () => {
     await vi.waitFor(() => expect(sandbox.requests[0]?.status).toBe(200));
   });
 
-  test('an abort while the body is read ends the body with the reason', async () => {
+  test('ends the body with the reason of an abort while it is read', async () => {
     const sandbox = createSandbox({ pets: 20_000 });
     const leave = new AbortController();
     const answer = await asked(sandbox, '/inventory', { signal: leave.signal });
@@ -46,7 +46,7 @@ describe('the fetch of a sandbox', () => {
     await expect(reader?.read()).rejects.toThrow('enough read');
   });
 
-  test('a body that nobody wants can be cancelled', async () => {
+  test('allows an unread body to be cancelled', async () => {
     const answer = await asked(createSandbox({ pets: 20_000 }), '/inventory');
     await answer.body?.cancel();
     await expect(answer.text()).rejects.toThrow(TypeError);
@@ -75,7 +75,7 @@ describe('custom domains', () => {
   const ask = (sandbox: ReturnType<typeof createSandbox>, address: string, init?: RequestInit) =>
     sandbox.fetch(address, { headers: { authorization: `Bearer ${sandbox.keys.free}` }, ...init });
 
-  test('several serve the project, and a removed one stops at once', async () => {
+  test('several domains serve the project, and a removed one stops at once', async () => {
     const sandbox = createSandbox({ domains: ['stock.example.com', 'shop.example'] });
     const before = [await ask(sandbox, 'https://stock.example.com/v1/inventory'), await ask(sandbox, 'https://SHOP.example/v1/inventory')];
     const removed = sandbox.domains.remove('Shop.example');
@@ -84,7 +84,7 @@ describe('custom domains', () => {
     expect([removed, sandbox.domains.list()]).toEqual([true, ['stock.example.com']]);
   });
 
-  test('a redirect answers with its status and the place, and is followed unless the caller forbids it', async () => {
+  test('a redirect answers with its status and location, and is followed unless the caller forbids it', async () => {
     const sandbox = createSandbox({ domains: ['new.example', { from: 'old.example', to: 'new.example' }] });
     const manual = await ask(sandbox, 'https://old.example/v1/inventory?a=1', { redirect: 'manual' });
     expect([manual.status, manual.headers.get('location')]).toEqual([301, 'https://new.example/v1/inventory?a=1']);
@@ -92,7 +92,7 @@ describe('custom domains', () => {
     await expect(ask(sandbox, 'https://old.example/v1/inventory', { redirect: 'error' })).rejects.toThrow('fetch failed');
   });
 
-  test('a circle of redirects ends', async () => {
+  test('a redirect loop ends', async () => {
     const sandbox = createSandbox({
       domains: [
         { from: 'a.example', to: 'http://b.example/', status: 308 },

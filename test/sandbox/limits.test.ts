@@ -60,7 +60,7 @@ describe('the ways of counting', () => {
     ]);
   });
 
-  test('token-bucket: a burst of its own, whatever the rate', async () => {
+  test('token-bucket: the burst does not depend on the rate', async () => {
     const plans = { free: { requestsPerMinute: 6 } };
     expect(await story({ plans, policy: 'token-bucket', burst: 2 }, [0, 0, 0, 10, 60])).toEqual([
       '200/1/10.75',
@@ -71,7 +71,7 @@ describe('the ways of counting', () => {
     ]);
   });
 
-  test('sliding-counter: the clock window before counts with the part of it that is less than a minute old', async () => {
+  test('sliding-counter: the window before counts with the part of it that is less than a minute old', async () => {
     expect(await story({ policy: 'sliding-counter' }, [0, 1, 2, 44.5, 44.75, 45, 74.75, 194.75])).toEqual([
       '200/1/14.75',
       '200/0/13.75',
@@ -102,7 +102,7 @@ describe('the ways of counting', () => {
     expect((await asked(sandbox, '/inventory')).headers.get('x-ratelimit-remaining')).toBe('2999');
   });
 
-  test('the day may be counted another way than the minute', async () => {
+  test('the day may be counted in another way than the minute', async () => {
     const plans = { free: { requestsPerMinute: 9, requestsPerDay: 1 } };
     expect(await story({ plans, policy: { minute: 'token-bucket', day: 'fixed-first' } }, [0, 1])).toEqual([
       '200/8/6.75',
@@ -111,7 +111,7 @@ describe('the ways of counting', () => {
   });
 });
 
-describe('what a 429 tells', () => {
+describe('a 429 has', () => {
   const limited = async (options: SandboxOptions) => {
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } }, clock: () => START_MS, ...options });
     await asked(sandbox, '/inventory');
@@ -130,7 +130,7 @@ describe('what a 429 tells', () => {
     expect((await limited({ retryAfter: 'short' })).headers.get('retry-after')).toBe('14');
   });
 
-  test('the wait as a date by the clock of the node that answers', async () => {
+  test('the wait as a date on the clock of the node that answers', async () => {
     const node = await limited({ retryAfter: 'date', nodes: [-30_000] });
     expect(node.headers.get('retry-after')).toBe('Sat, 21 Nov 2026 10:00:30 GMT');
   });
@@ -143,14 +143,14 @@ describe('what a 429 tells', () => {
     expect(await (await limited({ rateLimitBody: 'empty' })).text()).toBe('');
   });
 
-  test('the tightest window in the headers, if told so', async () => {
+  test('the tightest window in the headers, if the option says so', async () => {
     const plans = { free: { requestsPerMinute: 9, requestsPerDay: 4 } };
     expect(await story({ plans, limitHeaders: 'tightest' }, [0])).toEqual(['200/3/50354.75']);
   });
 });
 
 describe('the ban of a key that keeps asking', () => {
-  test('begins with the request after the last that is let pass, and ends', async () => {
+  test('begins with the first refused request beyond the tolerated ones, and ends', async () => {
     let nowMs = START_MS;
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } }, ban: { after: 2, forMs: 90_000 }, clock: () => nowMs });
     const sent = await Promise.all(Array.from({ length: 6 }, () => asked(sandbox, '/inventory')));
@@ -163,7 +163,7 @@ describe('the ban of a key that keeps asking', () => {
     expect(sandbox.report()).toMatchObject({ bans: 1, duringPenalty: 3 });
   });
 
-  test('counts what was refused, not what another program of the key was admitted for', async () => {
+  test('counts refused requests, not those of another program of the key that were admitted', async () => {
     let nowMs = START_MS;
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 3 } }, ban: { after: 1, forMs: 1_000 }, clock: () => nowMs });
     const burst = (count: number) => Promise.all(Array.from({ length: count }, () => asked(sandbox, '/inventory')));
@@ -177,7 +177,7 @@ describe('the ban of a key that keeps asking', () => {
     expect(sandbox.report()).toMatchObject({ bans: 0, duringPenalty: 3 });
   });
 
-  test('is not put off by an admitted request within the penalty', async () => {
+  test('is not delayed by an admitted request within the penalty', async () => {
     let nowMs = START_MS;
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } }, ban: { after: 1, forMs: 90_000 }, clock: () => nowMs });
     const statuses: number[] = [];
@@ -193,7 +193,7 @@ describe('the ban of a key that keeps asking', () => {
     expect(statuses).toEqual([200, 429, 429, 200, 401]);
   });
 
-  test('forgets a penalty that was waited out', async () => {
+  test('forgets a penalty after a client has waited for its end', async () => {
     expect(await story({ ban: { after: 1, forMs: 1 }, policy: 'fixed-first' }, [0, 0, 1, 3, 70, 70, 71, 72])).toHaveLength(8);
     const lines = await story({ ban: { after: 1, forMs: 1_000 }, policy: 'fixed-first' }, [0, 0, 1, 3, 70, 70, 71, 72]);
     expect(lines.map((line) => line.slice(0, 3))).toEqual(['200', '200', '429', '429', '200', '200', '429', '429']);
@@ -201,7 +201,7 @@ describe('the ban of a key that keeps asking', () => {
 });
 
 describe('the clock', () => {
-  test('can be set, held, moved and let go', () => {
+  test('can be set, stopped, moved and released', () => {
     let nowMs = 1_000;
     const { clock } = createSandbox({ clock: { now: () => nowMs } });
     clock.set(new Date(5_000));
@@ -218,7 +218,7 @@ describe('the clock', () => {
     expect([running, held, moved, clock.now()]).toEqual([5_010, 5_010, 5_110, 5_120]);
   });
 
-  test('wakes who waits when it is let go and when it is moved while it runs', async () => {
+  test('wakes waiting requests when it is released and when it is moved while it runs', async () => {
     const { clock } = createSandbox();
     const leave = new AbortController();
     clock.hold();

@@ -7,6 +7,6 @@ test('describeService gives a valid OpenAPI document', async () => {
   expect(result).toEqual({ valid: true });
 });
 
-test('describeService says the same as last time', async () => {
+test('describeService gives the same document as the snapshot', async () => {
   await expect(JSON.stringify(describeService(), undefined, 2)).toMatchFileSnapshot('openapi.snapshot');
 });

@@ -66,7 +66,7 @@ describe('the stock refuses', () => {
   });
 });
 
-test('an option that is undefined counts as left out, and pets may come from a generator', () => {
+test('createSandbox treats an undefined option as left out, and takes pets from a generator', () => {
   function* pets() {
     yield { petId: 4, quantity: 1 };
   }

@@ -9,14 +9,14 @@ function ask(sandbox: ReturnType<typeof createSandbox>, path: string, init: Requ
 }
 
 describe('The option `routes`', () => {
-  test('adds endpoints, which are counted and told like the others', async () => {
+  test('adds endpoints, which are counted and reported like the others', async () => {
     const sandbox = createSandbox({ routes: pets });
     const answer = await ask(sandbox, '/pets/42?full=1');
     expect([await answer.json(), answer.headers.get('x-ratelimit-remaining')]).toEqual([{ id: 42 }, '59']);
     expect(sandbox.requests).toMatchObject([{ method: 'GET', path: '/pets/42', status: 200, plan: 'free' }]);
   });
 
-  test('leaves to the sandbox what it does not answer, and the inventory', async () => {
+  test('leaves the inventory, and requests that it does not answer, to the sandbox', async () => {
     const asked: string[] = [];
     const sandbox = createSandbox({ routes: ({ method }) => void asked.push(method) });
     const statuses = [await ask(sandbox, '/pets/1'), await ask(sandbox, '/nothing'), await ask(sandbox, '/inventory')].map(
@@ -35,14 +35,14 @@ describe('The option `routes`', () => {
     expect((await ask(sandbox, '/moved', { redirect: 'manual' })).headers.get('x-ratelimit-limit')).toBe('60');
   });
 
-  test('is not asked for a key that is unknown, or whose quota is used up', async () => {
+  test('is not called for a key that is unknown, or whose quota is used up', async () => {
     const sandbox = createSandbox({ routes: pets, plans: { tiny: { requestsPerMinute: 1 } } });
     const get = (key: string) => sandbox.fetch(`${sandbox.baseUrl}/pets/42`, { headers: { authorization: `Bearer ${key}` } });
     const answers = [await get('unknown'), await get(sandbox.keys.tiny), await get(sandbox.keys.tiny)];
     expect(answers.map(({ status }) => status)).toEqual([401, 200, 429]);
   });
 
-  test('meets faults, and answers 500 where it fails itself', async () => {
+  test('is subject to faults, and answers 500 if it throws', async () => {
     const failing = () => {
       throw new Error('made up');
     };

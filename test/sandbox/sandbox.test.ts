@@ -29,21 +29,21 @@ describe('createSandbox answers the two operations', () => {
     expect(sandbox.inventory.get(7)).toEqual({ petId: 7n, quantity: 12, status: 'pending' });
   });
 
-  test('ids beyond 2^53 keep every digit, in the path and in the body', async () => {
+  test('keeps every digit of ids beyond 2^53, in the path and in the body', async () => {
     const petId = 9_223_372_036_854_775_807n;
     const sandbox = createSandbox({ pets: [{ petId, quantity: 1 }] });
     const answer = await asked(sandbox, `/inventory/${petId}`, patch({ quantity: 2 }));
     expect(await answer.text()).toBe('{"petId":9223372036854775807,"quantity":2,"status":"available"}');
   });
 
-  test('a list of thousands is one JSON document although it is streamed', async () => {
+  test('streams a list of thousands as one JSON document', async () => {
     const sandbox = createSandbox({ pets: 5_000 });
     const answer = await asked(sandbox, '/inventory');
     const items: unknown = await answer.json();
     expect(items).toHaveLength(5_000);
   });
 
-  test('the same seed makes up the same pets', () => {
+  test('makes the same pets for the same seed', () => {
     const [one, other] = [createSandbox({ pets: 50, seed: 4 }), createSandbox({ pets: 50, seed: 4 })];
     expect([...one.inventory]).toEqual([...other.inventory]);
     expect(new Set([...one.inventory].map(({ status }) => status))).toEqual(new Set(['available', 'pending', 'sold']));
@@ -72,7 +72,7 @@ describe('createSandbox refuses with an Error body', () => {
     expect(await answer.json()).toMatchObject({ code: 'pet_missing', status: 404 });
   });
 
-  test('a key that is missing or invalid gets 401 and counts against nobody', async () => {
+  test('a key that is missing or invalid gets 401 and costs no quota', async () => {
     const sandbox = createSandbox();
     const missing = await sandbox.fetch(`${sandbox.baseUrl}/inventory`);
     const invalid = await asked(sandbox, '/inventory', { headers: { authorization: 'Bearer nobody' } });
@@ -86,7 +86,7 @@ describe('createSandbox refuses with an Error body', () => {
     expect(await Promise.all(answers.map((answer) => answer.json()))).toMatchObject([{ code: 'not_shown', status: 501 }, { status: 501 }]);
   });
 
-  test('other methods get 405 with those that are allowed, other paths 404', async () => {
+  test('other methods get 405 with the allowed ones, other paths 404', async () => {
     const sandbox = createSandbox();
     const method = await asked(sandbox, '/inventory', { method: 'DELETE' });
     const path = await asked(sandbox, '/nothing');
@@ -101,7 +101,7 @@ describe('createSandbox refuses with an Error body', () => {
   });
 });
 
-describe('createSandbox tells the limits', () => {
+describe('createSandbox limits requests', () => {
   test('every answer carries the limit, what is left, the reset in Unix seconds and the time of the service', async () => {
     vi.useFakeTimers({ now: Date.parse('2026-11-21T10:00:20.500Z') });
     const sandbox = createSandbox();
@@ -142,7 +142,7 @@ describe('createSandbox tells the limits', () => {
     expect((await asked(sandbox, '/inventory')).status).toBe(200);
   });
 
-  test('keys count apart, and so do production and staging', async () => {
+  test('keys are counted separately, and so are production and staging', async () => {
     const sandbox = createSandbox();
     await asked(sandbox, '/inventory');
     const pro = await asked(sandbox, '/inventory', { headers: { authorization: `Bearer ${sandbox.keys.pro}` } });
@@ -154,7 +154,7 @@ describe('createSandbox tells the limits', () => {
 });
 
 describe('createSandbox keeps a ledger', () => {
-  test('`requests` says what came, when, from which key and what was answered', async () => {
+  test('`requests` lists what came, when, from which key and how it was answered', async () => {
     const sandbox = createSandbox({ clock: () => 1_000 });
     await asked(sandbox, '/inventory/1', patch({ quantity: 5 }));
     expect(sandbox.requests).toEqual([
@@ -176,7 +176,7 @@ describe('createSandbox keeps a ledger', () => {
     ]);
   });
 
-  test('a request before a 429 has been waited out is marked', async () => {
+  test("a request before the end of a 429's wait is marked", async () => {
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } }, clock: () => 0 });
     await asked(sandbox, '/inventory');
     await asked(sandbox, '/inventory');
@@ -184,7 +184,7 @@ describe('createSandbox keeps a ledger', () => {
     expect(sandbox.requests.map(({ duringPenalty }) => duringPenalty)).toEqual([false, false, true]);
   });
 
-  test('`report()` counts it all, and `clear()` forgets it', async () => {
+  test('`report()` counts all requests, and `clear()` deletes them', async () => {
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 2 } }, clock: () => 0 });
     await asked(sandbox, '/inventory/1', patch({ quantity: 5 }));
     await asked(sandbox, '/inventory/999', patch({ quantity: 5 }));
@@ -205,7 +205,7 @@ describe('createSandbox keeps a ledger', () => {
     expect([sandbox.report().requests, sandbox.requests.length]).toEqual([0, 0]);
   });
 
-  test('`history` bounds what is kept, not what is counted', async () => {
+  test('`history` limits what is kept, not what is counted', async () => {
     const sandbox = createSandbox({ history: 4 });
     await Promise.all(Array.from({ length: 10 }, () => asked(sandbox, '/inventory')));
     expect(sandbox.requests.length).toBeLessThanOrEqual(5);
@@ -214,7 +214,7 @@ describe('createSandbox keeps a ledger', () => {
 });
 
 describe('sandboxes', () => {
-  test('ten in one process have addresses, keys, stocks and counts of their own', async () => {
+  test('ten in one process each have their own address, keys, stock and counts', async () => {
     const all = Array.from({ length: 10 }, () => createSandbox());
     await Promise.all(all.map((sandbox, index) => asked(sandbox, '/inventory/1', patch({ quantity: index }))));
     expect(new Set(all.map(({ baseUrl }) => baseUrl)).size).toBe(10);
@@ -223,7 +223,7 @@ describe('sandboxes', () => {
     expect(all.map(({ requests }) => requests.length)).toEqual(Array(10).fill(1));
   });
 
-  test('a custom plan has a key out of the box, and keys come and go while it runs', async () => {
+  test('a custom plan has a key at once, and keys can be added and removed at run time', async () => {
     const sandbox = createSandbox({ plans: { enterprise: { requestsPerMinute: 5_000 } }, keys: { mine: 'enterprise' } });
     const statusOf = async (key: string) => (await asked(sandbox, '/inventory', { headers: { authorization: `Bearer ${key}` } })).status;
     const added = sandbox.addKey('pro');
@@ -232,7 +232,7 @@ describe('sandboxes', () => {
     expect([...before, revoked, await statusOf(added), sandbox.revokeKey(added)]).toEqual([200, 200, 200, true, 401, false]);
   });
 
-  test('the inventory is live in both directions', async () => {
+  test('changes of the inventory are visible in both directions', async () => {
     const sandbox = createSandbox({ pets: 1 });
     sandbox.inventory.set(2n, { quantity: 9, status: 'sold' });
     sandbox.inventory.set(2, { quantity: 8 });
@@ -247,7 +247,7 @@ describe('sandboxes', () => {
       { petId: 1, quantity: 5 },
       { petId: 2, quantity: 6 },
     ],
-  ])('reset() begins anew with the pets %j, and keeps the keys', async (pets) => {
+  ])('reset() restores the pets %j, and keeps the keys', async (pets) => {
     const sandbox = createSandbox({
       pets,
       plans: { tiny: { requestsPerMinute: 1 } },
@@ -266,7 +266,7 @@ describe('sandboxes', () => {
     expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
   });
 
-  test('a long list is written as it is read: what changes behind its first piece is in it', async () => {
+  test('a long list is written while it is read, so that changes behind its first piece are in it', async () => {
     const sandbox = createSandbox({ pets: 50_000 });
     const reader = (await asked(sandbox, '/inventory')).body?.pipeThrough(new TextDecoderStream()).getReader();
     const first = await reader?.read();

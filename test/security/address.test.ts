@@ -37,7 +37,7 @@ test.each([
   'https://pets.test/v1?key=hunter2',
   'https://pets.test/v1#hunter2',
   'https://user:hunter2@pets.test/v1?a=/v1',
-])('%s is refused without showing what may be secret in it', (baseUrl) => {
+])('%s is refused without showing the secrets that it may hold', (baseUrl) => {
   const error = thrownBy(() => open(baseUrl));
   expect(error).toMatchObject({ name: 'ConfigurationError', option: 'baseUrl' });
   expect(JSON.stringify(error)).not.toContain('hunter2');
@@ -56,7 +56,7 @@ test.each([
   'https://pets.test/v1/x',
   'https://pets.test/xv1',
   'https://pets.test//',
-])('%j is no address of the service', (baseUrl) => {
+])('%j is refused as an address of the service', (baseUrl) => {
   expect(thrownBy(() => open(baseUrl))).toMatchObject({ name: 'ConfigurationError', option: 'baseUrl' });
 });
 

@@ -64,7 +64,7 @@ const ECHOES: [string, Step][] = [
   ['a status that it makes up', ({ answer }) => answer(200, JSON.stringify({ petId: 2, quantity: 5, status: KEY }))],
   ['an answer that is cut', half(({ end }) => end(KEY), 400)],
 ];
-test.concurrent.each(ECHOES)('the key shows nowhere when the service echoes it in %s', async (_name, step) => {
+test.concurrent.each(ECHOES)('the key is shown nowhere when the service echoes it in %s', async (_name, step) => {
   const lines: string[] = [];
   const write = (line: string) => void lines.push(line);
   const logger = { debug: write, info: write, warn: write, error: write };
@@ -78,14 +78,14 @@ test.concurrent.each(ECHOES)('the key shows nowhere when the service echoes it i
   expect(events.length).toBeGreaterThanOrEqual(2);
 });
 
-test.concurrent('an unknown status that is the key, or controls a terminal, is announced without either', async () => {
+test.concurrent('an unknown status is announced without the key and without terminal control characters', async () => {
   const status = `\u001b[31m${KEY}\n2026-11-21 FORGED LINE`;
   await using at = await lab([({ answer }) => answer(200, JSON.stringify({ petId: 1, quantity: 5, status }))]);
   expect(await at.client.updateInventory(1, { quantity: 5 })).toMatchObject({ status });
   expect(at.log).toContain('unknownStatus [31m*** 2026-11-21 FORGED LINE');
 });
 
-test.concurrent('the key shows nowhere in a timeout, an abort or a refused connection', async () => {
+test.concurrent('the key is shown nowhere in a timeout, an abort or a refused connection', async () => {
   await using at = await lab([silence], { attemptTimeoutMs: 100, maxRetries: 0 });
   const timeout = await rejectionOf(at.client.listInventory());
   const aborted = await rejectionOf(at.client.listInventory({ signal: AbortSignal.timeout(20) }));
@@ -109,12 +109,12 @@ test.each<[string, unknown]>([
     'writes the key over many lines of its stack',
     Object.assign(new Error('x'), { stack: `Error: x\n  Bearer ${KEY}\n    at ${KEY} (file.js:1:1)` }),
   ],
-])('the key shows nowhere when a fetch throws what %s', async (_name, thrown) => {
+])('the key is shown nowhere when a fetch throws what %s', async (_name, thrown) => {
   const { client, log } = scriptedClient([() => Promise.reject(thrown)], { maxRetries: 0 });
   expectNoKeyIn(await rejectionOf(client.listInventory()), log);
 });
 
-test('a client shows no key, however it is written down', () => {
+test('a client shows no key, however it is printed', () => {
   const client = new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress() });
   expectNoKeyIn(client, client.streamInventory(), client.quota);
   const dynamic = new PetStoreClient({ apiKey: () => KEY, baseUrl: freshAddress() });
@@ -122,7 +122,7 @@ test('a client shows no key, however it is written down', () => {
 });
 
 test.each(['psk_\r\nX-Evil: 1', 'psk_\n', 'psk a', '\u0000psk', 'Bearer psk', 'ps\u212a', 'psk\u00a0', '\tpsk'])(
-  'a key of other than visible ASCII (%j) is refused without being shown',
+  'a key that is not visible ASCII (%j) is refused without being shown',
   (apiKey) => {
     const error = thrownBy(() => new PetStoreClient({ apiKey, baseUrl: freshAddress() }));
     expect(error).toMatchObject({ name: 'ConfigurationError', option: 'apiKey' });
@@ -144,7 +144,7 @@ test.each<Record<string, string>>([
   { Host: 'evil.test' },
   { 'Transfer-Encoding': 'chunked' },
   { 'content-LENGTH': '0' },
-])('headers that would split a message or replace what is ours (%j) are refused', async (headers) => {
+])("headers that would split a message or replace the client's own (%j) are refused", async (headers) => {
   expect(thrownBy(() => new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), headers }))).toMatchObject({ option: 'headers' });
   const { client, seen } = scriptedClient([() => new Response('[]')]);
   const error = await rejectionOf(client.updateInventory(1, { quantity: 1 }, { headers }));
@@ -168,7 +168,7 @@ test.each([
   null,
   [1],
   { toString: () => '1' },
-])('a petId that is no int64 (%o) reaches no path', async (petId) => {
+])('a petId that is not an int64 (%o) reaches no path', async (petId) => {
   const { client, seen } = scriptedClient([() => new Response('[]')]);
   const update = Reflect.get(client, String('updateInventory'));
   const error = await rejectionOf(Reflect.apply(update, client, [petId, { quantity: 1 }]));
@@ -176,7 +176,7 @@ test.each([
   expect(seen).toEqual([]);
 });
 
-test('what bodies and options call __proto__ changes no prototype', async () => {
+test('a field `__proto__` of bodies and options changes no prototype', async () => {
   const poison = '{"__proto__":{"polluted":1},"constructor":{"prototype":{"polluted":1}},"petId":1,"quantity":2,"status":"sold"}';
   const poisoned: PetStoreClientOptions = JSON.parse('{"__proto__":{"polluted":1,"maxRetries":99}}');
   expect(() => scriptedClient([], poisoned)).toThrow('Cannot use `__proto__` as an option');

@@ -18,7 +18,7 @@ const visible = fc.integer({ min: 0x21, max: 0x7e }).map((code) => String.fromCh
 const plain = visible.filter((character) => !'%&\\'.includes(character));
 const text = fc.string({ maxLength: 40, unit: fc.oneof(visible, fc.constantFrom(' ', '\n', '\u00e9', '\ud83d\ude00')) });
 
-test('Redactor hides a key whose characters are each written in any way', () => {
+test('Redactor hides a key whatever way each of its characters is written', () => {
   const written = fc.array(fc.tuple(plain, fc.constantFrom(...SPELLINGS)), { minLength: 8, maxLength: 60 });
   fc.assert(
     fc.property(written, text, text, (characters, before, after) => {
@@ -33,7 +33,7 @@ test('Redactor hides a key whose characters are each written in any way', () => 
   );
 });
 
-test('Redactor hides any key in a text, an address, JSON and HTML, and keeps what is around it', () => {
+test('Redactor hides any key in a text, an address, JSON and HTML, and keeps the text around it', () => {
   const key = fc.string({ minLength: 8, maxLength: 200, unit: plain });
   fc.assert(
     fc.property(key, (secret) => {
@@ -47,7 +47,7 @@ test('Redactor hides any key in a text, an address, JSON and HTML, and keeps wha
   );
 });
 
-test('Redactor leaves a text without the key as it is', () => {
+test('Redactor does not change a text without the key', () => {
   fc.assert(
     fc.property(text, (without) => {
       const redactor = new Redactor();

@@ -7,7 +7,7 @@ import { exploreLeases, SMALL_SCOPES } from './lease-states.ts';
 import { RedisRules } from './redis-rules.ts';
 
 describe('exploreLeases', () => {
-  test('comes to an end, and finds nothing that must not be', async () => {
+  test('ends, and finds no forbidden state', async () => {
     const explored = await exploreLeases({ processes: 3, limit: 2, turns: 1, knowsPlan: false }, { rules: exchangeLease });
     expect(explored.wrong).toEqual([]);
     expect(explored.states).toBeGreaterThan(5_000);
@@ -52,7 +52,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('the script of Redis', () => {
   });
 
   test.each(SMALL_SCOPES)(
-    'does what the rules do in every state of $processes processes, $limit requests in $turns turns',
+    'does the same as the rules in every state of $processes processes, $limit requests in $turns turns',
     async (scope) => {
       const redis = await RedisRules.load(client);
       const { exchanges, wrong } = await exploreLeases(scope, { rules: exchangeLease, onExchange: (exchange) => redis.compare(exchange) });

@@ -51,7 +51,7 @@ const burst = () =>
   });
 
 describe('a replay', () => {
-  test('of a burst that met 429s sends as many requests under the same plan, and under the right one meets fewer', async () => {
+  test('of a burst that met 429s sends as many requests with the same plan, and meets fewer with the right plan', async () => {
     const then = read(await burst());
     const same = figuresOf((await replay(then)).now);
     const right = figuresOf((await replay(then, { plan: 'free' })).now);
@@ -81,7 +81,7 @@ describe('a replay', () => {
     expect(service).toEqual({ plan: { requestsPerMinute: 60 }, policy: 'sliding-log', others: [] });
   });
 
-  test('keeps one call after the other where they were so, and shows what a smaller share costs', async () => {
+  test('keeps sequential calls sequential, and shows what a smaller share costs', async () => {
     const then = read(
       await record({
         client: { plan: 'free' },
@@ -95,7 +95,7 @@ describe('a replay', () => {
     expect([half.requests, half.succeeded, half.tookMs > figuresOf(then).tookMs + 30_000]).toEqual([40, 40, true]);
   });
 
-  test('meets an outage at the time at which it was, and a missing pet in the call that asked for it', async () => {
+  test('meets an outage at its recorded time, and a missing pet in the same call', async () => {
     const then = read(
       await record({
         service: { faults: [{ at: [3, 4, 5, 6], status: 503 }] },
@@ -120,11 +120,11 @@ describe('readRecording()', () => {
   const first = '{"format":"petstore-recording/1","version":"1.0.0","plan":"learned","atMs":1000}\n';
   const started = '{"atMs":1000,"event":"started","call":1,"operation":"listInventory"}\n';
 
-  test('passes over a last line that was torn', () => {
+  test('ignores a torn last line', () => {
     expect(read(`${first}${started}{"atMs":1001,"event":"requ`).calls).toHaveLength(1);
   });
 
-  test('passes over calls whose beginning is not in it', () => {
+  test('ignores calls whose beginning is not recorded', () => {
     expect(read(`${first}{"atMs":1000,"event":"request","call":7,"attempt":1}\n`).requests).toEqual([]);
   });
 
@@ -148,7 +148,7 @@ describe('npm run simulate -- --recording', () => {
   const simulate = (...given: string[]) =>
     promisify(execFile)(process.execPath, [new URL('run.ts', import.meta.url).pathname, '--recording', ...given]);
 
-  test('shows what was sent then beside what is sent now, as docs/testing.md does', async () => {
+  test('shows what was sent then next to what is sent now, as docs/testing.md does', async () => {
     const path = join(folder, 'incident.jsonl');
     await writeFile(path, await burst());
     const { stdout } = await simulate(path, '--plan', 'free');
@@ -158,7 +158,7 @@ describe('npm run simulate -- --recording', () => {
     expect(stdout).toContain(shown.replace(/^ {4}/gm, '').trimEnd());
   });
 
-  test('says in a line what is wrong with a file that is no recording', async () => {
+  test('says in one line what is wrong with a file that is not a recording', async () => {
     const path = join(folder, 'stock.csv');
     await writeFile(path, 'petId,quantity\n');
     const { code, stderr } = await simulate(path).catch((error) => error);

@@ -31,7 +31,7 @@ function plainStory(process: Partial<Story['processes'][number]>, changes: Parti
 
 const ofSeed = (seed: number): Promise<Outcome> => simulator.play(drawStory(seed));
 
-test('nothing is wrong in the stories of 60 seeds', async () => {
+test('no promise is broken in the stories of 60 seeds', async () => {
   const wrong: string[] = [];
   for (let seed = 1; seed <= 60; seed++) {
     const { violations } = await ofSeed(seed);
@@ -56,7 +56,7 @@ describe('a story', () => {
     expect(stdout.trimEnd().split('\n')).toEqual(log);
   });
 
-  test('goes on after a crash: a job is finished by the life that follows', async () => {
+  test('continues after a crash: the process that follows finishes the job', async () => {
     const wanted = [
       { petId: 21, quantity: 3 },
       { petId: 22, adjust: -2 },

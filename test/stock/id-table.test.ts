@@ -45,7 +45,7 @@ test('IdTable numbers any int64s as a Map does, ascending or not, and gives them
   );
 });
 
-test('IdTable finds no id that it was not given', () => {
+test('IdTable does not find an id that was not added', () => {
   fc.assert(
     fc.property(ids, int64, (petIds, other) => {
       fc.pre(!petIds.map(BigInt).includes(BigInt(other)));
@@ -57,7 +57,7 @@ test('IdTable finds no id that it was not given', () => {
   );
 });
 
-test('first() gives a table of its own, which knows the first rows and no others', () => {
+test('first() gives a separate table with the first rows only', () => {
   fc.assert(
     fc.property(ids, fc.nat(300), (petIds, most) => {
       const table = tableOf(petIds);

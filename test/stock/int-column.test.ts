@@ -17,14 +17,14 @@ describe('IntColumn', () => {
     expect(read(columnOf(WIDE.toReversed()), WIDE.length)).toEqual(WIDE.toReversed());
   });
 
-  test('keeps its rows beyond the first part, also when one of them needs more bytes', () => {
+  test('keeps its rows beyond the first part, even if one of them needs more bytes', () => {
     const values = Array.from({ length: 70_000 }, (_, row) => row % 200);
     const column = columnOf(values);
     column.set(65_540, 2 ** 40);
     expect([column.get(65_535), column.get(65_536), column.get(65_540), column.get(69_999)]).toEqual([135, 136, 2 ** 40, 199]);
   });
 
-  test('fork() may be written to and leaves the other as it was', () => {
+  test('fork() gives a copy, and writing to it does not change the original', () => {
     const values = Array.from({ length: 70_000 }, (_, row) => row % 200);
     const column = columnOf(values);
     const fork = column.fork();

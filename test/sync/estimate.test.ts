@@ -36,7 +36,7 @@ describe('estimateMs', () => {
     expect(estimateMs(requests, quota, 0)).toBe(expected);
   });
 
-  test('takes a client without a quota for one on the free plan', () => {
+  test('treats a client without a quota as one on the free plan', () => {
     expect(estimateMs(61, undefined, 0)).toBe(60_000);
   });
 });

@@ -27,7 +27,7 @@ function source(items: number[], end: 'ends' | 'hangs', parts: object = {}): { s
 
 describe('itemsUntilAborted', () => {
   test.each([undefined, new AbortController().signal])(
-    'gives every item, and asks nothing of a source that has ended (%o)',
+    'gives every item, and does not call a source that has ended (%o)',
     async (signal) => {
       const { source: items, asked } = source([1, 2], 'ends');
       expect(await drain(itemsUntilAborted(items, signal))).toEqual({ got: [1, 2], error: undefined });
@@ -35,7 +35,7 @@ describe('itemsUntilAborted', () => {
     },
   );
 
-  test('ends without waiting for the item that is under way, and tells the source', async () => {
+  test("ends without waiting for the item that is under way, and calls the source's `return`", async () => {
     const controller = new AbortController();
     const { source: items, asked } = source([1], 'hangs');
     const draining = drain(itemsUntilAborted(items, controller.signal));
@@ -50,7 +50,7 @@ describe('itemsUntilAborted', () => {
     ['rejects', { return: async () => thrower() }],
     ['gives no promise', { return: () => ({ done: true, value: undefined }) }],
     ['is missing', { return: undefined }],
-  ])('ends all the same where the `return` of the source %s', async (_what, parts) => {
+  ])('ends even if the `return` of the source %s', async (_what, parts) => {
     const controller = new AbortController();
     const draining = drain(itemsUntilAborted(source([1], 'hangs', parts).source, controller.signal));
     await nextTurn();
@@ -61,7 +61,7 @@ describe('itemsUntilAborted', () => {
   });
 
   test.each([undefined, new AbortController().signal])(
-    'takes a source whose `next` gives no promise, as `for await` does (%o)',
+    'accepts a source whose `next` gives no promise, as `for await` does (%o)',
     async (signal) => {
       const left = [{ done: false, value: 1 }, { done: true }];
       const { source: items } = source([], 'ends', { next: () => left.shift() });
@@ -70,7 +70,7 @@ describe('itemsUntilAborted', () => {
   );
 
   test.each([undefined, new AbortController().signal])(
-    'throws what the source throws, of which it asks nothing more (%o)',
+    'throws what the source throws, and does not call the source again (%o)',
     async (signal) => {
       const { source: items, asked } = source([], 'ends', { next: async () => thrower() });
       expect(await drain(itemsUntilAborted(items, signal))).toEqual({ got: [], error: new TypeError('made up') });

@@ -24,14 +24,14 @@ async function runOnce(treatments: Record<number, Treatment>): Promise<{ store: 
 }
 
 describe('a journal', () => {
-  test('holds each promise before its request, and how it ended', async () => {
+  test('holds each promise before its request is sent, and how it ended', async () => {
     const { journal } = await runOnce({});
     expect(journal.story).toEqual(['job', 'run', 'intent 1', 'done 1', 'intent 2', 'done 2', 'end']);
     expect(journal.lines[2]).toBe('{"type":"intent","petId":1,"from":5,"to":6}');
     expect(journal.closed).toBe(1);
   });
 
-  test('takes at most a thousand lines at once, and as few batches as that allows', async () => {
+  test('is written in batches of at most a thousand lines, and in as few as possible', async () => {
     const journal = new MemoryJournal();
     await syncInventory(
       new FakeStore([]),
@@ -57,7 +57,7 @@ describe('a journal', () => {
     expect(store.requests).toHaveLength(3);
   });
 
-  test('keeps the first 4,096 characters of what was said of a refusal', async () => {
+  test("keeps the first 4,096 characters of a refusal's message", async () => {
     const error = new BadRequestError('x'.repeat(5_000), { status: 400, outcome: 'rejected' });
     const { store, journal } = await runOnce({ 2: { reject: error } });
     const { failed } = await syncInventory(store, TWO, { journal });
@@ -69,7 +69,7 @@ describe('a journal', () => {
     expect(await syncInventory(store, TWO.toReversed(), { journal })).toMatchObject({ updated: 2 });
   });
 
-  test('refuses another wanted state, and keeps what it holds', async () => {
+  test('refuses another wanted state, and stays unchanged', async () => {
     const { store, journal } = await runOnce({});
     const held = [...journal.lines];
     const other = syncInventory(store, [{ petId: 1, quantity: 7 }], { journal });
@@ -97,21 +97,21 @@ describe('a journal', () => {
     await expect(syncInventory(new FakeStore(pets(2, 5)), TWO, { journal })).rejects.toThrow('for a store with an unknown address');
   });
 
-  test('sends a doubtful update again when the pet stands where it was', async () => {
+  test('sends a doubtful update again if the pet has its old quantity', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.stock.set(2, 5);
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
     expect(store.requests).toEqual(['GET', 'PATCH 2 7']);
   });
 
-  test('counts a doubtful update as done when the pet stands where it should', async () => {
+  test('counts a doubtful update as done if the pet has the wanted quantity', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
     expect(store.requests).toEqual(['GET']);
     expect(journal.story.slice(-3)).toEqual(['run', 'done 2', 'end']);
   });
 
-  test('fails a doubtful update as a conflict when the pet stands elsewhere, for good', async () => {
+  test('fails a doubtful update as a conflict for good if the pet has another quantity', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.stock.set(2, 4);
     const conflict = { petId: 2, quantity: 7, error: { kind: 'sync', code: 'conflict', reason: 'conflict' } };
@@ -121,7 +121,7 @@ describe('a journal', () => {
     expect(store.stock.get(2)).toBe(4);
   });
 
-  test('resolves an adjustment anew when its update certainly did not take place', async () => {
+  test('computes an adjustment again if its update was certainly not applied', async () => {
     const { store, journal } = await runOnce({ 2: 'lose' });
     store.stock.set(2, 40);
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
@@ -135,14 +135,14 @@ describe('a journal', () => {
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
   });
 
-  test.each([408, 425])('sends an update again that %i refused for now', async (status) => {
+  test.each([408, 425])('sends an update again that was refused with the temporary status %i', async (status) => {
     const refusal = { reject: new UnexpectedStatusError('not now', { status, outcome: 'rejected' }) };
     const { store, journal } = await runOnce({ 2: refusal });
     expect(journal.story.at(-1)).toBe('void 2');
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
   });
 
-  test('leaves a pet alone that an earlier run has done, whatever its quantity is now', async () => {
+  test('does not change a pet that an earlier run has done, whatever its quantity is now', async () => {
     const { store, journal } = await runOnce({ 2: 'lose' });
     store.stock.set(1, 1);
     await syncInventory(store, TWO, { journal });
@@ -162,7 +162,7 @@ describe('a journal', () => {
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, pending: [{ petId: 2, quantity: 7 }] });
   });
 
-  test('keeps a resumed update in doubt even where sending it again was refused for now', async () => {
+  test('keeps a resumed update in doubt even if its repetition was refused temporarily', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.stock.set(2, 5);
     store.settings = { treat: () => 'lose' };
@@ -175,14 +175,14 @@ describe('a journal', () => {
 });
 
 describe('a torn or foreign line', () => {
-  test('at the end is what a killed run left', async () => {
+  test('at the end is ignored as the rest of a killed run', async () => {
     const { store, journal } = await runOnce({ 2: 'lose' });
     journal.lines.push('{"type":"int');
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2 });
   });
 
-  test('in the first record leaves a new journal', async () => {
+  test('in the first record makes the journal a new one', async () => {
     const journal = new MemoryJournal();
     journal.lines.push('{"type":"jo');
     expect(await syncInventory(new FakeStore(pets(2, 5)), TWO, { journal })).toMatchObject({ updated: 2 });
@@ -204,7 +204,7 @@ describe('a torn or foreign line', () => {
     expect(store.requests).toEqual([]);
   });
 
-  test('a single line that does not begin a journal is not overwritten', async () => {
+  test('that is the only one in its file is not overwritten', async () => {
     const journal = new MemoryJournal();
     journal.lines.push('my only copy');
     await expect(syncInventory(new FakeStore([]), TWO, { journal })).rejects.toThrow('line 1 is not a record of a journal');
@@ -274,7 +274,7 @@ describe('a journal that cannot be closed', () => {
     expect(journal.closed).toBe(1);
   });
 
-  test('is told after a run that did everything, which has finished its job', async () => {
+  test('is reported after a run that did everything, whose job is finished', async () => {
     const journal = new MemoryJournal();
     const wanted = [{ petId: 1, quantity: 6 }];
     journal.closeError = closeError;
@@ -296,7 +296,7 @@ test.each([
   expect(journal.story.at(-1) === 'end').toBe(isFinished);
 });
 
-test('a JournalError has a cause only where it was given one', () => {
+test('a JournalError has a cause only if it was given one', () => {
   const cause = new Error('full');
   expect(new JournalError('Cannot write', { code: 'ENOSPC', cause })).toMatchObject({ message: 'Cannot write', code: 'ENOSPC', cause });
   expect(new JournalError('Cannot write')).not.toHaveProperty('cause');

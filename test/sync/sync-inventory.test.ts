@@ -40,7 +40,7 @@ describe('syncInventory', () => {
     expect(store.options.map(({ priority }) => priority)).toEqual(['low', 'low']);
   });
 
-  test('adds up adjustments, and an absolute entry forgets what came before', async () => {
+  test('adds up adjustments, and drops earlier entries of a pet at an absolute one', async () => {
     const store = new FakeStore([
       [1, 10],
       [2, 10],
@@ -63,7 +63,7 @@ describe('syncInventory', () => {
     expect(report).toEqual({ ...NOTHING, updated: 2, unchanged: 1 });
   });
 
-  test('takes an id as number or bigint on either side, and reports it as it was given', async () => {
+  test('accepts an id as number or bigint on either side, and reports it as it was given', async () => {
     const store = new FakeStore([
       [5n, 1],
       [6, 1],
@@ -92,7 +92,7 @@ describe('syncInventory', () => {
     expect(store.requests).toEqual(['GET', 'PATCH 2 6']);
   });
 
-  test('goes on after a failed pet', async () => {
+  test('continues after a failed pet', async () => {
     const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? 'refuse' : 'apply') });
     const report = await syncInventory(
       store,
@@ -109,7 +109,7 @@ describe('syncInventory', () => {
     ['an object without a prototype', Object.create(null), 'something that cannot be shown'],
     ['a function without a prototype', Object.setPrototypeOf(() => {}, null), 'something that cannot be shown'],
     ['an error that cannot be looked at', untouchable, 'something that cannot be shown'],
-  ])('reports what was thrown even when it is %s', async (_what, thrown, message) => {
+  ])('reports a thrown value even if it is %s', async (_what, thrown, message) => {
     const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
     const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
     const [failed] = report.failed;
@@ -117,7 +117,7 @@ describe('syncInventory', () => {
     expect(failed?.error.cause === thrown).toBe(true);
   });
 
-  test('keeps the code, the status and the outcome of what a client of another make throws', async () => {
+  test('keeps the code, the status and the outcome of an error of another kind of client', async () => {
     const thrown = Object.assign(new Error('locked'), { code: 'E_LOCKED', status: 423, outcome: 'rejected' });
     const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
     const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
@@ -131,21 +131,21 @@ describe('syncInventory', () => {
     [{ review: true }, 'review', 'it must be a function'],
     [{ signal: {} }, 'signal', 'it must be an AbortSignal'],
     [{ signal: Object.assign(new EventTarget(), { throwIfAborted: () => {} }) }, 'signal', 'it must be an AbortSignal'],
-  ])('refuses the options %o, and asks for nothing', async (options, option, message) => {
+  ])('refuses the options %o, and sends nothing', async (options, option, message) => {
     const store = new FakeStore([[1, 5]]);
     const run = Reflect.apply(syncInventory, undefined, [store, [{ petId: 1, quantity: 6 }], options]);
     await expect(run).rejects.toMatchObject({ kind: 'configuration', option, message: expect.stringContaining(message) });
     expect(store.requests).toEqual([]);
   });
 
-  test.each([null, 5, 'dryRun'])('refuses %o as its options, and asks for nothing', async (options) => {
+  test.each([null, 5, 'dryRun'])('refuses %o as its options, and sends nothing', async (options) => {
     const store = new FakeStore([[1, 5]]);
     const run = Reflect.apply(syncInventory, undefined, [store, [{ petId: 1, quantity: 6 }], options]);
     await expect(run).rejects.toMatchObject({ kind: 'configuration', option: 'options' });
     expect(store.requests).toEqual([]);
   });
 
-  test('asks for nothing when nothing is wanted', async () => {
+  test('sends nothing if nothing is wanted', async () => {
     const store = new FakeStore(pets(3, 5));
     expect(await syncInventory(store, [])).toEqual(NOTHING);
     expect(store.requests).toEqual([]);
@@ -167,7 +167,7 @@ describe('syncInventory', () => {
     expect(store.requests).toEqual(['GET']);
   });
 
-  test('review sees every change before the first update, and what it throws ends the run', async () => {
+  test('calls review with every change before the first update, and ends the run if review throws', async () => {
     const store = new FakeStore(pets(3, 5));
     const seen: unknown[] = [];
     const wanted = [
@@ -232,7 +232,7 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(store.requests).toHaveLength(4);
   });
 
-  test('a 429 that is left after the retries concerns one pet', async () => {
+  test('a 429 after the last retry fails one pet', async () => {
     const error = new RateLimitError('no', { status: 429, outcome: 'rejected', retryAt: new Date(Date.now() + 5_000) });
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
     expect(await syncInventory(store, wanted)).toMatchObject({ updated: 5, failed: [{ petId: 3 }] });
@@ -248,13 +248,13 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(report.stopped).toBe(stopped);
   });
 
-  test('an `apiKey` that cannot be had stops the run as a bad key does', async () => {
+  test('an `apiKey` function that fails stops the run as a bad key does', async () => {
     const error = new ConfigurationError('no key', { option: 'apiKey', outcome: 'not-sent' });
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
     expect(await syncInventory(store, wanted, { concurrency: 1 })).toMatchObject({ updated: 2, stopped: 'authentication' });
   });
 
-  test('another option that an update is refused for rejects as it is, and the pet stays undone', async () => {
+  test('a ConfigurationError of an update for another option rejects, and the pet stays undone', async () => {
     const error = new ConfigurationError('a bad header', { option: 'headers', outcome: 'not-sent' });
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
     const journal = new MemoryJournal();
@@ -263,12 +263,12 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(store.requests).toHaveLength(4);
   });
 
-  test('another option that the list is refused for rejects as it is', async () => {
+  test('a ConfigurationError of the list for another option rejects', async () => {
     const error = new ConfigurationError('a bad header', { option: 'headers' });
     await expect(syncInventory(new FakeStore([], { listError: error }), wanted)).rejects.toBe(error);
   });
 
-  test('in the list leaves all that is wanted pending, adjustments as adjustments', async () => {
+  test('in the list leaves everything wanted pending, with adjustments as adjustments', async () => {
     const store = new FakeStore([], { listError: new AuthenticationError('no', { status: 401 }) });
     const entries = [
       { petId: 1, quantity: 3 },
@@ -310,7 +310,7 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(await syncInventory(new FakeStore([[1, 6]]), adjusted, { journal })).toEqual({ ...NOTHING, updated: 1 });
   });
 
-  test('an abort in the list is an abort, though its reason is an error of ours', async () => {
+  test('an abort in the list counts as an abort, even if its reason is a PetStoreError', async () => {
     const controller = new AbortController();
     const reason = new NotFoundError('another pet is gone', { status: 404 });
     const store = new FakeStore(pets(6, 5), { step: async () => controller.abort(reason) });
@@ -323,7 +323,7 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(await syncInventory(store, wanted, { signal: controller.signal })).toEqual({ ...NOTHING, pending: wanted, stopped: 'abort' });
   });
 
-  test('an abort within a list that goes on leaves every pet pending as it was wanted', async () => {
+  test('an abort within a list that continues leaves every pet pending as it was wanted', async () => {
     const controller = new AbortController();
     const store = new FakeStore(pets(3, 5), { listed: (petId) => petId === 2 && controller.abort() });
     const entries = [
@@ -408,7 +408,7 @@ describe('planSync', () => {
     await expect(plan).rejects.toMatchObject({ option: 'concurrency', message: expect.stringContaining('the options are signal, now') });
   });
 
-  test('tells changes, counts and cost for the price of one list', async () => {
+  test('gives changes, counts and cost with one list request', async () => {
     const resetAt = new Date(90_000);
     const quota = { minute: { limit: 2, remaining: 1, resetAt }, day: { limit: 100, remaining: 3, resetAt: new Date(86_400_000) } };
     const store = new FakeStore(pets(5, 5), { quota });
@@ -454,7 +454,7 @@ describe('planSync', () => {
 });
 
 describe('onProgress', () => {
-  test('tells counts, requests, the wait and an ETA from the quota', async () => {
+  test('reports counts, requests, the wait and an ETA from the quota', async () => {
     const seen: SyncProgress[] = [];
     const quota = { minute: { limit: 2, remaining: 0, resetAt: new Date(61_000) }, day: {} };
     const store = new FakeStore(pets(4, 5), { quota });
@@ -473,7 +473,7 @@ describe('onProgress', () => {
     expect(seen.at(-1)).toEqual({ ...counts, phase: 'done', updated: 2, requests: 3, etaMs: 0 });
   });
 
-  test('of a resumed job tells an ETA from the pace of this run', async () => {
+  test('of a resumed job computes an ETA from the pace of this run', async () => {
     const seen: SyncProgress[] = [];
     let nowMs = 0;
     const step = async () => {
@@ -495,7 +495,7 @@ describe('onProgress', () => {
   test.each<[string, () => void | Promise<void>]>([
     ['at once', () => thrower()],
     ['later', async () => thrower()],
-  ])('a listener that throws %s harms no run and no process', async (_when, throwing) => {
+  ])('a listener that throws %s affects neither run nor process', async (_when, throwing) => {
     const told: string[] = [];
     // No mock of vitest's, which would hear of a rejection itself.
     const onProgress = ({ phase }: SyncProgress) => {
@@ -523,7 +523,7 @@ describe('onProgress', () => {
     ]);
   });
 
-  test('comes for every thousand items of the list', async () => {
+  test('is called for every thousand items of the list', async () => {
     const listed: number[] = [];
     await syncInventory(new FakeStore(pets(2_500, 5)), [{ petId: 1, quantity: 5 }], {
       onProgress: (progress) => listed.push(progress.listed),
@@ -539,7 +539,7 @@ describe('maxChanges', () => {
     [2, 'at most 2'],
     ['20%', 'at most 20% of them (2)'],
     ['29.9%', 'at most 29.9% of them (2)'],
-  ] as const)('of %s refuses more before the first update, with the numbers', async (maxChanges, rule) => {
+  ] as const)('of %s refuses more changes before the first update, and names the numbers', async (maxChanges, rule) => {
     const store = new FakeStore(pets(10, 5));
     const refused = syncInventory(store, WANTED, { maxChanges, review: () => expect.unreachable() });
     await expect(refused).rejects.toMatchObject({
@@ -550,7 +550,7 @@ describe('maxChanges', () => {
     expect(store.requests).toEqual(['GET']);
   });
 
-  test.each([3, '30%', '100%'] as const)('of %s lets three of ten through', async (maxChanges) => {
+  test.each([3, '30%', '100%'] as const)('of %s allows three changes of ten pets', async (maxChanges) => {
     expect(await syncInventory(new FakeStore(pets(10, 5)), WANTED, { maxChanges })).toMatchObject({ updated: 3 });
   });
 
@@ -562,14 +562,14 @@ describe('maxChanges', () => {
   });
 });
 
-test('review is told the size of the list, and how much of what is wanted is in it', async () => {
+test('review gets the size of the list, and how many wanted pets are in it', async () => {
   const review = vi.fn();
   const wanted = [1, 2, 99].map((petId) => ({ petId, quantity: petId === 1 ? 5 : 6 }));
   await syncInventory(new FakeStore(pets(10, 5)), wanted, { review });
   expect(review.mock.lastCall?.[1]).toEqual({ listed: 10, wanted: 3, changes: 1, missing: 1 });
 });
 
-test('priority holds for the list and the updates', async () => {
+test('priority applies to the list and the updates', async () => {
   const store = new FakeStore(pets(1, 5));
   await syncInventory(store, [{ petId: 1, quantity: 6 }], { priority: 'normal' });
   expect(store.options.map(({ priority }) => priority)).toEqual(['normal', 'normal']);

@@ -31,7 +31,7 @@ describe('undoSync', () => {
     expect(store.requests).toEqual(['GET', 'PATCH 1 5', 'PATCH 2 5']);
   });
 
-  test('leaves a pet that was changed since as it is, and reports it', async () => {
+  test('does not change a pet that was changed since the job, and reports it', async () => {
     const { store, journal } = await finishedJob();
     store.stock.set(1, 7);
     const report = await undoSync(store, { journal });
@@ -49,7 +49,7 @@ describe('undoSync', () => {
     expect(store.requests).toEqual(['GET']);
   });
 
-  test('takes back a doubtful update where it was applied', async () => {
+  test('takes back a doubtful update if it was applied', async () => {
     const treat = (petId: unknown): Treatment => (petId === 1 ? 'drop' : 'apply');
     const store = new FakeStore(pets(3, 5), { treat });
     const journal = new MemoryJournal();
@@ -59,7 +59,7 @@ describe('undoSync', () => {
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
-  test('passes over pets whose update was refused', async () => {
+  test('skips pets whose update was refused', async () => {
     const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 1 ? 'refuse' : 'apply') });
     const journal = new MemoryJournal();
     await syncInventory(store, WANTED, { journal });
@@ -78,7 +78,7 @@ describe('undoSync', () => {
     expect([journal.lines, undoJournal.lines]).toEqual([held, []]);
   });
 
-  test('closes the job before its first update, and both journals in the end', async () => {
+  test('closes the job before its first update, and both journals at the end', async () => {
     const { store, journal, undoJournal } = await finishedJob();
     await undoSync(store, { journal, undoJournal, now: () => 1_000 });
     expect(journal.lines.at(-1)).toBe('{"type":"undo","at":"1970-01-01T00:00:01.000Z"}');
@@ -89,7 +89,7 @@ describe('undoSync', () => {
     );
   });
 
-  test('closes the job once, also where it takes two runs', async () => {
+  test('closes the job once, even if the undo takes two runs', async () => {
     const { store, journal, undoJournal } = await finishedJob();
     store.settings = { treat: (petId) => (petId === 2 ? 'lose' : 'apply') };
     expect(await undoSync(store, { journal, undoJournal, concurrency: 1 })).toMatchObject({ updated: 1 });
@@ -98,7 +98,7 @@ describe('undoSync', () => {
     expect(journal.lines.filter((line) => line.startsWith('{"type":"undo"'))).toHaveLength(1);
   });
 
-  test('leaves a job open of which nothing was sent', async () => {
+  test('leaves a job open that sent nothing', async () => {
     const store = new FakeStore(pets(3, 5));
     const journal = new MemoryJournal();
     await syncInventory(store, WANTED, { journal, review: () => Promise.reject(new Error('no')) }).catch(() => {});
@@ -126,7 +126,7 @@ describe('undoSync', () => {
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
-  test('keeps its journal where the journal of the job says', async () => {
+  test("keeps its journal at the path that the job's journal names", async () => {
     const { store, journal, undoJournal } = await finishedJob();
     await undoSync(store, { journal: Object.assign(journal, { undoJournal: () => undoJournal }) });
     expect(undoJournal.story.at(-1)).toBe('end');
@@ -214,7 +214,7 @@ describe('undoSync refuses, before anything is sent,', () => {
     expect(await refusal(store, { journal })).toMatchObject({ kind: 'journal', code: 'journal_unreadable' });
   });
 
-  test('a journal that is none', async () => {
+  test('a file that is not a journal', async () => {
     const { store } = await finishedJob();
     const journal = new MemoryJournal();
     journal.lines.push('petId,quantity');

@@ -69,7 +69,7 @@ describe('fingerprint', () => {
     expect(new Set(prints).size).toBe(8);
   });
 
-  test('stays the same from version to version, since journals hold it', () => {
+  test('does not change from version to version, since journals contain it', () => {
     const entries: WantedEntry[] = [
       { petId: 1, quantity: 40 },
       { petId: 2n ** 60n, adjust: -1 },
@@ -77,7 +77,7 @@ describe('fingerprint', () => {
     expect(fingerprint(stockOf(entries))).toBe('3906238485ce99bf15511b30840487be');
   });
 
-  test('tells a hundred thousand states of one row apart', () => {
+  test('differs for each of a hundred thousand states of one row', () => {
     const prints = new Set(Array.from({ length: 100_000 }, (_, quantity) => fingerprint(stockOf([{ petId: 7, quantity }]))));
     expect(prints.size).toBe(100_000);
   });

@@ -21,7 +21,7 @@ describe('readUpTo', () => {
     );
   });
 
-  test('takes a body of exactly the cap as complete', async () => {
+  test('treats a body of exactly the cap as complete', async () => {
     expect(await readUpTo(bodyOf([new Uint8Array(6), new Uint8Array(4)]), 10)).toMatchObject({ isComplete: true });
     expect(await readUpTo(bodyOf([new Uint8Array(6), new Uint8Array(5)]), 10)).toMatchObject({ isComplete: false });
   });
@@ -37,7 +37,7 @@ describe('readUpTo', () => {
   });
 });
 
-test('concat joins chunks in their order, and copies none that stands alone', () => {
+test('concat joins chunks in order, and does not copy a single chunk', () => {
   const only = new Uint8Array([1, 2]);
   expect(concat([only], 2)).toBe(only);
   expect(concat([only, new Uint8Array([3])], 3)).toEqual(new Uint8Array([1, 2, 3]));

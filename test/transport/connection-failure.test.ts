@@ -30,13 +30,13 @@ describe('connectionFailure', () => {
     });
   });
 
-  test('tells what the innermost cause says where none has a code', () => {
+  test('shows the message of the innermost cause if no cause has a code', () => {
     const failure = failureOf(new TypeError('fetch failed', { cause: new Error('bad port') }));
     expect(failure).toBeInstanceOf(ConnectionError);
     expect(failure).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection to pets.test:8443 failed: bad port' });
   });
 
-  test.each([undefined, new Error(), { message: 7 }])('says no more than it knows of %o', (thrown) => {
+  test.each([undefined, new Error(), { message: 7 }])('has no code and no reason for %o', (thrown) => {
     expect(failureOf(thrown)).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection to pets.test:8443 failed' });
   });
 
@@ -96,7 +96,7 @@ describe('connectionFailure', () => {
     [407, ': it wants a user and a password'],
     [403, ': it does not allow this host'],
     [502, ''],
-  ])('tells the %i of a proxy as such: nothing was sent', (status, why) => {
+  ])('names the %i of a proxy: nothing was sent', (status, why) => {
     const cause = Object.assign(new Error(`Proxy response (${status}) !== 200 when HTTP Tunneling`), { code: 'UND_ERR_ABORTED' });
     expect(failureOf(new TypeError('fetch failed', { cause: new Error('Request was cancelled.', { cause }) }))).toMatchObject({
       code: `proxy_${status}`,

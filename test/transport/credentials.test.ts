@@ -11,7 +11,7 @@ describe('createCredentials', () => {
     expect(redactor.hide('psk_1')).toBe('***');
   });
 
-  test('asks a function for every request, and the redactor learns each key', async () => {
+  test('calls a function for every request, and the redactor learns each key', async () => {
     const redactor = new Redactor();
     const source = vi.fn(() => `psk_${source.mock.calls.length}`);
     const credentials = createCredentials(source, redactor);
@@ -40,13 +40,13 @@ describe('createCredentials', () => {
     });
   });
 
-  test.each(['', 'psk hunter2', 'Bearer hunter2', 'hunter2\n'])('rejects the key %j of bad form without showing it', async (key) => {
+  test.each(['', 'psk hunter2', 'Bearer hunter2', 'hunter2\n'])('rejects the malformed key %j without showing it', async (key) => {
     const error = await rejectionOf(Promise.resolve(createCredentials(() => key, new Redactor())()));
     expect(error).toMatchObject({ kind: 'configuration', option: 'apiKey' });
     expect(inspect(error)).not.toContain('hunter2');
   });
 
-  test('rejects what is no text', async () => {
+  test('rejects a key that is not a string', async () => {
     const source: () => string = () => Reflect.get({}, 'missing');
     expect(await rejectionOf(Promise.resolve(createCredentials(source, new Redactor())()))).toMatchObject({ option: 'apiKey' });
   });

@@ -46,20 +46,20 @@ describe('A deprecation', () => {
     ]);
   });
 
-  test('is told once for each endpoint of fetch, whatever its ids', async () => {
+  test('is reported once for each endpoint of fetch, whatever the ids in its path', async () => {
     const { client, told } = setUp(() => true);
     for (const path of ['/pets/1', '/pets/2?secret=1', '/store/orders', '/pets/3']) await (await client.fetch(path)).text();
     expect(told.map(({ method, path }) => `${method} ${path}`)).toEqual(['GET /pets/1', 'GET /store/orders']);
   });
 
-  test('is told of a failed attempt too, after its response', async () => {
+  test('is reported for a failed attempt too, after its response', async () => {
     const { client, log } = scriptedClient([() => failure(404, HEADERS), () => item(42)]);
     client.on('deprecation', ({ attempt }) => log.push(`deprecation ${attempt}`));
     await client.updateInventory(42, { quantity: 1 }).catch(() => {});
     expect(log.filter((line) => !line.startsWith('settled'))).toEqual(['request 1 PATCH /inventory/42', 'response 404', 'deprecation 1']);
   });
 
-  test('that nobody listened to is told to the first who does', async () => {
+  test('is reported to the first listener if there was none before', async () => {
     const { client } = scriptedClient([() => json(200, [], HEADERS), () => json(200, [], HEADERS)]);
     await client.listInventory();
     const told: number[] = [];
@@ -68,7 +68,7 @@ describe('A deprecation', () => {
     expect(told).toEqual([2]);
   });
 
-  test('is told of 64 endpoints at most', async () => {
+  test('is reported for at most 64 endpoints', async () => {
     const { client, told } = setUp(() => true);
     const paths = Array.from({ length: 70 }, (_, index) => `/${'x'.repeat(index + 1)}`);
     await Promise.all(paths.map(async (path) => (await client.fetch(path)).text()));

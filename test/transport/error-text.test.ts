@@ -14,7 +14,7 @@ describe('readErrorText', () => {
     expect(read({ code: 'pet_missing', message: 'No such pet', status: 404 })).toEqual({ code: 'pet_missing', message: 'No such pet' });
   });
 
-  test('reads each field by itself: what is missing, empty or of another type is left out', () => {
+  test('reads each field separately: one that is missing, empty or of another type is left out', () => {
     expect(read({ code: 'x' })).toEqual({ code: 'x' });
     expect(read({ message: 'y', code: 7 })).toEqual({ message: 'y' });
     expect(read({ message: 'y', code: '' })).toEqual({ message: 'y' });
@@ -22,7 +22,7 @@ describe('readErrorText', () => {
   });
 
   test.each(['<h1>Bad gateway</h1>', '[]', 'null', '"text"', '{"error":"x"}', '{"code":7}', '{"__proto__":{"code":"x"}}', '{"code":'])(
-    'gives %j as the text of a body that is no Error body',
+    'gives %j as the text of a body that is not an Error body',
     (body) => {
       expect(read(body)).toEqual({ bodyText: body });
     },
@@ -32,11 +32,11 @@ describe('readErrorText', () => {
     expect(read('')).toEqual({});
   });
 
-  test('gives the first KiB of such a body', () => {
+  test('gives the first KiB of a body that is not an Error body', () => {
     expect(read('x'.repeat(5_000)).bodyText).toHaveLength(1024);
   });
 
-  test('cuts the text of the service to 4 KiB and frees it of control characters', () => {
+  test('cuts the text of the service to 4 KiB and removes its control characters', () => {
     expect(read({ message: 'x'.repeat(10_000) }).message).toHaveLength(4096);
     expect(read({ code: 'a\r\nb', message: '\u001b[31mred\u202eder' })).toEqual({ code: 'a b', message: '[31mred der' });
   });

@@ -47,14 +47,14 @@ describe('Exchange', () => {
     expect(sent).toEqual([{ ...request, signal: expect.any(AbortSignal) }]);
   });
 
-  test('gives no bytes where the answer has no body', async () => {
+  test('gives no bytes if the answer has no body', async () => {
     const exchange = new Exchange(makeListCall(), asked);
     await exchange.send(wire(() => text(204, null)).http, request);
     expect(await exchange.next()).toBeUndefined();
   });
 
   test.each([hang, hangDeaf])(
-    'ends after `attemptTimeoutMs` without headers, whether or not fetch hears its signal (%o)',
+    'ends after `attemptTimeoutMs` without headers, whether or not fetch follows its signal (%o)',
     async (answer) => {
       const { http, sent } = wire(answer);
       const rejection = rejectionOf(new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked).send(http, request));
@@ -66,7 +66,7 @@ describe('Exchange', () => {
     },
   );
 
-  test('counts the body into `attemptTimeoutMs`', async () => {
+  test('includes the body in `attemptTimeoutMs`', async () => {
     const { response, give } = handedOut();
     const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
     await exchange.send(wire(() => response).http, request);
@@ -78,7 +78,7 @@ describe('Exchange', () => {
     expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
-  test('begins the time again after every 4 MiB of body', async () => {
+  test('restarts the time limit after every 4 MiB of body', async () => {
     const { response, give } = handedOut();
     const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
     await exchange.send(wire(() => response).http, request);
@@ -96,7 +96,7 @@ describe('Exchange', () => {
     expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
-  test('lets the clock stand for a consumer who asks when it likes, and gives every chunk its own time', async () => {
+  test('stops the time limit between the reads of a slow consumer, and gives every chunk its own', async () => {
     const { response, give } = handedOut();
     const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
     await exchange.send(wire(() => response).http, request);
@@ -120,7 +120,7 @@ describe('Exchange', () => {
     expect([await rejection, sent[0]?.signal.reason]).toEqual(['enough', 'enough']);
   });
 
-  test('ends with the reason of the call, while it reads a body whose source does not hear of it', async () => {
+  test('ends with the reason of the call, while it reads a body whose source ignores the abort', async () => {
     const call = makeListCall();
     const exchange = new Exchange(call, asked);
     const { response, cancelled } = handedOut();
@@ -132,7 +132,7 @@ describe('Exchange', () => {
     expect(cancelled()).toBe(true);
   });
 
-  test('gives nothing more once the call has ended between two chunks', async () => {
+  test('gives no more bytes once the call has ended between two chunks', async () => {
     const call = makeListCall();
     const exchange = new Exchange(call, asked);
     await exchange.send(wire(() => new Response(chunked(['one', 'two']))).http, request);
@@ -152,7 +152,7 @@ describe('Exchange', () => {
     expect([cancelled(), vi.getTimerCount(), listeners()]).toEqual([true, 0, 0]);
   });
 
-  test('gives no bytes to whoever waits when it is closed, and starts no timer for them', async () => {
+  test('gives no bytes to a read that waits when it is closed, and starts no timer for it', async () => {
     const { response, give } = handedOut();
     const exchange = new Exchange(makeListCall(), asked);
     await exchange.send(wire(() => response).http, request);
@@ -168,7 +168,7 @@ describe('Exchange', () => {
     ['gives nothing when it is cancelled', { cancel: () => {} }],
     ['throws when it is cancelled', { cancel: thrower }],
     ['cannot be cancelled', {}],
-  ])('ends at its time limit also where a body of another make %s', async (_what, reader) => {
+  ])('ends at its time limit even if a body of another library %s', async (_what, reader) => {
     const exchange = new Exchange(makeListCall({ attemptTimeoutMs: 1_000 }), asked);
     await exchange.send(wire(() => foreign({ read: () => new Promise(() => {}), ...reader })).http, request);
     const rejection = rejectionOf(exchange.next());
@@ -176,14 +176,14 @@ describe('Exchange', () => {
     expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
-  test('reads a body of another make to its end', async () => {
+  test('reads a body of another library to its end', async () => {
     const reads = [{ value: MEBIBYTE, done: false }, { done: true }];
     const exchange = new Exchange(makeListCall(), asked);
     await exchange.send(wire(() => foreign({ read: async () => reads.shift() })).http, request);
     expect([await exchange.next(), await exchange.next()]).toEqual([MEBIBYTE, undefined]);
   });
 
-  test('starts no timer for whoever asks on after it was closed', async () => {
+  test('starts no timer for a read after it was closed', async () => {
     const exchange = new Exchange(makeListCall(), asked);
     await exchange.send(wire(() => handedOut().response).http, request);
     exchange.close();
@@ -191,7 +191,7 @@ describe('Exchange', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('drops an answer that comes when nobody waits any more', async () => {
+  test('drops an answer that comes after the exchange has ended', async () => {
     const call = makeListCall();
     const exchange = new Exchange(call, asked);
     const late = deferred<Response>();

@@ -18,7 +18,7 @@ describe.each<[string, Http]>([
   ['http', http],
   ['kyHttp', kyHttp],
 ])('%s', (_name, http) => {
-  test('asks fetch for an address and a string of a body, follows no redirect, and passes the very signal', async () => {
+  test('calls fetch with an address and a string as the body, follows no redirect, and passes the same signal', async () => {
     const fetch = vi.fn(async () => text(200, '[]'));
     await http(get, { baseUrl, fetch });
     await http(patch, { baseUrl, fetch });
@@ -28,13 +28,13 @@ describe.each<[string, Http]>([
     ]);
   });
 
-  test.each([301, 404, 429, 500, 503])('gives the answer of a %i, once, instead of throwing or trying again', async (status) => {
+  test.each([301, 404, 429, 500, 503])('gives the answer of a %i after one request, instead of throwing or retrying', async (status) => {
     const { fetch, seen } = scriptedFetch(() => failure(status, { 'retry-after': '1' }));
     const answer = await http(get, { baseUrl, fetch });
     expect([answer.status, seen.length]).toEqual([status, 1]);
   });
 
-  test('looks up the global fetch at every request, so that what replaces it later is used', async () => {
+  test('looks up the global fetch at every request, so that a later replacement is used', async () => {
     const { fetch, seen } = scriptedFetch(() => text(200, '[]'));
     vi.stubGlobal('fetch', fetch);
     await http(get, { baseUrl, fetch: undefined });
@@ -50,7 +50,7 @@ describe.each<[string, Http]>([
   });
 });
 
-test('kyHttp keeps a network error as the cause of one that tells so by its name', async () => {
+test('kyHttp keeps a network error as the cause of an error with the name NetworkError', async () => {
   const thrown = networkError('ECONNRESET');
   const refused = kyHttp(get, { baseUrl, fetch: () => Promise.reject(thrown) });
   expect(await rejectionOf(refused)).toMatchObject({ name: 'NetworkError', cause: thrown });

@@ -15,7 +15,7 @@ test.each<[string, unknown]>([
   ['Safari', Object.assign(new TypeError('Load failed'), { stack: undefined })],
   ['ky, of a fetch that goes by it', Object.assign(new Error('Request failed'), { name: 'NetworkError' })],
   ['a fetch that ran out of its own time', new DOMException('late', 'TimeoutError')],
-])('isNetworkError knows the failure of %s', (_whose, thrown) => {
+])('isNetworkError is true for the failure of %s', (_whose, thrown) => {
   expect(isNetworkError(thrown)).toBe(true);
 });
 
@@ -27,11 +27,11 @@ test.each<[string, unknown]>([
   ['a text', 'gone'],
   ['nothing', undefined],
   ['an object', { name: 'NetworkError', code: 'ECONNRESET' }],
-])('isNetworkError takes %s for a mistake', (_what, thrown) => {
+])('isNetworkError is false for %s', (_what, thrown) => {
   expect(isNetworkError(thrown)).toBe(false);
 });
 
-test('isBodyNetworkError takes any TypeError for the end of a body, and no other mistake', () => {
+test('isBodyNetworkError is true for any TypeError, and for no other mistake', () => {
   const thrown = [new TypeError('error reading a body from connection'), networkError('ECONNRESET'), new RangeError('x'), 'gone'];
   expect(thrown.map(isBodyNetworkError)).toEqual([true, true, false, false]);
 });

@@ -25,7 +25,7 @@ describe('causesOf', () => {
     expect(causesOf(several)).toEqual([several, first]);
   });
 
-  test('ends where errors cause each other in a circle', () => {
+  test('ends if errors cause each other in a circle', () => {
     const one = new Error('one');
     one.cause = new Error('other', { cause: one });
     expect(causesOf(one)).toHaveLength(8);
@@ -36,7 +36,7 @@ describe('causesOf', () => {
   });
 });
 
-test('codeOf gives a code that is a text', () => {
+test('codeOf gives a code that is a string', () => {
   expect([{ code: 'E1' }, { code: 1 }, { code: '' }, {}, null, 'E1'].map(codeOf)).toEqual(['E1', ...Array(5).fill(undefined)]);
 });
 

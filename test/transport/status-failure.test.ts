@@ -51,11 +51,11 @@ describe('statusFailure', () => {
     ['{"message":"It broke"}', 'the service answered 500: It broke', 'http_500'],
     ['', `the service answered 500 without an Error body at ${ADDRESS}`, 'http_500'],
     ['<html>', `the service answered 500 without an Error body at ${ADDRESS}`, 'http_500'],
-  ])('reads the body %j as far as it goes', (bodyText, message, code) => {
+  ])('reads the valid fields of the body %j', (bodyText, message, code) => {
     expect(failureOf(500, { bodyText })).toMatchObject({ message: `Cannot update pet 42: ${message}`, code });
   });
 
-  test.each(['listInventory', 'streamInventory'] as const)('says of a 404 for %s that the address is to be checked', (operation) => {
+  test.each(['listInventory', 'streamInventory'] as const)('says after a 404 for %s that the address is to be checked', (operation) => {
     const call = makeCall({ operation, petId: undefined });
     const failed = { bodyText: '', location: null, address: ADDRESS, reopensAtMs: undefined };
     const failure = statusFailure({ ...failed, answer: { status: 404, receivedAtMs: NOW_MS } }, call, new Redactor());
@@ -67,19 +67,19 @@ describe('statusFailure', () => {
     [403, '{"code":"forbidden"}', ''],
     [407, '', '; a proxy in between wants a user and a password'],
     [404, '', ''],
-  ])('tells a %i with the body %j as one of a proxy, where it may be', (status, bodyText, hint) => {
+  ])('says that a %i with the body %j may come from a proxy', (status, bodyText, hint) => {
     expect(failureOf(status, { bodyText }).message.replace(/^[^;]+/, '')).toBe(hint);
   });
 
-  test('lets the status line win over the body', () => {
+  test('prefers the status line to the body', () => {
     expect(failureOf(404, { bodyText: '{"code":"x","message":"y","status":500}' })).toMatchObject({ name: 'NotFoundError', status: 404 });
   });
 
-  test('keeps the beginning of a body that is no Error body', () => {
+  test('keeps the beginning of a body that is not an Error body', () => {
     expect(failureOf(502, { bodyText: `<h1>Bad gateway for ${KEY}</h1>` }).bodyText).toBe('<h1>Bad gateway for ***</h1>');
   });
 
-  test('tells what Retry-After said and when the same call may be sent', () => {
+  test('has the Retry-After, and the time at which the same call may be sent', () => {
     expect(failureOf(429, {}, { retryAfterMs: 30_000 })).toMatchObject({
       retryAfterMs: 30_000,
       retryAt: new Date(NOW_MS + 30_000),
@@ -91,19 +91,19 @@ describe('statusFailure', () => {
     expect(failureOf(429)).toMatchObject({ retryAt: undefined, retryAfterMs: undefined });
   });
 
-  test.each([429, 503])('says of a %i until when nothing may be sent', (status) => {
+  test.each([429, 503])('says after a %i until when nothing may be sent', (status) => {
     expect(failureOf(status, { bodyText: '{"code":"x"}', reopensAtMs: NOW_MS + 5_000 }).message).toBe(
       `Cannot update pet 42: the service answered ${status} x (nothing may be sent until 2026-11-21T10:00:05.000Z)`,
     );
   });
 
-  test('does not show a key that is a part of the address', () => {
+  test('does not show a key that is part of the address', () => {
     expect(failureOf(404, { address: `https://pets.test/${KEY}/v1/inventory` }).message).toBe(
       'Cannot update pet 42: the service answered 404 without an Error body at https://pets.test/***/v1/inventory',
     );
   });
 
-  test('tells what X-RateLimit-* said', () => {
+  test('has the values of X-RateLimit-*', () => {
     const rateLimit = { limit: 60, remaining: 0, resetAtMs: NOW_MS };
     expect(failureOf(429, {}, rateLimit).rateLimit).toEqual({ limit: 60, remaining: 0, resetAt: new Date(NOW_MS) });
     expect(failureOf(429).rateLimit).toBeUndefined();
@@ -115,18 +115,18 @@ describe('statusFailure', () => {
     ['43', 'https://pets.test/v1/inventory/43'],
     ['https://user:secret@other.test:8443/login?token=secret#secret', 'https://other.test:8443/login'],
     [`https://other.test/${KEY}`, 'https://other.test/***'],
-  ])('tells the location %s as %s, and that it is not followed', (location, told) => {
+  ])('shows the location %s as %s, and says that it is not followed', (location, told) => {
     expect(failureOf(307, { location })).toMatchObject({
       location: told,
       message: `Cannot update pet 42: the service answered 307 without an Error body at ${ADDRESS}; the redirect to ${told} is not followed`,
     });
   });
 
-  test.each([null, 'https://', 'http://[x'])('tells no location for %j', (location) => {
+  test.each([null, 'https://', 'http://[x'])('shows no location for %j', (location) => {
     expect(failureOf(302, { location })).toMatchObject({ location: undefined });
   });
 
-  test('knows the redirect whose status a browser hides', () => {
+  test('recognizes a redirect whose status a browser hides', () => {
     expect(failureOf(0)).toMatchObject({ name: 'UnexpectedStatusError', message: expect.stringContaining('answered with a redirect') });
   });
 });

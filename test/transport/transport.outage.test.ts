@@ -27,8 +27,8 @@ function nodeResponse(status = 200): Response {
 
 const invalidUrl = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' });
 
-describe('No outage is made by', () => {
-  test('a `fetch` whose bodies cannot be read: every call is told of the option', async () => {
+describe('No outage is caused by', () => {
+  test('a `fetch` whose bodies cannot be read: the error of every call names the option', async () => {
     const { failures, requests, gate } = await twentyFailing(() => nodeResponse());
     expect(failures).toMatchObject(Array(20).fill({ name: 'ConfigurationError', option: 'fetch', code: undefined }));
     expect([requests, gate]).toEqual([20, []]);
@@ -47,7 +47,7 @@ describe('No outage is made by', () => {
       'gives a body that it reads into a RangeError',
       () => new Response(new ReadableStream({ pull: () => Promise.reject(new RangeError()) })),
     ],
-  ])('a `fetch` that %s: every call is told so, none that the service is down', async (_what, give) => {
+  ])('a `fetch` that %s: the error of every call says so, and none says that the service is down', async (_what, give) => {
     const { failures, requests, gate } = await twentyFailing(give);
     expect(failures).toMatchObject(Array(20).fill({ name: 'ConnectionError', attempts: 1 }));
     expect([requests, gate]).toEqual([20, []]);
@@ -73,7 +73,7 @@ describe('An outage is not ended by', () => {
   test.each<[string, () => unknown]>([
     ['cannot be read', () => nodeResponse()],
     ['is made of texts', () => new Response(new ReadableStream({ start: (body) => body.enqueue('text') }))],
-  ])("a body that %s: the caller's mistake says nothing of the service", async (_what, give) => {
+  ])("a body that %s: the caller's mistake says nothing about the service", async (_what, give) => {
     const answers = [() => failure(503), () => failure(503), () => failure(503)];
     const { client, log } = scriptedClient([], { fetch: untyped(async () => (answers.shift() ?? give)()), maxRetries: 2 });
     const down = rejectionOf(client.listInventory());
@@ -89,7 +89,7 @@ describe('An outage is not ended by', () => {
   });
 });
 
-describe('An outage is made by', () => {
+describe('An outage is caused by', () => {
   test.each<[string, () => unknown, object]>([
     ['answers 503', () => failure(503), { name: 'ServerError', code: 'http_503' }],
     ['answers 503 of which only the body cannot be read', () => nodeResponse(503), { name: 'ServerError', code: 'http_503' }],
@@ -114,7 +114,7 @@ describe('An outage is made by', () => {
       () => new Response(new ReadableStream({ pull: () => Promise.reject(new TypeError('error reading a body from connection')) })),
       { name: 'ConnectionError' },
     ],
-  ])('%s, and who waits too long is told what failed', async (_what, give, told) => {
+  ])('%s, and the error of a call that waits too long says what failed', async (_what, give, told) => {
     const { failures, requests, gate } = await twentyFailing(give, { maxWaitMs: 3_000 });
     expect(requests).toBeLessThan(10);
     expect(gate).toEqual(['gate closed']);

@@ -75,7 +75,7 @@ describe('Transport.open', () => {
     });
   });
 
-  test('gives a 2xx answer open, and is over when it is closed', async () => {
+  test('gives a 2xx answer with an open body, and ends when the answer is closed', async () => {
     const { transport, observer, log } = setUp(() => json(201, { a: 1 }));
     const answer = await transport.open(makeCall(), update, observer);
     expect(log).toEqual(['observe 201']);
@@ -85,7 +85,7 @@ describe('Transport.open', () => {
     expect(log).toEqual(['observe 201', 'release']);
   });
 
-  test('tells of the request, and of the response with what it said of the limits', async () => {
+  test('reports the request, and the response with its limits', async () => {
     const emitter = new Emitter();
     const events: unknown[] = [];
     emitter.on('request', (event) => events.push(event));
@@ -101,7 +101,7 @@ describe('Transport.open', () => {
     ]);
   });
 
-  test('lets the observer hear of the headers before the body of a failure is read', async () => {
+  test('passes the headers to the observer before the body of a failure is read', async () => {
     const { transport, observer, log } = setUp(() => new Response(chunked(['{"code":"x"'], 'stall'), { status: 429 }));
     const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
     await vi.advanceTimersByTimeAsync(0);
@@ -111,7 +111,7 @@ describe('Transport.open', () => {
     expect(log).toEqual(['observe 429', 'release']);
   });
 
-  test.each(['stall', 'break'] as const)('leaves the class to the status line where an Error body does %s', async (end) => {
+  test.each(['stall', 'break'] as const)('lets the status decide the class if an Error body does %s', async (end) => {
     const { transport, observer } = setUp(() => new Response(chunked(['{"code":"x"'], end), { status: 404 }));
     const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
     await vi.advanceTimersByTimeAsync(1_000);
@@ -127,14 +127,14 @@ describe('Transport.open', () => {
     expect(error).toMatchObject({ name: 'BadRequestError', code: 'http_400', bodyText: expect.stringMatching(/^.{1024}$/) });
   });
 
-  test('takes an Error body of exactly 64 KiB', async () => {
+  test('accepts an Error body of exactly 64 KiB', async () => {
     const body = `{"code":"x","message":"${'y'.repeat(65_536 - 25)}"}`;
     const { transport, observer } = setUp(() => text(400, body));
     expect(body).toHaveLength(65_536);
     expect(await rejectionOf(transport.open(makeCall(), update, observer))).toMatchObject({ code: 'x' });
   });
 
-  test('rejects with a ConnectionError where no answer came, and the observer hears of the loss', async () => {
+  test('rejects with a ConnectionError if no answer came, and reports this to the observer', async () => {
     const { transport, observer, log } = setUp(() => Promise.reject(networkError('ECONNRESET')));
     const error = await rejectionOf(transport.open(makeCall(), update, observer));
     expect(error).toBeInstanceOf(ConnectionError);
@@ -142,7 +142,7 @@ describe('Transport.open', () => {
     expect(log).toEqual(['lose ConnectionError', 'release']);
   });
 
-  test('rejects with a TimeoutError where no headers came in time', async () => {
+  test('rejects with a TimeoutError if no headers came in time', async () => {
     const { transport, observer, log } = setUp(hang);
     const rejection = rejectionOf(transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer));
     await vi.advanceTimersByTimeAsync(1_000);
@@ -150,13 +150,13 @@ describe('Transport.open', () => {
     expect(log).toEqual(['lose TimeoutError', 'release']);
   });
 
-  test('rejects with a ConnectionError where the body of a 2xx answer breaks', async () => {
+  test('rejects with a ConnectionError if the body of a 2xx answer breaks', async () => {
     const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'break')));
     const answer = await transport.open(makeCall(), update, observer);
     expect(await rejectionOf(readUpTo(answer, 100))).toMatchObject({ name: 'ConnectionError', code: 'ECONNRESET', outcome: 'unknown' });
   });
 
-  test('rejects with a TimeoutError where the body of a 2xx answer stalls', async () => {
+  test('rejects with a TimeoutError if the body of a 2xx answer stalls', async () => {
     const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'stall')));
     const answer = await transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer);
     const rejection = rejectionOf(readUpTo(answer, 100));
@@ -164,7 +164,7 @@ describe('Transport.open', () => {
     expect(await rejection).toBeInstanceOf(TimeoutError);
   });
 
-  test('rejects with the reason of an abort in flight, which is no failure of the service', async () => {
+  test('rejects with the reason of an abort in flight, which does not count as a failure of the service', async () => {
     const { transport, observer, log } = setUp(hang);
     const call = makeCall();
     const rejection = rejectionOf(transport.open(call, update, observer));
@@ -185,7 +185,7 @@ describe('Transport.open', () => {
 });
 
 describe('Transport.open sends nothing and cancels its permit', () => {
-  test('for a call that is aborted before', async () => {
+  test('for a call that is already aborted', async () => {
     const credentials = vi.fn(async () => 'psk_1');
     const { transport, observer, log, sent } = setUp(() => json(200, {}), credentials);
     const call = makeCall();
@@ -194,7 +194,7 @@ describe('Transport.open sends nothing and cancels its permit', () => {
     expect([log, sent.length, call.outcome, credentials.mock.calls.length]).toEqual([['cancel'], 0, 'not-sent', 1]);
   });
 
-  test('for a call that is aborted in the instant before the request', async () => {
+  test('for a call that is aborted just before the request', async () => {
     const { transport, observer, log, sent } = setUp(() => json(200, {}));
     const call = makeCall();
     const rejection = rejectionOf(transport.open(call, update, observer));
@@ -203,7 +203,7 @@ describe('Transport.open sends nothing and cancels its permit', () => {
     expect([log, sent.length, call.attempts]).toEqual([['cancel'], 0, 0]);
   });
 
-  test('for a call that is aborted while the key comes', async () => {
+  test('for a call that is aborted while it waits for the key', async () => {
     const key = deferred<string>();
     const { transport, observer, log, sent } = setUp(
       () => json(200, {}),
@@ -217,7 +217,7 @@ describe('Transport.open sends nothing and cancels its permit', () => {
     expect([log, sent.length]).toEqual([['cancel'], 0]);
   });
 
-  test('where the key cannot be had, and tells which call that ended', async () => {
+  test('if there is no key, and says which call ended', async () => {
     const { transport, observer, log, sent } = setUp(
       () => json(200, {}),
       () => Promise.reject(new ConfigurationError('no key', { option: 'apiKey', cause: 'vault sealed' })),

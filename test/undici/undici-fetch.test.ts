@@ -34,7 +34,7 @@ async function failureOf(work: Promise<unknown>) {
 
 const items = [{ petId: 1, quantity: 2, status: 'sold' }];
 
-describe('a service of an own authority', () => {
+describe('a service with its own certificate authority', () => {
   test('is reached with `ca`, as text or as the path of a file', async () => {
     await using service = await startTls(authority);
     expect(await clientOf(service.url, undiciFetch({ ca: authority.ca })).listInventory()).toEqual(items);
@@ -61,7 +61,7 @@ describe('a service that wants a client certificate', () => {
     expect(await clientOf(service.url, fetch).updateInventory(1, { quantity: 2 })).toEqual(items[0]);
   });
 
-  test('refuses a client without one, and nothing was changed', async () => {
+  test('refuses a client without a certificate, and nothing was changed', async () => {
     await using service = await startTls(authority, { wantsClient: true });
     const error = await failureOf(clientOf(service.url, undiciFetch({ ca: authority.ca })).updateInventory(1, { quantity: 2 }));
     expect(error.kind).toBe('connection');
@@ -78,7 +78,7 @@ describe('a service that speaks only HTTP/2', () => {
     expect(new Set(service.asked)).toEqual(new Set(['GET 2.0']));
   });
 
-  test('and refuses a stream leaves an update not sent', async () => {
+  test('that refuses a stream leaves an update not sent', async () => {
     await using service = await startHttp2(authority, (asked) => (request, response) => {
       asked.push(`${request.method}`);
       if ('stream' in response) response.stream.close(7);
@@ -87,7 +87,7 @@ describe('a service that speaks only HTTP/2', () => {
     expect(error).toMatchObject({ kind: 'connection', outcome: 'not-sent' });
   });
 
-  test('and resets a stream for another reason leaves an update in doubt', async () => {
+  test('that resets a stream for another reason leaves an update in doubt', async () => {
     await using service = await startHttp2(authority, () => (_request, response) => {
       if ('stream' in response) response.stream.close(2);
     });
@@ -98,7 +98,7 @@ describe('a service that speaks only HTTP/2', () => {
   test.each([
     { what: 'in good order before a stream leaves its update not sent', goAway: { lastStream: 0, code: 0 }, outcome: 'not-sent' },
     { what: 'for a reason after a stream leaves its update in doubt', goAway: { lastStream: 1, code: 2 }, outcome: 'unknown' },
-  ])('and goes away $what', async ({ goAway, outcome }) => {
+  ])('that goes away $what', async ({ goAway, outcome }) => {
     await using service = await startGoAway(authority, goAway);
     const error = await failureOf(clientOf(service.url, undiciFetch({ ca: authority.ca })).updateInventory(1, { quantity: 2 }));
     expect(service.asked.length).toBeGreaterThanOrEqual(1);
@@ -107,7 +107,7 @@ describe('a service that speaks only HTTP/2', () => {
 });
 
 describe('behind a forward proxy', () => {
-  test('the option `proxy` leads through it', async () => {
+  test('the option `proxy` sends requests through it', async () => {
     await using service = await startTls(authority);
     await using proxy = await startProxy();
     const client = clientOf(service.url, undiciFetch({ ca: authority.ca, proxy: proxy.url }));
@@ -115,7 +115,7 @@ describe('behind a forward proxy', () => {
     expect(proxy.led).toEqual(['tunnel localhost']);
   });
 
-  test('HTTPS_PROXY with user and password leads through it, and NO_PROXY past it', async () => {
+  test('HTTPS_PROXY with user and password sends requests through it, and NO_PROXY around it', async () => {
     await using service = await startTls(authority);
     await using proxy = await startProxy(PASSWORD);
     vi.stubEnv('HTTPS_PROXY', `http://user:${PASSWORD}@127.0.0.1:${proxy.port}`);
@@ -133,7 +133,7 @@ describe('behind a forward proxy', () => {
     expect(service.asked).toEqual(['GET 2.0']);
   });
 
-  test('that wants a password, a call says so once and is not sent', async () => {
+  test('that wants a password, a call is not sent and says so once', async () => {
     await using service = await startTls(authority);
     await using proxy = await startProxy(PASSWORD);
     vi.stubEnv('HTTPS_PROXY', `http://user:wrong-${PASSWORD}@127.0.0.1:${proxy.port}`);
@@ -170,7 +170,7 @@ describe('behind a forward proxy', () => {
 describe('undiciFetch refuses', () => {
   const refusal = (options: Parameters<typeof undiciFetch>[0]) => () => undiciFetch(options);
 
-  test('an authority that is no certificate, or cannot be read', () => {
+  test('a certificate authority that is not a certificate, or cannot be read', () => {
     expect(refusal({ ca: '/nowhere/ca.pem' })).toThrow(
       'Cannot use "/nowhere/ca.pem" as `ca`: it must be PEM text, or the path of a PEM file that can be read (ENOENT)',
     );
@@ -178,13 +178,13 @@ describe('undiciFetch refuses', () => {
     expect(refusal({ ca: authority.key })).toThrow('there is none in this text');
   });
 
-  test('a client certificate without its key, a key without one, and one of another', () => {
+  test('a client certificate without its key, a key without a certificate, and a key of another certificate', () => {
     expect(refusal({ cert: authority.clientCert })).toThrow('as `key`: it must be the private key of `cert`');
     expect(refusal({ key: authority.clientKey })).toThrow('as `cert`: it must be the certificate of `key`');
     expect(refusal({ cert: authority.clientCert, key: authority.key })).toThrow('as `key`: it must be the private key of `cert`');
   });
 
-  test('an address of a proxy that is none, and shows no password', () => {
+  test('an invalid address of a proxy, without showing the password', () => {
     expect(refusal({ proxy: `ftp://user:${PASSWORD}@proxy.test` })).toThrow('as `proxy`: it must be the address of an http or https proxy');
     vi.stubEnv('HTTPS_PROXY', `ftp://user:${PASSWORD}@proxy.test`);
     expect(refusal({})).toThrow(/^(?!.*pass-word).*`HTTPS_PROXY`/);
@@ -210,7 +210,7 @@ describe('a dispatcher', () => {
     service.close();
   });
 
-  test('of undici 7 leads through a proxy', async () => {
+  test('of undici 7 uses a proxy', async () => {
     await using service = await startTls(authority);
     await using proxy = await startProxy();
     const dispatcher = new ProxyAgentOf7({ uri: proxy.url, requestTls: { ca: authority.ca } });
@@ -219,7 +219,7 @@ describe('a dispatcher', () => {
     await dispatcher.close();
   });
 
-  test('and a ConnectionError that it gives hold no request', async () => {
+  test('and a ConnectionError caused by it hold no request', async () => {
     const error = await failureOf(clientOf('http://127.0.0.1:9/v1', undiciFetch()).listInventory());
     expect(error).toBeInstanceOf(ConnectionError);
     expect(`${error.stack} ${JSON.stringify(error)} ${String(error.cause)}`).not.toContain(KEY);

@@ -24,7 +24,7 @@ function openIterator({ signal, onBegin = () => {} }: { signal?: AbortSignal; on
   });
 }
 
-test('a consumer that applies all changes has the held stock, and `before` is what it had', async () => {
+test('a consumer that applies all changes has the held stock, and `before` is its previous value', async () => {
   await fc.assert(
     fc.asyncProperty(fc.array(step, { maxLength: 60 }), async (steps) => {
       const iterator = openIterator();
@@ -53,7 +53,7 @@ test('a consumer that applies all changes has the held stock, and `before` is wh
   );
 });
 
-test('waiting calls of next() get changes in the order of the calls, and the end where there are none', async () => {
+test('waiting calls of next() get changes in the order of the calls, and the end if there are no more', async () => {
   const iterator = openIterator();
   const asked = Array.from({ length: 4 }, () => iterator.next());
   iterator.push({ before: undefined, after: itemOf(1, 5) });

@@ -29,7 +29,7 @@ async function openLoaded(...options: Parameters<typeof openShop>): Promise<Shop
 }
 
 describe('changes()', () => {
-  test('tells what changed, came and went since iteration began, at the pace of maxAgeMs', async () => {
+  test('reports pets that changed, came and went since iteration began, at the pace of maxAgeMs', async () => {
     const { view, sandbox, log } = await openLoaded();
     const { told } = watch(view);
     sandbox.inventory.set(1, { quantity: 6 });
@@ -44,7 +44,7 @@ describe('changes()', () => {
     expect(told).toHaveLength(3);
   });
 
-  test('loads an empty view first, and tells nothing of what it found', async () => {
+  test('loads an empty view first, and does not report what it found', async () => {
     const { view, sandbox } = openShop();
     const { told } = watch(view);
     await vi.advanceTimersByTimeAsync(200);
@@ -54,7 +54,7 @@ describe('changes()', () => {
     expect(told).toEqual(['1: 5 -> 6']);
   });
 
-  test('tells updates of the same client at once, and lists that others asked for', async () => {
+  test('reports updates of the same client at once, and changes in lists that others asked for', async () => {
     const { view, client, sandbox } = await openLoaded({ view: { maxAgeMs: 3_600_000 } });
     const { told } = watch(view);
     const updating = client.updateInventory(1, { quantity: 8 });
@@ -68,7 +68,7 @@ describe('changes()', () => {
     expect(told).toEqual(['1: 5 -> 8', '3: 7 -> 6']);
   });
 
-  test('makes several changes of a pet one for a consumer that is busy, and none where they cancel out', async () => {
+  test('merges several changes of a pet for a busy consumer, and drops them if they cancel out', async () => {
     const { view, sandbox } = await openLoaded({ view: { maxAgeMs: 1_000 } });
     const busy = view.changes();
     const first = busy.next();
@@ -90,7 +90,7 @@ describe('changes()', () => {
     expect(await next).toEqual({ done: true, value: undefined });
   });
 
-  test('serves several consumers with one list at the pace of the keenest, each with all changes', async () => {
+  test('serves several consumers with one list at the pace of the fastest, each with all changes', async () => {
     const { view, sandbox, log } = await openLoaded();
     const consumers = [watch(view, { maxAgeMs: 1_000 }), watch(view, { maxAgeMs: 10_000 }), watch(view)];
     for (let quantity = 10; quantity < 13; quantity++) {
@@ -101,7 +101,7 @@ describe('changes()', () => {
     expect(log().length).toBe(4);
   });
 
-  test('survives an outage, asks seldom in it, and tells what changed meanwhile', async () => {
+  test('survives an outage, asks rarely during it, and reports what changed meanwhile', async () => {
     const { view, sandbox, log } = await openLoaded({ view: { maxAgeMs: 1_000 } });
     const { told } = watch(view);
     const mend = sandbox.faults.add({ status: 503 });
@@ -130,7 +130,7 @@ describe('changes()', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('ends at once when the client is closed: who waits, who is busy, and who begins later', async () => {
+  test('ends at once when the client is closed, for consumers that wait, are busy, or begin later', async () => {
     const { view, client, log } = await openLoaded({ view: { maxAgeMs: 3_600_000 } });
     const waiting = watch(view);
     const busy = view.changes()[Symbol.asyncIterator]();
@@ -159,7 +159,7 @@ describe('changes()', () => {
     expect(outcomes).toEqual(['listed', 'AbortError']);
   });
 
-  test('asks for nothing more once its last consumer has left', async () => {
+  test('sends nothing more once its last consumer has left', async () => {
     const { view, log } = await openLoaded({ view: { maxAgeMs: 1_000 } });
     const changes = view.changes();
     const next = changes.next();
@@ -172,7 +172,7 @@ describe('changes()', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('lets other calls pass, but no reader waits behind these for a list of low priority', async () => {
+  test('uses low priority for its lists, but raises a list for which a reader waits', async () => {
     const { view, client, sandbox } = openShop({ plan: 'free', sandbox: { latency: 0, plans: { free: { requestsPerMinute: 6 } } } });
     const spent = Promise.all(Array.from({ length: 6 }, () => client.listInventory()));
     await vi.advanceTimersByTimeAsync(100);

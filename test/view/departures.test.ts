@@ -25,7 +25,7 @@ function station() {
   return { departures: new Departures(listen), counted, client, lists, beginList };
 }
 
-test('Departures tells when the request of its own list leaves, and listens only while a list is under way', async () => {
+test('Departures reports when the request of its own list is sent, and listens only while a list is under way', async () => {
   const { departures, counted, client, lists, beginList } = station();
   const left: string[] = [];
   const stops = ['first', 'second'].map((name) => departures.watch(beginList, () => left.push(name)));
@@ -37,7 +37,7 @@ test('Departures tells when the request of its own list leaves, and listens only
   expect(counted.listening).toBe(0);
 });
 
-test('Departures tells nothing of a list once it is stopped', async () => {
+test('Departures reports nothing about a list once it is stopped', async () => {
   const { departures, lists, beginList } = station();
   const left: string[] = [];
   const stops = ['first', 'second'].map((name) => departures.watch(beginList, () => left.push(name)));
@@ -46,7 +46,7 @@ test('Departures tells nothing of a list once it is stopped', async () => {
   expect(left).toEqual(['second']);
 });
 
-test('Departures tells nothing of a list that another listener begins in the same turn', async () => {
+test('Departures reports nothing about a list that another listener begins synchronously', async () => {
   const { departures, counted, client, lists, beginList } = station();
   const stop = client.on('started', () => {
     stop();
@@ -65,7 +65,7 @@ test('Departures.of gives the same for the same client, so that its views share 
   expect(Departures.of(client)).toBe(Departures.of(client));
 });
 
-test('Departures listens to nothing where no list began', () => {
+test('Departures does not listen if no list began', () => {
   const { departures, counted } = station();
   const begun = departures.watch(
     () => {},

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { eitherSignal } from '../../src/view/either-signal.ts';
 
-test.each([0, 1])('eitherSignal aborts with signal %i, by its reason, whatever the other one does later', (first) => {
+test.each([0, 1])('eitherSignal aborts with signal %i and its reason, whatever the other signal does later', (first) => {
   const controllers = [new AbortController(), new AbortController()];
   const [one, other] = controllers.map(({ signal }) => signal);
   const { signal } = eitherSignal(one ?? AbortSignal.abort(), other);
@@ -10,11 +10,11 @@ test.each([0, 1])('eitherSignal aborts with signal %i, by its reason, whatever t
   expect([signal.aborted, signal.reason]).toEqual([true, 'first']);
 });
 
-test('eitherSignal is aborted where one of both is', () => {
+test('eitherSignal is aborted if one of the two is', () => {
   expect(eitherSignal(new AbortController().signal, AbortSignal.abort('before')).signal.reason).toBe('before');
 });
 
-test('eitherSignal is the first where there is no other', () => {
+test('eitherSignal is the first signal if there is no other', () => {
   const { signal } = new AbortController();
   expect(eitherSignal(signal, undefined).signal).toBe(signal);
 });

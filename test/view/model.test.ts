@@ -140,7 +140,7 @@ class Pair {
 }
 
 test.each([['number', ids.number] as const, ['bigint', ids.bigint] as const])(
-  'a view holds what a Map would, under any lists, updates and failures, with ids as %s',
+  'a view holds the same as a Map, with any lists, updates and failures, and with ids as %s',
   async (_int64, petId) => {
     await fc.assert(
       fc.asyncProperty(stepsOf(petId), async (steps) => {

@@ -8,7 +8,7 @@ holdTime();
 const MINUTE_MS = 60_000;
 
 describe("maxAgeMs: 'quota'", () => {
-  test('a thousand readers at once and 30 a second for ten minutes leave half of a free key to others', async () => {
+  test("a thousand readers at once and 30 a second for ten minutes leave half of a Free key's quota to others", async () => {
     const { view, client, sandbox, log } = openShop({ plan: 'free', view: { maxAgeMs: 'quota' } });
     const waits: number[] = [];
     const updates: number[] = [];
@@ -36,7 +36,7 @@ describe("maxAgeMs: 'quota'", () => {
     expect(lists).toBeLessThanOrEqual(4);
   });
 
-  test('spends its share of the minute evenly, and no more of it when nobody else uses the rest', async () => {
+  test('spends its share of the minute evenly, and no more if the rest is unused', async () => {
     const { view, sandbox } = openShop({
       plan: 'free',
       sandbox: { plans: { free: { requestsPerMinute: 60, requestsPerDay: 1_000_000 } }, latency: 10 },
@@ -56,7 +56,7 @@ describe("maxAgeMs: 'quota'", () => {
     expect(Math.min(...gaps)).toBeGreaterThan(1_000);
   });
 
-  test('quotaShare says how much', async () => {
+  test('quotaShare sets the share', async () => {
     const { view, sandbox } = openShop({
       plan: 'free',
       client: { plan: { requestsPerMinute: 60, requestsPerDay: 1_000_000 } },
@@ -71,7 +71,7 @@ describe("maxAgeMs: 'quota'", () => {
     expect(sandbox.requests.length).toBeGreaterThanOrEqual(5);
   });
 
-  test('gives nothing older than maxStaleMs once a list has failed, and asks again for whoever reads', async () => {
+  test('gives nothing older than maxStaleMs once a list has failed, and asks again for each reader', async () => {
     const { view, sandbox, log } = openShop({ plan: 'free', view: { maxAgeMs: 'quota', maxStaleMs: 60_000 } });
     const read = async () => {
       const reading = view.get(1).catch(({ kind }: { kind: string }) => kind);
@@ -92,7 +92,7 @@ describe("maxAgeMs: 'quota'", () => {
     expect([await read(), view.isStale, log().length]).toMatchObject([{ quantity: 5 }, true, 5]);
   });
 
-  test('reads what is held while the key is closed, and a list at once where a pet is in doubt', async () => {
+  test('gives what is held while the key is closed, and asks for a list at once if a pet is in doubt', async () => {
     const { view, client, sandbox, log } = openShop({ plan: 'free', view: { maxAgeMs: 'quota' } });
     const loading = view.refresh();
     await vi.advanceTimersByTimeAsync(100);

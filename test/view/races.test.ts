@@ -25,7 +25,7 @@ function fakeOf(more: Partial<PetStoreApi> = {}): PetStoreApi {
 }
 
 describe('StockView', () => {
-  test('closed in the turn in which a list ends, rejects waiting readers and reports no pet as missing', async () => {
+  test('rejects waiting readers and reports no pet as missing if it is closed just as a list ends', async () => {
     const { view } = openShop();
     const closing = view.refresh().then(() => view.close());
     const reads = [view.get(1), view.items(), view.adjust(1, 1)].map(rejectionOf);
@@ -34,7 +34,7 @@ describe('StockView', () => {
     expect(await Promise.all(reads)).toMatchObject([CLOSED, CLOSED, CLOSED]);
   });
 
-  test('closed while a look at changes is due, asks for nothing', async () => {
+  test('sends nothing if it is closed while a look at changes is due', async () => {
     const { view, client } = openShop();
     const loading = view.refresh();
     await vi.advanceTimersByTimeAsync(100);
@@ -51,7 +51,7 @@ describe('StockView', () => {
     expect(started).not.toHaveBeenCalled();
   });
 
-  test('begins one list, not two, where a look at changes is due as another list fails', async () => {
+  test('begins one list, not two, if a look at changes is due when another list fails', async () => {
     const { view, sandbox, log } = openShop();
     const loading = view.refresh();
     await vi.advanceTimersByTimeAsync(100);
@@ -72,8 +72,8 @@ describe('StockView', () => {
   });
 });
 
-describe('a client of another make', () => {
-  test('may wait before it begins a list, though it tells events', async () => {
+describe('another kind of client', () => {
+  test('may wait before it begins a list, even if it emits events', async () => {
     const { baseUrl, fetch, keys } = createSandbox({ pets: [{ petId: 1, quantity: 5 }] });
     const inner = new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch });
     const wrapped = fakeOf({
@@ -88,12 +88,12 @@ describe('a client of another make', () => {
     expect(view.asOf).toBeInstanceOf(Date);
   });
 
-  test('may tell no events, though it has `on`', async () => {
+  test('may emit no events, even if it has `on`', async () => {
     const view = new StockView(fakeOf({ on: () => () => {} }), { maxAgeMs: 1_000 });
     expect(await view.get(1)).toMatchObject({ quantity: 5 });
   });
 
-  test('may give an empty batch beside others', async () => {
+  test('may give an empty batch among others', async () => {
     const only = { petId: 7n, quantity: 1, status: 'sold' };
     const client: PetStoreApi<'bigint'> = {
       listInventory: () => reply([only]),
@@ -113,7 +113,7 @@ describe('a client of another make', () => {
 });
 
 describe('what a view gives', () => {
-  test('has an update that was confirmed while the first pets were listed, and those pets', async () => {
+  test('includes an update that was confirmed while the first pets were listed, and those pets', async () => {
     const lists = [[], [{ petId: 1, quantity: 5, status: 'sold' }]];
     const fetch = async (_input: unknown, { method }: RequestInit = {}) => {
       if (method === 'PATCH') return item(8, 3);

@@ -40,7 +40,7 @@ const GONE: AnyItem = { petId: -1, quantity: 0, status: '' };
 const first = stockOf(PETS);
 const rows = [1, 2, 65_536, 65_537, 131_072, PETS];
 
-describe('the columns of a list after another one', () => {
+describe('the columns of a second list', () => {
   test.each<{ name: string; items: AnyItem[] }>([
     { name: 'that are the same', items: first },
     {
@@ -56,7 +56,7 @@ describe('the columns of a list after another one', () => {
     { name: 'that are more', items: stockOf(200_000) },
     { name: 'without one in the midst', items: first.toSpliced(80_000, 1) },
     { name: 'none at all', items: [] },
-  ])('hold pets $name, tell what changed, and leave those before as they were', ({ items }) => {
+  ])('hold pets $name, say what changed, and do not change the columns before', ({ items }) => {
     const before = listAfter(new StockColumns(), first);
     const after = listAfter(before, items);
     expect(differences(itemsOf(after), items)).toEqual([]);
@@ -74,7 +74,7 @@ describe('the columns of a list after another one', () => {
     expect(differences(sideOf('after', found), sideOf('after', expected))).toEqual([]);
   });
 
-  test('are not reached by an update of those before, nor the other way round', () => {
+  test('are not changed by an update of the columns before, nor the other way round', () => {
     const before = listAfter(new StockColumns(), first);
     const after = listAfter(before, first);
     const sold = { petId: 65_537, quantity: 0, status: 'sold' };

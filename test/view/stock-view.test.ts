@@ -30,7 +30,7 @@ async function settledIn<T>(ms: number, promise: Promise<T>): Promise<T | 'pendi
 }
 
 describe('reading', () => {
-  test('readers at the same time share one list, and later ones what is held until it is older than maxAgeMs', async () => {
+  test('readers at the same time share one list, and later readers get what is held until it is older than maxAgeMs', async () => {
     const { view, log } = openShop();
     const pets = await settledIn(100, Promise.all([view.get(1), view.get(3), view.get(9), view.items({ status: 'sold' })]));
     expect(pets).toEqual([
@@ -47,7 +47,7 @@ describe('reading', () => {
     expect(log()).toEqual(['GET 200', 'GET 200']);
   });
 
-  test('a reader joins a list that is under way if it left late enough, and else waits for the next one', async () => {
+  test('a reader joins a list that is under way if it was sent late enough, and otherwise waits for the next one', async () => {
     const { view, log } = openShop();
     const first = view.get(1, { maxAgeMs: 0 });
     await vi.advanceTimersByTimeAsync(60);
@@ -70,7 +70,7 @@ describe('reading', () => {
     expect(sandbox.report().requests).toBe(2);
   });
 
-  test('items() gives what is held at that moment, again and again, whatever comes later', async () => {
+  test('items() gives the same items on every iteration, whatever comes later', async () => {
     const { view, client, sandbox } = openShop();
     await settledIn(100, view.refresh());
     const items = await view.items();
@@ -103,7 +103,7 @@ describe('reading', () => {
     expect(view.size).toBe(2);
   });
 
-  test('peek(), size, asOf and isStale tell what is held without a request', async () => {
+  test('peek(), size, asOf and isStale show what is held without a request', async () => {
     const { view, sandbox, log } = openShop();
     expect([view.peek(1), view.size, view.asOf, view.isStale]).toEqual([undefined, 0, undefined, false]);
     await settledIn(100, view.refresh());
@@ -128,7 +128,7 @@ describe('reading', () => {
 });
 
 describe('failures of lists', () => {
-  test('reject all who waited, where nothing is held', async () => {
+  test('reject all waiting readers if nothing is held', async () => {
     const { view, sandbox } = openShop();
     sandbox.faults.add({ status: 501, times: 1 });
     const errors = await settledIn(100, Promise.all([rejectionOf(view.get(1)), rejectionOf(view.items()), rejectionOf(view.refresh())]));
@@ -137,7 +137,7 @@ describe('failures of lists', () => {
     expect(view.isStale).toBe(false);
   });
 
-  test('leave what is held to readers for maxStaleMs, but not to refresh() and adjust()', async () => {
+  test('let readers have what is held for maxStaleMs, but not refresh() and adjust()', async () => {
     const { view, sandbox, log } = openShop({ view: { maxStaleMs: 20_000 } });
     await settledIn(100, view.refresh());
     sandbox.faults.add({ status: 501 });
@@ -162,7 +162,7 @@ describe('failures of lists', () => {
 });
 
 describe('signals', () => {
-  test('an abort rejects one reader and ends the list only when nobody else waits for it', async () => {
+  test('an abort rejects one reader and ends the list only if no other reader waits for it', async () => {
     const { view, client } = openShop();
     const settled: unknown[] = [];
     client.on('settled', ({ outcome }) => settled.push(outcome));
@@ -180,7 +180,7 @@ describe('signals', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('a signal that has aborted sends nothing', async () => {
+  test('a read with an aborted signal sends nothing', async () => {
     const { view, log } = openShop();
     const signal = AbortSignal.abort(new Error('before'));
     const changes = view.changes({ signal });
@@ -195,7 +195,7 @@ describe('signals', () => {
     expect(log()).toEqual([]);
   });
 
-  test('close() rejects whoever waits, and all later calls, and leaves no timer', async () => {
+  test('close() rejects all waiting and all later calls, and leaves no timer', async () => {
     const { view, client } = openShop();
     const changes = view.changes();
     const waiting = [view.get(1), view.items(), view.refresh(), view.refresh(), view.adjust(1, 1), changes.next()].map(rejectionOf);
@@ -242,7 +242,7 @@ describe('signals', () => {
     expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
-  test('no rejection is made without a reader', async () => {
+  test('a view without a waiting reader causes no unhandled rejection', async () => {
     const { view, sandbox } = openShop();
     sandbox.faults.add({ status: 501 });
     const controller = new AbortController();
@@ -293,7 +293,7 @@ describe('updates of the same client', () => {
     ]);
   });
 
-  test('are not undone by a list that left before, and are by one that left after', async () => {
+  test('are not undone by a list that was sent before, but by one that was sent after', async () => {
     const { client, answers } = manualClient();
     const view = await loaded(client, answers);
     const early = view.refresh();
@@ -310,7 +310,7 @@ describe('updates of the same client', () => {
     expect([view.peek(1)?.quantity, view.peek(8)]).toEqual([10, undefined]);
   });
 
-  test('are not undone by the first list of all', async () => {
+  test('are not undone by the very first list', async () => {
     const { client, answers } = manualClient();
     // A first answer, so that no request waits for another one.
     await client.updateInventory(1, { quantity: 2 });
@@ -323,7 +323,7 @@ describe('updates of the same client', () => {
     expect(view.peek(1)?.quantity).toBe(3);
   });
 
-  test('whose outcome is unknown make their pet read anew, by a list that leaves after them', async () => {
+  test('with an unknown outcome make the view read their pet again, with a list that is sent after them', async () => {
     const { client, answers } = manualClient();
     const view = await loaded(client, answers);
     const early = view.refresh();
@@ -361,7 +361,7 @@ describe('updates of the same client', () => {
     expect(Array.from(await items, ({ quantity }) => quantity)).toEqual([666]);
   });
 
-  test('that are refused, or confirmed after the doubt, ask for no list', async () => {
+  test('that are refused, or confirmed after the doubt, cause no list', async () => {
     const { client, answers } = manualClient();
     const view = await loaded(client, answers);
     await rejectionOf(client.updateInventory(1, { quantity: 666 }));
@@ -372,7 +372,7 @@ describe('updates of the same client', () => {
     expect(answers).toEqual([]);
   });
 
-  test('of two pets are in doubt each on its own', async () => {
+  test('of two pets are in doubt separately', async () => {
     const { client, answers } = manualClient();
     const view = await loaded(client, answers);
     await Promise.all([1, 8].map((petId) => rejectionOf(client.updateInventory(petId, { quantity: 666 }))));
@@ -384,7 +384,7 @@ describe('updates of the same client', () => {
     expect(await reading).toBeUndefined();
   });
 
-  test('of two pets that were confirmed after the doubt ask for no list of all pets', async () => {
+  test('of two pets that were confirmed after the doubt cause no list', async () => {
     const { client, answers } = manualClient();
     const view = await loaded(client, answers);
     await Promise.all([1, 8].map((petId) => rejectionOf(client.updateInventory(petId, { quantity: 666 }))));
@@ -393,7 +393,7 @@ describe('updates of the same client', () => {
     expect(answers).toEqual([]);
   });
 
-  test('that a later one superseded have its quantity in the view when their promises resolve, as one change', async () => {
+  test("that were superseded show the later one's quantity when their promises resolve, as one change", async () => {
     const { view, client, log } = openShop({ client: { latestOnly: true } });
     await settledIn(100, view.refresh());
     const changes: unknown[] = [];
@@ -414,7 +414,7 @@ describe('updates of the same client', () => {
     await rejectionOf(watching);
   });
 
-  test('that were not sent leave the view as it is, and one that goes after all is seen', async () => {
+  test('that were not sent do not change the view, and one that is sent after all does', async () => {
     const { view, client, log } = openShop({ client: { latestOnly: true, concurrency: 1 } });
     await settledIn(100, view.refresh());
     const list = client.listInventory();
@@ -432,7 +432,7 @@ describe('updates of the same client', () => {
 });
 
 describe('adjust()', () => {
-  test('adds to what is held, one after the other for each pet', async () => {
+  test('adds to what is held, one call after the other for each pet', async () => {
     const { view, sandbox, log } = openShop();
     const adjusting = Promise.all([view.adjust(1, -1), view.adjust(1, -1), view.adjust(3, 2), view.adjust(1, -1, { min: 2 })]);
     expect(await settledIn(400, adjusting)).toMatchObject([{ quantity: 4 }, { quantity: 3 }, { quantity: 9 }, { quantity: 2 }]);
@@ -440,7 +440,7 @@ describe('adjust()', () => {
     expect(sandbox.inventory.get(1)).toMatchObject({ quantity: 2 });
   });
 
-  test('refuses what leaves its bounds, and a pet that the list lacks, without an update', async () => {
+  test('refuses a result outside its bounds, and a pet that the list lacks, without an update', async () => {
     const { view, log } = openShop();
     const bad = [view.adjust(1, -6, { min: 0 }), view.adjust(1, 6, { max: 10 }), view.adjust(1, Number.MAX_SAFE_INTEGER)].map(rejectionOf);
     const errors = await settledIn(100, Promise.all(bad));
@@ -461,7 +461,7 @@ describe('adjust()', () => {
     expect(log()).toEqual(['GET 200', expect.stringContaining('PATCH'), 'GET 200', 'PATCH 200']);
   });
 
-  test('lets an abort of one leave the others of its pet as they are', async () => {
+  test('does not affect the other calls of a pet when one is aborted', async () => {
     const { view, log } = openShop();
     const controller = new AbortController();
     const [first, second, third] = [view.adjust(1, -1), view.adjust(1, -1, { signal: controller.signal }), view.adjust(1, -1)];
@@ -472,7 +472,7 @@ describe('adjust()', () => {
     expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200']);
   });
 
-  test('waits for the one under way also where the last of its pet was aborted before', async () => {
+  test('waits for the call under way even if the last one of its pet was aborted before', async () => {
     const { view, sandbox } = openShop();
     const first = view.adjust(1, -1);
     await rejectionOf(view.adjust(1, -1, { signal: AbortSignal.abort() }));
@@ -485,7 +485,7 @@ describe('adjust()', () => {
     expect(sandbox.inventory.get(1)).toMatchObject({ quantity: 3 });
   });
 
-  test('is sent also where a later update comes and the client has latestOnly', async () => {
+  test('is sent even if a later update comes and the client has latestOnly', async () => {
     const { view, client, sandbox } = openShop({ client: { latestOnly: true, concurrency: 1 } });
     await settledIn(100, view.refresh());
     const list = client.listInventory();
@@ -497,7 +497,7 @@ describe('adjust()', () => {
     expect(view.peek(1)?.quantity).toBe(50);
   });
 
-  test('that was not sent leaves the view as it is, and asks for no list', async () => {
+  test('that was not sent does not change the view, and causes no list', async () => {
     const { view, client, log } = openShop({ client: { concurrency: 1 } });
     await settledIn(100, view.refresh());
     const list = client.listInventory();
@@ -511,7 +511,7 @@ describe('adjust()', () => {
     expect(log()).toEqual(['GET 200', 'GET 200']);
   });
 
-  test('of a fake is in the view, and its failure makes the pet read anew', async () => {
+  test('of a fake is in the view, and its failure makes the view read the pet again', async () => {
     const stock = new Map<PetId, number>([[1, 5]]);
     const item = (petId: PetId): InventoryItem => ({ petId: Number(petId), quantity: stock.get(petId) ?? 0, status: 'available' });
     const fake: PetStoreApi = {
@@ -543,12 +543,12 @@ describe('bad input', () => {
     [{ signal: {} }, 'signal'],
     [{ maxAge: 5 }, 'maxAge'],
     [null, 'options'],
-  ])('an option out of range throws: %j', (options, option) => {
+  ])('an option that is out of range throws: %j', (options, option) => {
     const { client } = openShop();
     expect(thrownBy(() => Reflect.construct(StockView, [client, options]))).toMatchObject({ kind: 'configuration', option });
   });
 
-  test('an option of a read out of range rejects it, nothing sent', async () => {
+  test('an option of a read that is out of range rejects the read, with nothing sent', async () => {
     const { view, log } = openShop();
     const call = async (method: string, ...args: unknown[]) => Reflect.apply(Reflect.get(view, method), view, args);
     const errors = [
@@ -585,7 +585,7 @@ describe('bad input', () => {
   });
 });
 
-test('PETS of the tests are as the sandbox lists them', async () => {
+test('PETS of the tests are those that the sandbox lists', async () => {
   const { view } = openShop();
   expect((await settledIn(100, view.items())) === 'pending' ? [] : Array.from(await view.items(), ({ petId }) => petId)).toEqual(
     PETS.map(({ petId }) => petId),

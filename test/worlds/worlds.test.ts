@@ -30,7 +30,7 @@ test('in 300 random worlds calls settle, no wait is cut short, and refusals, ban
   expect(isGood, [...lines, ...odd].join('\n')).toBe(true);
 });
 
-test('of several clients that wait and retry, ours gets the fewest 429s, and all complete their calls if no key is banned', async () => {
+test('of several clients that wait and retry, this one gets the fewest 429s, and all complete their calls if no key is banned', async () => {
   const fared = await compareInWorlds(player, { first: 1, last: 6 });
   const refusals = fared.map(({ outcomes }) => outcomes.reduce((total, { rateLimited }) => total + rateLimited, 0));
   const [ours = Number.NaN, ...others] = refusals;
@@ -58,7 +58,7 @@ describe('a world', () => {
     expect(slowness).toBeCloseTo(1, 1);
   });
 
-  test('whose calls never get an answer is told as one that never settled', async () => {
+  test('whose calls never get an answer is reported as one that never settled', async () => {
     const stalled = plainWorld({ service: { faults: [{ fail: 'stall' }] }, client: { attemptTimeoutMs: 2 ** 31 - 1, maxRetries: 0 } });
     const outcome = await player.play(stalled);
     expect(faultsOf(outcome)).toEqual(['calls hung']);
@@ -83,11 +83,11 @@ describe('idealMs', () => {
     expect(idealMs(plainWorld(), { requests: 5, othersAtMs: [] })).toBe(75_050);
   });
 
-  test('counts others, who come in between', () => {
+  test('counts the requests of others in between', () => {
     expect(idealMs(plainWorld(), { requests: 2, othersAtMs: [START_MS, START_MS + 15_000, START_MS + 15_000] })).toBe(75_050);
   });
 
-  test('keeps to what the client was given: its plan, its share, its concurrency', () => {
+  test("keeps to the client's plan, share and concurrency", () => {
     const plan = { requestsPerMinute: 100 };
     const burst = { requests: 5, othersAtMs: [] };
     expect(idealMs(plainWorld({ plan }), burst)).toBe(100);
@@ -105,7 +105,7 @@ describe('idealMs', () => {
   });
 });
 
-test('RetryAfterWatch counts what is sent before the wait is over, and nothing after it', async () => {
+test('RetryAfterWatch counts requests that are sent before the wait is over, and none after it', async () => {
   let nowMs = START_MS;
   const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } }, clock: () => nowMs });
   const watch = new RetryAfterWatch({ sandbox, serviceNow: () => nowMs });

@@ -61,7 +61,7 @@ async function show(page: Page, path: string): Promise<void> {
 }
 
 describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
-  test('begins with the README, and its menu with the guides in their order', async (context) => {
+  test('begins with the README, and its menu lists the guides in order', async (context) => {
     const page = await opened(context, 'index.html');
     expect(await page.locator('.col-content h1').allTextContents()).toEqual(['petstore-inventory']);
     const groups = page.locator('#tsd-nav-container > li > details');
@@ -70,7 +70,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     expect(menu.slice(0, GUIDES.length)).toEqual(GUIDES.map(({ title }) => title));
   });
 
-  test('shows the guides of each group at once, and keeps a group closed that the reader closed', async (context) => {
+  test('shows the guides of each group, and keeps a group closed that the reader has closed', async (context) => {
     const page = await opened(context, 'index.html');
     const open = async () =>
       Promise.all(GUIDES.map(({ title }) => page.locator('.tsd-navigation').getByRole('link', { name: title, exact: true }).isVisible()));
@@ -80,7 +80,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     expect(await open()).toEqual(GUIDES.map(({ group }) => group !== 'Running'));
   });
 
-  test('leads by its menu to a guide, and from there to another and to a place in it', async (context) => {
+  test('leads from its menu to a guide, and from there to another guide and to a place in it', async (context) => {
     const page = await opened(context, 'index.html');
     await page.locator('.tsd-navigation').getByRole('link', { name: 'Getting started', exact: true }).click();
     await page.locator('.col-content').getByRole('link', { name: 'Errors', exact: true }).click();
@@ -89,7 +89,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     await expect.poll(() => page.url()).toMatch(/errors\.html#ratelimiterror-rate-limit$/);
   });
 
-  test('has no dead link in its menu, which scripts make', async (context) => {
+  test('has no dead link in the menu that its scripts make', async (context) => {
     const page = await opened(context, SYMBOL);
     const links = await page.locator('.tsd-navigation a').evaluateAll((anchors) => anchors.map((anchor) => anchor.getAttribute('href')));
     const paths = links.map((link) => new URL(link ?? '', page.url()).pathname.slice(1));
@@ -123,7 +123,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     ['semicolon', 'The command line'],
     ['Prometheus', 'Recipes'],
     ['Jest', 'The sandbox'],
-  ] as const)('finds %s, of which only a guide tells, in "%s"', async ([text, title], context) => {
+  ] as const)('finds %s, which only a guide mentions, in "%s"', async ([text, title], context) => {
     const page = await opened(context, 'index.html');
     await page.getByRole('button', { name: 'Search' }).click();
     await page.getByRole('combobox').fill(text);
@@ -148,7 +148,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     );
   });
 
-  test('shows pictures on a phone in a size in which their words can be read', async (context) => {
+  test('shows pictures on a phone large enough to read their words', async (context) => {
     const page = await opened(context, 'index.html', PHONE);
     const scales: number[] = [];
     for (const path of ['index.html', ...GUIDES.map((guide) => guide.page)]) {
@@ -174,7 +174,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     expect(visible.length).toBeGreaterThan(4);
   });
 
-  test('scrolls a wide table and long code within themselves, on a phone', async (context) => {
+  test('scrolls wide tables and long code inside their own boxes on a phone', async (context) => {
     const page = await opened(context, 'documents/performance.html', PHONE);
     const hasMore = ({ scrollWidth, clientWidth }: Element) => scrollWidth > clientWidth;
     expect(await page.locator('table').first().evaluate(hasMore)).toBe(true);
@@ -192,7 +192,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
   });
 
   test.for(['light', 'dark'] as const)(
-    'can be read in %s: every text stands out from its ground by 4.5 to 1',
+    'can be read in %s: every text has a contrast of at least 4.5 to 1',
     async (colorScheme, context) => {
       const page = await opened(context, 'index.html', { ...DESKTOP, colorScheme });
       const faint: string[] = [];
@@ -204,7 +204,7 @@ describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
     },
   );
 
-  test('turns dark and light by its switch, and stays so on the next page', async (context) => {
+  test('switches between dark and light, and stays so on the next page', async (context) => {
     const page = await opened(context, 'index.html', { ...DESKTOP, colorScheme: 'light' });
     const ground = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
     const light = await ground();

@@ -17,12 +17,12 @@ test('No link of the site is dead: page, picture or place on a page', () => {
   expect(dead).toEqual([]);
 });
 
-test('Links to elsewhere are whole https addresses', () => {
+test('Links to other sites are full https addresses', () => {
   const external = new Set(PAGES.flatMap((page) => linksOf(page).filter(isExternal)));
   expect([...external].filter((link) => !/^https:\/\/[a-z0-9.-]+\.[a-z]{2,}(\/|$)/.test(link))).toEqual([]);
 });
 
-test('No page names a heading without its words', () => {
+test('Every link to a heading shows words and not only the anchor', () => {
   const wordless = PAGES.filter((page) => /<a href="#[^"]*"><span>\s*(\(\))?\s*<\/span>/.test(read(page)));
   expect(wordless).toEqual([]);
 });

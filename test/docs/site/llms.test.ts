@@ -10,11 +10,11 @@ const entries = lines.flatMap((line) => {
   return title === undefined ? [] : [{ title, page: page ?? '', about: about ?? '' }];
 });
 
-test('llms.txt says what the package is, by its manifest', () => {
+test('llms.txt describes the package as its manifest does', () => {
   expect(lines.slice(0, 3)).toEqual([`# ${manifest.name}`, '', `> ${manifest.description}`]);
 });
 
-test('llms.txt leads to every guide in the order of the menu, and to every door', () => {
+test('llms.txt links to every guide in the order of the menu, and to every entry point', () => {
   const guides = entries.filter(({ page }) => page.startsWith('documents/')).map(({ title, page }) => ({ title, page }));
   expect(guides).toEqual(GUIDES.map(({ title, page }) => ({ title, page })));
   const doors = Object.keys(manifest.exports).filter((door) => !door.endsWith('.json'));
@@ -27,7 +27,7 @@ test('llms.txt leads to every guide in the order of the menu, and to every door'
   ).toEqual(names.toSorted());
 });
 
-test('llms.txt names pages that are there, each with a sentence', () => {
+test('llms.txt names pages that exist, each with a sentence', () => {
   expect(entries.filter(({ page }) => !existsSync(join(SITE, page)))).toEqual([]);
   expect(entries.filter(({ about }) => !/^\S.{10,}[.!?]$/.test(about))).toEqual([]);
 });

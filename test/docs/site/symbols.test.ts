@@ -2,14 +2,14 @@ import { expect, test } from 'vitest';
 import manifest from '../../../package.json' with { type: 'json' };
 import { type Described, isCallable, MEMBERS, SYMBOLS, tagsOf, textOf } from './support/described.ts';
 
-test('Every door has symbols', () => {
+test('Every entry point has symbols', () => {
   const doors = new Set(SYMBOLS.map(({ door }) => door));
   const opened = Object.keys(manifest.exports).filter((door) => door !== './package.json');
   expect(doors).toEqual(new Set(opened.map((door) => `${manifest.name}${door.slice(1)}`)));
   expect(SYMBOLS.length).toBeGreaterThan(100);
 });
 
-test('Every symbol and every member says what it is', () => {
+test('Every symbol and every member has a description', () => {
   expect(namesWhere([...SYMBOLS, ...MEMBERS], (symbol) => textOf(symbol) === '')).toEqual([]);
 });
 
@@ -25,7 +25,7 @@ test('Every class and every function has an example of its own', () => {
   expect(namesWhere(classesAndFunctions, (symbol) => !tagsOf(symbol).some(([tag]) => tag === '@example'))).toEqual([]);
 });
 
-test('Every option that may be left out says what holds then', () => {
+test('Every option that may be left out has a documented default', () => {
   const options = MEMBERS.filter(({ owner, isOptional }) => owner.endsWith('Options') && isOptional);
   expect(options.length).toBeGreaterThan(40);
   const saysWhat = (option: Described) => tagsOf(option).some(([tag]) => tag === '@default') || /Required here or as/.test(textOf(option));
@@ -48,20 +48,20 @@ const SILENT = [
   /^isPetS/,
 ];
 
-test('Whatever can be called says what it throws, or is known to throw nothing', () => {
+test('Every function and method says what it throws, or is known to throw nothing', () => {
   const callables = [...SYMBOLS, ...MEMBERS].filter(isCallable);
   expect(callables.length).toBeGreaterThan(50);
   const isSilent = (symbol: Described) => SILENT.some((name) => name.test(fullNameOf(symbol)));
   expect(namesWhere(callables, (symbol) => !isSilent(symbol) && !tagsOf(symbol).some(([tag]) => tag === '@throws'))).toEqual([]);
 });
 
-test('Every model says which section of the specification it is from', () => {
+test('Every model names its section of the specification', () => {
   const models = SYMBOLS.filter((symbol) => tagsOf(symbol).some(([tag, text]) => tag === '@category' && text === 'Models'));
   expect(models.length).toBeGreaterThan(10);
   expect(namesWhere(models, (symbol) => !/specification, [A-Z]|specification, listInventory/.test(textOf(symbol)))).toEqual([]);
 });
 
-test('Every symbol of the main door is in one topic', () => {
+test('Every symbol of the main entry point is in one topic', () => {
   const main = SYMBOLS.filter(({ door }) => door === 'petstore-inventory');
   expect(namesWhere(main, (symbol) => tagsOf(symbol).filter(([tag]) => tag === '@category').length !== 1)).toEqual([]);
 });

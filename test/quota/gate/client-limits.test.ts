@@ -38,7 +38,7 @@ function listTimes(client: PetStoreClient, count: number, priority: 'normal' | '
   for (let n = 0; n < count; n++) client.listInventory({ priority, maxWaitMs: 3_600_000 }).catch(() => {});
 }
 
-describe.each(['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket'] as const)('Where the service counts as %s', (policy) => {
+describe.each(['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket'] as const)('If the service counts as %s', (policy) => {
   test('a client keeps to its share of each minute, and another uses the rest', async () => {
     const { sandbox, clientOf, sent } = serviceWith({ policy });
     const [half, rest] = [clientOf('half', { share: 0.5 }), clientOf('rest', {})];
@@ -54,7 +54,7 @@ describe.each(['fixed-clock', 'fixed-first', 'sliding-log', 'token-bucket'] as c
 });
 
 describe('share', () => {
-  test('each of two clients with a half has a half of its own', async () => {
+  test('of one half for each of two clients gives each its own half', async () => {
     const { clientOf, sent } = serviceWith();
     listTimes(clientOf('one', { share: 0.5 }), 100);
     listTimes(clientOf('other', { share: 0.5 }), 100);
@@ -62,7 +62,7 @@ describe('share', () => {
     expect([sent('one'), sent('other')]).toEqual([30, 30]);
   });
 
-  test('what a client sent before the other came counts towards its share', async () => {
+  test('counts what a client sent before the other client came', async () => {
     const { clientOf, sent } = serviceWith();
     await vi.advanceTimersByTimeAsync(5_000);
     listTimes(clientOf('one', { share: 0.5 }), 100);
@@ -72,7 +72,7 @@ describe('share', () => {
     expect([sent('one'), sent('other')]).toEqual([30, 30]);
   });
 
-  test('of low calls alone leaves the normal calls of the client all that there is', async () => {
+  test('of low calls alone leaves the whole quota to the normal calls of the client', async () => {
     const { clientOf, sent } = serviceWith();
     const client = clientOf('one', { share: { low: 0.2 } });
     listTimes(client, 100, 'low');
@@ -83,7 +83,7 @@ describe('share', () => {
     expect(sent('one')).toBe(60);
   });
 
-  test('holds in a day', async () => {
+  test('limits the requests of a day', async () => {
     const plan = { requestsPerMinute: 60, requestsPerDay: 100 };
     const { clientOf, sent } = serviceWith({ plans: { shared: plan } });
     listTimes(clientOf('rest', { plan }), 1);
@@ -100,7 +100,7 @@ describe('share', () => {
     expect(sent('little')).toBe(1);
   });
 
-  test('a call is refused with the name of the share, while the other client is not', async () => {
+  test('is named in the error of a call that is refused, while the other client is not refused', async () => {
     const { clientOf } = serviceWith();
     const [half, rest] = [clientOf('half', { share: 0.5 }), clientOf('rest', {})];
     listTimes(half, 30);
@@ -113,7 +113,7 @@ describe('share', () => {
     expect(String(refused.error)).toContain("this client's share of the quota is used up until 2026-11-21T10:01:00");
   });
 
-  test('a call that waits when the share of a day is used up is refused, and no other', async () => {
+  test('refuses only the waiting call of a client whose share of the day is used up', async () => {
     const plan = { requestsPerMinute: 60, requestsPerDay: 100 };
     const { clientOf } = serviceWith({ plans: { shared: plan } });
     const [tenth, rest] = [clientOf('tenth', { plan, share: 0.1 }), clientOf('rest', { plan })];
@@ -125,8 +125,8 @@ describe('share', () => {
   });
 });
 
-describe('Gate of clients with limits of their own:', () => {
-  test('a call whose client has all its requests in flight holds up nobody, and order and priority hold', async () => {
+describe('Gate of clients with their own limits:', () => {
+  test('a call whose client has all its requests in flight holds up no other client, and order and priority are kept', async () => {
     const gate = makeGate();
     const [narrow, wide] = [new Visitors(gate, makeLimits({ concurrency: 1 })), new Visitors(gate)];
     wide.ask('probe');
@@ -142,7 +142,7 @@ describe('Gate of clients with limits of their own:', () => {
     expect(narrow.log).toEqual(['0 a', '0 b']);
   });
 
-  test('10,000 waiting calls of a client that has had its share hold up none of the others', async () => {
+  test('10,000 waiting calls of a client that has used its share hold up no other client', async () => {
     const { clientOf, sent } = serviceWith({ plans: { shared: { requestsPerMinute: 60_000 } } });
     const plan = { requestsPerMinute: 60_000 };
     const [little, rest] = [clientOf('little', { plan, share: 0.0001 }), clientOf('rest', { plan })];

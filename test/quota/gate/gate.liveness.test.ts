@@ -70,7 +70,7 @@ const events: fc.Arbitrary<(scene: Scene) => unknown> = fc.oneof(
   fc.constantFrom(1, 20, 700, 5_000, 61_000).map((ms) => () => pass(ms)),
 );
 
-test('Gate looks again at whoever waits: after every event nobody waits, or a timer is set, or an answer is out', async () => {
+test('Gate looks again at waiting calls: after every event no call waits, or a timer is set, or an answer is still to come', async () => {
   await fc.assert(
     fc.asyncProperty(plans, fc.array(events, { maxLength: 40 }), async (plan, story) => {
       const scene = new Scene({ plan });

@@ -36,7 +36,7 @@ describe('Gate, in an outage,', () => {
     expect(probes).toEqual([0.5, 1.5, 3.5, 7.5, 15.5, 23.5]);
   });
 
-  test('three failures within half a second are none', async () => {
+  test('does not count three failures within half a second as an outage', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     visitors.ask('probe');
@@ -51,7 +51,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.log).toHaveLength(1 + 3 + 4);
   });
 
-  test('after three failures within half a second one request leaves first, even if the budget is known', async () => {
+  test('sends one request first after three failures within half a second, even if the remaining quota is known', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -63,7 +63,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.permits).toHaveLength(1);
   });
 
-  test('calls that would not wait for quota wait for that request', async () => {
+  test('lets calls that would not wait for quota wait for that request', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -80,7 +80,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.log.slice(4)).toEqual(['0.5 4', '0.5 hasty']);
   });
 
-  test('lets the rest go after a probe that succeeded', async () => {
+  test('lets the other calls go after a probe has succeeded', async () => {
     const visitors = new Visitors(makeGate());
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     visitors.askTimes(5);
@@ -94,7 +94,7 @@ describe('Gate, in an outage,', () => {
     ['ServerError', (visitors: Visitors) => visitors.answer({ ...down, status: 502, receivedAtMs: Date.now() }), ServerError],
     ['TimeoutError', (visitors: Visitors) => visitors.lose(new TimeoutError('x')), TimeoutError],
     ['ConnectionError', (visitors: Visitors) => visitors.lose(new ConnectionError('x', { code: 'ECONNREFUSED' })), ConnectionError],
-  ])('a call that waited `maxWaitMs` behind it rejects with the last failure as %s', async (_name, fail, expected) => {
+  ])('rejects a call that has waited `maxWaitMs`, with the last failure as %s', async (_name, fail, expected) => {
     const visitors = new Visitors(makeGate());
     await breakDown(visitors, () => fail(visitors));
     visitors.ask('prober', makeListCall({ maxWaitMs: 1e9 }));
@@ -105,7 +105,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.failures).toEqual([expect.any(expected)]);
   });
 
-  test('counts the wait of a call from its start, not from when it came back', async () => {
+  test('counts the wait of a call from its start, not from its retry', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
@@ -124,7 +124,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.log.slice(3)).toEqual(['2.3 call', '3.4 again', '3.8 once more refused', '3.9 too late refused']);
   });
 
-  test('lets the next probe go at its time though requests from before are still out', async () => {
+  test('lets the next probe go on time even if earlier requests are still in flight', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -144,7 +144,7 @@ describe('Gate, in an outage,', () => {
     ['status', (visitors: Visitors) => visitors.answer({ ...down, receivedAtMs: Date.now() })],
     ['loss', (visitors: Visitors) => visitors.lose(new TimeoutError('x'))],
     ['body', (visitors: Visitors) => visitors.break(new ConnectionError('x'))],
-  ])('tells the gate as closed when it begins by a %s, and as open when it ends', async (_name, fail) => {
+  ])('reports the gate as closed when a %s begins the outage, and as open when it ends', async (_name, fail) => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('gate', ({ state }) => told.push(state));
@@ -161,7 +161,7 @@ describe('Gate, in an outage,', () => {
     expect(told).toEqual(['closed', 'open']);
   });
 
-  test('pays its probes from the plan', async () => {
+  test('counts its probes towards the plan', async () => {
     const visitors = new Visitors(makeGate({ plan: { requestsPerMinute: 3 } }));
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     visitors.askTimes(3);
@@ -171,7 +171,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.permits).toHaveLength(1);
   });
 
-  test('takes bodies that break after good headers for failures', async () => {
+  test('counts bodies that break after good headers as failures', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -188,7 +188,7 @@ describe('Gate, in an outage,', () => {
     }
   });
 
-  test('a body that is given up for the time limit of its call is neither a failure nor a success', async () => {
+  test("counts a body that is given up because of its call's time limit neither as a failure nor as a success", async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
@@ -207,7 +207,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.permits).toHaveLength(2);
   });
 
-  test('lets the rest go only when the body of the probe came too; one that is read for long holds up no other probe', async () => {
+  test('lets the other calls go only when the body of the probe has come; a body that is read slowly holds up no other probe', async () => {
     const visitors = new Visitors(makeGate());
     await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
     visitors.askTimes(10);
@@ -222,7 +222,7 @@ describe('Gate, in an outage,', () => {
     expect(visitors.permits.length).toBeGreaterThan(5);
   });
 
-  test('takes 10,000 calls in under a second of work', async () => {
+  test('handles 10,000 calls in under a second of work', async () => {
     vi.useRealTimers();
     const gate = makeGate();
     const visitors = new Visitors(gate);

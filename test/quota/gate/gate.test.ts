@@ -7,8 +7,8 @@ import { answerNow, FREE, makeGate, makeLimits, pass, Visitors } from './gate-ki
 
 holdTime();
 
-describe('Gate, while the budget is unknown,', () => {
-  test('lets one probe go, and the rest after its answer', async () => {
+describe('Gate, while the remaining quota is unknown,', () => {
+  test('lets one probe go, and the other calls after its answer', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(20);
     await pass(500);
@@ -35,7 +35,7 @@ describe('Gate, while the budget is unknown,', () => {
     expect(visitors.log).toEqual(['0 1', '5 2']);
   });
 
-  test('holds the next probe after a failure for a moment, which is no matter of quota', async () => {
+  test('delays the next probe after a failure a little, for a reason other than quota', async () => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
@@ -58,8 +58,8 @@ describe('Gate, while the budget is unknown,', () => {
   });
 });
 
-describe('Gate, where a permit is passed on,', () => {
-  test('names the call that is sent, not the one that got it', async () => {
+describe('Gate, if a permit is passed on,', () => {
+  test('reports the call that is sent, not the one that got the permit', async () => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('gate', ({ callId, state }) => told.push([callId, state]));
@@ -69,7 +69,7 @@ describe('Gate, where a permit is passed on,', () => {
     expect(told).toEqual([[2, 'closed']]);
   });
 
-  test('counts a body that broke, though the call that got it was aborted', async () => {
+  test('counts a body that broke, even if the call that got the permit was aborted', async () => {
     const gate = makeGate();
     const breakBody = async () => {
       const aborted = makeListCall();
@@ -88,8 +88,8 @@ describe('Gate, where a permit is passed on,', () => {
   });
 });
 
-describe('Gate, where quota is free,', () => {
-  test('gives a permit in the same tick, and holds no timer', async () => {
+describe('Gate, while quota is free,', () => {
+  test('gives a permit synchronously, and holds no timer', async () => {
     const gate = makeGate();
     const first = await gate.enter(makeListCall(), makeLimits());
     first.observe(answerNow());
@@ -106,7 +106,7 @@ describe('Gate, where quota is free,', () => {
     expect(visitors.permits).toHaveLength(3);
   });
 
-  test('has at most eight in flight when little is left, so that a surprise costs few requests', async () => {
+  test('has at most eight in flight when little is left, so that an unforeseen 429 costs few requests', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(40);
     visitors.answer(answerNow({ remaining: 40 }));
@@ -114,7 +114,7 @@ describe('Gate, where quota is free,', () => {
     expect(visitors.permits).toHaveLength(8);
   });
 
-  test('a permit that comes back leaves the probe that is out in its place', async () => {
+  test('keeps the current probe when another permit is cancelled', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(3);
     await pass(1_010);
@@ -123,7 +123,7 @@ describe('Gate, where quota is free,', () => {
     expect(visitors.log).toEqual(['0 1', '1 2']);
   });
 
-  test('a permit that comes back leaves the gate as used as it was before', async () => {
+  test('does not count a cancelled permit as a use of the gate', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     visitors.ask('probe');
@@ -134,7 +134,7 @@ describe('Gate, where quota is free,', () => {
     expect(gate.idleMs).toBe(500);
   });
 
-  test('takes a permit back that was not used', async () => {
+  test('takes back a permit that was not used', async () => {
     const gate = makeGate({ plan: { requestsPerMinute: 1 } });
     const permit = await gate.enter(makeListCall(), makeLimits());
     permit.cancel();
@@ -143,7 +143,7 @@ describe('Gate, where quota is free,', () => {
 });
 
 describe('Gate, after a 429,', () => {
-  test('holds every caller until the latest Retry-After has passed', async () => {
+  test('holds every call until the latest Retry-After has passed', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -171,7 +171,7 @@ describe('Gate, after a 429,', () => {
     expect(visitors.log).toHaveLength(5);
   });
 
-  test('lets the next probe go when the first is lost, though earlier requests are out', async () => {
+  test('lets the next probe go when the first is lost, even if earlier requests are in flight', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer();
@@ -185,7 +185,7 @@ describe('Gate, after a 429,', () => {
     expect(visitors.log).toEqual(['0 probe', '0 1', '0 2', '1 1', '2 2']);
   });
 
-  test('backs off exponentially when they come in a row, and starts anew after an answer', async () => {
+  test('backs off exponentially when 429s come in a row, and starts again after a good answer', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     visitors.askTimes(7);
@@ -205,7 +205,7 @@ describe('Gate, after a 429,', () => {
     expect(vi.getTimerCount()).toBe(0);
   });
 
-  test('waits for the Reset of an empty window where Retry-After is missing', async () => {
+  test('waits for the Reset of an empty window if Retry-After is missing', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(2);
     visitors.answer(answerNow({ status: 429, remaining: 0 }));
@@ -215,7 +215,7 @@ describe('Gate, after a 429,', () => {
     expect(visitors.log).toEqual(['0 1', '61 2']);
   });
 
-  test('treats a 503 with Retry-After the same', async () => {
+  test('treats a 503 with Retry-After in the same way', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(2);
     visitors.answer({ status: 503, receivedAtMs: NOW_MS, retryAfterMs: 20_000 });
@@ -225,7 +225,7 @@ describe('Gate, after a 429,', () => {
     expect(visitors.log).toEqual(['0 1', '20 2']);
   });
 
-  test('outlives timers: a wait of 30 days is kept to the second', async () => {
+  test('keeps a wait of 30 days to the second, which is longer than any timer', async () => {
     const days = 86_400_000;
     const patient = () => makeListCall({ maxWaitMs: 40 * days });
     const visitors = new Visitors(makeGate());
@@ -238,7 +238,7 @@ describe('Gate, after a 429,', () => {
     expect(visitors.log).toEqual(['0 probe', `${30 * 86_400} next`]);
   });
 
-  test('tells the gate as closed once, with the instant, and as open again', async () => {
+  test('reports once that it closed, with the instant, and once that it is open again', async () => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('gate', ({ state, until }) => told.push([state, until?.getTime()]));
@@ -264,7 +264,7 @@ describe('Gate of two clients:', () => {
     expect(gate.quota).toMatchObject({ minute: { limit: 60 }, day: { limit: 1_000 } });
   });
 
-  test('one that leaves the plan to the headers takes the other plan, without a warning', () => {
+  test("a client that leaves the plan to the headers uses the other's plan, without a warning", () => {
     const gate = makeGate({ plan: undefined });
     const warn = vi.fn();
     gate.join({ plan: { requestsPerMinute: 300 }, concurrency: 64, share: 1 }, warn);
@@ -285,7 +285,7 @@ describe('Gate of two clients:', () => {
 });
 
 describe('Gate.quota', () => {
-  test('shows limit, what is left after those that are out, Reset, and until when the key is closed', async () => {
+  test('shows the limit, what is left after the requests in flight, the Reset, and until when the key is closed', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     expect(gate.quota).toEqual({
@@ -302,7 +302,7 @@ describe('Gate.quota', () => {
     expect(gate.quota.closedUntil).toEqual(new Date(NOW_MS + 1_500));
   });
 
-  test('shows the plan as the headers taught it', async () => {
+  test('shows the plan that was learned from the headers', async () => {
     const gate = makeGate({ plan: undefined });
     const visitors = new Visitors(gate);
     visitors.ask('probe');

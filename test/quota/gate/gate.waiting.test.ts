@@ -9,7 +9,7 @@ import { answerNow, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
 holdTime();
 
 describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
-  test('tells everybody at once, sends nothing, and keeps those who allow it', async () => {
+  test('refuses at once every call that does not allow it, sends nothing, and keeps the others', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.ask('patient', makeListCall({ maxWaitMs: 8_000_000 }));
@@ -25,7 +25,7 @@ describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
     expect(visitors.log.at(-1)).toBe('7200 patient');
   });
 
-  test('refuses at once when the day is used up, but not while an answer is out that may change it', async () => {
+  test('refuses at once when the day is used up, but not while an answer is still to come that may change this', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.ask('next');
@@ -38,7 +38,7 @@ describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
     expect(visitors.log).toEqual(['0 probe', '0 next', '0.1 last refused']);
   });
 
-  test('does not count the length of the line', async () => {
+  test('does not count the length of the queue', async () => {
     const visitors = new Visitors(makeGate({ plan: { requestsPerMinute: 1 } }));
     visitors.askTimes(4);
     for (let minute = 0; minute < 4; minute++) {
@@ -49,7 +49,7 @@ describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
     expect(visitors.log).toHaveLength(4);
   });
 
-  test('gives a call its last failure once more, with why it is not tried again', async () => {
+  test('gives a call its last failure, and says why it is not tried again', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer(answerNow({ status: 429, retryAfterMs: 7_200_000 }));
@@ -72,10 +72,10 @@ describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
   });
 });
 
-describe('Gate keeps the line in order:', () => {
+describe('Gate keeps the queue in order:', () => {
   const low = () => makeListCall({ maxWaitMs: 1e9 });
 
-  test('first come, first served; low calls let normal ones pass; a raised one goes behind them', async () => {
+  test('first come, first served; normal calls go before low ones; a raised call goes behind the normal ones', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     const makeLow = () => makeCall({}, { priority: 'low' });
@@ -92,7 +92,7 @@ describe('Gate keeps the line in order:', () => {
     expect(visitors.log.map((line) => line.slice(2))).toEqual(['probe', 'normal 1', 'normal 2', 'low 2', 'low 1']);
   });
 
-  test('an abort leaves in the same tick, takes no slot and no listener', async () => {
+  test('an aborted call leaves synchronously, and keeps no slot and no listener', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
     visitors.ask('probe');
@@ -122,7 +122,7 @@ describe('Gate keeps the line in order:', () => {
     expect(visitors.permits).toEqual([]);
   });
 
-  test('a call that a `wait` listener makes stands behind the one that waits', async () => {
+  test('a call that a `wait` listener makes is queued behind the one that waits', async () => {
     const emitter = new Emitter();
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
@@ -133,13 +133,13 @@ describe('Gate keeps the line in order:', () => {
     expect(visitors.log.map((line) => line.slice(2))).toEqual(['probe', 'outer', 'inner']);
   });
 
-  test('a call that is aborted already does not even wait', async () => {
+  test('a call that is already aborted does not wait', async () => {
     const call = low();
     call.abort('gone');
     await expect(makeGate().enter(call, makeLimits())).rejects.toBe('gone');
   });
 
-  test('tells how long a call waited, and why', async () => {
+  test('reports how long a call waits, and why', async () => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
@@ -152,7 +152,7 @@ describe('Gate keeps the line in order:', () => {
     expect(call.waitedMs).toBeGreaterThanOrEqual(5_000);
   });
 
-  test('tells whole milliseconds, and 0 where only an answer can end the wait', async () => {
+  test('reports whole milliseconds, and 0 if only an answer can end the wait', async () => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
@@ -169,7 +169,7 @@ describe('Gate keeps the line in order:', () => {
   });
 });
 
-describe('Gate tells the line of those who wait', () => {
+describe('Gate reports the queue', () => {
   /** A call whose client notes the lines it is told. */
   function watchedCalls(): { call: (id: number) => Call; told: string[] } {
     const emitter = new Emitter();
@@ -178,7 +178,7 @@ describe('Gate tells the line of those who wait', () => {
     return { told, call: (id) => makeCall({ id, operation: 'listInventory', petId: undefined, emitter }) };
   }
 
-  test('once for each window, when it is known how long it takes', async () => {
+  test('once for each window, when the length of the wait is known', async () => {
     const visitors = new Visitors(makeGate());
     const { call, told } = watchedCalls();
     for (let id = 1; id <= 5; id++) visitors.ask(String(id), call(id));
@@ -194,7 +194,7 @@ describe('Gate tells the line of those who wait', () => {
     ]);
   });
 
-  test('once more when ten times as many wait as were told last', async () => {
+  test('once more when ten times as many calls wait as it reported last', async () => {
     const visitors = new Visitors(makeGate());
     const { call, told } = watchedCalls();
     visitors.ask('probe');
@@ -205,7 +205,7 @@ describe('Gate tells the line of those who wait', () => {
     expect(told).toEqual(sizes.map((calls) => `call 1: rate-limit 60000, first of ${calls}`));
   });
 
-  test('to a listener that makes a call, whose timer ends with the line', async () => {
+  test('to a listener that makes a call, whose timer ends with the queue', async () => {
     const emitter = new Emitter();
     const visitors = new Visitors(makeGate());
     emitter.on('queue', () => visitors.ask('inner'));
@@ -221,7 +221,7 @@ describe('Gate tells the line of those who wait', () => {
     expect([whileWaiting, vi.getTimerCount(), visitors.log.slice(1)]).toEqual([1, 0, ['1 outer refused', '30 inner']]);
   });
 
-  test('but not where it waits for a second or less', async () => {
+  test('but not if the wait is a second or less', async () => {
     const visitors = new Visitors(makeGate());
     const { call, told } = watchedCalls();
     visitors.ask('probe');
@@ -252,8 +252,8 @@ describe('Gate reads a monotonic clock:', () => {
   });
 });
 
-describe('Gate holds the process', () => {
-  test('by one timer while calls wait for an instant, and by none when nobody waits', async () => {
+describe('Gate keeps the process alive', () => {
+  test('by one timer while calls wait for an instant, and by none when no call waits', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 }));

@@ -12,7 +12,7 @@ describe('Gate, where timers and promises belong to requests (workerd),', () => 
     vi.unstubAllGlobals();
   });
 
-  test('lets who waits look for itself when the timers of everybody before are gone', async () => {
+  test('lets a waiting call look by its own timer when the timers of all earlier calls are gone', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
     visitors.ask('waits, and its request ends');
@@ -22,7 +22,7 @@ describe('Gate, where timers and promises belong to requests (workerd),', () => 
     expect(visitors.log).toEqual(['0 probe', '1 waits']);
   });
 
-  test('takes its slot from a call whose request ended under it', async () => {
+  test('takes back the slot of a call whose incoming request has ended', async () => {
     const visitors = new Visitors(makeGate({ plan: 'unlimited', concurrency: 1 }));
     visitors.ask('its request ends');
     vi.clearAllTimers();

@@ -22,7 +22,7 @@ async function endsOf(calls: number, service: SandboxOptions, options: PetStoreC
   return ends;
 }
 
-test('a client with `plan: "unlimited"` ends every call on a token bucket, without a spinning timer', async () => {
+test('every call of a client with `plan: "unlimited"` ends on a token bucket, without a timer that fires all the time', async () => {
   const timers = vi.spyOn(globalThis, 'setTimeout');
   const ends = await endsOf(8, { policy: 'token-bucket' }, { plan: 'unlimited' });
   expect(ends).toEqual(Array.from({ length: 8 }, () => 'done'));
@@ -35,7 +35,7 @@ const SOME_WITHOUT_LIMITS = {
 };
 
 test.each(Array.from({ length: 24 }, (_, n) => n + 1))(
-  'a client that has sent more than the limit that it learns later ends every call (seed %i)',
+  'every call of a client that has sent more than the limit that it learns later ends (seed %i)',
   async (seed) => {
     const ends = await endsOf(9, { policy: 'token-bucket', seed, faults: [SOME_WITHOUT_LIMITS] }, {});
     expect(ends).toEqual(Array.from({ length: 9 }, () => 'done'));
@@ -64,11 +64,11 @@ describe('a plan that is larger than what the headers say', () => {
     ['is smaller', { requestsPerMinute: 4 }],
     ['has no limit', 'unlimited'],
     ['is left to the headers', undefined],
-  ] as const)('is not warned about where it %s', async (_what, plan) => {
+  ] as const)('is not warned about if it %s', async (_what, plan) => {
     expect(await warningsOf({}, { plan })).toEqual([]);
   });
 
-  test('names the whole plan, also where the client has a share of it', async () => {
+  test('is named as a whole, even if the client uses a share of it', async () => {
     const warnings = await warningsOf({}, { plan: { requestsPerMinute: 300 }, share: 0.5 });
     expect(warnings).toEqual([expect.stringContaining('plan says 300 requests a minute, the service says 5')]);
   });

@@ -11,7 +11,7 @@ import { expect, test } from 'vitest';
 import { refusalInOutage, refusalToRetry, refusalToWait } from '../../../src/quota/gate/refusal.ts';
 import { makeListCall } from '../../support/call.ts';
 
-test('refusalInOutage makes up no status where none is known', () => {
+test('refusalInOutage has no status if none is known', () => {
   const refusal = refusalInOutage(makeListCall(), undefined, undefined);
   expect(refusal).toMatchObject({ name: 'ServerError', status: undefined, code: undefined });
 });
@@ -19,7 +19,7 @@ test('refusalInOutage makes up no status where none is known', () => {
 test.each([
   [86_400_000, '(24 h, longer than `maxWaitMs` of 2 min)'],
   [120_500, '(500 ms longer than `maxWaitMs` of 2 min)'],
-])('refusalToWait says how long %i ms are, and what they are held against', (waitMs, said) => {
+])('refusalToWait says how long a wait of %i ms is, and which limit it exceeds', (waitMs, said) => {
   const wait = { reason: 'quota', isOfShare: false, waitMs, until: new Date('2026-11-22T00:00:00Z') } as const;
   expect(refusalToWait(makeListCall(), wait).message).toBe(
     `Cannot list the inventory: this key's quota is used up until 2026-11-22T00:00:00.000Z ${said}`,

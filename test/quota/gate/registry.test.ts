@@ -19,7 +19,7 @@ function refusal(retryAfter: string): Response {
 }
 
 describe('gateOf', () => {
-  test('gives one gate for one address and key, another for any other', () => {
+  test('gives one gate for each address and key', () => {
     const [address, other] = [freshAddress(), freshAddress()];
     const gate = gateOf({ address, apiKey: 'key' }, SETUP);
     expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
@@ -27,7 +27,7 @@ describe('gateOf', () => {
     expect(gateOf({ address: other, apiKey: 'key' }, SETUP)).not.toBe(gate);
   });
 
-  test('forgets a gate that nobody has used for longer than a day', () => {
+  test('forgets a gate that has not been used for more than a day', () => {
     const address = freshAddress();
     const gate = gateOf({ address, apiKey: 'key' }, SETUP);
     vi.advanceTimersByTime(26 * 3_600_000);
@@ -52,13 +52,13 @@ describe('gateOf, with thousands of keys,', () => {
   };
   const strings = Array.from({ length: 5_000 }, (_, n) => `key-${n}`);
 
-  test('looks at no other gate for a new client', () => {
+  test('does not look at all gates for each new client', () => {
     const looks = vi.spyOn(Gate.prototype, 'idleMs', 'get');
     clients([...strings, ...strings.map((key) => () => key)]);
     expect(looks).not.toHaveBeenCalled();
   });
 
-  test('forgets those that nobody used for longer than a day, and looks at each of them once', () => {
+  test('forgets gates that have not been used for more than a day, and looks at each of them once', () => {
     vi.advanceTimersByTime(100 * 3_600_000);
     clients(strings);
     vi.advanceTimersByTime(26 * 3_600_000);
@@ -68,7 +68,7 @@ describe('gateOf, with thousands of keys,', () => {
     expect(looks.mock.calls.length).toBeLessThan(6_000);
   });
 
-  test('gives one gate for one function and address', () => {
+  test('gives one gate for each function and address', () => {
     const [address, key, other] = [freshAddress(), () => KEY, () => KEY];
     const gate = gateOf({ address, apiKey: key }, SETUP);
     expect(gateOf({ address, apiKey: key }, SETUP)).toBe(gate);
@@ -95,7 +95,7 @@ describe('Two clients with one address and key', () => {
     await expect(Promise.all([first, second])).resolves.toEqual([[], []]);
   });
 
-  test('the logger of the second is warned of other settings', () => {
+  test('the logger of the second client gets a warning about different settings', () => {
     const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
     const baseUrl = freshAddress();
     scriptedClient([], { baseUrl, plan: 'pro' });
@@ -116,7 +116,7 @@ describe('Two clients with one address and key', () => {
 });
 
 describe('A key that is refused', () => {
-  test('costs one request for each call: 401 is not tried again', async () => {
+  test('costs one request for each call: a 401 is not retried', async () => {
     const { client, seen } = scriptedClient([() => Response.json({}, { status: 401 })]);
     const failures = [1, 2, 3].map(() => rejectionOf(client.listInventory()));
     await pass(1_000);
@@ -143,7 +143,7 @@ describe('The process', () => {
   const run = (then: string) =>
     execFileSync(process.execPath, ['--no-warnings', '--input-type=module', '--eval', script(then)], { encoding: 'utf8', timeout: 10_000 });
 
-  test('exits when nothing is left to do, though the gate is closed', () => {
+  test('exits when nothing is left to do, even if the gate is closed', () => {
     expect(run(`console.log('end')`)).toBe('end\n');
   });
 

@@ -42,7 +42,7 @@ test.each([
   expect([timers.mock.calls.length < 5, vi.getTimerCount(), requests.length]).toEqual([true, 0, 0]);
 });
 
-test('a call ends when its signal aborts while the key is waited for', async () => {
+test('a call ends when its signal aborts while it waits for the key', async () => {
   const { client } = clientOf(never);
   const controller = new AbortController();
   const failure = rejectionOf(client.listInventory({ signal: controller.signal }));
@@ -51,7 +51,7 @@ test('a call ends when its signal aborts while the key is waited for', async () 
   expect(await failure).toMatchObject({ message: 'enough' });
 });
 
-test('after a key that never came the next call asks anew, and shares', async () => {
+test('after a key that never came, the next call asks again, and shares the quota', async () => {
   const keys: ((key: string) => Promise<string>)[] = [never, async (key) => key];
   const { client, joined, key } = clientOf((given) => keys.shift()?.(given) ?? given);
   const failure = rejectionOf(client.listInventory({ attemptTimeoutMs: 1_000 }));
@@ -61,7 +61,7 @@ test('after a key that never came the next call asks anew, and shares', async ()
   expect(joined).toEqual([key]);
 });
 
-test('calls that come together ask for the key of the store once', async () => {
+test("calls that come together ask for the store's key once", async () => {
   const { client, joined, source } = clientOf(async (key) => key);
   const calls = Promise.all(Array.from({ length: 20 }, () => client.listInventory()));
   await vi.advanceTimersByTimeAsync(1_000);
@@ -83,13 +83,13 @@ test.each([
   expect(joined).toEqual([]);
 });
 
-test('what the function throws ends the call as without a store', async () => {
+test('an error of the function ends the call as it does without a store', async () => {
   const { client, told } = clientOf(() => Promise.reject(new Error('vault sealed')));
   expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'ConfigurationError', cause: { message: 'vault sealed' } });
   expect(told.filter((line) => line.includes('quota store'))).toEqual([]);
 });
 
-test('the key is hidden where a store quotes it, in the warning and in the event', async () => {
+test('the key is hidden in the warning and in the event if a store quotes it', async () => {
   const join: QuotaStore['join'] = ({ apiKey }) => ({ exchange: () => Promise.reject(new Error(`GET ${apiKey}\nrefused`)) });
   const { client, told, key } = clientOf(async (given) => given, { join });
   const reasons: unknown[] = [];

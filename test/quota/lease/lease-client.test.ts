@@ -53,7 +53,7 @@ function leasing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
   return { sandbox, client, send, warn };
 }
 
-test('a client with a store sends only what it was lent, and reports what the headers said', async () => {
+test('a client with a store uses only leased slots, and reports what the headers said', async () => {
   const { store, leaseRequests } = recordStore();
   const { sandbox, send } = leasing(store);
   const all = Promise.all(send(40));
@@ -83,7 +83,7 @@ test('a client with a store leaves no timer behind when its calls are done', asy
   expect(vi.getTimerCount()).toBe(0);
 });
 
-test('where the store fails the process keeps to its part, says so once, and shares again when it is back', async () => {
+test('if the store fails, the process keeps to its part, reports this once, and shares again when the store works', async () => {
   const { store, fail } = recordStore();
   const { sandbox, client, send, warn } = leasing(store);
   const states: string[] = [];
@@ -100,7 +100,7 @@ test('where the store fails the process keeps to its part, says so once, and sha
   expect(sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
 });
 
-test('a 429 that another process met closes the gate for this one', async () => {
+test('a 429 of another process closes the gate of this one', async () => {
   const record = emptyRecord();
   const { store, leaseRequests } = recordStore(record);
   const { sandbox, send } = leasing(store);
@@ -112,7 +112,7 @@ test('a 429 that another process met closes the gate for this one', async () => 
   expect(await all).toHaveLength(2);
 });
 
-test('a client without a limit for the day is not held to that of an old plan', async () => {
+test('a client without a daily limit is not limited by that of an old plan', async () => {
   const record = emptyRecord();
   exchangeLease(record, { ...REQUEST_OF_OTHER, wanted: 1, plan: { requestsPerMinute: 60, requestsPerDay: 1 } }, Date.now());
   const { client } = leasing(recordStore(record).store, { plan: 'unlimited' });
@@ -127,7 +127,7 @@ test.each([
   ['a second client with a smaller plan', [PLANS.pro, PLANS.free], [true, true]],
   ['a second client with a larger plan', [PLANS.free, PLANS.pro], [true, true]],
   ['a second client that brings the store', [PLANS.free, PLANS.pro], [false, true]],
-])('a store is told the stricter plan of %s', async (_what, plans, haveStore) => {
+])('a store gets the stricter plan of %s', async (_what, plans, haveStore) => {
   const { store, leaseRequests } = recordStore();
   const { baseUrl, fetch, keys } = createSandbox();
   const clients = plans.map(
@@ -164,7 +164,7 @@ test('one answer of a server whose clock is an hour ahead does not hold the shar
   expect([...sentIn.values()].filter((sent) => sent > 60)).toEqual([]);
 });
 
-test.each([0, 100])('a call that may wait for %d ms waits for what the store answers', async (maxWaitMs) => {
+test.each([0, 100])("a call that may wait for %d ms waits for the store's answer", async (maxWaitMs) => {
   const { store } = recordStore();
   const { sandbox, client } = leasing(store);
   const items = client.listInventory({ maxWaitMs });
@@ -177,7 +177,7 @@ test.each([0, 100])('a call that may wait for %d ms waits for what the store ans
 /** How many requests have told the store that the answer to their process's probe came. */
 const answeredProbes = (leaseRequests: readonly LeaseRequest[]) => leaseRequests.filter(({ isProbeAnswered }) => isProbeAnswered).length;
 
-test('a probe without an answer tells the store nothing, and another one follows when it is given up', async () => {
+test("a probe without an answer is not reported as answered, and another one follows after the store's timeout", async () => {
   const { store, leaseRequests } = recordStore();
   const sandbox = createSandbox({ plans: { shared: PLAN }, faults: [{ at: 1, delayMs: 500 }] });
   const { baseUrl, fetch, keys } = sandbox;
@@ -192,7 +192,7 @@ test('a probe without an answer tells the store nothing, and another one follows
   expect([(await next).length > 0, answeredProbes(leaseRequests)]).toEqual([true, 1]);
 });
 
-test('an answer to an earlier request is not told as that to the probe', async () => {
+test('an answer to an earlier request is not reported as the answer to the probe', async () => {
   const { store, leaseRequests } = recordStore();
   const { baseUrl, fetch, keys } = createSandbox({
     plans: { shared: PLAN },
@@ -214,7 +214,7 @@ test('an answer to an earlier request is not told as that to the probe', async (
   expect([(await probing).length, answeredProbes(leaseRequests)]).toEqual([10, 2]);
 });
 
-test('a call that may wait for 10 ms waits for the answer of a probe that another process has out', async () => {
+test("a call that may wait for 10 ms waits for the answer to another process's probe", async () => {
   const record = emptyRecord();
   exchangeLease(record, { ...REQUEST_OF_OTHER, wanted: 1 }, Date.now());
   const { client } = leasing(recordStore(record).store);
@@ -224,7 +224,7 @@ test('a call that may wait for 10 ms waits for the answer of a probe that anothe
   expect(await items).not.toHaveLength(0);
 });
 
-test('a store is joined with the address and the key, also where a function gives the key', async () => {
+test('a store is joined with the address and the key, even if a function gives the key', async () => {
   const { store } = recordStore();
   const join = vi.spyOn(store, 'join');
   const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
@@ -235,7 +235,7 @@ test('a store is joined with the address and the key, also where a function give
   expect(join.mock.calls.map(([name]) => name)).toEqual([{ address: expect.stringContaining(new URL(baseUrl).host), apiKey: keys.shared }]);
 });
 
-test('a second client is warned of another store, and not of the same one nor of none', () => {
+test('a second client gets a warning about another store, but not about the same store or none', () => {
   const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
   const warn = vi.fn();
   const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };

@@ -23,19 +23,19 @@ function take(record: QuotaRecord, member: string, wanted: number, nowMs = NOON)
 }
 
 describe('exchangeLease', () => {
-  test('lets one process ask where nothing is known, and the others look again soon', () => {
+  test('lets one process send a probe if nothing is known, and the others look again soon', () => {
     const record = emptyRecord();
     expect(take(record, 'a', 10)).toMatchObject({ granted: 1, reason: 'probe' });
     expect(take(record, 'b', 10)).toMatchObject({ granted: 0, waitMs: 25, reason: 'probe' });
   });
 
-  test('lets the next one ask when the probe has no answer for a second', () => {
+  test('lets another process send a probe if the first has no answer for a second', () => {
     const record = emptyRecord();
     take(record, 'a', 10);
     expect(take(record, 'b', 10, NOON + 1000)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
-  test('counts probes without an answer towards the limit of the window before, where no plan is given', () => {
+  test('counts probes without an answer towards the limit of the window before, if no plan is given', () => {
     const record = knownRecord({ limit: 3, remaining: 0 });
     const granted = [0, 1, 2, 3].map((seconds) => take(record, 'a', 1, RESET + seconds * 1000).granted);
     expect(granted).toEqual([1, 1, 1, 0]);
@@ -47,7 +47,7 @@ describe('exchangeLease', () => {
     expect(take(knownRecord(), 'b', 50)).toMatchObject({ granted: 5, expiresInMs: 30_000, resetAtMs: RESET });
   });
 
-  test('grants no more than what was told, and then says until when', () => {
+  test('grants no more than the reported Remaining, and then says how long to wait', () => {
     const record = knownRecord({ remaining: 3 });
     const granted = [take(record, 'a', 50), take(record, 'a', 50), take(record, 'a', 50)].map((answer) => answer.granted);
     expect(granted).toEqual([1, 1, 1]);
@@ -64,7 +64,7 @@ describe('exchangeLease', () => {
     expect(takeAt(RESET, 'later')).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
-  test('lets the plan count on where windows turn more than once a minute', () => {
+  test("does not reset the plan's count if windows turn more than once a minute", () => {
     const plan = { requestsPerMinute: 2 };
     const record = knownRecord({ limit: 5, remaining: 4, endsInMs: 60_000 }, plan);
     const takeAt = (nowMs: number, more: Partial<LeaseRequest> = {}) =>
@@ -75,7 +75,7 @@ describe('exchangeLease', () => {
     expect(takeAt(NOON + 60_002)).toMatchObject({ granted: 0, reason: 'quota', waitMs: 4_998 });
   });
 
-  test('does not begin a window again that has ended, for a process that takes it to last longer', () => {
+  test('does not begin an ended window again for a process that expects it to last longer', () => {
     const record = knownRecord();
     expect(take(record, 'a', 1, RESET)).toMatchObject({ granted: 1, reason: 'probe' });
     const late = leaseRequestOf({ member: 'b', wanted: 3, minute: observed({ remaining: 40, endsInMs: 700 }) });
@@ -85,14 +85,14 @@ describe('exchangeLease', () => {
     expect(record.minute).toMatchObject({ left: 99, resetAtMs: RESET + 60_000 });
   });
 
-  test('knows a window again where the answer to the probe tells that it goes on', () => {
+  test('recognizes a window again if the answer to the probe shows that it continues', () => {
     const record = knownRecord();
     take(record, 'a', 1, RESET);
     exchangeLease(record, leaseRequestOf({ minute: observed({ remaining: 3, endsInMs: 400 }), isProbeAnswered: true }), RESET + 5);
     expect(record.minute).toMatchObject({ left: 3, resetAtMs: RESET, endsAtMs: RESET + 405 });
   });
 
-  test('asks again where the window of a probe was over by its answer', () => {
+  test("lets another probe go if the window was over when the probe's answer came", () => {
     const record = emptyRecord();
     take(record, 'a', 1, RESET - 5);
     const answered = leaseRequestOf({ wanted: 4, minute: observed({ endsInMs: 0 }), isProbeAnswered: true });
@@ -100,7 +100,7 @@ describe('exchangeLease', () => {
     expect(take(record, 'b', 4, RESET + 1)).toMatchObject({ granted: 0, reason: 'probe' });
   });
 
-  test('takes what others heard only where it is less', () => {
+  test('uses a Remaining that another process observed only if it is smaller', () => {
     const record = knownRecord({ remaining: 50 });
     exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ remaining: 80 }) }), NOON);
     expect(record.minute?.left).toBe(50);
@@ -108,7 +108,7 @@ describe('exchangeLease', () => {
     expect(record.minute?.left).toBe(20);
   });
 
-  test('takes slots back into their own window only', () => {
+  test('takes back slots only into their own window', () => {
     const record = knownRecord({ remaining: 50 });
     const { granted } = take(record, 'b', 5);
     exchangeLease(record, leaseRequestOf({ member: 'b', returned: granted, returnedResetAtMs: RESET - 60_000 }), NOON);
@@ -117,7 +117,7 @@ describe('exchangeLease', () => {
     expect(record.minute?.left).toBe(50);
   });
 
-  test('takes slots back out of the count of the plan, also where they were granted in an earlier part of the minute', () => {
+  test("takes returned slots out of the plan's count, even if they were granted in an earlier part of the minute", () => {
     const plan = { requestsPerMinute: 3 };
     const record = emptyRecord();
     exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON - 120_000);
@@ -128,7 +128,7 @@ describe('exchangeLease', () => {
     expect(exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON + 20_000)).toMatchObject({ granted: 1 });
   });
 
-  test('divides a window anew that no probe began, whatever processes had in the one before', () => {
+  test('divides a window that no probe began evenly, whatever processes got in the one before', () => {
     const record = knownRecord({ limit: 20, remaining: 20 });
     for (let slot = 0; slot < 6; slot++) take(record, 'a', 1);
     take(record, 'b', 1);
@@ -138,7 +138,7 @@ describe('exchangeLease', () => {
     expect(granted.reduce((sum, slots) => sum + slots)).toBe(5);
   });
 
-  test('counts a request that outlived its window where it was told less than the probe', () => {
+  test('counts a late answer towards the new window if its Remaining is smaller than that of the probe', () => {
     const record = knownRecord({ remaining: 50 });
     const lateAnswers = [
       { resetAtMs: RESET, remaining: 49 },
@@ -149,35 +149,35 @@ describe('exchangeLease', () => {
     expect(record.minute?.left).toBe(50 - 2 - 1 - 1);
   });
 
-  test('keeps the even part of a process that is there', () => {
+  test('keeps the even part of an active process', () => {
     const record = knownRecord({ limit: 20, remaining: 20 });
     take(record, 'b', 1);
     const granted = Array.from({ length: 20 }, () => take(record, 'a', 1).granted);
     expect(granted.reduce((sum, slots) => sum + slots)).toBe(10);
   });
 
-  test('gives the part of a process that went silent to the others', () => {
+  test('gives the part of a process that has gone silent to the others', () => {
     const record = knownRecord({ limit: 20, remaining: 20 });
     take(record, 'b', 1);
     const granted = Array.from({ length: 30 }, () => take(record, 'a', 1, NOON + 1001).granted);
     expect(granted.reduce((sum, slots) => sum + slots)).toBe(19);
   });
 
-  test('holds everybody while the key is closed, and then lets one ask', () => {
+  test('refuses all processes while the key is closed, and then lets one send a probe', () => {
     const record = knownRecord();
     exchangeLease(record, leaseRequestOf({ closedForMs: 7000 }), NOON);
     expect(take(record, 'b', 1, NOON + 1000)).toMatchObject({ granted: 0, waitMs: 6000, reason: 'closed' });
     expect(take(record, 'b', 1, NOON + 7000)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
-  test('does not believe after a closing what was heard before it', () => {
+  test('ignores after a closure what was observed before it', () => {
     const record = knownRecord();
     exchangeLease(record, leaseRequestOf({ closedForMs: 1000 }), NOON);
     exchangeLease(record, leaseRequestOf({ member: 'b', minute: observed({ ageMs: 1500 }) }), NOON + 1000);
     expect(take(record, 'b', 1, NOON + 1000)).toMatchObject({ reason: 'probe' });
   });
 
-  test('never grants more than the day allows, over windows', () => {
+  test('never grants more than the day allows, over all windows', () => {
     const plan = { requestsPerMinute: 100, requestsPerDay: 4 };
     const record = knownRecord({}, plan);
     const granted = Array.from({ length: 6 }, () => exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON).granted);
@@ -186,7 +186,7 @@ describe('exchangeLease', () => {
     expect(take(record, 'b', 1, NOON + 26 * 3_600_000).granted).toBe(1);
   });
 
-  test('forgets the day of an old plan when options or headers tell another one', () => {
+  test('drops the daily limit of an old plan when options or headers give another one', () => {
     const plan = { requestsPerMinute: 100, requestsPerDay: 1 };
     const granted = (more: Partial<LeaseRequest>) => {
       const record = emptyRecord();
@@ -199,7 +199,7 @@ describe('exchangeLease', () => {
     expect(granted({ minute: observed({ limit: 5_000 }), isProbeAnswered: true })).toBe(1);
   });
 
-  test('believes the answer to a probe when the clock of the service was set back', () => {
+  test('believes the answer to a probe if the clock of the service was set back', () => {
     const record = knownRecord({ resetAtMs: RESET + 3_600_000 });
     take(record, 'b', 1, NOON + 30_000);
     const minute = observed({ resetAtMs: RESET + 60_000, remaining: 7, endsInMs: 60_000 });
@@ -207,7 +207,7 @@ describe('exchangeLease', () => {
     expect(record.minute).toMatchObject({ left: 7, resetAtMs: RESET + 60_000 });
   });
 
-  test('keeps to the plan of a minute where the headers tell nothing', () => {
+  test('limits a minute by the plan if the headers say nothing', () => {
     const plan = { requestsPerMinute: 3 };
     const record = emptyRecord();
     exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON);
@@ -216,7 +216,7 @@ describe('exchangeLease', () => {
     expect(granted).toEqual([1, 1, 0, 0]);
   });
 
-  test('keeps to the headers from the first that describe the minute, where the answer to the probe did not', () => {
+  test("uses the first headers that describe the minute if the probe's answer did not", () => {
     const record = emptyRecord();
     take(record, 'a', 1);
     exchangeLease(record, leaseRequestOf({ isProbeAnswered: true }), NOON);
@@ -229,7 +229,7 @@ describe('exchangeLease', () => {
     expect(record.minute).toMatchObject({ left: 3 });
   });
 
-  test('forgets what was written by a clock that was set back by more than a minute', () => {
+  test('drops what was written if the clock was then set back by more than a minute', () => {
     const record = knownRecord({ remaining: 0 }, { requestsPerMinute: 1, requestsPerDay: 1 });
     exchangeLease(record, leaseRequestOf({ closedForMs: 7_000_000 }), NOON + 60_000);
     expect(take(record, 'b', 1, NOON)).toMatchObject({ granted: 0, reason: 'closed' });
@@ -237,7 +237,7 @@ describe('exchangeLease', () => {
     expect(take(record, 'b', 1, NOON - 1)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
-  test('leaves the window to the processes where it came back empty', () => {
+  test('grants nothing for the window if the store was restarted empty', () => {
     const record = emptyRecord();
     expect(exchangeLease(record, leaseRequestOf({ wanted: 5, minute: observed({}) }), NOON)).toMatchObject({
       granted: 0,

@@ -55,7 +55,7 @@ const BAD: [string, unknown, RegExp][] = [
   ['NaN members', { ...GOOD, members: Number.NaN }, /whose `members` is NaN$/],
 ];
 
-describe('a store that answers what is no lease counts as lost, and its calls go on', () => {
+describe('a store whose answer is not a lease counts as failed, and calls continue without it', () => {
   test.each(BAD)('%s, at once', async (_what, answer, why) => {
     const { items, states, warnings } = await oneCall(storeOf(() => answer));
     expect([items, states, warnings]).toEqual([2, ['local'], [expect.stringMatching(why)]]);
@@ -96,7 +96,7 @@ describe('a store that answers what is no lease counts as lost, and its calls go
   });
 });
 
-test('what comes after a store counts as lost is not taken for a lease', async () => {
+test('an answer that comes after a store counts as failed is ignored', async () => {
   let answerLate = (_answer: unknown): void => {};
   const { client, states } = clientOf(
     storeOf(
@@ -114,12 +114,12 @@ test('what comes after a store counts as lost is not taken for a lease', async (
   expect([states, client.quota.closedUntil]).toEqual([['local'], undefined]);
 });
 
-test('a promise of another make is waited for', async () => {
+test('a promise of another library is awaited', async () => {
   const { items, states, warnings } = await oneCall(storeOf(() => thenable((resolve) => resolve(GOOD))));
   expect([items, states, warnings]).toEqual([2, [], []]);
 });
 
-test('a store that grants nothing for no time is not asked without a pause', async () => {
+test('a store that grants nothing and asks for no wait gets its next request only after a pause', async () => {
   const exchange = vi.fn(() => ({ ...GOOD, granted: 0 }));
   const { client } = clientOf(storeOf(exchange));
   const items = client.listInventory({ totalTimeoutMs: 1_000 });

@@ -22,14 +22,14 @@ describe('FixedWindow', () => {
     expect(window.free(MINUTE_MS)).toBe(60);
   });
 
-  test('counts what is out as it turns in the new window', () => {
+  test('counts requests in flight at the turn in the new window', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     sendTimes(window, 60, 0);
     window.turn(MINUTE_MS, 3);
     expect(window.free(MINUTE_MS)).toBe(57);
   });
 
-  test('does not believe a turn that comes within nine tenths of a window', () => {
+  test('ignores a turn that comes sooner than nine tenths of a window after the last', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     window.turn(0, 0);
     sendTimes(window, 60, 0);
@@ -41,7 +41,7 @@ describe('FixedWindow', () => {
 });
 
 describe('SlidingLog', () => {
-  test('gives the place of a request back a window after it, and the time that answers take', () => {
+  test('frees the place of a request a window after its answer', () => {
     const log = new SlidingLog(2, MINUTE_MS);
     log.add(0);
     log.add(30_000);
@@ -49,14 +49,14 @@ describe('SlidingLog', () => {
     expect(log.free(60_100)).toBe(1);
   });
 
-  test('waits longer for a place where answers take longer', () => {
+  test('waits longer for a place if answers take longer', () => {
     const log = new SlidingLog(1, MINUTE_MS);
     log.add(0);
     log.answer(0, 900);
     expect(log.freeAt(1, 1_000)).toBe(61_000);
   });
 
-  test('lets the others leave in time where one answer took long', () => {
+  test('frees the other places in time if one answer took long', () => {
     const log = new SlidingLog(2, MINUTE_MS);
     log.add(0);
     log.add(5_000);
@@ -65,7 +65,7 @@ describe('SlidingLog', () => {
     expect([log.freeAt(1, 40_000), log.freeAt(2, 40_000)]).toEqual([65_200, 90_100]);
   });
 
-  test('takes back a request that did not leave', () => {
+  test('takes back a request that was not sent', () => {
     const log = new SlidingLog(1, MINUTE_MS);
     log.add(0);
     log.remove();
@@ -74,21 +74,21 @@ describe('SlidingLog', () => {
 });
 
 describe('SlidingCounter', () => {
-  test('counts the window before by the part of it that a sliding window still holds', () => {
+  test('counts the part of the window before that a sliding window still holds', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     counter.align(MINUTE_MS);
     sendTimes(counter, 60, 30_000);
     expect([counter.free(60_000), counter.free(90_000), counter.free(120_000)]).toEqual([0, 30, 60]);
   });
 
-  test('tells when its room is so large, in this window and across its turn', () => {
+  test('says when its room reaches a size, in this window and across its turn', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     counter.align(MINUTE_MS);
     sendTimes(counter, 60, 30_000);
     expect([counter.freeAt(1, 30_000), counter.freeAt(30, 60_000)]).toEqual([61_000, 90_000]);
   });
 
-  test('reads at its first turn in Remaining how many of the others were of a window that is over', () => {
+  test('learns from Remaining, at its first turn, how many requests of others belonged to a window that is over', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     counter.align(MINUTE_MS);
     counter.observe(seen(counter, 20, 30_000));
@@ -99,20 +99,20 @@ describe('SlidingCounter', () => {
 });
 
 describe('TokenBucket', () => {
-  test('holds its limit, and gets it back one by one within a window', () => {
+  test('holds its limit, and is refilled one by one within a window', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
     sendTimes(bucket, 60, 0);
     expect([bucket.free(0), bucket.free(30_000), bucket.free(90_000)]).toEqual([0, 30, 60]);
     expect(bucket.freeAt(2, 0)).toBe(2_000);
   });
 
-  test('is of the size that the headers tell and of the rate of the plan', () => {
+  test('has the size that the headers report and the rate of the plan', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
     bucket.resize(6, 60);
     expect([bucket.free(0), bucket.perMs]).toEqual([6, 0.001]);
   });
 
-  test('keeps to its share of a larger one, whatever the larger one holds', () => {
+  test('keeps to its share of a larger bucket, whatever that bucket holds', () => {
     const bucket = new TokenBucket(30, MINUTE_MS);
     bucket.resize(60, 30);
     sendTimes(bucket, 30, 0);
@@ -120,7 +120,7 @@ describe('TokenBucket', () => {
     expect([bucket.room(0), bucket.free(0), bucket.freeAt(1, 0), bucket.freeAt(30, 0)]).toEqual([58, 0, 2_000, MINUTE_MS]);
   });
 
-  test('is emptied by no Limit that falls', () => {
+  test('is not emptied by a Limit that falls', () => {
     const bucket = new TokenBucket(2, MINUTE_MS);
     bucket.resize(1e15, 2);
     bucket.add(0);
@@ -128,7 +128,7 @@ describe('TokenBucket', () => {
     expect(bucket.freeAt(2, 0)).toBeLessThanOrEqual(MINUTE_MS);
   });
 
-  test('has no end where the plan has none', () => {
+  test('is unlimited if the plan is', () => {
     const bucket = new TokenBucket(Number.POSITIVE_INFINITY, MINUTE_MS);
     sendTimes(bucket, 1_000, 0);
     expect(bucket.free(0)).toBe(Number.POSITIVE_INFINITY);
@@ -138,14 +138,14 @@ describe('TokenBucket', () => {
 });
 
 describe('Candidate', () => {
-  test('takes what is missing for the requests of others, and everything that is out for spent', () => {
+  test('counts what is missing as requests of others, and everything in flight as spent', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     sendTimes(window, 10, 0);
     window.observe({ ...seen(window, 40, 100), lowest: 7, highest: 10, unanswered: 3 });
     expect(window.free(100)).toBe(40);
   });
 
-  test('lowers what others took to what an answer allows, and never below what may be uncounted', () => {
+  test('lowers the requests of others to what an answer allows, and never below what may be uncounted', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     window.observe({ ...seen(window, 50, 0), lowest: 10, highest: 10 });
     window.observe({ ...seen(window, 56, 100), lowest: 2, highest: 4 });

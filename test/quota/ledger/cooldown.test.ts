@@ -19,7 +19,7 @@ test('A key that is refused each time its Retry-After has passed is closed for l
   expect(waitsAfter(15, 1000).slice(-2)).toEqual([3600, 3600]);
 });
 
-test('One whose refusals do not say how long is asked again at most eleven times in a day', () => {
+test('A key whose refusals do not say how long to wait is tried again at most eleven times in a day', () => {
   expect(waitsAfter(5, undefined)).toEqual([1, 4, 16, 64, 256]);
   const waits = waitsAfter(11, undefined);
   expect(waits.at(-1)).toBe(21_600);

@@ -38,33 +38,33 @@ class Story {
 
 const RESET = { resetAtMs: NOON_MS + 60_000 };
 
-describe('Ledger, told a Limit,', () => {
+describe('Ledger, after it observed a Limit,', () => {
   test('believes the first one, and one that falls', () => {
     const story = new Story({ plan: undefined }).answer({ limit: 300, remaining: 299, ...RESET });
     expect([story.limit, story.answer({ limit: 100, remaining: 98, ...RESET }).limit]).toEqual([300, 100]);
   });
 
-  test('believes one that rises when a second answer tells it', () => {
+  test('believes one that rises when a second answer repeats it', () => {
     const story = new Story({ plan: undefined }).answer({ limit: 100, remaining: 99, ...RESET });
     const raised = [98, 97].map((remaining) => story.answer({ limit: 999_999, remaining, ...RESET }).limit);
     expect(raised).toEqual([100, 999_999]);
   });
 
-  test('learns without one that more is allowed than is left', () => {
+  test('learns without a Limit that the limit is larger than Remaining', () => {
     expect(new Story({ plan: undefined }).answer({ remaining: 299, ...RESET }).limit).toBe(300);
     expect(new Story({ plan: 'unlimited' }).answer({ remaining: 5, ...RESET }).left).toBe(5);
   });
 });
 
-describe('Ledger, told a Remaining,', () => {
-  test('waits for a second answer where nothing explains how large it is', () => {
+describe('Ledger, after it observed a Remaining,', () => {
+  test('waits for a second answer if nothing explains so large a Remaining', () => {
     const story = new Story();
     for (let left = 59; left >= 10; left--) story.answer({ limit: 60, remaining: left, ...RESET });
     expect(story.answer({ limit: 60, remaining: 60, ...RESET }).left).toBe(9);
     expect(story.answer({ limit: 60, remaining: 8, ...RESET }).left).toBe(8);
   });
 
-  test('reports the window of one that nothing explains, so that other processes know of its Reset', () => {
+  test('reports the window of an unexplained Remaining, so that other processes know its Reset', () => {
     const story = new Story();
     for (let left = 59; left >= 10; left--) story.answer({ limit: 60, remaining: left, resetAtMs: NOON_MS + 10_000 });
     const next = { limit: 60, remaining: 59, resetAtMs: NOON_MS + 15_000 };
@@ -72,7 +72,7 @@ describe('Ledger, told a Remaining,', () => {
     expect(story.ledger.observed(story.nowMs).minute).toMatchObject({ ...next, ageMs: 0 });
   });
 
-  test('keeps two requests in flight on a plan of five while nothing tells of the day, and eight on one of sixty', () => {
+  test('keeps two requests in flight on a plan of five, and eight on one of sixty, while no header reports the day', () => {
     const mostOn = (requestsPerMinute: number) =>
       new Story({ plan: { requestsPerMinute, requestsPerDay: 1_000 } }).answer({
         limit: requestsPerMinute,
@@ -83,8 +83,8 @@ describe('Ledger, told a Remaining,', () => {
   });
 });
 
-describe('Ledger, refused where nothing tells what is left,', () => {
-  test('lets three quarters of what passed in a minute go, until a Remaining is told', () => {
+describe('Ledger, after a refusal while no header reports what is left,', () => {
+  test('allows three quarters of what passed in a minute, until a Remaining is observed', () => {
     const story = new Story({ plan: 'unlimited' });
     for (let sent = 0; sent < 20; sent++) story.answer({});
     story.answer({ status: 429, retryAfterMs: 1_000 });
@@ -96,8 +96,8 @@ describe('Ledger, refused where nothing tells what is left,', () => {
   });
 });
 
-describe('Ledger, told when to come back,', () => {
-  test('asks then, once, though it counts the limit as used up', () => {
+describe('Ledger, after a Retry-After,', () => {
+  test('lets one request ask, even if it counts the limit as used up', () => {
     const story = new Story({ plan: { requestsPerMinute: 1 } }).answer({ limit: 1, remaining: 0, ...RESET });
     story.nowMs += 61_000;
     story.answer({ limit: 1, remaining: 0, resetAtMs: NOON_MS + 120_000 });
@@ -109,8 +109,8 @@ describe('Ledger, told when to come back,', () => {
   });
 });
 
-describe('Ledger, on a bucket that is smaller than the plan says,', () => {
-  test('takes the rate at which it refills from its Resets', () => {
+describe('Ledger, on a token bucket that is smaller than the plan,', () => {
+  test('learns the refill rate from the Resets', () => {
     const story = new Story({ plan: { requestsPerMinute: 6_000 } });
     for (let left = 59; left >= 0; left--) {
       const fullAtMs = story.nowMs + (60 - left) * 1_000;
@@ -122,19 +122,19 @@ describe('Ledger, on a bucket that is smaller than the plan says,', () => {
 });
 
 describe('Ledger, for a client with half of the quota,', () => {
-  test('counts the request that asked first, though the Reset is cut to a second after it', () => {
+  test('counts its first request, even if the Reset is cut to a second after it', () => {
     const story = new Story({ share: 0.5 }).answer({ limit: 60, remaining: 59, resetAtMs: NOON_MS + 61_000 });
     expect(story.left).toBe(29);
   });
 
-  test('takes half of the limit that the headers tell, also where the plan says more', () => {
+  test('uses half of the limit that the headers report, even if the plan says more', () => {
     const story = new Story({ share: 0.5, plan: { requestsPerMinute: 1_000 } }).answer({ limit: 60, remaining: 59, ...RESET });
     expect([story.limit, story.left]).toEqual([30, 29]);
     expect(story.answer({ limit: 300, remaining: 298, ...RESET }).answer({ limit: 300, remaining: 297, ...RESET }).limit).toBe(150);
   });
 });
 
-describe('Ledger, refused for longer than a minute where no header tells of the day,', () => {
+describe('Ledger, refused for longer than a minute while no header reports the day,', () => {
   const HOUR_MS = 3_600_000;
 
   /**
@@ -156,7 +156,7 @@ describe('Ledger, refused for longer than a minute where no header tells of the 
     });
   }
 
-  test('sends on once a request has passed, and is refused once in each window', () => {
+  test('continues once a request has passed, and is refused once in each window', () => {
     expect(playWindows(40, 4)).toEqual(Array(4).fill({ passed: 40, refused: 1 }));
   });
 });

@@ -10,11 +10,11 @@ function answersUntilGone(refusals: number, isRefilled: boolean): number {
   return answers;
 }
 
-test('HeadRoom leaves a request to others for each refusal, for 20 good answers, or 140 where slots come back one by one', () => {
+test('HeadRoom leaves one request to others for each refusal, for 20 good answers, or 140 if slots come back one by one', () => {
   expect([answersUntilGone(1, false), answersUntilGone(3, false), answersUntilGone(1, true)]).toEqual([20, 60, 140]);
 });
 
-test('HeadRoom leaves a quarter of the limit to others at most', () => {
+test('HeadRoom leaves at most a quarter of the limit to others', () => {
   const headRoom = new HeadRoom();
   for (let refused = 0; refused < 100; refused++) headRoom.widen(60);
   expect(headRoom.within(60)).toBe(15);

@@ -2,11 +2,11 @@ import { describe, expect, test } from 'vitest';
 import { LearnedLimit } from '../../../src/quota/ledger/learned-limit.ts';
 
 describe('LearnedLimit', () => {
-  test('is none before a refusal', () => {
+  test('sets no limit before a refusal', () => {
     expect(new LearnedLimit(60_000).most(0)).toBe(Number.POSITIVE_INFINITY);
   });
 
-  test('is three quarters of what passed in the last window, and a tenth more with each window without a refusal', () => {
+  test('is three quarters of what passed in the last window, and grows by a tenth with each window without a refusal', () => {
     const learned = new LearnedLimit(60_000);
     learned.shrink(40, { sentAtMs: 0, nowMs: 100 });
     expect([learned.most(100), learned.most(60_100)]).toEqual([30, 33]);

@@ -34,7 +34,7 @@ function fairMs(calls: number, perMinute: number, slowestMs: number): number {
 }
 
 describe('Ledger, alone on its key,', () => {
-  test('meets no 429 on windows in 99 of 100 worlds, whatever the clocks, the delays and the order of the answers', () => {
+  test('meets no 429 on windows in 99 of 100 worlds, whatever the clocks, delays and order of answers are', () => {
     const refused = drawn(windows).filter((world) => play(world).refusals.length > 0);
     expect(refused.length).toBeLessThanOrEqual(DRAWN / 100);
   });
@@ -55,7 +55,7 @@ describe('Ledger, alone on its key,', () => {
     expect(stories.filter(({ refusals }) => refusals.length > 1).length).toBeLessThanOrEqual(DRAWN / 100);
   });
 
-  test('meets a 429 or two on a weighted counter, which shows itself at its first turn', () => {
+  test('meets at most two 429s on a weighted counter, which can be recognized only at its first turn', () => {
     const counters = worlds.map((world) => ({
       ...world,
       delaysMs: world.delaysMs.map((ms) => ms / 10),
@@ -81,7 +81,7 @@ describe('Ledger, alone on its key,', () => {
     expect(stories.filter(({ refusals }) => refusals.length > 0).length).toBeLessThanOrEqual(DRAWN / 100);
   });
 
-  test('sends at most twice its share in any stretch of a minute, wherever the windows turn', () => {
+  test('sends at most twice its share in any minute, wherever the windows turn', () => {
     fc.assert(
       fc.property(windows, fc.constantFrom(0.3, 0.5, 0.7), (world, share) => {
         const { passages } = play({ ...world, share });
@@ -124,10 +124,10 @@ describe('Ledger, when answers are lost,', () => {
   });
 });
 
-describe('Ledger, beside another user of its key,', () => {
+describe('Ledger, with another user on its key,', () => {
   const others = fc.array(fc.integer({ min: 0, max: 600_000 }), { maxLength: 200 });
 
-  test('never sends before the instant that a 429 told, and lets every call go', () => {
+  test('never sends before the instant that a 429 named, and lets every call go', () => {
     fc.assert(
       fc.property(worlds, others, (world, othersMs) => {
         expect(play({ ...world, othersMs })).toMatchObject({ early: 0, unfinished: 0 });
@@ -137,7 +137,7 @@ describe('Ledger, beside another user of its key,', () => {
   });
 });
 
-describe('Ledger, under headers that make no sense,', () => {
+describe('Ledger, with senseless headers,', () => {
   const text = fc.string({ maxLength: 20 }).map((any) => any.replace(/[^\x20-\x7e]/g, ''));
   const value = fc.oneof(
     text,
@@ -160,7 +160,7 @@ describe('Ledger, under headers that make no sense,', () => {
   // A Reset far away makes a Limit the one of the day: 1 of them takes as many days as there are calls.
   const DAYS = 200;
 
-  test('throws nothing, ends every call and sends no more than twice the plan in any minute', () => {
+  test('does not throw, lets every call end and sends no more than twice the plan in any minute', () => {
     fc.assert(
       fc.property(worlds, fc.array(nonsense, { minLength: 1, maxLength: 10 }), (world, headers) => {
         const { unfinished, passages } = play({
@@ -181,7 +181,7 @@ describe('Ledger, under headers that make no sense,', () => {
     );
   });
 
-  test('keeps to the plan in every rolling minute where it cannot read them at all', () => {
+  test('keeps to the plan in every rolling minute if it cannot read them at all', () => {
     fc.assert(
       fc.property(worlds, (world) => {
         const bare = play({ ...world, disturb: ({ status, receivedAtMs }) => ({ status, receivedAtMs }) });

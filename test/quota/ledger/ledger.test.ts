@@ -24,7 +24,7 @@ function spend(ledger: Ledger, { nowMs, left }: { nowMs: number; left: number })
 }
 
 describe('Ledger, on a token bucket,', () => {
-  test('lifts the level by one request when a slot is given back, whatever time has passed', () => {
+  test('raises the level by one request when a slot is given back, whatever time has passed', () => {
     const [ledger, untouched] = [ledgerOfBucket(), ledgerOfBucket()];
     const laterMs = NOON_MS + 9_000;
     ledger.unsend(ledger.send(laterMs), laterMs + 2_000);
@@ -33,8 +33,8 @@ describe('Ledger, on a token bucket,', () => {
   });
 });
 
-describe('Ledger, after surprises,', () => {
-  test('forgets in as many good answers as half of its limit takes, however many 429s came before', () => {
+describe('Ledger, after unforeseen 429s,', () => {
+  test('forgets them within 300 good answers, however many there were', () => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
     let nowMs = NOON_MS;
     const answer = (status: number, remaining: number) => {
@@ -51,7 +51,7 @@ describe('Ledger, after surprises,', () => {
 });
 
 describe('Ledger, on a service that counts the last 60 seconds,', () => {
-  test('takes a request without an answer for one that arrived when it was given up', () => {
+  test('counts a request without an answer as arrived when it was given up', () => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 2 }, concurrency: 64, share: 1 }, () => 0);
     ledger.observe(ledger.send(NOON_MS), { status: 200, receivedAtMs: NOON_MS }, NOON_MS);
     ledger.lose(ledger.send(NOON_MS + 2_000), false, NOON_MS + 7_000);

@@ -15,13 +15,13 @@ function earn(budget: RetryBudget, answers: number): void {
 }
 
 describe('RetryBudget', () => {
-  test('holds ten retries, and gives no eleventh', () => {
+  test('holds ten retries, and not an eleventh', () => {
     const budget = spent(9);
     expect([budget.available, budget.capacity]).toEqual([1, 10]);
     expect([budget.spend(), budget.spend()]).toEqual([true, false]);
   });
 
-  test('gets a retry back for seven good answers, not for six', () => {
+  test('gets back a retry for seven good answers, not for six', () => {
     const budget = spent(10);
     earn(budget, 6);
     expect(budget.available).toBe(0);
@@ -29,7 +29,7 @@ describe('RetryBudget', () => {
     expect(budget.available).toBe(1);
   });
 
-  test('a retry that is refused costs nothing', () => {
+  test('charges nothing for a retry that is refused', () => {
     const budget = spent(30);
     earn(budget, 7);
     expect(budget.available).toBe(1);
@@ -44,7 +44,7 @@ describe('RetryBudget', () => {
     expect(budget.available).toBe(10);
   });
 
-  test('is empty from the last retry until half of it is back', () => {
+  test('is empty from its last retry until half of the retries are back', () => {
     const budget = spent(9);
     const states = [budget.isEmpty];
     budget.spend();

@@ -13,7 +13,7 @@ describe('ServerClock', () => {
     expect(clock.atMost(1_500)).toBeCloseTo(HOUR_MS + 1_600, 0);
   });
 
-  test('begins anew where an answer contradicts what was known, and tells that it was set back', () => {
+  test('starts a new interval if an answer contradicts the known one, and says that the clock was set back', () => {
     const clock = new ServerClock();
     clock.observeDate(HOUR_MS, { sentAtMs: 0, nowMs: 100 });
     expect(clock.observeDate(1_000, { sentAtMs: 200, nowMs: 300 })).toBe(true);
@@ -27,7 +27,7 @@ describe('ServerClock', () => {
     expect([clock.atLeast(100), clock.atMost(100)]).toEqual([HOUR_MS - 61_000, HOUR_MS + 1_100]);
   });
 
-  test('takes the clock of the machine for an instant that is asked about, until a Date comes or it is refused', () => {
+  test("presumes the machine's clock until a Date comes or a request is refused", () => {
     const clock = new ServerClock();
     clock.observeReset(HOUR_MS, 60_000, { sentAtMs: 0, nowMs: 100 });
     clock.presume(HOUR_MS - 20_000, 100);
@@ -46,7 +46,7 @@ describe('ServerClock', () => {
     expect([clock.atLeast(500), clock.atMost(500)]).toEqual([HOUR_MS - 500, HOUR_MS + 600]);
   });
 
-  test('does not take the clock of the machine where the answers show that it is ahead', () => {
+  test("does not presume the machine's clock if answers show that it is ahead", () => {
     const clock = new ServerClock();
     clock.observeReset(HOUR_MS, 60_000, { sentAtMs: 0, nowMs: 100 });
     clock.presume(HOUR_MS + 5_000, 100);

@@ -19,7 +19,7 @@ function sendAll(share: Share, windows: ReturnType<typeof windowsOf>, nowMs: num
 }
 
 describe('Share', () => {
-  test('lets its part of the limit pass in any minute', () => {
+  test('allows its part of the limit in any minute', () => {
     const steps = fc.array(fc.integer({ min: 1, max: 30_000 }), { minLength: 5, maxLength: 40 });
     fc.assert(
       fc.property(steps, fc.integer({ min: 1, max: 500 }), fc.double({ min: 0.01, max: 0.99, noNaN: true }), (stepsMs, limit, part) => {
@@ -37,7 +37,7 @@ describe('Share', () => {
     );
   });
 
-  test('begins anew with a window that turned, but for what was sent just before', () => {
+  test('starts again when a window turns, except for what was sent just before', () => {
     const share = new Share(0.5);
     expect(sendAll(share, windowsOf({ limit: 20, turnedAtMs: 0 }), 50_000)).toBe(10);
     expect(sendAll(share, windowsOf({ limit: 20, turnedAtMs: 0 }), 59_000)).toBe(0);
@@ -45,7 +45,7 @@ describe('Share', () => {
     expect(sendAll(share, windowsOf({ limit: 20, turnedAtMs: 60_000 }), 60_000)).toBe(8);
   });
 
-  test('says when the next one may be sent: at the turn, or when the oldest one leaves', () => {
+  test('says when the next request may be sent: at the turn, or when the oldest one leaves', () => {
     const share = new Share(0.5);
     sendAll(share, windowsOf({ limit: 20 }), 50_000);
     expect(share.freeAt(windowsOf({ limit: 20, turnedAtMs: 0 }), 55_000)).toBe(60_000);
@@ -53,13 +53,13 @@ describe('Share', () => {
     expect(share.freeAt(windowsOf({ limit: 22 }), 55_000)).toBe(55_000);
   });
 
-  test('holds in a day as well', () => {
+  test('limits the day as well', () => {
     const share = new Share(0.5);
     expect(sendAll(share, windowsOf({ limit: 60 }, 20), 0)).toBe(10);
     expect(share.freeAt(windowsOf({ limit: 60 }, 20), 3_600_000)).toBe(86_400_100);
   });
 
-  test('counts a request that was answered late from its answer, and one that did not leave not at all', () => {
+  test('counts a request with a late answer from its answer, and a request that was not sent not at all', () => {
     const share = new Share(0.5);
     sendAll(share, windowsOf({ limit: 4 }), 0);
     share.answer(0, 5_000);
@@ -70,7 +70,7 @@ describe('Share', () => {
     expect(share.free(windowsOf({ limit: 4 }), 70_000)).toBe(2);
   });
 
-  test('counts in a day, too, from the answer, and not what did not leave', () => {
+  test('counts the day from the answers as well, and not requests that were not sent', () => {
     const windows = windowsOf({ limit: 60 }, 4);
     const share = new Share(0.5);
     share.add(0);
@@ -84,7 +84,7 @@ describe('Share', () => {
     expect(share.free(windows, 86_405_100)).toBe(1);
   });
 
-  test('lets the next request wait only until one more fits', () => {
+  test('makes the next request wait only until one more fits', () => {
     const share = new Share(0.5);
     share.add(0);
     share.add(10_000);
@@ -92,7 +92,7 @@ describe('Share', () => {
     expect(share.freeAt(windowsOf({ limit: 4 }), 20_000)).toBe(60_100);
   });
 
-  test('has no end where there is no limit', () => {
+  test('is unlimited if there is no limit', () => {
     expect(new Share(0.5).free(windowsOf({ limit: Number.POSITIVE_INFINITY }), 0)).toBe(Number.POSITIVE_INFINITY);
   });
 });
