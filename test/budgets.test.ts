@@ -9,7 +9,7 @@ import * as z from 'zod/mini';
 import { type Service, startService } from './bench/processes.ts';
 import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
-/** What a door may cost, bundled, minified and compressed, with all its dependencies, in bytes of 1024. */
+/** What each entry point may cost, bundled, minified and compressed, with all its dependencies, in KiB. */
 const BUDGETS = {
   '.': { platform: 'browser', kib: 83, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 26, without: /^src\/(?!sandbox\/|contract\/)/ },
@@ -47,7 +47,7 @@ test('PetStoreClient alone costs a page at most 41 KiB at once and 70 in all, of
 
 test.for(['.', './sandbox'])('The door %s imports nothing that a browser lacks', async (door) => {
   const { code } = await bundleDoor(door, 'browser');
-  // Its own chunks aside.
+  // The package's own chunks do not count.
   expect(code.match(/["'`]node:[a-z]|(?:\bfrom|\bimport|\brequire)\s*\(?["'`](?!\.\/)[^"'`]*/g)).toBeNull();
 });
 

@@ -13,7 +13,7 @@ holdTime();
 
 const unhandled = watchUnhandled();
 
-/** A promise of a library, which tells of a rejection that nobody hears as Node does. */
+/** A promise of a library, which reports an unhandled rejection as Node does. */
 function foreignRejection(): object {
   const rejection = Promise.reject(new Error('made up'));
   const then: typeof rejection.then = (onValue, onReason) => rejection.then(onValue, onReason);
@@ -24,7 +24,7 @@ function loggerOf(write: () => unknown): Logger {
   return { debug: write, info: write, warn: write, error: write };
 }
 
-/** A logger whose methods are looked up well when the client is made, and throw when they are looked up again. */
+/** A logger whose methods can be read when the client is made, and throw when they are read again. */
 function oneTimeLogger(): Logger {
   const looked = new Set<string | symbol>();
   return new Proxy(
@@ -61,7 +61,7 @@ describe('a call', () => {
     expect([reply.headers.get('x-request-id'), reply.waitedMs >= 2_000, again === reply, seen.length]).toEqual(['r1', true, true, 2]);
   });
 
-  test('gives a reply without `rateLimit` where the headers say nothing', async () => {
+  test('gives a reply without `rateLimit` if the headers say nothing', async () => {
     const { client } = scriptedClient([() => json(200, [])]);
     const reply = await client.listInventory().withResponse();
     expect(reply).toMatchObject({ attempts: 1, waitedMs: 0 });

@@ -10,7 +10,7 @@ const event = { callId: 1, operation: 'updateInventory', petId: 42n, attempt: 1 
 const request = { ...event, method: 'PATCH', path: '/inventory/42' };
 const settled = { ...event, outcome: 'succeeded', ms: 5 } as const;
 
-/** A log that writes down what it is told. */
+/** A log that keeps the events and warnings that it gets. */
 function notes(): EventLog & { lines: unknown[] } {
   const lines: unknown[] = [];
   return { lines, tell: (name, told) => lines.push([name, told]), warn: (message) => lines.push(message) };

@@ -9,7 +9,7 @@ const ADDRESS = 'http://localhost/v1';
 const item = JSON.stringify({ petId: 1, quantity: 5, status: 'available' });
 const list = JSON.stringify(Array.from({ length: 100 }, (_, index) => ({ petId: index + 1, quantity: index, status: 'sold' })));
 
-/** Answers without a network, and makes of its arguments what every fetch does. */
+/** Answers without a network, and creates the same objects from its arguments as every fetch does. */
 function answerWith(body: string): typeof fetch {
   const headers = {
     'content-type': 'application/json',

@@ -8,7 +8,7 @@ const ROOT = new URL('../../', import.meta.url).pathname;
 const Manifest = z.object({ exports: z.record(z.string(), z.unknown()), dependencies: z.record(z.string(), z.string()) });
 const Lockfile = z.object({ packages: z.record(z.string(), z.object({ dependencies: z.optional(z.record(z.string(), z.string())) })) });
 
-/** What a door costs whoever bundles it, dependencies included. */
+/** The cost of an entry point in a bundle, dependencies included. */
 export interface Door {
   /** Minified and compressed, in bytes. */
   gzipBytes: number;

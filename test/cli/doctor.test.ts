@@ -34,7 +34,7 @@ async function doctor(env: Record<string, string>, ...words: string[]) {
   return { code, out: terminal.out, err: terminal.err };
 }
 
-/** The lines of what is no good. */
+/** The lines of the problems that it found. */
 function problemsIn(out: string): string[] {
   return out.split('\n').filter((line) => line.startsWith('problem'));
 }
@@ -156,7 +156,7 @@ describe('petstore doctor, as a process', () => {
     return `https://localhost:${portOf(server)}/v1`;
   }
 
-  /** A proxy that answers every wish for a tunnel with a status; it makes one where that is 200. */
+  /** A proxy that answers every CONNECT with a status, and makes a tunnel if that is 200. */
   async function serveProxy(status: number, stack: AsyncDisposableStack): Promise<string> {
     const proxy = createServer();
     proxy.on('connect', ({ url = '' }, socket) => {

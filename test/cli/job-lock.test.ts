@@ -46,7 +46,7 @@ describe('--lock', () => {
 });
 
 describe('takeLock', () => {
-  /** A lock in memory, which tests take away. */
+  /** A lock in memory, which a test can take from its holder. */
   let held: { id: string; text: string; untilMs: number } | undefined;
   let isAway: boolean;
   let hangs: boolean;

@@ -56,7 +56,7 @@ describe('in virtual time', () => {
   let keys = 0;
   let sentMs: number[];
 
-  /** A service whose day, of which it tells nothing, is used up after the list for this long. */
+  /** A service that does not report the day, whose day is used up after the list for this long. */
   function closeFor(seconds: number): void {
     let closedUntilMs = 0;
     sentMs = [];

@@ -26,7 +26,7 @@ interface Ended {
   err: string;
 }
 
-/** Runs the program with a stdout whose reader goes at once. */
+/** Runs the program with a stdout whose reader closes it at once. */
 function runUnread(words: string[], env: Record<string, string> = {}): Promise<Ended> {
   const child = spawn(process.execPath, [cli.file, ...words], { env: { ...environment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';

@@ -22,7 +22,7 @@ afterAll(() => installed[Symbol.asyncDispose]());
 describe.concurrent('Samples', () => {
   test.for(samples)('$place runs and prints what it says', async (sample) => {
     await using service = await serve();
-    // A folder of its own, so that the files it makes meet no other's.
+    // Its own folder, so that its files do not clash with those of others.
     const cwd = sample.place.replace(/\W/g, '-');
     await installed.write(`${cwd}/sample.ts`, sample.code);
     // The README promises that its samples run without a key.
@@ -114,7 +114,7 @@ async function inShell(sample: Sample | undefined, env: Record<string, string>):
     .split('\n');
 }
 
-/** The service that the documents speak of where they make none themselves. */
+/** The service of documents that do not make one themselves. */
 async function serve(): Promise<AsyncDisposable & { env: Record<string, string> }> {
   const { url, keys, close } = await serveSandbox({ policy: 'fixed-first' });
   return { env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: keys.business }, [Symbol.asyncDispose]: close };

@@ -4,7 +4,7 @@ import { rejectionOf } from '../support/outcome.ts';
 import { half, ITEM, ITEMS, lab, ok, silence, textFor } from './lab.ts';
 import { head, type Step, type Wire } from './raw-server.ts';
 
-/** Sends half of a body that was compressed, its whole length told, and ends. */
+/** Sends half of a compressed body with the length of the whole, and closes the connection. */
 function halfCompressed(coding: string, compress: (text: string) => Uint8Array): Step {
   return (wire) => {
     const bytes = compress(textFor(wire));

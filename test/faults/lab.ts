@@ -22,7 +22,7 @@ export interface Lab extends AsyncDisposable {
 /** Starts a server that takes these steps, and a client with at most two retries that knows no limits. */
 export async function lab(steps: Step[], options: PetStoreClientOptions = {}): Promise<Lab> {
   const server = await RawServer.listen(...steps);
-  // The same cases hold through either.
+  // The same cases pass with either fetch.
   const fetch = process.env.TEST_FETCH === 'undici' ? undiciFetch() : undefined;
   const client = new PetStoreClient({ apiKey: KEY, baseUrl: server.url, plan: 'unlimited', maxRetries: 2, fetch, ...options });
   const dispose = async () => {
@@ -57,7 +57,7 @@ export function half(end: (wire: Wire) => void, status = 200): Step {
   };
 }
 
-/** Waits until something is so, a second at most. */
+/** Waits until a condition holds, for at most a second. */
 export async function until(isSo: () => boolean): Promise<boolean> {
   for (let waitedMs = 0; waitedMs < 1000 && !isSo(); waitedMs += 5) await pause(5);
   return isSo();

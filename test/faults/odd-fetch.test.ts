@@ -13,7 +13,7 @@ const unreadable = Object.defineProperty(new Error('x'), 'code', {
   },
 });
 
-/** A fetch of the caller's that throws, or resolves with something that is no answer. */
+/** A caller's fetch that throws, or resolves with something that is not an answer. */
 const BROKEN: [string, () => unknown][] = [
   ['throws a text', () => Promise.reject('gone')],
   ['throws nothing', () => Promise.reject(undefined)],

@@ -5,14 +5,14 @@ import { rejectionOf, within } from '../support/outcome.ts';
 import { failing, half, ITEM, ITEMS, itemsOf, lab, ok, pause, silence, textFor, until } from './lab.ts';
 import type { Step } from './raw-server.ts';
 
-/** Where a call may be when it is ended, and what is then true of its change. */
+/** The step at which a call is ended, and what is then known about its change. */
 interface Phase {
   name: string;
   steps: Step[];
   options?: PetStoreClientOptions;
   /** What happens before the call. */
   before?: (client: PetStoreClient) => unknown;
-  /** The event that tells that the call is there. */
+  /** The event that shows that the call has reached this step. */
   begunBy: 'started' | 'wait' | 'request' | 'response';
   outcome: 'not-sent' | 'rejected' | 'unknown';
   /** Requests that the server may see in all. */
@@ -52,7 +52,7 @@ const PHASES: Phase[] = [
   { name: 'reading the Error body of a 503', steps: [half(silence, 503)], begunBy: 'response', outcome: 'unknown', requests: 1 },
 ];
 
-/** Begins the call of a phase; gives what it ends with, what its `settled` event told, and, awaited, whether it came to its phase. */
+/** Begins the call of a phase. Gives its result, its `settled` event, and a promise of whether it reached its phase. */
 async function begin({ steps, options, before, begunBy, requests }: Phase, call: RequestOptions) {
   const at = await lab(steps, options);
   await before?.(at.client);
@@ -66,7 +66,7 @@ async function begin({ steps, options, before, begunBy, requests }: Phase, call:
   return { at, settled, ended, isThere: () => until(() => isBegun && at.server.requests.length === requests) };
 }
 
-/** What is found in every phase, under its name. */
+/** The result of each phase, under its name. */
 async function inEveryPhase<Found>(find: (phase: Phase) => Promise<Found>): Promise<Record<string, Found>> {
   return Object.fromEntries(await Promise.all(PHASES.map(async (phase) => [phase.name, await find(phase)] as const)));
 }

@@ -1,6 +1,6 @@
 import { createServer, type Server, type Socket } from 'node:net';
 
-/** One request as it stood on the wire. */
+/** One request as it was on the wire. */
 export interface RawRequest {
   method: string;
   path: string;
@@ -12,9 +12,9 @@ export interface RawRequest {
 export interface Wire {
   request: RawRequest;
   socket: Socket;
-  /** Sends a whole answer, its length told. */
+  /** Sends a whole answer with its Content-Length. */
   answer(status: number, body?: string | Uint8Array, headers?: Record<string, string>): void;
-  /** Sends only this, as it is. */
+  /** Sends these bytes unchanged. */
   write(text: string | Uint8Array): void;
   /** Ends the connection in good order, behind what was written. */
   end(text?: string | Uint8Array): void;
@@ -50,7 +50,7 @@ export class RawServer implements AsyncDisposable {
     return `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/v1`;
   }
 
-  /** Ends the connections that nobody uses, as servers do after a while. */
+  /** Closes the idle connections, as servers do after a while. */
   dropConnections(): void {
     for (const socket of this.#sockets) socket.end();
   }

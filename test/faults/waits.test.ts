@@ -17,7 +17,7 @@ const asctime = (ms: number) => {
   return `Sat ${month} ${String(Number(day)).padStart(2)} ${time} ${year}`;
 };
 
-/** How long the second request of an update came after the first, which was answered so. */
+/** The time between the first request of an update, which got this answer, and the second. */
 async function waitAfter(status: number, headers: Record<string, string>): Promise<number> {
   const sentAtMs: number[] = [];
   const answer = (give: () => Response) => () => {

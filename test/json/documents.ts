@@ -47,7 +47,7 @@ export const badDocuments = [
   '[\uFEFF]',
 ];
 
-/** What is wrong, also where the schema has to say it. */
+/** The problems of a document, including those that only the schema finds. */
 export function problemsIn(failure: ReadFailure | undefined): readonly Problem[] {
   const problems = failure?.problems ?? [];
   return problems instanceof BadRows ? problemsOf(problems) : problems;

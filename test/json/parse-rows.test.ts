@@ -9,7 +9,7 @@ import { badDocuments, documents, encode, problemsIn, readPlainly } from './docu
 const numRuns = Number(process.env.FUZZ_RUNS ?? 500);
 const item = '{"petId":1,"quantity":1,"status":"x"}';
 
-// As a decoder gives it, which takes one byte order mark away.
+// The text as a decoder gives it, without a byte order mark.
 const decoded = (text: string) => new TextDecoder().decode(encode(text));
 
 test.each(documents)('parseRows agrees with JSON.parse and the schema on %j', (text) => {

@@ -4,7 +4,7 @@ import { Phrase } from '../../src/json/phrase.ts';
 import { PlainItems } from '../../src/json/plain-items.ts';
 import { encode } from './documents.ts';
 
-/** What PlainItems takes of a text by itself, and where it stops. */
+/** The items that PlainItems reads from a text by itself, and where it stops. */
 function readPlain(text: string): { items: unknown[]; rest: string } {
   const reader = new PlainItems('bigint');
   const items: { petId: bigint; quantity: number; status: string }[] = [];

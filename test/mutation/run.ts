@@ -1,4 +1,4 @@
-// Breaks the source a little, many times, and tells which breaks no test sees:
+// Makes many small changes to the source, one at a time, and lists those that no test detects:
 // npm run mutate -- [folders, files or file:line below src/] [--per-file 10] [--seed 1] [--most 0] [--verbose]
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';

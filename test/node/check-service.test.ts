@@ -18,7 +18,7 @@ beforeAll(async () => {
   await certificates.makeAuthority('Example Corporation CA');
   await certificates.make('inside', { host: 'localhost', days: 60, by: 'Example Corporation CA' });
   await certificates.make('stranger', { host: 'localhost', days: 60 });
-  // Only what is wrong with a certificate beside its issuer shall be found in the others.
+  // The others come from a known authority, so that only their other faults are found.
   const { cert } = await certificates.makeAuthority('Known CA');
   await certificates.make('soon', { host: 'localhost', days: 5, by: 'Known CA' });
   await certificates.make('well', { host: 'localhost', days: 60, by: 'Known CA' });
@@ -37,7 +37,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-/** The headers of a service that is well. */
+/** The headers of a service without a problem. */
 function limits(limit = 60): Record<string, string> {
   const reset = Math.floor(Date.now() / 1000) + 30;
   return { 'x-ratelimit-limit': `${limit}`, 'x-ratelimit-remaining': `${limit - 1}`, 'x-ratelimit-reset': `${reset}` };

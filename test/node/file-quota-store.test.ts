@@ -135,7 +135,7 @@ describe('fileQuotaStore', () => {
     onTestFinished(() => other.close());
     const { prepare } = DatabaseSync.prototype;
     const prepared = vi.spyOn(DatabaseSync.prototype, 'prepare').mockImplementation(function (this: DatabaseSync, sql) {
-      // The other process has to wait until the file was looked at: its table is not seen without the number that marks the file.
+      // The other process has to wait while this one looks at the file, so its table is never seen without the number that marks the file.
       if (sql.includes('sqlite_schema')) expect(() => other.exec('CREATE TABLE quotas (name TEXT)')).toThrow('locked');
       return prepare.call(this, sql);
     });
@@ -188,7 +188,7 @@ describe('fileQuotaStore', () => {
 
   const NOON = Date.parse('2026-11-22T12:00:00Z');
   const TWO_HOURS_MS = 2 * 3_600_000;
-  /** What a script is told that opens the file while the machine's clock shows this. */
+  /** The response to a script that opens the file while the machine's clock shows this instant. */
   const requestAt = (nowMs: number, more: Partial<LeaseRequest> = {}) => {
     vi.useFakeTimers({ now: nowMs, toFake: ['Date'] });
     onTestFinished(() => void vi.useRealTimers());

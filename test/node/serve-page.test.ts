@@ -3,7 +3,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { CHROMIUM_FLAGS, findChromium } from '../support/chromium.ts';
 import { started } from './served.ts';
 
-// In CI a browser is there, or these tests fail; a contributor without one is told and goes on.
+// In CI these tests fail without a browser; for a contributor without one they are skipped with a notice.
 const program = findChromium();
 const isSkipped = program === undefined && process.env.CI !== 'true';
 if (isSkipped) console.warn('No Chromium found: the tests of the page are skipped; install one or set CHROMIUM_PATH');
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => browser?.close());
 
-/** Opens the page and fails the test that used it if the page logged an error or asked anybody else. */
+/** Opens the page. Fails the test if the page logs an error or sends a request to another server. */
 async function opened(pageUrl: string, options: { width?: number; colorScheme?: 'light' | 'dark' } = {}): Promise<Page> {
   const context = await browser.newContext({
     viewport: { width: options.width ?? 1_200, height: 900 },

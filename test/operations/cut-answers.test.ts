@@ -21,12 +21,12 @@ const CUT: [string, (client: PetStoreClient) => Promise<unknown>, string][] = [
 ];
 
 describe('An answer that ends too early', () => {
-  test.each(CUT)('is a broken connection where it is compressed, and its length is not known: %s', async (_what, call, body) => {
+  test.each(CUT)('is a broken connection if it is compressed, and its length is not known: %s', async (_what, call, body) => {
     const { client } = scriptedClient([() => text(200, body, GZIP)]);
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'connection', code: 'ERR_BODY_CUT_OFF' });
   });
 
-  test.each(CUT)('is a bad answer where it is not: %s', async (_what, call, body) => {
+  test.each(CUT)('is an invalid answer if it is not compressed: %s', async (_what, call, body) => {
     const { client } = scriptedClient([() => text(200, body)]);
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
   });
@@ -39,7 +39,7 @@ test.each([
   ['a stream that is no JSON', stream, '[{"petId":}', 'invalid-json'],
   ['an item that is no JSON', update, '{"petId":}', 'invalid-json'],
   ['another item', update, '{"petId":43,"quantity":1,"status":"sold"}', 'mismatch'],
-])('%s is a bad answer although it is compressed', async (_what, call, body, reason) => {
+])('%s is an invalid answer although it is compressed', async (_what, call, body, reason) => {
   const { client } = scriptedClient([() => text(200, body, GZIP)]);
   expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason });
 });

@@ -9,7 +9,7 @@ holdTime();
 
 const MINUTE_MS = 60_000;
 const MINUTES = 5;
-/** So many of each wait at any time, so that none is ever out of work. */
+/** How many calls of each kind wait at any time, so that each always has work. */
 const AT_ONCE = 20;
 
 interface Paths {

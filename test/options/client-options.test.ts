@@ -33,7 +33,7 @@ function setVariables(value: string | undefined): void {
   for (const name of VARIABLES) vi.stubEnv(name, value);
 }
 
-/** What a client without types may be given. */
+/** Options as a caller without types may give them. */
 function make(options: object): PetStoreClient {
   return Reflect.construct(PetStoreClient, [options]);
 }
@@ -223,7 +223,7 @@ describe('PetStoreClient refuses in its constructor', () => {
   test('options that are not an object', () => {
     expect(thrownBy(() => Reflect.construct(PetStoreClient, ['psk_1']))).toMatchObject({
       option: 'options',
-      // Not the value: it may be the key.
+      // The value is not shown, since it may be the key.
       message: 'Cannot use this value as `options`: it must be an object such as { apiKey, baseUrl }',
     });
     expect(thrownBy(() => Reflect.construct(PetStoreClient, [null]))).toMatchObject({ option: 'options' });

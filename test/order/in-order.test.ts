@@ -12,7 +12,7 @@ import { holdTime } from '../support/time.ts';
 
 holdTime();
 
-/** Runs pieces of work that end when they are told; `log` says what began and ended. */
+/** Runs pieces of work that end when the test says so; `log` lists what began and ended. */
 class Desk {
   readonly log: string[] = [];
   readonly raised: Call[] = [];
@@ -37,12 +37,12 @@ class Desk {
 }
 
 const PETS = 20_000;
-/** What anything kept of each pet would exceed. */
+/** If the heap grows by more bytes than this, something is kept for each pet. */
 const LEAST_LEAK_BYTES = 500_000;
 
 type Order = InOrder<undefined, string>;
 
-/** How the heap grows by an update of each of many pets, in the order that is given, which lives on. */
+/** By how much the heap grows with an update of each of many pets in the given `InOrder`, which stays in use. */
 async function growthBy(update: (order: Order, call: Call) => unknown): Promise<number> {
   const order: Order = new InOrder(() => {});
   const updateAll = (firstId: number) =>

@@ -131,7 +131,7 @@ test('latestOnly in random worlds: all updates settle once, in order, and supers
       // The last that was sent is the last that did not end unsent.
       const wanted = ofPet.filter((one) => outcomeOf(one) !== 'not-sent' || one.firstSentAtMs !== undefined);
       expect(requested.at(-1)).toBe(wanted.at(-1)?.callId);
-      // No willing one is sent while a later one waits.
+      // No update with `latestOnly` is sent while a later one waits.
       for (const { callId, firstSentAtMs = 0, step: own } of ofPet.filter(
         (one) => one.firstSentAtMs !== undefined && one.step.options.latestOnly,
       )) {

@@ -9,10 +9,10 @@ import { holdTime } from '../support/time.ts';
 
 holdTime();
 
-/** A counter where permits are given one by one, and requests are answered when they are told; `log` says what happened. */
+/** A gate and a service in one: it gives permits and answers requests when the test says so; `log` lists what happened. */
 class Counter {
   readonly log: string[] = [];
-  /** Refuses the one that is watched. */
+  /** Refuses the update that is watched. */
   refuseWatched: (refusal: unknown) => Promise<void> = async () => {};
   readonly raised: Call[] = [];
   readonly #line = new PetLine<string, string>((call) => this.raised.push(call));

@@ -3,7 +3,7 @@ import { Turn } from '../../src/order/turn.ts';
 import { makeCall } from '../support/call.ts';
 import { rejectionOf } from '../support/outcome.ts';
 
-test('Turn gives back a permit that comes after its refusal, and nothing where none comes', async () => {
+test('Turn gives back a permit that comes after its refusal, and nothing if no permit comes', async () => {
   const cancel = vi.fn();
   const turn = new Turn<string, string>(makeCall(), { watch: () => () => {}, admit: () => 'permit', cancel, send: async () => 'reply' });
   const news = rejectionOf(turn.wait(() => {}));

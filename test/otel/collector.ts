@@ -3,7 +3,7 @@ import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-ho
 import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics';
 import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor, TracerProvider } from '@opentelemetry/sdk-trace';
 
-/** Reads when it is asked. */
+/** A metric reader that reads only when it is asked. */
 class Reader extends MetricReader {
   protected override async onShutdown(): Promise<void> {}
   protected override async onForceFlush(): Promise<void> {}
@@ -11,7 +11,7 @@ class Reader extends MetricReader {
 
 let ids = 0;
 
-/** Ids that a test can tell, and that chance does not make. */
+/** Ids that are not random, so that a test can predict them. */
 function nextId(length: number): string {
   ids += 1;
   return ids.toString(16).padStart(length, '0');
@@ -59,7 +59,7 @@ export class Collector {
   }
 }
 
-/** What is active stays so over awaits, as in every program that traces. */
+/** Keeps the active context over awaits, as every program that traces does. */
 export function keepContext(): () => void {
   const manager = new AsyncLocalStorageContextManager().enable();
   context.setGlobalContextManager(manager);
@@ -72,7 +72,7 @@ function lineOf(span: ReadableSpan, startMs: number): string {
   return `${span.name} ${from} to ${to} ${attributesOf(span.attributes)}${failed}`.replace(/ +/g, ' ').trimEnd();
 }
 
-/** Without what is the same everywhere. */
+/** Without the attributes that are the same in every span. */
 function attributesOf(attributes: object): string {
   const shown = Object.entries(attributes).filter(([name]) => !/^(server\.|url\.|http\.request\.method)/.test(name));
   return shown.map(([name, value]) => `${name.replace(/^(petstore|http)\./, '')}=${value}`).join(' ');

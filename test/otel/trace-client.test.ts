@@ -42,7 +42,7 @@ function tracedClient(answers: Answering[], options: PetStoreClientOptions = {})
   return { client, collector, stop, tree: () => collector.tree(NOW_MS) };
 }
 
-/** The minute is used up, and ends in so many seconds. */
+/** An answer by which the minute is used up and ends in that many seconds. */
 function usedUp(seconds: number): Record<string, string> {
   const resetAt = String(Math.ceil(Date.now() / 1000) + seconds);
   return { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': resetAt };

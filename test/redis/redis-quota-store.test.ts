@@ -45,7 +45,7 @@ const step = fc.record({
   closedForMs: fc.constantFrom(0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 700, 60_000),
 });
 const steps = fc.array(step, { minLength: 5, maxLength: 40 });
-/** Of all processes; undefined: each has one of its own. */
+/** The plan of all processes; undefined if each has its own. */
 const commonPlan = fc.constantFrom(undefined, ...PLANS);
 type Step = typeof step extends fc.Arbitrary<infer Made> ? Made : never;
 

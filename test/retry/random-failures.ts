@@ -10,7 +10,7 @@ export interface Load {
   seed: number;
 }
 
-/** What came of them. */
+/** The outcome of these calls. */
 export interface Figures {
   calls: number;
   requestsPerCall: number;
@@ -21,7 +21,7 @@ export interface Figures {
 
 let addresses = 0;
 
-/** Makes the calls, so many at once. Timers have to be advanced by whoever called. */
+/** Makes the calls, a given number at once. The caller must advance the timers. */
 export async function callAtRandom({ failing, calls, concurrency, seed }: Load): Promise<Figures> {
   const { fetch, count } = failingFetch(failing, randomFrom(seed));
   const baseUrl = `https://random-${++addresses}.test/v1`;
@@ -37,7 +37,7 @@ export async function callAtRandom({ failing, calls, concurrency, seed }: Load):
   return { calls, requestsPerCall: count() / calls, failed: failures.length, limited: limited.length };
 }
 
-/** A service that answers after 20 to 120 ms, with room for everybody. */
+/** A service that answers after 20 to 120 ms, without limits. */
 function failingFetch(failing: number, random: () => number) {
   let requests = 0;
   const fetch = async () => {

@@ -112,7 +112,7 @@ describe('retryBudget', () => {
     expect([Math.min(...left), client.retryBudget.available]).toEqual([8, 10]);
   });
 
-  test('ends no call of an outage that lasts too long', async () => {
+  test('does not end a call in an outage that lasts too long', async () => {
     const { client } = scriptedClient([bad], { maxRetries: 1_000, maxWaitMs: 60_000 });
     const errors = await settled(Promise.all(Array.from({ length: 100 }, () => rejectionOf(client.listInventory()))));
     expect(String(errors)).toContain('the service is down for longer');

@@ -11,7 +11,7 @@ import { holdTime, NOW_MS } from '../support/time.ts';
 
 holdTime();
 
-/** An attempt that fails so often and then gives `done`; it notes when it was made. */
+/** An attempt that fails with these failures and then gives `done`; `atMs` lists when it was made. */
 function attempts(...failures: unknown[]): { attempt: () => Promise<string>; atMs: number[] } {
   const atMs: number[] = [];
   const attempt = async () => {
@@ -23,7 +23,7 @@ function attempts(...failures: unknown[]): { attempt: () => Promise<string>; atM
   return { attempt, atMs };
 }
 
-/** An emitter, and what it tells of retries and waits. */
+/** An emitter, and the retries and waits that it reports. */
 function listening(): { emitter: Emitter; told: string[] } {
   const emitter = new Emitter();
   const told: string[] = [];
@@ -32,10 +32,10 @@ function listening(): { emitter: Emitter; told: string[] } {
   return { emitter, told };
 }
 
-/** While the service is up. */
+/** A pacer for a service that is up. */
 const UP: RetryPacer = { outagePaceOf: () => undefined };
 
-/** Where nobody limits retries. */
+/** A payer that does not limit retries. */
 function retry<T>(call: Call, attempt: () => Promise<T>, pace?: ReturnType<RetryPacer['outagePaceOf']>): Promise<T> {
   return retryLimited(call, { attempt, payer: { pay: () => undefined }, pacer: { outagePaceOf: () => pace } });
 }

@@ -5,7 +5,7 @@ test('SandboxClock wakes a sleeper whose time has passed before the timer is set
   const warnings: Error[] = [];
   const hear = (warning: Error) => warnings.push(warning);
   process.on('warning', hear);
-  // As on a busy machine: 30 ms pass between any two looks at the clock.
+  // On a busy machine 30 ms may pass between two looks at the clock.
   let atMs = 0;
   const clock = new SandboxClock(() => {
     atMs += 30;

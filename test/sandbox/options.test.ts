@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 
 const POLICIES = '"fixed-clock", "fixed-first", "sliding-log", "token-bucket", "sliding-counter"';
 
-/** What a caller without types may write. */
+/** Options as a caller without types may write them. */
 function untyped(text: string): SandboxOptions {
   return JSON.parse(text);
 }

@@ -127,7 +127,7 @@ describe('createSandbox limits requests', () => {
     expect(await limited.json()).toEqual({ code: 'rate_limited', message: 'The rate limit is exceeded', status: 429 });
   });
 
-  test('the day has a limit of its own', async () => {
+  test('the day has its own limit', async () => {
     vi.useFakeTimers({ now: Date.parse('2026-11-21T23:00:00Z') });
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 5, requestsPerDay: 1 } } });
     await asked(sandbox, '/inventory');

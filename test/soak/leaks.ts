@@ -4,7 +4,7 @@ import { runInNewContext } from 'node:vm';
 setFlagsFromString('--expose-gc');
 const collect: unknown = runInNewContext('gc');
 
-/** Bytes of heap that are in use after everything that nobody needs is gone. */
+/** Bytes of heap in use after garbage collection. */
 export async function usedHeap(): Promise<number> {
   for (let round = 0; round < 4; round++) {
     if (typeof collect === 'function') collect();
@@ -13,7 +13,7 @@ export async function usedHeap(): Promise<number> {
   return process.memoryUsage().heapUsed;
 }
 
-/** What keeps the process from ending, apart from its own output; waits a little for what is about to go. */
+/** What keeps the process alive, apart from its own output; waits a little for handles that are about to close. */
 export async function leftResources(): Promise<string[]> {
   for (let round = 0; round < 30 && resources().length > 0; round++) await new Promise((resolve) => setTimeout(resolve, 100));
   return resources();

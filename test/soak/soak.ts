@@ -1,6 +1,6 @@
 /**
- * Many calls over real HTTP against a service that fails often, some of them aborted. Ends well only when nothing is left behind and
- * what callers were told of their updates is true. `SOAK_CALLS` says how many.
+ * Makes many calls over real HTTP against a service that fails often, and aborts some of them. Succeeds only if nothing is left behind and
+ * the result of every update is true. `SOAK_CALLS` sets how many calls.
  */
 import { getEventListeners } from 'node:events';
 import { isPetStoreError, PetStoreClient } from 'petstore-inventory';
@@ -71,7 +71,7 @@ async function readStream(client: PetStoreClient, call: number): Promise<void> {
   for await (const _ of client.streamInventory(optionsOf(call))) if (++items === 20 && call % 2 === 0) break;
 }
 
-/** One of the callers: it has a pet of its own, so that every update can be judged. */
+/** One of the callers. Each has its own pet, so that every update can be judged. */
 async function callInTurn(
   client: PetStoreClient,
   { petId, served, until }: { petId: number; served: Served; until: number },

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 
 const PROGRAMS = ['/usr/bin/chromium', '/usr/bin/chromium-browser', '/usr/bin/google-chrome'];
 
-/** Headless, and quiet: it asks nobody but the page's own server. */
+/** Headless, and without requests to anything but the page's own server. */
 export const CHROMIUM_FLAGS = [
   '--no-sandbox',
   '--disable-gpu',

@@ -1,4 +1,4 @@
-/** A promise with its ends outside. */
+/** A promise that the test settles. */
 export function deferred<T>(): { promise: Promise<T>; resolve: (value: T) => void; reject: (reason: unknown) => void } {
   let resolve: (value: T) => void = () => {};
   let reject: (reason: unknown) => void = () => {};

@@ -1,7 +1,7 @@
 import type { Send, WireRequest } from '../../src/transport/http.ts';
 import type { Answering, SeenRequest } from './scripted-fetch.ts';
 
-/** The wire, answered as told; it notes what went out. */
+/** A fake wire with given answers; it notes the requests. */
 export function wire(answer: Answering): { http: Send; sent: WireRequest[] } {
   const sent: WireRequest[] = [];
   const http: Send = async (request) => {

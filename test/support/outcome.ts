@@ -1,6 +1,6 @@
 /**
- * What a promise rejects with, heard from the start so that it is never unhandled; a promise that resolves is a failure of the test, and one
- * that rejects with a promise, which would be taken for what that gives.
+ * Gives what a promise rejects with. The rejection is handled from the start, so it is never reported as unhandled. The test fails if the
+ * promise resolves, or rejects with a promise, which would be replaced by its result.
  */
 export function rejectionOf(promise: Promise<unknown>): Promise<unknown> {
   return promise.then(
@@ -23,7 +23,7 @@ export function within<Value>(ms: number, promise: Promise<Value>): Promise<Valu
   return Promise.race([promise, timer]);
 }
 
-/** What a promise gives at once, or `'pending'` where it is not settled in this turn. */
+/** What a promise gives at once, or `'pending'` if it is not settled in this turn. */
 export async function soFar<Value>(promise: Promise<Value>): Promise<Value | 'pending'> {
   const turn = new Promise<'pending'>((resolve) => setImmediate(resolve, 'pending'));
   return Promise.race([promise, turn]);

@@ -11,7 +11,7 @@ export interface SeenRequest {
 /** Gives an answer, or throws what a fetch would. */
 export type Answering = (request: SeenRequest) => Response | Promise<Response>;
 
-/** A fetch that answers one request after the other as it was told, and again as the last one; it notes what it was asked. */
+/** A fetch that gives these answers one after the other, then repeats the last one; it notes the requests. */
 export function scriptedFetch(...answers: Answering[]): { fetch: typeof globalThis.fetch; seen: SeenRequest[] } {
   const seen: SeenRequest[] = [];
   const fetch = async (input: string | URL | Request, init: RequestInit = {}) => {
@@ -38,7 +38,7 @@ export function hang({ signal }: SeenRequest): Promise<Response> {
   });
 }
 
-/** Never answers and never hears of an abort. */
+/** Never answers and ignores an abort. */
 export function hangDeaf(): Promise<Response> {
   return new Promise(() => {});
 }

@@ -84,7 +84,7 @@ export function functionsOf({ path, tree }: SourceFile): { where: string; lines:
   });
 }
 
-/** Promises that nobody checks: `any`, `!`, and every assertion but `as const`. */
+/** Type claims that the compiler does not check: `any`, `!`, and every assertion but `as const`. */
 export function uncheckedOf({ path, tree }: SourceFile): string[] {
   return nodesOf(tree)
     .filter(isUnchecked)

@@ -2,7 +2,7 @@ import { afterEach, beforeEach, vi } from 'vitest';
 
 export const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
 
-/** Makes time stand still at NOW_MS in every test of a file, and jitter nothing. */
+/** Stops time at NOW_MS in every test of a file, and removes jitter. */
 export function holdTime(): void {
   beforeEach(() => {
     const toFake = ['setTimeout', 'clearTimeout', 'setInterval', 'clearInterval', 'Date', 'performance'] as const;

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, type Mock, vi } from 'vitest';
 
-/** Notes, in every test of a file, the rejections that nobody hears. */
+/** Notes the unhandled rejections in every test of a file. */
 export function watchUnhandled(): Mock<(reason: unknown) => void> {
   const unhandled = vi.fn<(reason: unknown) => void>();
   beforeEach(() => {

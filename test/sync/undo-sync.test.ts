@@ -109,7 +109,7 @@ describe('undoSync', () => {
   test('of a finished undo gives its report again, and sends nothing', async () => {
     const { store, journal, undoJournal } = await finishedJob();
     await undoSync(store, { journal, undoJournal });
-    // What somebody else did since is none of the undo's business, even if it looks like the job.
+    // The undo must not touch what somebody else did since, even if it looks like the job.
     store.stock.set(1, 9);
     store.requests.length = 0;
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 2, finishedAt: expect.any(Date) });

@@ -7,7 +7,7 @@ holdTime();
 
 type MaxAgeMs = number | 'quota' | undefined;
 
-/** A poller whose looks are noted with their time, and end as the test says. What is held at first was read now, and may be half a second old. */
+/** A poller whose looks are noted with their time, and end as the test says. The stock was read now, and may become half a second old. */
 function openPoller(look: (times: number) => Promise<void> = async () => {}) {
   const looks: { atMs: number; maxAgeMs: MaxAgeMs; signal: AbortSignal }[] = [];
   const counts: number[] = [];
@@ -27,7 +27,7 @@ function openPoller(look: (times: number) => Promise<void> = async () => {}) {
 
 const change = (quantity: number) => ({ before: undefined, after: { petId: 1, quantity, status: 'sold' } });
 
-test('ChangePoller tells how many iterate as one comes or leaves, so that changes are noted for no one once the last has left', async () => {
+test('ChangePoller reports how many consumers iterate when one comes or leaves, so that no changes are kept once the last has left', async () => {
   const { poller, counts } = openPoller();
   const [one, other] = [poller.iterate({}), poller.iterate({})].map((iterator) => iterator[Symbol.asyncIterator]());
   await one?.return();
@@ -69,7 +69,7 @@ test.each([
 });
 
 test.each([{ kind: 'authentication' }, { kind: 'configuration' }, { kind: 'invalid-argument' }, { name: 'AbortError' }])(
-  'ChangePoller ends all iterations with what no later list mends: %j',
+  'ChangePoller ends all iterations with an error that no later list can mend: %j',
   async (failure) => {
     const { poller, atMs } = openPoller(() => Promise.reject(failure));
     const [one, other] = [poller.iterate({}), poller.iterate({})];
@@ -80,7 +80,7 @@ test.each([{ kind: 'authentication' }, { kind: 'configuration' }, { kind: 'inval
   },
 );
 
-test('ChangePoller looks one at a time, for the keenest of those who ask for changes', async () => {
+test('ChangePoller makes one look at a time, at the pace of the fastest consumer', async () => {
   const { poller, looks } = openPoller(() => new Promise(() => {}));
   const ages = [3_000, 2_000, 4_000];
   const iterators = ages.map((maxAgeMs) => poller.iterate({ maxAgeMs }));
@@ -91,7 +91,7 @@ test('ChangePoller looks one at a time, for the keenest of those who ask for cha
   for (const iterator of iterators) await iterator.return();
 });
 
-test('ChangePoller looks at once for one who comes after it stopped looking, since an abort is no failure', async () => {
+test('ChangePoller looks at once for a consumer that comes after it stopped looking, since an abort is not a failure', async () => {
   const { poller, looks, atMs } = openPoller(
     (times) => new Promise((_resolve, reject) => looks[times - 1]?.signal.addEventListener('abort', () => reject(new Error('aborted')))),
   );
@@ -107,7 +107,7 @@ test('ChangePoller looks at once for one who comes after it stopped looking, sin
   await second.return();
 });
 
-test('ChangePoller keeps the process alive while somebody waits for a change, and lets it end while all are busy', async () => {
+test('ChangePoller keeps the process alive while a consumer waits for a change, and lets it end while all are busy', async () => {
   const setTimer = vi.spyOn(globalThis, 'setTimeout');
   const keepsProcess = () => setTimer.mock.results.at(-1)?.value.hasRef();
   const { poller } = openPoller();

@@ -15,7 +15,7 @@ function holding(...items: ReturnType<typeof item>[]): { held: HeldStock; change
   return { held, changes };
 }
 
-test('HeldStock tells of an update that changes the quantity or the status, and of no other', () => {
+test('HeldStock reports an update that changes the quantity or the status, and no other', () => {
   const { held, changes } = holding(item(1, 5));
   for (const update of [item(1, 5), item(1, 6), item(1, 6), item(1, 6, 'lost'), item(2, 0)]) held.confirmed(update);
   expect(changes).toEqual([
@@ -39,7 +39,7 @@ test('HeldStock doubts a pet under either form of its id, and no other pet', () 
   ]);
 });
 
-test('HeldStock doubts a pet until a list that left later is complete', () => {
+test('HeldStock doubts a pet until a list that was sent later is complete', () => {
   const { held } = holding(item(1, 5));
   const early = held.depart();
   held.inDoubt(1);

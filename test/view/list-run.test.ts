@@ -12,7 +12,7 @@ const pet = (petId: number): InventoryItem => ({ petId, quantity: 5, status: 'so
 
 type Batch = IteratorResult<InventoryItem[]>;
 
-/** Lists that ignore their signal and go on as the test says; each of them starts at once, and leaves when the test says so. */
+/** Lists that ignore their signal and continue as the test says; each begins at once, and is sent when the test says so. */
 function openStation() {
   const lists: { options: RequestOptions; answers: ReturnType<typeof deferred<Batch>>[]; end: () => void }[] = [];
   const listeners = { started: new Set<(event: CallEvent) => void>(), request: new Set<(event: CallEvent) => void>() };
@@ -66,14 +66,14 @@ test('ListRun has low priority while all its readers have, and listens to its cl
   expect([held.columns?.size, listening()]).toEqual([1, 0]);
 });
 
-test('ListRun has normal priority where a normal reader joined before it began', async () => {
+test('ListRun has normal priority if a normal reader joined before it began', async () => {
   const { run, lists } = openStation();
   for (const isLow of [true, false]) void run.join({ signal: undefined, isLow });
   run.start();
   expect(lists.map(({ options }) => options.priority)).toEqual(['normal']);
 });
 
-test('ListRun begins anew with normal priority for a normal reader, and aborts the list of low priority that waits', async () => {
+test('ListRun starts a new list with normal priority for a normal reader, and aborts the waiting low-priority list', async () => {
   const { run, held, lists, leave, onLeave, answer } = openStation();
   const joined = [run.join({ signal: undefined, isLow: true })];
   run.start();
@@ -95,7 +95,7 @@ test('ListRun begins anew with normal priority for a normal reader, and aborts t
   expect([held.columns?.size, held.columns?.itemAt(0)]).toEqual([1, pet(3)]);
 });
 
-test('ListRun keeps a list of low priority that has left for a normal reader', async () => {
+test('ListRun keeps a low-priority list that was already sent when a normal reader comes', async () => {
   const { run, lists, leave } = openStation();
   void run.join({ signal: undefined, isLow: true });
   run.start();
@@ -104,22 +104,25 @@ test('ListRun keeps a list of low priority that has left for a normal reader', a
   expect(lists.map(({ options }) => options.signal?.aborted)).toEqual([false]);
 });
 
-test.each([{ last: [pet(1)] }, { last: undefined }])('ListRun holds nothing of a list that its readers left: $last', async ({ last }) => {
-  const { run, held, lists, leave, onEnd, answer, listening } = openStation();
-  const controller = new AbortController();
-  const joined = rejectionOf(run.join({ signal: controller.signal, isLow: false }));
-  run.start();
-  leave(0);
-  await answer(0, [pet(1)]);
-  controller.abort('gone');
-  expect(await joined).toBe('gone');
-  await answer(0, last);
-  expect([held.columns, lists[0]?.answers.length, listening()]).toEqual([undefined, 2, 0]);
-  expect(lists[0]?.end).toHaveBeenCalledOnce();
-  expect(onEnd.mock.calls).toEqual([[run, undefined]]);
-});
+test.each([{ last: [pet(1)] }, { last: undefined }])(
+  'ListRun keeps nothing of a list that its readers have left: $last',
+  async ({ last }) => {
+    const { run, held, lists, leave, onEnd, answer, listening } = openStation();
+    const controller = new AbortController();
+    const joined = rejectionOf(run.join({ signal: controller.signal, isLow: false }));
+    run.start();
+    leave(0);
+    await answer(0, [pet(1)]);
+    controller.abort('gone');
+    expect(await joined).toBe('gone');
+    await answer(0, last);
+    expect([held.columns, lists[0]?.answers.length, listening()]).toEqual([undefined, 2, 0]);
+    expect(lists[0]?.end).toHaveBeenCalledOnce();
+    expect(onEnd.mock.calls).toEqual([[run, undefined]]);
+  },
+);
 
-test('ListRun tells of its end once, and of no request that leaves later', async () => {
+test('ListRun reports its end once, and no request that is sent later', async () => {
   const { run, leave, onLeave, onEnd } = openStation();
   const { signal } = new AbortController();
   const joined = [rejectionOf(run.join({ signal, isLow: false })), rejectionOf(run.join({ signal: undefined, isLow: false }))];

@@ -62,7 +62,7 @@ describe('StockView', () => {
     sandbox.faults.add({ status: 501, times: 1 });
     const failing = rejectionOf(view.refresh());
     await vi.advanceTimersByTimeAsync(50);
-    // Sets the timer of the look anew, behind that of the answer.
+    // Restarts the timer of the look, so that it comes after that of the answer.
     const second = iterator.next();
     await vi.advanceTimersByTimeAsync(200);
     expect(await failing).toMatchObject({ kind: 'server' });

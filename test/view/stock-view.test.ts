@@ -234,7 +234,7 @@ describe('signals', () => {
     expect(view.isStale).toBe(false);
   });
 
-  test('a view that was closed listens to its signal no more', () => {
+  test('a view that was closed no longer listens to its signal', () => {
     const { signal } = new AbortController();
     const { view } = openShop({ view: { signal } });
     expect(getEventListeners(signal, 'abort')).toHaveLength(1);
@@ -343,7 +343,7 @@ describe('updates of the same client', () => {
     expect(answers).toEqual([]);
   });
 
-  test('whose outcome is unknown make all pets read anew, while other pets may come from a list that left before', async () => {
+  test('with an unknown outcome make the view read all pets again, while other pets may come from a list that was sent before', async () => {
     const { client, answers } = manualClient();
     // A first answer, so that no request waits for another one.
     await client.updateInventory(1, { quantity: 2 });

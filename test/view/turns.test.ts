@@ -5,7 +5,7 @@ import { soFar } from '../support/outcome.ts';
 
 const { signal } = new AbortController();
 
-test('Turns lets a task wait for the one under way, also where an earlier one of the pet has ended', async () => {
+test('Turns lets a task wait for the one under way, even if an earlier one of the pet has ended', async () => {
   const turns = new Turns();
   const [first, second] = [deferred<void>(), deferred<void>()];
   const log: string[] = [];

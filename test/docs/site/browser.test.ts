@@ -7,7 +7,7 @@ import { ROOT } from '../support/installed-package.ts';
 import { faintTexts } from './support/faint-texts.ts';
 import { GUIDES, PAGES, serveSite } from './support/site.ts';
 
-// In CI a browser is there, or these tests fail; a contributor without one is told and goes on.
+// In CI these tests fail without a browser; for a contributor without one they are skipped with a notice.
 const program = findChromium();
 const isSkipped = program === undefined && process.env.CI !== 'true';
 if (isSkipped) console.warn('No Chromium found: the tests of the site in a browser are skipped; install one or set CHROMIUM_PATH');
@@ -33,7 +33,7 @@ const DESKTOP = { viewport: { width: 1_280, height: 900 } } as const;
 const PHONE = { viewport: { width: 390, height: 844 }, isMobile: true, hasTouch: true } as const;
 const SYMBOL = 'classes/petstore-inventory.PetStoreClient.html';
 
-/** Opens a page; fails the test that used it if the browser complained or asked anybody else. */
+/** Opens a page. Fails the test if the browser logs an error or sends a request to another server. */
 async function opened({ onTestFinished }: TestContext, path: string, options: BrowserContextOptions = DESKTOP): Promise<Page> {
   const context = await browser.newContext(options);
   const page = await context.newPage();

@@ -20,7 +20,7 @@ test('Every symbol has an example, or names the symbol whose example shows it', 
   expect(named.filter((name) => !shown.has(name ?? ''))).toEqual([]);
 });
 
-test('Every class and every function has an example of its own', () => {
+test('Every class and every function has its own example', () => {
   const classesAndFunctions = SYMBOLS.filter(({ kind }) => kind === 'class' || kind === 'function');
   expect(namesWhere(classesAndFunctions, (symbol) => !tagsOf(symbol).some(([tag]) => tag === '@example'))).toEqual([]);
 });

@@ -5,7 +5,7 @@ import manifest from '../../../package.json' with { type: 'json' };
 import { ROOT } from './installed-package.ts';
 import { outputsOf, type Sample } from './samples.ts';
 
-/** What a reader of a comment has at hand, as the page of the package says. */
+/** The variables that examples may use without declaring them, as the page of the package says. */
 const GIVEN = {
   petstore: 'const petstore = new PetStoreClient({ apiKey: sandbox.keys.business, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch });\n',
   sandbox: 'const sandbox = createSandbox();\n',
@@ -117,7 +117,7 @@ function examplesIn(comment: string): string[] {
   return sections.map((section) => `${section.slice('@example\n'.length).trimEnd()}\n`);
 }
 
-/** From the last to the first, so that what a given thing needs is given before it. */
+/** Adds the declarations from the last to the first, so that each comes before those that need it. */
 function withGiven(example: string): string {
   return Object.entries(GIVEN).reduce(
     (code, [name, declaration]) => (isUsed(name, code) && !isDeclared(name, code) ? declaration + code : code),
@@ -140,7 +140,7 @@ function importsOf(code: string, exported: readonly Exported[]): string {
   return [...foreign.map(([name, from]) => `import { ${name} } from '${from}';\n`), ...own].join('');
 }
 
-/** Told apart from fields, names of options and what stands in quotes. */
+/** Whether code uses a name as a variable, and not as a field, an option or within quotes. */
 function isUsed(name: string, code: string): boolean {
   return new RegExp(`(?<!['"\`\\w]|(?<!\\.\\.)\\.)${name}\\b(?!['"\`]|\\??:)`).test(code.replace(/\/\/.*$/gm, ''));
 }

@@ -12,7 +12,7 @@ const BIN = join(ROOT, 'node_modules', '.bin');
 const LONGEST_RUN_MS = 50_000;
 const ENV = { PATH: `${BIN}:/usr/bin:/bin` };
 
-/** A folder of a user's, with the package built and installed in it. */
+/** A user's folder, with the package built and installed in it. */
 export interface InstalledPackage extends AsyncDisposable {
   folder: string;
   /** Nothing of the developer's own variables: a key of theirs would turn examples into real requests. */

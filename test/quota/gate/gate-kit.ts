@@ -13,7 +13,7 @@ export function makeGate(settings: Partial<QuotaSettings> = {}): Gate {
   return new Gate({ plan: FREE, concurrency: 64, share: 1, ...settings });
 }
 
-/** What a client of a gate may use: all of it, but what is given. */
+/** The limits of a client of a gate: none but the given ones. */
 export function makeLimits(settings: Partial<ConstructorParameters<typeof ClientLimits>[0]> = {}): ClientLimits {
   return new ClientLimits({ concurrency: 64, share: 1, ...settings });
 }
@@ -24,7 +24,7 @@ export function answerNow(answer: Partial<Answer> = {}): Answer {
   return { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining: 50, resetAtMs: nowMs + 60_000, ...answer };
 }
 
-/** Who asks a gate for slots: notes what each call became, and holds the tickets. */
+/** Makes calls that ask a gate for permits: holds the permits, and logs the outcome of each call. */
 export class Visitors {
   readonly log: string[] = [];
   readonly permits: Permit[] = [];
@@ -38,7 +38,7 @@ export class Visitors {
     this.#limits = limits;
   }
 
-  /** Asks for a slot; its name is noted with the seconds since the start when it gets one. */
+  /** Asks for a permit. When the call gets one, its name is logged with the seconds since the start. */
   ask(name: string, call: Call = makeListCall()): Call {
     const slot = this.#gate.enter(call, this.#limits);
     if (slot instanceof Promise) void this.#await(name, slot);
@@ -50,7 +50,7 @@ export class Visitors {
     for (let n = 1; n <= count; n++) this.ask(String(n), call());
   }
 
-  /** Answers the oldest permit that is still held, and lets it go. */
+  /** Answers the request of the oldest permit that is still held, and releases the permit. */
   answer(answer: Answer = answerNow()): void {
     const permit = this.permits.shift();
     expect(permit).toBeDefined();

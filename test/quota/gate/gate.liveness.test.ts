@@ -21,7 +21,7 @@ const answers = fc.record({
   rateLimit: fc.option(rateLimits, { nil: undefined }),
 });
 
-/** A gate, those who ask it for slots, and what may happen to them. */
+/** A gate, the calls that ask it for permits, and what may happen to them. */
 class Scene {
   readonly visitors: Visitors;
   readonly calls: Call[] = [];
@@ -49,7 +49,7 @@ class Scene {
     if (this.visitors.permits.length > 0) this.visitors.answer(answer);
   }
 
-  /** No call waits, or a timer is set, or an answer is out: a call that waits is looked at again. */
+  /** No call waits, or a timer is set, or an answer is still to come, so that every waiting call is looked at again. */
   get isLive(): boolean {
     const { log, permits } = this.visitors;
     return log.length === this.calls.length || vi.getTimerCount() > 0 || permits.length > 0;

@@ -170,7 +170,7 @@ describe('Gate keeps the queue in order:', () => {
 });
 
 describe('Gate reports the queue', () => {
-  /** A call whose client notes the lines it is told. */
+  /** A call whose `queue` events are noted. */
   function watchedCalls(): { call: (id: number) => Call; told: string[] } {
     const emitter = new Emitter();
     const told: string[] = [];

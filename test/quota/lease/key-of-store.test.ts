@@ -9,7 +9,7 @@ holdTime();
 
 const ONE: LeaseResponse = { granted: 1, expiresInMs: 1000, resetAtMs: 0, waitMs: 0, reason: 'quota', members: 1 };
 
-/** A client whose key a function gives, with a store that notes what it is told of the key. */
+/** A client with an `apiKey` function, and a store that records the keys that it gets. */
 function clientOf(apiKey: (key: string) => string | Promise<string>, options: PetStoreClientOptions & Partial<QuotaStore> = {}) {
   const { join, processes, isCheap, ...rest } = options;
   const { baseUrl, fetch, keys, requests } = createSandbox({ pets: 2 });

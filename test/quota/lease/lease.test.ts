@@ -5,7 +5,7 @@ import type { LeaseResponse } from '../../../src/quota-store.ts';
 const REFUSED: LeaseResponse = { granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs: 25, reason: 'probe', members: 2 };
 
 describe('Lease', () => {
-  test('has slots until its window ends, counted from the request for it', () => {
+  test('has slots until its window ends, counted from the request for the lease', () => {
     const lease = new Lease({ granted: 2, resetAtMs: 90_000, expiresInMs: 30_000 }, 1_000);
     lease.use();
     expect([lease.free(30_999), lease.free(31_000), lease.expiresAtMs, lease.resetAtMs]).toEqual([1, 0, 31_000, 90_000]);
@@ -16,7 +16,7 @@ describe('Lease', () => {
     expect([lease.end(1_000), lease.free(1_000)]).toEqual([1, 0]);
   });
 
-  test('of no slots is of no window', () => {
+  test('without slots belongs to no window', () => {
     const none = Lease.none();
     expect([none.free(-1), none.expiresAtMs, none.resetAtMs]).toEqual([0, 0, 0]);
   });
@@ -32,7 +32,7 @@ describe('localLease', () => {
     [{ plan: {}, minute, processes: 100 }, 0],
     [{ plan: {}, minute: undefined, processes: 4 }, 15],
     [{ plan: { requestsPerMinute: 3 }, minute: undefined, processes: 4 }, 1],
-  ])('of %o is an even part of what is left, and one to find out where that is not known', (start, slots) => {
+  ])('of %o is an even part of what is left, or one request to find out if that is unknown', (start, slots) => {
     const lease = localLease(start, 1_000);
     expect(lease.free(1_000)).toBe(slots);
     expect([lease.expiresAtMs, lease.resetAtMs]).toEqual(start.minute ? [21_000, 90_000] : [61_000, 0]);
@@ -40,7 +40,7 @@ describe('localLease', () => {
 });
 
 describe('LeasePacing', () => {
-  test('looks for the answer to the probe of another process after 25, 50, 100, 200 and 400 ms, and after each wait anew', () => {
+  test("asks whether another process's probe was answered after 25, 50, 100, 200 and 400 ms, and starts again after another wait", () => {
     const pacing = new LeasePacing();
     const waits = () => Array.from({ length: 6 }, () => pacing.nextAtMs(REFUSED, undefined, 1_000) - 1_000);
     expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
@@ -50,7 +50,7 @@ describe('LeasePacing', () => {
     expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
   });
 
-  test('waits as long as the store says, or until the window ends that this process knows; and 25 ms where it says nothing', () => {
+  test('waits as long as the store says, or until the known end of the window; and 25 ms if the store says nothing', () => {
     const pacing = new LeasePacing();
     const refused = (changes: Partial<LeaseResponse>) =>
       ({ ...REFUSED, reason: 'quota', waitMs: 9_000, ...changes }) satisfies LeaseResponse;
@@ -62,7 +62,7 @@ describe('LeasePacing', () => {
     expect(pacing.nextAtMs(refused({ waitMs: 0 }), minute, 0)).toBe(25);
   });
 
-  test('requests twice as much as before where the last lease was used up within a second', () => {
+  test('requests twice as much as before if the last lease was used up within a second', () => {
     const pacing = new LeasePacing();
     expect(pacing.sizeFor(3, 0)).toBe(3);
     pacing.grant(5, 1_000);

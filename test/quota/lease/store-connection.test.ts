@@ -27,7 +27,7 @@ function clientOf(quotaStore: QuotaStore) {
   return { client, states, warnings };
 }
 
-/** What comes of one call within a second and a half. */
+/** The result of one call within a second and a half. */
 async function oneCall(quotaStore: QuotaStore) {
   const { client, ...seen } = clientOf(quotaStore);
   const items = client.listInventory({ totalTimeoutMs: 1_500 }).then(({ length }) => length);
@@ -155,7 +155,7 @@ function thrower(failure: unknown): never {
   throw failure;
 }
 
-/** A promise that is none of ours. */
+/** A promise of another library. */
 function thenable(then: (resolve: (value: unknown) => void, reject: (why: unknown) => void) => void): object {
   return Object.fromEntries([['then', then]]);
 }

@@ -14,7 +14,7 @@ describe('CircuitBreaker', () => {
     expect([brokenBy(2, 0).isSuspected, brokenBy(3, 0).isSuspected]).toEqual([false, true]);
   });
 
-  test('lets a little time pass after a failure before it opens: 100, 200, 400, and at most 500 ms', () => {
+  test('delays requests after each failure before it opens: by 100, 200, 400, and at most 500 ms', () => {
     const breaker = new CircuitBreaker();
     expect(breaker.probeAtMs).toBe(Number.NEGATIVE_INFINITY);
     const delays = [1, 2, 3, 4, 5].map(() => {
@@ -24,7 +24,7 @@ describe('CircuitBreaker', () => {
     expect(delays).toEqual([100, 200, 400, 500, 500]);
   });
 
-  test('probes half a second after it opened, and twice as late after each failed probe, up to 8 seconds', () => {
+  test('probes half a second after it opened, and doubles the delay after each failed probe, up to 8 seconds', () => {
     const breaker = brokenBy(3, 250);
     const delays = [breaker.probeAtMs - 500];
     for (let probe = 0; probe < 5; probe++) {
@@ -35,7 +35,7 @@ describe('CircuitBreaker', () => {
     expect(delays).toEqual([500, 1_000, 2_000, 4_000, 8_000, 8_000]);
   });
 
-  test('does not count failures of requests that left before it opened', () => {
+  test('does not count failures of requests that were sent before it opened', () => {
     const breaker = brokenBy(3, 250);
     breaker.fail(499, 600);
     expect(breaker.probeAtMs).toBe(1_000);
@@ -43,7 +43,7 @@ describe('CircuitBreaker', () => {
     expect(breaker.probeAtMs).toBe(1_600);
   });
 
-  test('closes with an answer since it opened, and begins to count anew', () => {
+  test('closes with an answer since it opened, and starts to count again', () => {
     const breaker = brokenBy(3, 250);
     breaker.succeed(499);
     expect(breaker.sinceMs).toBe(500);

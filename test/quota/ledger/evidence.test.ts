@@ -5,7 +5,7 @@ import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
 
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
 
-/** A ledger that is told one answer after the other, a tenth of a second apart, with a window that ends at a minute past noon. */
+/** A ledger that gets one answer after the other, a tenth of a second apart, with a window that ends at a minute past noon. */
 class Story {
   nowMs = NOON_MS;
   readonly ledger: Ledger;
@@ -14,7 +14,7 @@ class Story {
     this.ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1, ...settings }, () => 0);
   }
 
-  /** Sends a request that the service answers so. */
+  /** Sends a request that gets this answer. */
   answer(answer: Partial<Answer>): this {
     this.ledger.look(this.nowMs, 0);
     const sending = this.ledger.send(this.nowMs);
@@ -138,8 +138,8 @@ describe('Ledger, refused for longer than a minute while no header reports the d
   const HOUR_MS = 3_600_000;
 
   /**
-   * What passed and what was refused in each window of a service that lets `perDay` pass, one request after the other as the ledger lets
-   * it.
+   * How many requests passed and were refused in each window of a service that allows `perDay`, with one request after the other when the
+   * ledger allows it.
    */
   function playWindows(perDay: number, windows: number): { passed: number; refused: number }[] {
     const story = new Story({ plan: 'unlimited' });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { HeadRoom } from '../../../src/quota/ledger/head-room.ts';
 
-/** Good answers after which what refusals left to others is gone. */
+/** How many good answers it takes until no request is left to others any more. */
 function answersUntilGone(refusals: number, isRefilled: boolean): number {
   const headRoom = new HeadRoom();
   for (let refused = 0; refused < refusals; refused++) headRoom.widen(1000);

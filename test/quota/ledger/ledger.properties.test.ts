@@ -15,7 +15,7 @@ const worlds = fc.record({
   skewMs: fc.integer({ min: -200_000_000, max: 200_000_000 }),
   delaysMs: fc.array(fc.integer({ min: 1, max: 3_000 }), { minLength: 1, maxLength: 30 }),
 });
-/** Answers within a second: where they take longer, a second probe goes. */
+/** Answers come within a second: if they took longer, a second probe would be sent. */
 const quick = fc.array(fc.integer({ min: 1, max: 490 }), { minLength: 1, maxLength: 30 });
 const windows = fc
   .record({ world: worlds, policy: fc.constantFrom(...POLICIES.slice(0, 3)), delaysMs: quick })
@@ -148,7 +148,7 @@ describe('Ledger, with senseless headers,', () => {
     fc.integer({ min: -1e9, max: 1e9 }).map((s) => new Date(NOON_MS + s * 1000).toUTCString()),
   );
   const names = ['x-ratelimit-limit', 'x-ratelimit-remaining', 'x-ratelimit-reset', 'date'];
-  // A wait that can be read is waited for, however long it is.
+  // A valid Retry-After is waited for, however long it is.
   const retryAfter = fc.oneof(
     text.filter((any) => !/\d/.test(any)),
     fc.nat({ max: 100 }).map(String),
@@ -157,7 +157,7 @@ describe('Ledger, with senseless headers,', () => {
   const nonsense = fc
     .tuple(fc.dictionary(fc.constantFrom(...names), value), retryAfter)
     .map(([headers, wait]) => ({ ...headers, 'retry-after': wait }));
-  // A Reset far away makes a Limit the one of the day: 1 of them takes as many days as there are calls.
+  // A distant Reset makes a Limit that of the day: with a limit of 1 a day, the calls take as many days as there are calls.
   const DAYS = 200;
 
   test('does not throw, lets every call end and sends no more than twice the plan in any minute', () => {

@@ -3,14 +3,14 @@ import { Ledger } from '../../../src/quota/ledger/ledger.ts';
 
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
 
-/** A ledger of a plan of 60 a minute that has made out a token bucket by four answers, two seconds apart. */
+/** A ledger with a plan of 60 a minute that has recognized a token bucket by four answers, two seconds apart. */
 function ledgerOfBucket(): Ledger {
   const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
   for (let burst = 0; burst < 5; burst++) spend(ledger, { nowMs: NOON_MS + burst * 2_000, left: 60 - 13 * (burst + 1) + burst * 2 });
   return ledger;
 }
 
-/** Thirteen requests at once, of which the last answer tells what the bucket holds. */
+/** Sends thirteen requests at once; the last answer reports what the bucket holds. */
 function spend(ledger: Ledger, { nowMs, left }: { nowMs: number; left: number }): void {
   const sendings = Array.from({ length: 13 }, () => ledger.send(nowMs));
   sendings.forEach((sending, n) => {

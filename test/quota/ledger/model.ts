@@ -4,27 +4,27 @@ import { Ledger } from '../../../src/quota/ledger/ledger.ts';
 import type { Sending } from '../../../src/quota/ledger/outstanding.ts';
 import { createWindow, type Policy } from '../../../src/sandbox/windows.ts';
 
-/** A service, its ways, and what is asked of it. Time is a number here; nothing waits. */
+/** A service, how it behaves, and the calls to it. Time is a number here; nothing waits. */
 export interface World {
   policy: Policy;
   plan: PlanLimits;
-  /** What the client was told of the plan; nothing: it learns. */
+  /** The plan that the client is given; if undefined, it learns the plan. */
   told?: PlanLimits | 'unlimited' | undefined;
   /** Calls that all want to be sent at once. */
   calls: number;
   startMs: number;
   /** The server's clock minus ours. */
   skewMs: number;
-  /** Times on the way, one after the other, round and round: to the server, and back. */
+  /** Travel times to the server and back, used one after the other and then again from the first. */
   delaysMs: readonly number[];
   share?: number;
-  /** Instants (after the start) at which somebody else uses the same key. */
+  /** Instants after the start at which another user sends a request with the same key. */
   othersMs?: readonly number[];
   /** Whether the answer to the n-th request gets lost. */
   isLost?: (n: number) => boolean;
-  /** What becomes of the n-th answer on its way. */
+  /** Changes the n-th answer on its way. */
   disturb?: (answer: Answer, n: number) => Answer;
-  /** Gives up after so long. */
+  /** The play gives up after this time. */
   horizonMs?: number;
 }
 
@@ -42,7 +42,7 @@ export interface Story {
   refusals: Passage[];
   /** Calls that never got their answer. */
   unfinished: number;
-  /** Requests that left before an instant that an earlier 429 had told. */
+  /** Requests that were sent before the end of an earlier 429's wait. */
   early: number;
   tookMs: number;
 }
@@ -52,7 +52,7 @@ interface Event {
   happen: () => void;
 }
 
-/** Plays a ledger against a service. Throws where the ledger says "now" without letting anything go. */
+/** Plays a ledger against a service. Throws if the ledger says "now" but lets no request go. */
 export function play(world: World): Story {
   const ledger = new Ledger({ plan: 'told' in world ? world.told : world.plan, concurrency: 64, share: world.share ?? 1 }, () => 0);
   const service = new Service(world);

@@ -18,7 +18,7 @@ describe('Outstanding', () => {
     expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([1_100, 2_200]);
   });
 
-  test('counts the requests that an answer may or may not include: all but itself that were not settled when it left', () => {
+  test('counts the requests that an answer may or may not include: all others that were not settled when its request was sent', () => {
     const outstanding = new Outstanding();
     const first = send(outstanding, 0);
     const second = send(outstanding, 10);
@@ -29,7 +29,7 @@ describe('Outstanding', () => {
     expect([outstanding.concurrentWith(first), outstanding.concurrentWith(third), outstanding.unanswered]).toEqual([2, 0, 1]);
   });
 
-  test('knows whether a request since an instant has no answer yet', () => {
+  test('says whether a request since an instant has no answer yet', () => {
     const outstanding = new Outstanding();
     send(outstanding, 10);
     expect([outstanding.isSince(10), outstanding.isSince(11)]).toEqual([true, false]);

@@ -3,7 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { RetryBudget } from '../../../src/quota/ledger/retry-budget.ts';
 import { FUZZ } from '../../support/fuzz.ts';
 
-/** A budget from which so many retries were taken, as far as it had them. */
+/** A budget from which this many retries were taken, as far as it had them. */
 function spent(retries: number): RetryBudget {
   const budget = new RetryBudget();
   for (let n = 0; n < retries; n++) budget.spend();

@@ -21,7 +21,7 @@ describe('ServerClock', () => {
     expect(clock.observeDate(2 * HOUR_MS, { sentAtMs: 400, nowMs: 500 })).toBe(false);
   });
 
-  test('knows without Date that an answer was made in the window that ends at its Reset', () => {
+  test('infers without Date that an answer was made in the window that ends at its Reset', () => {
     const clock = new ServerClock();
     clock.observeReset(HOUR_MS, 60_000, { sentAtMs: 0, nowMs: 100 });
     expect([clock.atLeast(100), clock.atMost(100)]).toEqual([HOUR_MS - 61_000, HOUR_MS + 1_100]);
@@ -39,7 +39,7 @@ describe('ServerClock', () => {
     expect(clock.presumed(100)).toBe(HOUR_MS - 40_000);
   });
 
-  test('drifts apart by a ten-thousandth of the time since the last answer, and not before it', () => {
+  test('widens by a ten-thousandth of the time since the last answer, and not before it', () => {
     const clock = new ServerClock();
     clock.observeDate(HOUR_MS, { sentAtMs: 900, nowMs: 1_000 });
     expect([clock.atLeast(11_000), clock.atMost(11_000)]).toEqual([HOUR_MS + 10_000 - 1, HOUR_MS + 11_100 + 1]);

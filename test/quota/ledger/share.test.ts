@@ -11,7 +11,7 @@ function windowsOf(minute: { limit: number; turnedAtMs?: number }, perDay = Numb
   };
 }
 
-/** Sends all that may be sent at an instant, and gives how many that was. */
+/** Sends as many requests as may be sent at an instant, and returns how many. */
 function sendAll(share: Share, windows: ReturnType<typeof windowsOf>, nowMs: number): number {
   const free = Math.max(0, share.free(windows, nowMs));
   for (let sent = 0; sent < free; sent++) share.add(nowMs);

@@ -1,5 +1,5 @@
 /**
- * The texts of a page that stand out too little from their ground, by WCAG 2.2 (1.4.3; 1.4.11 asks less of icons, so they are left
+ * The texts of a page with too little contrast, by WCAG 2.2 (1.4.3; 1.4.11 requires less of icons, so they are left
  * out). Runs in the page, so it has to be whole in itself.
  */
 export function faintTexts(): string[] {
