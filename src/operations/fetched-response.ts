@@ -31,7 +31,7 @@ export function readResponseOf({ response }: OpenAnswer, { bytes, end }: ErrorBe
     isGiven = true;
     controller.enqueue(bytes);
   };
-  return copyOf(response, new ReadableStream({ pull }, { highWaterMark: 0 }), () => end);
+  return copyOf(response, new ReadableStream({ pull }), () => end);
 }
 
 /** The constructor of Response rejects a body with these (fetch standard, null body status), and a status outside 200 to 599. */
