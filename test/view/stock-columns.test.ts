@@ -74,6 +74,14 @@ describe('the columns of a second list', () => {
     expect(differences(sideOf('after', found), sideOf('after', expected))).toEqual([]);
   });
 
+  test.each([64, 255, 256, 257, 300])('hold %i statuses, and give the pets of each', (count) => {
+    const items = Array.from({ length: 2 * count }, (_, row) => ({ petId: row + 1, quantity: 1, status: `status ${row % count}` }));
+    const columns = listAfter(listAfter(new StockColumns(), first.slice(0, 9)), items);
+    expect(differences(itemsOf(columns), items)).toEqual([]);
+    expect([...columns.rows(`status ${count - 1}`)]).toEqual([count - 1, 2 * count - 1]);
+    expect(differences(itemsOf(listAfter(columns, items.toReversed())), items.toReversed())).toEqual([]);
+  });
+
   test('are not changed by an update of the columns before, nor the other way round', () => {
     const before = listAfter(new StockColumns(), first);
     const after = listAfter(before, first);
