@@ -1,7 +1,7 @@
 import type { StockChange, StockView, ViewReadOptions } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { rejectionOf, soFar } from '../support/outcome.ts';
-import { holdTime } from '../support/time.ts';
+import { holdTime, NOW_MS } from '../support/time.ts';
 import { openShop, type Shop } from './support/shop.ts';
 
 holdTime();
@@ -99,6 +99,19 @@ describe('changes()', () => {
     }
     expect(consumers.map(({ told }) => told)).toEqual(consumers.map(() => ['1: 5 -> 10', '1: 10 -> 11', '1: 11 -> 12']));
     expect(log().length).toBe(4);
+  });
+
+  test.each([0, 99, 'quota' as const])('has ten lists a second read, not more, with a maxAgeMs of %s', async (maxAgeMs) => {
+    const unlimited = { requestsPerMinute: 100_000, requestsPerDay: 10_000_000 };
+    const { view, sandbox } = openShop({
+      sandbox: { latency: 0, plans: { business: unlimited } },
+      client: { plan: unlimited },
+      view: { maxAgeMs },
+    });
+    watch(view);
+    await vi.advanceTimersByTimeAsync(950);
+    expect(sandbox.requests.map(({ atMs }) => atMs - NOW_MS)).toEqual([0, 100, 200, 300, 400, 500, 600, 700, 800, 900]);
+    view.close();
   });
 
   test('survives an outage, asks rarely during it, and reports what changed meanwhile', async () => {

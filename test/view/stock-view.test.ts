@@ -11,6 +11,7 @@ import {
 } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
+import { HeldStock } from '../../src/view/held-stock.ts';
 import { json } from '../support/answers.ts';
 import { freshAddress, KEY } from '../support/client.ts';
 import { deferred } from '../support/deferred.ts';
@@ -195,6 +196,14 @@ describe('signals', () => {
     expect(log()).toEqual([]);
   });
 
+  test('a signal that has aborted rejects a read also where what is held is new enough', async () => {
+    const { view } = openShop();
+    await settledIn(100, view.refresh());
+    const signal = AbortSignal.abort(new Error('before'));
+    const errors = [view.get(1, { signal }), view.items({ signal })].map(rejectionOf);
+    expect(await Promise.all(errors)).toMatchObject([{ message: 'before' }, { message: 'before' }]);
+  });
+
   test('close() rejects all waiting and all later calls, and leaves no timer', async () => {
     const { view, client } = openShop();
     const changes = view.changes();
@@ -232,6 +241,19 @@ describe('signals', () => {
     await refreshing;
     await vi.advanceTimersByTimeAsync(0);
     expect(view.isStale).toBe(false);
+  });
+
+  test('a view that was closed holds nothing, sends nothing, and follows no update', async () => {
+    const { view, client, log } = openShop();
+    await settledIn(100, view.refresh());
+    view.close();
+    expect([view.peek(1), view.size, view.asOf]).toEqual([undefined, 0, undefined]);
+    const calls = [view.get(1), view.items(), view.refresh(), view.adjust(1, 1), view.changes().next()].map(rejectionOf);
+    await settledIn(200, Promise.all(calls));
+    expect(log()).toEqual(['GET 200']);
+    const confirmed = vi.spyOn(HeldStock.prototype, 'confirmed');
+    await settledIn(100, client.updateInventory(1, { quantity: 6 }));
+    expect(confirmed).not.toHaveBeenCalled();
   });
 
   test('a view that was closed no longer listens to its signal', () => {
