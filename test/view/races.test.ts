@@ -88,6 +88,18 @@ describe('another kind of client', () => {
     expect(view.asOf).toBeInstanceOf(Date);
   });
 
+  test.each([0, 'quota' as const])(
+    'without a quota has a list read for each read, also in the same millisecond, with a maxAgeMs of %s',
+    async (maxAgeMs) => {
+      const client = fakeOf();
+      const list = vi.spyOn(client, 'streamInventory');
+      const view = new StockView(client, { maxAgeMs });
+      await view.get(1);
+      await view.get(1);
+      expect(list).toHaveBeenCalledTimes(2);
+    },
+  );
+
   test('may emit no events, even if it has `on`', async () => {
     const view = new StockView(fakeOf({ on: () => () => {} }), { maxAgeMs: 1_000 });
     expect(await view.get(1)).toMatchObject({ quantity: 5 });
