@@ -302,7 +302,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
 
   #needOf(maxAgeMs: number | 'quota', petId: PetId | undefined): ListNeed {
     const afterStamp = maxAgeMs === 0 ? this.#held.mark() : this.#held.doubtedAt(petId);
-    const sinceMs = maxAgeMs === 'quota' || maxAgeMs === 0 ? ALWAYS : monotonicMs() - maxAgeMs;
+    const sinceMs = maxAgeMs === 'quota' ? ALWAYS : monotonicMs() - maxAgeMs;
     return { sinceMs, afterStamp };
   }
 

@@ -1,5 +1,6 @@
 import type { StockChange, StockView, ViewReadOptions } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
+import { StockColumns } from '../../src/view/stock-columns.ts';
 import { rejectionOf, soFar } from '../support/outcome.ts';
 import { holdTime, NOW_MS } from '../support/time.ts';
 import { openShop, type Shop } from './support/shop.ts';
@@ -170,6 +171,24 @@ describe('changes()', () => {
     await Promise.all(consumers.map(({ ended }) => ended));
     await vi.advanceTimersByTimeAsync(10);
     expect(outcomes).toEqual(['listed', 'AbortError']);
+  });
+
+  test('has lists of low priority read, and lists are compared only while somebody iterates', async () => {
+    const { view, client } = await openLoaded({ view: { maxAgeMs: 1_000 } });
+    const compare = vi.spyOn(StockColumns.prototype, 'changesSince');
+    const list = vi.spyOn(client, 'streamInventory');
+    const changes = view.changes();
+    const next = changes.next();
+    await vi.advanceTimersByTimeAsync(1_100);
+    expect(list.mock.calls).toMatchObject([[{ priority: 'low' }]]);
+    expect(compare).toHaveBeenCalledOnce();
+    await changes.return?.();
+    await next;
+    const refreshing = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await refreshing;
+    expect(list.mock.lastCall).toMatchObject([{ priority: 'normal' }]);
+    expect(compare).toHaveBeenCalledOnce();
   });
 
   test('sends nothing more once its last consumer has left', async () => {

@@ -34,6 +34,23 @@ describe('StockView', () => {
     expect(await Promise.all(reads)).toMatchObject([CLOSED, CLOSED, CLOSED]);
   });
 
+  test('closed by a consumer of the changes that a list brings, sends no adjustment that waited for the list', async () => {
+    const { view, sandbox, log } = openShop({ view: { maxAgeMs: 0 } });
+    const loading = view.refresh();
+    await vi.advanceTimersByTimeAsync(100);
+    await loading;
+    const closing = view
+      .changes({ maxAgeMs: 3_600_000 })
+      .next()
+      .then(() => view.close());
+    sandbox.inventory.set(1, { quantity: 6 });
+    const adjusting = rejectionOf(view.adjust(1, 1));
+    await vi.advanceTimersByTimeAsync(200);
+    await closing;
+    expect(await adjusting).toMatchObject(CLOSED);
+    expect(log()).toEqual(['GET 200', 'GET 200']);
+  });
+
   test('sends nothing if it is closed while a look at changes is due', async () => {
     const { view, client } = openShop();
     const loading = view.refresh();
@@ -88,15 +105,32 @@ describe('another kind of client', () => {
     expect(view.asOf).toBeInstanceOf(Date);
   });
 
-  test.each([0, 'quota' as const])(
-    'without a quota has a list read for each read, also in the same millisecond, with a maxAgeMs of %s',
-    async (maxAgeMs) => {
+  test.each([
+    { maxAgeMs: 0, lists: 2 },
+    { maxAgeMs: 'quota' as const, lists: 2 },
+    { maxAgeMs: 1, lists: 1 },
+  ])('without a quota has $lists lists for two reads in one millisecond with a maxAgeMs of $maxAgeMs', async ({ maxAgeMs, lists }) => {
+    const client = fakeOf();
+    const list = vi.spyOn(client, 'streamInventory');
+    const view = new StockView(client, { maxAgeMs });
+    await view.get(1);
+    await view.get(1);
+    expect(list).toHaveBeenCalledTimes(lists);
+  });
+
+  test.each([
+    { maxStaleMs: 0, given: new Error('an outage') },
+    { maxStaleMs: 1, given: { petId: 1, quantity: 5, status: 'available' } },
+  ])(
+    'whose list fails in the millisecond of the one before it gives, with a maxStaleMs of $maxStaleMs, $given',
+    async ({ maxStaleMs, given }) => {
       const client = fakeOf();
-      const list = vi.spyOn(client, 'streamInventory');
-      const view = new StockView(client, { maxAgeMs });
+      const view = new StockView(client, { maxAgeMs: 0, maxStaleMs });
       await view.get(1);
-      await view.get(1);
-      expect(list).toHaveBeenCalledTimes(2);
+      vi.spyOn(client, 'streamInventory').mockImplementation(() => {
+        throw new Error('an outage');
+      });
+      expect(await view.get(1).catch((error: unknown) => error)).toEqual(given);
     },
   );
 

@@ -53,10 +53,10 @@ describe('reading', () => {
     const first = view.get(1, { maxAgeMs: 0 });
     await vi.advanceTimersByTimeAsync(60);
     const joining = view.get(1, { maxAgeMs: 60 });
-    const later = Promise.all([view.get(1, { maxAgeMs: 59 }), view.get(1, { maxAgeMs: 0 }), view.refresh()]);
+    const later: Promise<unknown>[] = [view.get(1, { maxAgeMs: 59 }), view.get(1, { maxAgeMs: 0 }), view.refresh()];
     expect(await settledIn(40, Promise.all([first, joining]))).toHaveLength(2);
-    expect(await soFar(later)).toBe('pending');
-    expect(await settledIn(100, later)).toHaveLength(3);
+    expect(await Promise.all(later.map((read) => soFar(read)))).toEqual(['pending', 'pending', 'pending']);
+    expect(await settledIn(100, Promise.all(later))).toHaveLength(3);
     expect(log()).toHaveLength(2);
   });
 
@@ -194,6 +194,16 @@ describe('signals', () => {
     ];
     expect(await Promise.all(errors.map(rejectionOf))).toMatchObject(errors.map(() => ({ message: 'before' })));
     expect(log()).toEqual([]);
+  });
+
+  test('an abort rejects a reader also where what is held would do if the list failed', async () => {
+    const { view } = openShop();
+    await settledIn(100, view.refresh());
+    const controller = new AbortController();
+    const reads = [view.get(1, { maxAgeMs: 0, signal: controller.signal }), view.items({ maxAgeMs: 0, signal: controller.signal })];
+    const errors = reads.map(rejectionOf);
+    controller.abort(new Error('gone'));
+    expect(await Promise.all(errors)).toMatchObject([{ message: 'gone' }, { message: 'gone' }]);
   });
 
   test('a signal that has aborted rejects a read also where what is held is new enough', async () => {
@@ -460,6 +470,14 @@ describe('adjust()', () => {
     expect(await settledIn(400, adjusting)).toMatchObject([{ quantity: 4 }, { quantity: 3 }, { quantity: 9 }, { quantity: 2 }]);
     expect(log()).toEqual(['GET 200', 'PATCH 200', 'PATCH 200', 'PATCH 200', 'PATCH 200']);
     expect(sandbox.inventory.get(1)).toMatchObject({ quantity: 2 });
+  });
+
+  test('may reach its bounds, and has a list of normal priority read', async () => {
+    const { view, client } = openShop();
+    const list = vi.spyOn(client, 'streamInventory');
+    expect(await settledIn(200, view.adjust(1, -5, { min: 0, max: 5 }))).toMatchObject({ quantity: 0 });
+    expect(await settledIn(100, view.adjust(1, 5, { min: 0, max: 5 }))).toMatchObject({ quantity: 5 });
+    expect(list.mock.calls).toMatchObject([[{ priority: 'normal' }]]);
   });
 
   test('refuses a result outside its bounds, and a pet that the list lacks, without an update', async () => {
