@@ -594,13 +594,17 @@ describe('bad input', () => {
     const errors = [
       call('get', 1, { maxAgeMs: -1 }),
       call('get', 1, { status: 'sold' }),
+      call('get', 1, { signal: {} }),
       call('items', { status: 5 }),
+      call('items', { maxAgeMs: -1 }),
+      call('items', { pets: 5 }),
+      call('refresh', { signal: {} }),
       call('refresh', { maxAgeMs: 5 }),
       call('changes', { maxAgeMs: -1 }),
       call('adjust', 1, 1, { min: 0.5 }),
       call('adjust', 1, 1, { min: 2, max: 1 }),
     ];
-    const options = ['maxAgeMs', 'status', 'status', 'maxAgeMs', 'maxAgeMs', 'min', 'min'];
+    const options = ['maxAgeMs', 'status', 'signal', 'status', 'maxAgeMs', 'pets', 'signal', 'maxAgeMs', 'maxAgeMs', 'min', 'min'];
     expect(await Promise.all(errors.map(rejectionOf))).toMatchObject(options.map((option) => ({ kind: 'configuration', option })));
     expect(log()).toEqual([]);
   });
