@@ -603,8 +603,9 @@ describe('bad input', () => {
       call('changes', { maxAgeMs: -1 }),
       call('adjust', 1, 1, { min: 0.5 }),
       call('adjust', 1, 1, { min: 2, max: 1 }),
+      call('adjust', 1, 1, { most: 5 }),
     ];
-    const options = ['maxAgeMs', 'status', 'signal', 'status', 'maxAgeMs', 'pets', 'signal', 'maxAgeMs', 'maxAgeMs', 'min', 'min'];
+    const options = ['maxAgeMs', 'status', 'signal', 'status', 'maxAgeMs', 'pets', 'signal', 'maxAgeMs', 'maxAgeMs', 'min', 'min', 'most'];
     expect(await Promise.all(errors.map(rejectionOf))).toMatchObject(options.map((option) => ({ kind: 'configuration', option })));
     expect(log()).toEqual([]);
   });
