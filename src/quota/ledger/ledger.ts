@@ -401,28 +401,26 @@ export class Ledger {
     if (answer.dateMs !== undefined && this.#serverClock.observeDate(answer.dateMs, exchange)) this.#forget(nowMs);
     const subject = this.#windowOf(answer, nowMs);
     if (!subject) return undefined;
-    const { status, remaining, dateMs, retryAfterMs } = answer;
-    if (dateMs === undefined && answer.resetAtMs !== undefined) {
-      this.#mayPresume &&= status !== 429;
-      this.#serverClock.presume(this.#mayPresume ? answer.receivedAtMs : undefined, nowMs);
-      if (this.#serverClock.observeReset(answer.resetAtMs, subject.lengthMs, exchange)) this.#forget(nowMs);
-    }
+    if (answer.dateMs === undefined) this.#observeClock(answer, subject, exchange);
     const reset = this.#resetOf(answer, sending, nowMs);
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit !== undefined) this.#observeLimit(subject, limit, reset);
-    const reading: Reading = {
-      status,
-      remaining,
-      retryAfterMs,
-      serverMs: dateMs,
-      reset,
-      sentAtMs: sending.atMs,
-      unanswered: this.#outstanding.unanswered,
-      concurrent,
-      nowMs,
-    };
-    subject.observe(reading);
+    const { status, remaining, dateMs: serverMs, retryAfterMs } = answer;
+    const { unanswered } = this.#outstanding;
+    subject.observe({ status, remaining, retryAfterMs, serverMs, reset, unanswered, concurrent, ...exchange });
     return subject;
+  }
+
+  /** Learns the server's clock from a Reset that comes without a `Date`. */
+  #observeClock(
+    { status, resetAtMs, receivedAtMs }: Answer,
+    { lengthMs }: QuotaWindow,
+    exchange: Pick<Reading, 'sentAtMs' | 'nowMs'>,
+  ): void {
+    if (resetAtMs === undefined) return;
+    this.#mayPresume &&= status !== 429;
+    this.#serverClock.presume(this.#mayPresume ? receivedAtMs : undefined, exchange.nowMs);
+    if (this.#serverClock.observeReset(resetAtMs, lengthMs, exchange)) this.#forget(exchange.nowMs);
   }
 
   #resetOf({ resetAtMs, resetInMs, dateMs }: Answer, { atMs: sentAtMs }: Sending, nowMs: number): Reset | undefined {

@@ -489,27 +489,30 @@ export class QuotaWindow {
     if (this.#isSenseless(fits)) return 0;
     const { unanswered, nowMs, status } = reading;
     const { lead } = this;
-    let others = 0;
-    const misfits = fits.map(({ candidate, lowest, highest, tolerance, excess }) => {
-      const { offset } = candidate;
-      const rose = candidate === this.#window ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
-      const usual = offset ?? candidate.expected;
-      const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
-      if (candidate === lead && offset !== undefined)
-        others = Math.max(0, lowest - Math.max(0, offset) - (candidate === this.#log ? 0 : candidate.margin(nowMs)) - 0.5);
-      candidate.observe({
-        remaining,
-        lowest,
-        highest,
-        unanswered,
-        uncounted: this.#uncounted,
-        isShared,
-        nowMs,
-      });
-      return Math.max(rose, fell, excess) / 2;
+    const others = Math.max(...fits.map((fit) => (fit.candidate === lead ? this.#othersIn(fit, nowMs) : 0)));
+    const misfits = fits.map((fit) => {
+      const { candidate, lowest, highest } = fit;
+      const misfit = this.#misfitOf(fit);
+      candidate.observe({ remaining, lowest, highest, unanswered, uncounted: this.#uncounted, isShared, nowMs });
+      return misfit;
     });
     if (status !== 429) this.#weigh(misfits);
     return others;
+  }
+
+  /** How many requests others surely sent since the last answer, if the candidate is right. */
+  #othersIn({ candidate, lowest }: Fit, nowMs: number): number {
+    if (candidate.offset === undefined) return 0;
+    const margin = candidate === this.#log ? 0 : candidate.margin(nowMs);
+    return Math.max(0, lowest - Math.max(0, candidate.offset) - margin - 0.5);
+  }
+
+  /** How much speaks against a candidate: Remaining rose within a window, fell without a request, or is larger than the candidate allows. */
+  #misfitOf({ candidate, lowest, highest, tolerance, excess }: Fit): number {
+    const rose = candidate === this.#window ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
+    const usual = candidate.offset ?? candidate.expected;
+    const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
+    return Math.max(rose, fell, excess) / 2;
   }
 
   /** How many requests others sent if a candidate is right, and how much of Remaining it leaves unexplained. */
