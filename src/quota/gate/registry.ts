@@ -5,7 +5,7 @@ import type { QuotaSettings } from '../ledger/settings.ts';
 import { Gate } from './gate.ts';
 
 /** What a gate knows no longer matters after it has been unused for this long. */
-const FORGOTTEN_AFTER_MS = 25 * 3_600_000;
+const UNUSED_AFTER_MS = 25 * 3_600_000;
 const SWEEP_EVERY_MS = 60_000;
 
 /** The address and key of a gate. */
@@ -22,12 +22,14 @@ interface GateUse {
 }
 
 interface Entry {
-  gate: Gate;
+  /** Undefined once nobody has used it for so long that only a client which still has it keeps it. */
+  gate: Gate | undefined;
+  weak?: WeakRef<Gate>;
   store: QuotaStore | undefined;
   usedAtMs: number;
 }
 
-/** The gates of one copy of the package, each kept until what it knows no longer matters. */
+/** The gates of one copy of the package, each kept until what it knows no longer matters and no client has it. */
 class GateRegistry {
   // By address, then by key; the most recently used entry comes last.
   readonly #byAddress = new Map<string, Map<string, Entry>>();
@@ -35,9 +37,10 @@ class GateRegistry {
   readonly #byFunction = new WeakMap<ApiKeySource, Map<string, Entry>>();
   #sweptAtMs = Number.NEGATIVE_INFINITY;
 
-  get({ address, apiKey }: GateName, nowMs: number): Entry | undefined {
+  get({ address, apiKey }: GateName): { gate: Gate; store: QuotaStore | undefined } | undefined {
     const entry = typeof apiKey === 'string' ? this.#byAddress.get(address)?.get(apiKey) : this.#byFunction.get(apiKey)?.get(address);
-    return entry && !isForgotten(entry, nowMs) ? entry : undefined;
+    const gate = entry && gateIn(entry);
+    return gate && { gate, store: entry.store };
   }
 
   put({ address, apiKey }: GateName, entry: Entry): void {
@@ -53,7 +56,7 @@ class GateRegistry {
     this.#byAddress.set(address, byKey.set(apiKey, entry));
   }
 
-  /** Drops old entries, at most once a minute. */
+  /** Lets go of old gates, at most once a minute. */
   #sweep(nowMs: number): void {
     if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_EVERY_MS) return;
     this.#sweptAtMs = nowMs;
@@ -67,14 +70,20 @@ class GateRegistry {
 function sweep(byKey: Map<string, Entry>, nowMs: number): void {
   for (const [apiKey, entry] of byKey) {
     // All later entries were used even more recently.
-    if (nowMs - entry.usedAtMs <= FORGOTTEN_AFTER_MS) return;
+    if (nowMs - entry.usedAtMs <= UNUSED_AFTER_MS) return;
     byKey.delete(apiKey);
-    if (!isForgotten(entry, nowMs)) byKey.set(apiKey, { ...entry, usedAtMs: nowMs });
+    const gate = gateIn(entry);
+    if (gate) byKey.set(apiKey, { ...heldFor(gate), store: entry.store, usedAtMs: nowMs });
   }
 }
 
-function isForgotten({ gate, usedAtMs }: Entry, nowMs: number): boolean {
-  return nowMs - usedAtMs > FORGOTTEN_AFTER_MS && gate.idleMs > FORGOTTEN_AFTER_MS;
+function gateIn({ gate, weak }: Entry): Gate | undefined {
+  return gate ?? weak?.deref();
+}
+
+/** Old versions of workerd have no `WeakRef`; no isolate of theirs lives so long. */
+function heldFor(gate: Gate): Pick<Entry, 'gate' | 'weak'> {
+  return gate.idleMs > UNUSED_AFTER_MS && globalThis.WeakRef ? { gate: undefined, weak: new WeakRef(gate) } : { gate };
 }
 
 /** A gate outlives its clients, so that a closed key stays closed for the next client. */
@@ -87,12 +96,12 @@ const registry = new GateRegistry();
  */
 export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse): Gate {
   const nowMs = monotonicMs();
-  const known = registry.get(name, nowMs);
-  if (known) known.gate.join(settings, warn);
+  const known = registry.get(name);
   const gate = known?.gate ?? new Gate(settings);
   const store = known?.store ?? quotaStore;
-  if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
   if (store && known?.store === undefined) gate.share({ ...name, store, warn });
+  if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
+  known?.gate.join(settings, warn);
   registry.put(name, { gate, store, usedAtMs: nowMs });
   return gate;
 }

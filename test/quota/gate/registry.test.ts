@@ -3,8 +3,10 @@ import { PetStoreClient, RateLimitError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { Gate } from '../../../src/quota/gate/gate.ts';
 import { gateOf } from '../../../src/quota/gate/registry.ts';
+import type { QuotaStore } from '../../../src/quota-store.ts';
 import { makeListCall } from '../../support/call.ts';
 import { freshAddress, KEY, scriptedClient } from '../../support/client.ts';
+import { collectGarbage } from '../../support/garbage.ts';
 import { rejectionOf } from '../../support/outcome.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
 import { answerNow, FREE, makeLimits, pass } from './gate-kit.ts';
@@ -27,11 +29,41 @@ describe('gateOf', () => {
     expect(gateOf({ address: other, apiKey: 'key' }, SETUP)).not.toBe(gate);
   });
 
-  test('forgets a gate that has not been used for more than a day', () => {
+  test('shares the gate of a client that has made no call for days, also after all gates were looked at', () => {
     const address = freshAddress();
     const gate = gateOf({ address, apiKey: 'key' }, SETUP);
+    for (let day = 0; day < 5; day++) {
+      vi.advanceTimersByTime(26 * 3_600_000);
+      gateOf({ address, apiKey: `key of day ${day}` }, SETUP);
+    }
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
+  });
+
+  test('forgets a gate that no client has and that has not been used for more than a day', async () => {
+    const address = freshAddress();
+    const gate = new WeakRef(gateOf({ address, apiKey: 'key' }, SETUP));
+    await collectGarbage();
+    expect(gate.deref()).toBeDefined();
     vi.advanceTimersByTime(26 * 3_600_000);
-    expect(gateOf({ address, apiKey: 'key' }, SETUP)).not.toBe(gate);
+    gateOf({ address, apiKey: 'key of another' }, SETUP);
+    await collectGarbage();
+    expect(gate.deref()).toBeUndefined();
+    expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBeInstanceOf(Gate);
+  });
+
+  test('leaves a gate as it is for a client whose store cannot be used', () => {
+    const address = freshAddress();
+    const gate = gateOf({ address, apiKey: 'key' }, SETUP);
+    const quotaStore: QuotaStore = {
+      isCheap: true,
+      processes: 2,
+      join: () => {
+        throw new Error('closed');
+      },
+    };
+    const settings = { ...SETTINGS, plan: { requestsPerMinute: 1, requestsPerDay: 1 } };
+    expect(() => gateOf({ address, apiKey: 'key' }, { ...SETUP, settings, quotaStore })).toThrow('closed');
+    expect(gate.quota.minute.limit).toBe(60);
   });
 
   test('keeps a gate while a request is in flight', async () => {
@@ -58,9 +90,10 @@ describe('gateOf, with thousands of keys,', () => {
     expect(looks).not.toHaveBeenCalled();
   });
 
-  test('forgets gates that have not been used for more than a day, and looks at each of them once', () => {
+  test('forgets gates that have not been used for more than a day, and looks at each of them once', async () => {
     vi.advanceTimersByTime(100 * 3_600_000);
     clients(strings);
+    await collectGarbage();
     vi.advanceTimersByTime(26 * 3_600_000);
     const looks = vi.spyOn(Gate.prototype, 'idleMs', 'get');
     clients(strings);
