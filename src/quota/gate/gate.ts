@@ -56,6 +56,8 @@ export class Gate {
   /** Adds the settings of another client: the stricter plan counts for both. */
   join(settings: QuotaSettings, warn: (message: string) => void): void {
     if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts for both');
+    // The ceiling may be another now.
+    this.#pump();
   }
 
   /**
@@ -69,6 +71,7 @@ export class Gate {
         ...shared,
         ledger,
         clock,
+        unanswered: this.#permits.unanswered,
         queueSize: () => this.#queue.ready(this.#basis(clock.now())),
         onChange: () => this.#pump(),
       }),
@@ -106,6 +109,8 @@ export class Gate {
   /** Raises a queued call to normal priority. */
   raise(call: Call): void {
     this.#queue.raise(call);
+    // A share for low priority held it up, and does not any more.
+    this.#pump();
   }
 
   /** During an outage: how soon the next attempt of a call may be made, and how much longer the call may wait. Otherwise undefined. */

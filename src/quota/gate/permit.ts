@@ -128,6 +128,11 @@ export class Permits {
     return this.#inFlight?.size ?? 0;
   }
 
+  /** Requests whose headers have not come yet. */
+  get unanswered(): number {
+    return [...(this.#inFlight?.values() ?? [])].filter((isUnanswered) => isUnanswered).length;
+  }
+
   /** The service's last failure. */
   get lastFailure(): PetStoreError | Answer | undefined {
     return this.#lastFailure;

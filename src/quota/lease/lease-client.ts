@@ -21,6 +21,8 @@ export interface LeaseClientStart extends Omit<StoreConnectionStart, 'redactor' 
   ledger: Ledger;
   clock: SteadyClock;
   warn: (message: string) => void;
+  /** Requests that left before the quota was shared, and have no answer yet. */
+  unanswered: number;
   /** How many calls wait for a slot. */
   queueSize: () => number;
   /** Called when the number of free slots may have changed. */
@@ -62,7 +64,7 @@ export class LeaseClient {
   // Whether the next request to the store reports that the probe was answered.
   #isProbeAnswered = false;
   // Requests to the service that have no answer yet.
-  #unanswered = 0;
+  #unanswered: number;
   // When the last lease of a known window expires, and when the lease of a probe after it does. An answer is late if its request was sent
   // before one of these instants and the answer comes after it.
   #expiriesMs: readonly number[] = [];
@@ -78,6 +80,7 @@ export class LeaseClient {
   constructor(start: LeaseClientStart) {
     const redactor = new Redactor();
     this.#start = start;
+    this.#unanswered = start.unanswered;
     this.#notices = new StoreNotices(start.warn, redactor);
     this.#connection = new StoreConnection({ ...start, redactor, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
   }

@@ -92,6 +92,21 @@ describe('Gate keeps the queue in order:', () => {
     expect(visitors.log.map((line) => line.slice(2))).toEqual(['probe', 'normal 1', 'normal 2', 'low 2', 'low 1']);
   });
 
+  test('a call that a share for low priority held up leaves as soon as it is raised', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate, makeLimits({ share: { low: 0.02 } }));
+    const makeLow = () => makeCall({}, { priority: 'low' });
+    visitors.ask('low 1', makeLow());
+    visitors.answer();
+    const raised = visitors.ask('low 2', makeLow());
+    await pass(1_000);
+    expect(visitors.log).toEqual(['0 low 1']);
+    raised.raise();
+    gate.raise(raised);
+    await pass(10);
+    expect(visitors.log).toEqual(['0 low 1', '1 low 2']);
+  });
+
   test('an aborted call leaves synchronously, and keeps no slot and no listener', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);

@@ -65,6 +65,24 @@ test('a client with a store uses only leased slots, and reports what the headers
   expect(leaseRequests.some(({ minute }) => minute !== undefined && minute.remaining < 60)).toBe(true);
 });
 
+test('requests that were in flight when a second client brought the store count as unanswered until their answers come', async () => {
+  const { store, leaseRequests } = recordStore();
+  const sandbox = createSandbox({ plans: { shared: PLAN }, latency: 1_000 });
+  const { baseUrl, fetch, keys } = sandbox;
+  const options = { apiKey: keys.shared, baseUrl, fetch, plan: PLAN };
+  const first = new PetStoreClient(options).listInventory();
+  await vi.advanceTimersByTimeAsync(1_500);
+  const early = new PetStoreClient(options).listInventory();
+  await vi.advanceTimersByTimeAsync(500);
+  const late = new PetStoreClient({ ...options, quotaStore: store }).listInventory();
+  await vi.advanceTimersByTimeAsync(5_000);
+  const third = new PetStoreClient(options).listInventory();
+  await vi.advanceTimersByTimeAsync(5_000);
+  await Promise.all([first, early, late, third]);
+  expect(leaseRequests.map(({ unanswered }) => unanswered)).toEqual(leaseRequests.map(({ unanswered }) => Math.max(0, unanswered)));
+  expect(leaseRequests[0]?.unanswered).toBe(1);
+});
+
 test('two windows are filled one after the other, without a 429', async () => {
   const { store } = recordStore();
   const { sandbox, send } = leasing(store);
