@@ -4,16 +4,21 @@ import type { WaitReason } from '../../events.ts';
 /** A shorter wait is over before anyone could act on its notice. */
 const LEAST_REPORTED_MS = 1000;
 
+/** Two conversions of one instant to the machine's clock differ by less. */
+const SAME_INSTANT_MS = 100;
+
 /** Reports that a gate closed, closes for longer, or opened again: each change once. */
 export class GateNotices {
   #isClosed = false;
-  #untilMs: number | undefined;
+  #untilMs = Number.NEGATIVE_INFINITY;
 
   /** @param call the call that the event names */
   report(call: Call, { isClosed, until }: { isClosed: boolean; until: Date | undefined }): void {
-    if (isClosed === this.#isClosed && until?.getTime() === this.#untilMs) return;
+    const untilMs = until?.getTime() ?? Number.NEGATIVE_INFINITY;
+    const isSame = untilMs === this.#untilMs || Math.abs(untilMs - this.#untilMs) < SAME_INSTANT_MS;
+    if (isClosed === this.#isClosed && isSame) return;
     this.#isClosed = isClosed;
-    this.#untilMs = until?.getTime();
+    this.#untilMs = untilMs;
     call.emit('gate', (event) => ({ ...event, state: isClosed ? 'closed' : 'open', ...(until ? { until } : {}) }));
   }
 }
