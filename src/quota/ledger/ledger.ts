@@ -393,7 +393,7 @@ export class Ledger {
     const subject = this.#observeWindow(sending, answer, concurrent, nowMs);
     if (answer.status === 429) this.#observeRefusal(sending, answer, subject, nowMs);
     else if (answer.status === 503 && answer.retryAfterMs !== undefined) this.#close(answer, nowMs);
-    else if (answer.status < 500) this.#observeGood(sending, answer, subject);
+    else if (!isServiceFailure(answer)) this.#observeGood(sending, answer, subject);
   }
 
   #observeWindow(sending: Sending, answer: Answer, concurrent: number, nowMs: number): QuotaWindow | undefined {

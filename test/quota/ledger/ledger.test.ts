@@ -50,6 +50,19 @@ describe('Ledger, after unforeseen 429s,', () => {
   });
 });
 
+describe('Ledger, of an endpoint that is not there,', () => {
+  test.each([200, 404, 501, 505])('takes its quota from answers with status %i, so that calls need not go one at a time', (status) => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
+    const nowMs = NOON_MS;
+    ledger.observe(
+      ledger.send(nowMs),
+      { status, receivedAtMs: nowMs, dateMs: nowMs, limit: 60, remaining: 59, resetAtMs: nowMs + 60_000 },
+      nowMs,
+    );
+    expect(ledger.look(nowMs, 0).free).toBeGreaterThan(1);
+  });
+});
+
 describe('Ledger, on a service that counts the last 60 seconds,', () => {
   test('counts a request without an answer as arrived when it was given up', () => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 2 }, concurrency: 64, share: 1 }, () => 0);
