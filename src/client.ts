@@ -55,7 +55,7 @@ export type PetStoreFetch = typeof globalThis.fetch &
  * const item = await petstore.updateInventory(1, { quantity: 12 });
  */
 export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi<Ids>, AsyncDisposable {
-  readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'plan' | 'int64' | 'maxResponseBytes' | 'call'>;
+  readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'plan' | 'int64' | 'maxResponseBytes' | 'call'> & { redactor: Redactor };
   readonly #emitter: Emitter;
   readonly #gate: Gate;
   readonly #pipeline: Pipeline<InventoryItem<Ids>>;
@@ -76,8 +76,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   constructor(options: PetStoreClientOptions<Ids> = {}) {
     const { baseUrl, int64, maxResponseBytes, call, ...made } = resolveOptions(options);
     const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
-    this.#options = { baseUrl, plan, int64, maxResponseBytes, call };
     const redactor = new Redactor();
+    this.#options = { baseUrl, plan, int64, maxResponseBytes, call, redactor };
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger && createLog(logger), this);
     const warn = (message: string) => this.#emitter.warn(message);
@@ -132,8 +132,9 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
 
   /**
    * Fetches from any other endpoint below the client's address: `/pets/42`, `pets/42` or a whole address. It adds the key, waits for quota
-   * like every call (with `priority: 'low'`, normal calls go first), and gives the service's Response whatever its status. After a 429 the
-   * request is sent again when Retry-After has passed; other failures are retried if the method is idempotent (RFC 9110 section 9.2.2).
+   * like every call (with `priority: 'low'`, normal calls go first), and gives the service's Response whatever its status. After a 429, or
+   * a 503 with Retry-After, the request is sent again when that has passed, whatever its method; other failures are retried if the method
+   * is idempotent (RFC 9110 section 9.2.2).
    * Redirects are not followed. The request counts as in flight until the body of the Response is read or cancelled.
    * @throws InvalidArgumentError before anything is sent, for another address or an `Authorization` header; PetStoreError if no answer
    *   comes; or the signal's reason
@@ -228,8 +229,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
-    const { baseUrl, call } = this.#options;
-    const made = fetchOperation(input, init, { baseUrl, maxRetries: call.maxRetries });
+    const { baseUrl, call, redactor } = this.#options;
+    const made = fetchOperation(input, init, { baseUrl, maxRetries: call.maxRetries, hide: (text) => redactor.hide(text) });
     // Awaited only if it is a promise, so that calls keep their order.
     const { operation, options } = made instanceof Promise ? await made : made;
     return this.#pipeline.open(operation, this.#resolveFor(operation, options));

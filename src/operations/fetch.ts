@@ -21,6 +21,8 @@ interface FetchTarget {
   baseUrl: string;
   /** The client's `maxRetries`. */
   maxRetries: number;
+  /** Hides the key in a text. */
+  hide: (text: string) => string;
 }
 
 type Input = string | URL | Request;
@@ -63,7 +65,15 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
   const isOnce = isReadOnce(body);
   checkBody(body, method, isOnce && isIdempotent && target.maxRetries > 0);
   if (isOnce) Object.assign(own.init, DUPLEX);
-  const operation = new FetchOperation(request, { target: `${method} /${path.replace(/\?.*/s, '')}`, isIdempotent });
+  const endpoint = `${method} /${path.replace(/\?.*/s, '')}`;
+  // A function that gives the key may not have been called yet.
+  const shown = {
+    get target() {
+      return target.hide(endpoint);
+    },
+    isIdempotent,
+  };
+  const operation = new FetchOperation(request, shown);
   return { operation, options: { signal, priority: init?.priority === 'low' ? 'low' : 'normal', ...(isOnce && { maxRetries: 0 }) } };
 }
 

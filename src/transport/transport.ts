@@ -189,9 +189,14 @@ export class Transport {
     return wired.init ? sendByKy(call, wired, target) : this.#options.http(wired, target);
   }
 
+  /** The path as events show it: the caller of `fetch` may have put the key into it. */
+  #shownPath(request: AttemptRequest): string {
+    return request.own ? this.#options.redactor.hide(pathOf(request)) : pathOf(request);
+  }
+
   #tellRequest(call: Call, request: AttemptRequest): void {
     const { method } = request;
-    call.emit('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${pathOf(request)}` }));
+    call.emit('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${this.#shownPath(request)}` }));
   }
 
   #begin(call: Call, request: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
@@ -219,7 +224,7 @@ export class Transport {
     if (!call.hasListener('deprecation')) return;
     const { baseUrl, redactor } = this.#options;
     this.#deprecations ??= new Deprecations();
-    this.#deprecations.announce(call, { method: request.method, path: pathOf(request), baseUrl, headers }, redactor);
+    this.#deprecations.announce(call, { method: request.method, path: this.#shownPath(request), baseUrl, headers }, redactor);
   }
 
   #headers(call: Call, key: string, { body, own }: AttemptRequest): Record<string, string> {

@@ -55,6 +55,19 @@ describe('petstore.fetch', () => {
     });
   });
 
+  test.each([
+    ['a string', KEY],
+    ['a function', () => KEY],
+  ])('shows no key that its caller put into the path, given as %s', async (_form, apiKey) => {
+    const { client } = scriptedClient([() => json(503, {}), refuse], { apiKey, maxRetries: 1 });
+    const shown: unknown[] = [];
+    client.on('request', ({ path }) => shown.push(path));
+    const failure = await inTheEnd(rejectionOf(client.fetch(`/keys/${KEY}?key=${KEY}`)));
+    expect(shown).toEqual(['/keys/***', '/keys/***']);
+    expect(failure).toMatchObject({ message: expect.stringContaining('GET /keys/***') });
+    expect(String(failure)).not.toContain(KEY);
+  });
+
   test('passes on the other options of fetch', async () => {
     const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
     const { client } = scriptedClient([], { fetch });
