@@ -33,14 +33,13 @@ function climbs(path: string): boolean {
 }
 
 const DECODED = new Map([
-  ['%2e', '.'],
-  ['%2f', '/'],
-  ['%5c', '\\'],
-  ['%3b', ';'],
-  ['%25', '%'],
+  ['2e', '.'],
+  ['2f', '/'],
+  ['5c', '\\'],
+  ['3b', ';'],
 ]);
 
+/** Decodes the characters that matter, however often their `%` was encoded itself. */
 function decode(path: string): string {
-  const decoded = path.replace(/%(?:2e|2f|5c|3b|25)/gi, (code) => DECODED.get(code.toLowerCase()) ?? code);
-  return decoded === path ? path : decode(decoded);
+  return path.replace(/%(?:25)*(2e|2f|5c|3b)/gi, (all, code: string) => DECODED.get(code.toLowerCase()) ?? all);
 }

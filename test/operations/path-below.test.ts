@@ -23,6 +23,12 @@ describe('pathBelow', () => {
     expect(pathBelow(wanted, BASE)).toBe(path);
   });
 
+  test('decodes a character however often its `%` was encoded', () => {
+    const deep = '25'.repeat(50_000);
+    expect(pathBelow(`/a%${deep}41`, BASE)).toBe(`a%${deep}41`);
+    expect(pathBelow(`/%${deep}2e.%5C..`, BASE)).toBeUndefined();
+  });
+
   test.each([
     '//elsewhere.test/api/v1/pets',
     '\\\\elsewhere.test/pets',
@@ -38,6 +44,7 @@ describe('pathBelow', () => {
     'https://user:secret@shop.test:8443/api/v1/pets',
     'https://shop.test:8443@elsewhere.test/api/v1/pets',
     'https:elsewhere.test/api/v1/pets',
+    '/a/..%252f..%25252F..',
     'blob:https://shop.test:8443/api/v1/pets',
     'data:,pets',
     'javascript:1',
