@@ -24,7 +24,8 @@ interface Search {
 /** Finds a page of up to a hundred pets. It stops as soon as the page is full or the signal aborts, and pauses in a large stock. */
 export async function searchStock(stock: Stock, { words, from, signal }: Search): Promise<StockPage> {
   const wanted = words.trim().toLowerCase();
-  const exact = wanted === '' ? undefined : stock.get(parsePetId(wanted) ?? 0n);
+  const id = parsePetId(wanted);
+  const exact = id === undefined ? undefined : stock.get(id);
   const found: StockItem[] = [];
   let matches = 0;
   let searched = 0;
