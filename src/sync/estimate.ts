@@ -26,7 +26,7 @@ export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: n
   if (requests <= day.left) return Math.max(closedMs, waitMs(requests, minute));
   // The last day begins with a fresh minute.
   const onLastDay = (requests - day.left) % day.limit || day.limit;
-  return waitMs(requests, day) + waitMs(onLastDay, { ...minute, left: minute.limit, resetInMs: MINUTE_MS });
+  return Math.max(closedMs, waitMs(requests, day)) + waitMs(onLastDay, { ...minute, left: minute.limit, resetInMs: MINUTE_MS });
 }
 
 /**

@@ -22,6 +22,16 @@ describe('estimateMs', () => {
       { minute: { limit: 60, remaining: 9, resetAt: at(20) }, day, closedUntil: at(33) },
       33_000,
     ],
+    [
+      'a gate that is closed beyond the reset of the day waits until it opens',
+      12,
+      {
+        minute: { limit: 5, remaining: 5, resetAt: at(60) },
+        day: { limit: 100, remaining: 2, resetAt: at(3_600) },
+        closedUntil: at(7_200),
+      },
+      7_260_000,
+    ],
     ['a gate that has opened needs no wait', 1, { minute: { limit: 60, remaining: 9, resetAt: at(20) }, day, closedUntil: at(-5) }, 0],
     [
       'a day that does not suffice waits for its reset',
