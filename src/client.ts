@@ -62,7 +62,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   // Created when it is first used.
   #fetch: PetStoreFetch | undefined;
 
-  // The type argument follows the options: an annotation alone does not make ids bigints.
+  // `PetStoreClient<'bigint'>` compiles only with `int64: 'bigint'`, so that the type never claims bigints which the client does not give.
   /**
    * Takes every setting from the `PETSTORE_...` variables. Sends nothing.
    * @throws ConfigurationError that names the variable that is missing or bad

@@ -81,8 +81,8 @@ export class Pipeline<Item extends object> {
   }
 
   /**
-   * Reports when an update that waits behind the permit of an earlier one would wait longer than it allows. For this a second call with its
-   * `maxWaitMs` waits at the gate, since only the gate knows how long a wait will be.
+   * Reports when an update that is to be sent in place of an earlier one would wait longer than it allows. It is not in the gate's queue:
+   * the earlier one waits for both. So a stand-in with its `maxWaitMs` waits as well, and gives back the permit that it gets.
    */
   #watch({ id, operation, petId, options }: Call, onRefusal: (refusal: unknown) => void): () => void {
     const { gate, limits } = this.#steps;

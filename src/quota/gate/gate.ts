@@ -19,7 +19,7 @@ const SWEEP_EVERY_MS = 1000;
 
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
- * One timer exists, and only while a call waits. After every event the queue is empty, or a timer is set, or an answer is still to come.
+ * There is at most one timer. After every event, if calls wait, either the timer is set, or an answer is still to come that looks again.
  */
 export class Gate {
   readonly #clock = new SteadyClock();

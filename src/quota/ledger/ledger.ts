@@ -51,7 +51,7 @@ interface Limits {
 /** As many requests are in flight as may be. */
 export const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 
-/** The circuit breaker of all keys on which no request has failed: it never changes, since good answers do not change it then. */
+/** Shared by all ledgers until their first failure: before one, no method changes a circuit breaker. */
 const NO_OUTAGE = new CircuitBreaker();
 
 const SECOND_MS = 1_000;
@@ -95,7 +95,7 @@ export class Ledger {
   #share: number;
   // The limits before the share: those of the plan, or those of Free until headers report others.
   #limits: Limits;
-  // Whether the machine's clock may say that a window has ended: false after a 429 that had a Reset and no `Date`.
+  // Whether the machine's clock may stand in for the server's. A 429 with a Reset and no `Date` sets it to false for good.
   #mayPresume = true;
   // If no client gave a plan, it is learned from the headers.
   #isPlanGiven: boolean;
@@ -479,7 +479,7 @@ export class Ledger {
     if (this.#share < 1) subject.resize(shareOf(least(planned, limit), this.#share));
   }
 
-  /** The least possible limit if neither a Limit nor a plan gives one: Remaining, and the request itself. */
+  /** Without a Limit or a plan, the limit is at least Remaining and 1, which is the request itself. */
   #leastLimit({ remaining }: Answer, subject: QuotaWindow): number | undefined {
     const isPlanned = this.#isPlanGiven && Number.isFinite(subject.limit);
     if (remaining === undefined || remaining > LARGEST_LIMIT_WITHOUT_RESET || isPlanned) return undefined;
