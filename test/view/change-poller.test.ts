@@ -35,6 +35,17 @@ test('ChangePoller reports how many consumers iterate when one comes or leaves, 
   expect(counts).toEqual([1, 2, 1, 0]);
 });
 
+test('ChangePoller looks when what is held is too old, and not a millisecond before', async () => {
+  const { poller, atMs } = openPoller();
+  const iterator = poller.iterate({});
+  await vi.advanceTimersByTimeAsync(499);
+  void iterator.next();
+  expect(atMs()).toEqual([]);
+  await vi.advanceTimersByTimeAsync(1);
+  expect(atMs()).toEqual([500]);
+  await iterator.return();
+});
+
 test('ChangePoller looks again a second after a failure, then after twice as long each time, and at last after a minute', async () => {
   const { poller, atMs } = openPoller(() => Promise.reject(new Error('an outage')));
   const iterator = poller.iterate({});
