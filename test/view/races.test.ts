@@ -118,6 +118,14 @@ describe('another kind of client', () => {
     expect(list).toHaveBeenCalledTimes(lists);
   });
 
+  test('has another list read for a read with a maxAgeMs of 0 that comes in the millisecond in which a list left, but after it', async () => {
+    const client = fakeOf();
+    const list = vi.spyOn(client, 'streamInventory');
+    const view = new StockView(client, { maxAgeMs: 0 });
+    await Promise.all([view.get(1), view.get(1)]);
+    expect(list).toHaveBeenCalledTimes(2);
+  });
+
   test.each([
     { maxStaleMs: 0, given: new Error('an outage') },
     { maxStaleMs: 1, given: { petId: 1, quantity: 5, status: 'available' } },
