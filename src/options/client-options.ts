@@ -28,7 +28,7 @@ export type ApiKeySource = () => string | Promise<string>;
  */
 export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
   /**
-   * The bearer key, or a function that gives it. Required here, as `PETSTORE_API_KEY`, or in the file that `PETSTORE_API_KEY_FILE` names,
+   * The bearer key, or a function that gives it. Required here or as `PETSTORE_API_KEY`, or in the file that `PETSTORE_API_KEY_FILE` names,
    * which is read again when it is replaced.
    */
   apiKey?: string | ApiKeySource | undefined;
