@@ -192,11 +192,17 @@ function exceeded({ story, network }: Evidence): string[] {
   if (!isPlain || !isShared || processes.some(({ crashes }) => crashes.length > 0)) return [];
   // Headers tell of the minute alone, so that the end of a day is foreseen only from a plan.
   const isDayKnown = processes.every(({ client: { plan } }) => typeof plan === 'object' && plan.requestsPerDay !== undefined);
-  const isForeseen = ({ isOfDay }: Sent) => isDayKnown || !isOfDay;
+  const isForeseen = (sent: Sent) => (isDayKnown || !sent.isOfDay) && isLimitKnown(sent, story, network.sent);
   const refused = network.sent.filter((sent) => sent.told === 429 && sent.atMs < network.calmSinceMs && isForeseen(sent));
   const isMoving = processes.length > 1 && MOVING.has(service.policy);
   const most = isMoving ? processes.length : (MOST_REFUSALS[String(service.policy)] ?? Number.POSITIVE_INFINITY);
   return refused.length > most ? [`${refused.length} answers with 429, such as that to #${refused[0]?.number}`] : [];
+}
+
+/** Without a plan, a process knows a limit from the first answer that it, or one that shares its store, was told. */
+function isLimitKnown({ process, number }: Sent, { processes, store }: Evidence['story'], sent: readonly Sent[]): boolean {
+  if (processes.some(({ name, client }) => name === process && client.plan !== undefined)) return true;
+  return sent.some((one) => one.number < number && one.told !== undefined && (store !== undefined || one.process === process));
 }
 
 function unsettled({ lives }: Evidence): string[] {
