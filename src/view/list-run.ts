@@ -136,7 +136,8 @@ export class ListRun<Ids extends Int64> {
   #end(failed: { error: unknown } | undefined, controller = this.#controller): void {
     if (this.#isOver || this.#controller !== controller) return;
     this.#isOver = true;
-    if (failed) this.#parts.held.abandon();
+    // What was confirmed since another list left is still needed by that one.
+    if (failed && this.#departure) this.#parts.held.abandon();
     if (failed) this.#controller?.abort(new DOMException('This list is not waited for any more', 'AbortError'));
     this.#parts.onEnd(this, this.#waiting.size > 0 ? failed : undefined);
     for (const turn of this.#waiting) {

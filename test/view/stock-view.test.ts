@@ -342,6 +342,21 @@ describe('updates of the same client', () => {
     expect([view.peek(1)?.quantity, view.peek(8)]).toEqual([10, undefined]);
   });
 
+  test('are not undone by a list under way, if a reader gives up the list that would have come after it', async () => {
+    const { client, answers } = manualClient();
+    const view = await loaded(client, answers);
+    const early = view.refresh();
+    await vi.advanceTimersByTimeAsync(1);
+    await client.updateInventory(1, { quantity: 3 });
+    const leaving = new AbortController();
+    const given = rejectionOf(view.refresh({ signal: leaving.signal }));
+    leaving.abort('changed my mind');
+    expect(await given).toBe('changed my mind');
+    answers.shift()?.(10);
+    await early;
+    expect(view.peek(1)?.quantity).toBe(3);
+  });
+
   test('are not undone by the very first list', async () => {
     const { client, answers } = manualClient();
     // A first answer, so that no request waits for another one.
