@@ -3,7 +3,7 @@ import { defineConfig } from 'vitest/config';
 /** No unit tests: what needs a build, a network of its own, or to be alone. */
 const OTHERS = ['test/fleet/**', 'test/docs/site/**', 'test/runtimes/**', 'test/consumers/**', 'test/bench/**'];
 
-/** Tests that play many cases or run programs: they would take two of the three minutes of all tests, and far more with lines counted. */
+/** Tests that play many cases or run programs. They take longer than all others, and twice as long where lines are counted. */
 const LONG = [
   'test/{docs,examples,simulation,worlds}/**/*.test.ts',
   'test/**/*.{fuzz,properties}.test.ts',

@@ -69,7 +69,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    */
   constructor(...none: { number: []; bigint: [options: never] }[Ids]);
   /**
-   * Sends nothing. Options that are left out are read from the `PETSTORE_...` variables, if the runtime has any.
+   * Sends nothing. Options that are left out are read from the `PETSTORE_...` variables, where the runtime has variables.
    * @throws ConfigurationError that names the option, the rule and the value
    */
   constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: Ids } }[Ids]);

@@ -5,7 +5,7 @@ const CODES = { red: 31, green: 32, yellow: 33, dim: 2, bold: 1 } as const;
 /** Adds colour to text if the stream shows colours. */
 export type Paint = (colour: keyof typeof CODES, text: string) => string;
 
-/** Colours only appear on a terminal, and not if NO_COLOR has any value (no-color.org). */
+/** Colours appear on a terminal, unless NO_COLOR is set and not empty (no-color.org). */
 export function paintFor(stream: TextStream, { env }: Pick<Terminal, 'env'>): Paint {
   const isOn = stream.isTTY === true && !env.NO_COLOR && env.TERM !== 'dumb';
   return (colour, text) => (isOn ? `\u001b[${CODES[colour]}m${text}\u001b[0m` : text);

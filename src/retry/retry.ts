@@ -73,8 +73,8 @@ function tryWithOtherKey(call: Call, failure: AuthenticationError): void {
 
 /**
  * Whether a failure is worth another attempt. A call that has ended gets none. If the cause of a failure is the failure before it, the gate
- * refused the attempt, so there is none either. A request that is not idempotent is sent again only if the
- * service says that it did nothing (a 429, or a 503 with Retry-After), or if it was not sent.
+ * refused the attempt, so there is none either. A request that is not idempotent is sent again only if the service refused to handle it
+ * (a 429, or a 503 with Retry-After), or if it was not sent.
  */
 function isWorthAnother(error: unknown, call: Call): error is PetStoreError {
   if (call.signal.aborted || !(error instanceof PetStoreError)) return false;

@@ -10,7 +10,7 @@ const GROUP_MS = 100;
 const player = new Player();
 afterAll(() => player.close());
 
-/** What a world is like, for whoever reads a change of its pace. */
+/** Describes a world to those who review a change of its pace. */
 function titleOf({ seed, plan, service, load, clients, odd, client }: World): string {
   const limits = [plan.requestsPerMinute, plan.requestsPerDay].filter(Boolean).join('/');
   const known = client.plan === undefined ? 'plan not told' : `told ${JSON.stringify(client.plan)}`;
@@ -18,7 +18,7 @@ function titleOf({ seed, plan, service, load, clients, odd, client }: World): st
   return [`seed ${seed}`, service.policy, limits, known, `${calls} calls as ${kind}`, `${clients} clients`, ...odd].join(', ');
 }
 
-/** When the client's requests came to the service, in seconds, how many with which status. */
+/** When the client's requests reached the service, in seconds, and how many had which status. */
 function paceOf({ ledger }: Outcome): string {
   const groups: { atMs: number; status: string; count: number }[] = [];
   for (const line of ledger.filter((each) => !each.includes('another program'))) {
@@ -31,7 +31,7 @@ function paceOf({ ledger }: Outcome): string {
   return groups.map(({ atMs, status, count }) => `${(atMs / 1_000).toFixed(3)}: ${count} x ${status}`).join('; ');
 }
 
-test('in 150 random worlds requests leave when they did before; a change of pace is looked at before it is kept', async () => {
+test('requests leave at the recorded times in 150 random worlds; `vitest -u` accepts a change that was reviewed', async () => {
   const lines: string[] = [];
   for (let seed = SEEDS.first; seed <= SEEDS.last; seed++) {
     const outcome = await player.play(drawWorld(seed));

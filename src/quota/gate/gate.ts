@@ -56,7 +56,7 @@ export class Gate {
   /** Adds the settings of another client: the stricter plan counts for both. */
   join(settings: QuotaSettings, warn: (message: string) => void): void {
     if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts for both');
-    // The ceiling may be another now.
+    // The other client may have changed what the waiting calls are allowed.
     this.#pump();
   }
 
@@ -109,7 +109,7 @@ export class Gate {
   /** Raises a queued call to normal priority. */
   raise(call: Call): void {
     this.#queue.raise(call);
-    // A share for low priority held it up, and does not any more.
+    // If only a share for low priority held it up, it may leave now.
     this.#pump();
   }
 

@@ -4,19 +4,19 @@ import type { WaitReason } from '../../events.ts';
 /** A shorter wait is over before anyone could act on its notice. */
 const LEAST_REPORTED_MS = 1000;
 
-/** Two conversions of one instant to the machine's clock differ by less. */
+/** One instant is converted to the machine's clock anew for each report; the results differ by less than this. */
 const SAME_INSTANT_MS = 100;
 
 /** Reports that a gate closed, closes for longer, or opened again: each change once. */
 export class GateNotices {
   #isClosed = false;
-  #untilMs = Number.NEGATIVE_INFINITY;
+  // 0 while the gate is open, or closed by an outage.
+  #untilMs = 0;
 
   /** @param call the call that the event names */
   report(call: Call, { isClosed, until }: { isClosed: boolean; until: Date | undefined }): void {
-    const untilMs = until?.getTime() ?? Number.NEGATIVE_INFINITY;
-    const isSame = untilMs === this.#untilMs || Math.abs(untilMs - this.#untilMs) < SAME_INSTANT_MS;
-    if (isClosed === this.#isClosed && isSame) return;
+    const untilMs = until?.getTime() ?? 0;
+    if (isClosed === this.#isClosed && Math.abs(untilMs - this.#untilMs) < SAME_INSTANT_MS) return;
     this.#isClosed = isClosed;
     this.#untilMs = untilMs;
     call.emit('gate', (event) => ({ ...event, state: isClosed ? 'closed' : 'open', ...(until ? { until } : {}) }));

@@ -22,14 +22,14 @@ interface GateUse {
 }
 
 interface Entry {
-  /** Undefined once nobody has used it for so long that only a client which still has it keeps it. */
+  /** Undefined once the gate has been unused for so long that it is held weakly, for clients that still have it. */
   gate: Gate | undefined;
   weak?: WeakRef<Gate>;
   store: QuotaStore | undefined;
   usedAtMs: number;
 }
 
-/** The gates of one copy of the package, each kept until what it knows no longer matters and no client has it. */
+/** The gates of one copy of the package. Each is kept until what it knows no longer matters, and as long as a client has it. */
 class GateRegistry {
   // By address, then by key; the most recently used entry comes last.
   readonly #byAddress = new Map<string, Map<string, Entry>>();
@@ -81,7 +81,7 @@ function gateIn({ gate, weak }: Entry): Gate | undefined {
   return gate ?? weak?.deref();
 }
 
-/** Old versions of workerd have no `WeakRef`; no isolate of theirs lives so long. */
+/** A gate that has been unused for long is held weakly. Old versions of workerd have no `WeakRef`, but no isolate of theirs lives so long. */
 function heldFor(gate: Gate): Pick<Entry, 'gate' | 'weak'> {
   return gate.idleMs > UNUSED_AFTER_MS && globalThis.WeakRef ? { gate: undefined, weak: new WeakRef(gate) } : { gate };
 }

@@ -489,7 +489,8 @@ export class QuotaWindow {
     if (this.#isSenseless(fits)) return 0;
     const { unanswered, nowMs, status } = reading;
     const { lead } = this;
-    const others = Math.max(...fits.map((fit) => (fit.candidate === lead ? this.#othersIn(fit, nowMs) : 0)));
+    const leading = fits.find(({ candidate }) => candidate === lead);
+    const others = leading ? this.#othersIn(leading, nowMs) : 0;
     const misfits = fits.map((fit) => {
       const { candidate, lowest, highest } = fit;
       const misfit = this.#misfitOf(fit);
