@@ -43,7 +43,6 @@ export class RetryLimit {
   /** The call is over: a retry that was paid for and never sent is given back. */
   settle(call: Call): void {
     if (!call.hasPaidRetry) return;
-    call.hasPaidRetry = false;
     this.#budget.giveBack();
     this.#report(call);
   }

@@ -134,6 +134,16 @@ describe('Gate, while quota is free,', () => {
     expect(gate.idleMs).toBe(500);
   });
 
+  test('is in use as long as one call waits', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 60_000 }));
+    visitors.ask('waits');
+    await pass(5_000);
+    expect(gate.idleMs).toBe(0);
+  });
+
   test('takes back a permit that was not used', async () => {
     const gate = makeGate({ plan: { requestsPerMinute: 1 } });
     const permit = await gate.enter(makeListCall(), makeLimits());

@@ -1,11 +1,15 @@
 import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
+import { Gate } from '../../../src/quota/gate/gate.ts';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, QuotaStore } from '../../../src/quota-store.ts';
+import { makeListCall } from '../../support/call.ts';
+import { freshAddress } from '../../support/client.ts';
 import { leaseRequestOf } from '../../support/lease-request.ts';
 import { soFar } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
+import { makeLimits } from '../gate/gate-kit.ts';
 
 holdTime();
 
@@ -99,6 +103,22 @@ test('a client with a store leaves no timer behind when its calls are done', asy
   await vi.advanceTimersByTimeAsync(10_000);
   await all;
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('slots that are not used go back to the store, also that of a request that was not sent', async () => {
+  const { store, leaseRequests } = recordStore();
+  const gate = new Gate({ plan: PLAN, concurrency: 64, share: 1 });
+  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+  const entering = gate.enter(makeListCall(), makeLimits());
+  await vi.advanceTimersByTimeAsync(10);
+  const permit = await entering;
+  await vi.advanceTimersByTimeAsync(100);
+  permit.cancel();
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect(leaseRequests.map(({ wanted, returned, unanswered }) => [wanted, returned, unanswered])).toEqual([
+    [1, 0, 0],
+    [0, 1, 0],
+  ]);
 });
 
 test('if the store fails, the process keeps to its part, reports this once, and shares again when the store works', async () => {

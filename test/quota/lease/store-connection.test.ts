@@ -129,7 +129,7 @@ test('a store that grants nothing and asks for no wait gets its next request onl
   expect(exchange.mock.calls.length).toBeLessThan(50);
 });
 
-test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, -1, 'long'])(
+test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, 0, -1, 'long'])(
   'a report that a gate closed for %s is ignored',
   async (closedForMs) => {
     let hear = (_closedForMs: never): void => {};

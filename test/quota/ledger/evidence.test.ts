@@ -121,6 +121,15 @@ describe('Ledger, on a token bucket that is smaller than the plan,', () => {
   });
 });
 
+describe('Ledger, after a Reset alone,', () => {
+  test('begins the next window at this Reset', () => {
+    const story = new Story({ plan: { requestsPerMinute: 2 } })
+      .answer({ resetAtMs: NOON_MS + 20_000 })
+      .answer({ resetAtMs: NOON_MS + 20_000 });
+    expect(Math.round((story.ledger.look(story.nowMs, 0).at - NOON_MS) / 1_000)).toBe(20);
+  });
+});
+
 describe('Ledger, for a client with half of the quota,', () => {
   test('counts its first request, even if the Reset is cut to a second after it', () => {
     const story = new Story({ share: 0.5 }).answer({ limit: 60, remaining: 59, resetAtMs: NOON_MS + 61_000 });

@@ -1,0 +1,15 @@
+import { expect, test } from 'vitest';
+import { stricterPlan } from '../../../src/quota/ledger/settings.ts';
+
+const FREE = { requestsPerMinute: 60, requestsPerDay: 1_000 };
+
+test.each([
+  [undefined, undefined, undefined],
+  ['unlimited', undefined, 'unlimited'],
+  ['unlimited', FREE, FREE],
+  [FREE, undefined, FREE],
+  [FREE, { requestsPerMinute: 300 }, FREE],
+  [{ requestsPerMinute: 30, requestsPerDay: 2_000 }, FREE, { requestsPerMinute: 30, requestsPerDay: 1_000 }],
+] as const)('the stricter of %j and %j is %j, whichever comes first', (one, other, stricter) => {
+  expect([stricterPlan(one, other), stricterPlan(other, one)]).toEqual([stricter, stricter]);
+});
