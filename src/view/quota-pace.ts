@@ -71,8 +71,7 @@ export class QuotaPace {
 /** Begins a new window if the old one has ended, and corrects its end if the reset is known by now. */
 function turn(window: SpentWindow, resetAt: Date | undefined): void {
   const nowMs = Date.now();
-  const resetAtMs = resetAt?.getTime() ?? Number.NEGATIVE_INFINITY;
-  if (resetAtMs > nowMs) window.endsAtMs = Math.min(window.endsAtMs, resetAtMs);
+  if (resetAt && resetAt.getTime() > nowMs) window.endsAtMs = Math.min(window.endsAtMs, resetAt.getTime());
   if (nowMs < window.endsAtMs) return;
   window.endsAtMs = nowMs + restOf(window, resetAt);
   window.requests = 0;

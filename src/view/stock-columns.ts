@@ -70,7 +70,6 @@ export class StockColumns {
   /** The list is complete. */
   end(): void {
     if (this.#isFollowing && this.#size < this.#ids.size) this.#ids = this.#ids.first(this.#size);
-    this.#isFollowing = false;
   }
 
   /** The row of a pet; undefined if it has none. */

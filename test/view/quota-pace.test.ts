@@ -171,6 +171,16 @@ test('QuotaPace counts what lists used as used no longer than until the end of t
   expect(dueAfterMs(pace)).toBe(4_000);
 });
 
+test('QuotaPace does not count the lists of a minute that has ended, even if none has been sent since', () => {
+  const quota: Quota = { minute: { remaining: 3, resetAt: inMs(40_000) }, day: {} };
+  const pace = new QuotaPace({ quota }, 0.5);
+  pace.noteRequest();
+  pace.noteRequest();
+  vi.advanceTimersByTime(45_000);
+  quota.minute = { remaining: 3, resetAt: inMs(55_000) };
+  expect(pace.dueInMs).toBeLessThanOrEqual(0);
+});
+
 test('QuotaPace has no list due before the service opens the key again', () => {
   const quota = { minute: {}, day: {}, closedUntil: new Date(NOW_MS + 700) };
   const pace = new QuotaPace({ quota }, 0.5);
