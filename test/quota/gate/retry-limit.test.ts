@@ -1,8 +1,9 @@
 import { ServerError } from 'petstore-inventory';
 import { expect, test } from 'vitest';
+import { Emitter } from '../../../src/events.ts';
 import { RetryLimit } from '../../../src/quota/gate/retry-limit.ts';
 import { Ledger } from '../../../src/quota/ledger/ledger.ts';
-import { makeListCall } from '../../support/call.ts';
+import { makeCall, makeListCall } from '../../support/call.ts';
 import { answerNow, FREE } from './gate-kit.ts';
 
 const FAILURE = new ServerError('x', { status: 500 });
@@ -19,6 +20,17 @@ test.each([
   limit.pay(makeListCall(), FAILURE);
   for (const status of statuses) for (let n = 0; n < 7; n++) limit.observe(makeListCall(), answerNow({ status }));
   expect(limit.state.available).toBe(left);
+});
+
+test('reports once that no retry is left, and once that half of them are back', () => {
+  const limit = makeLimit();
+  const emitter = new Emitter();
+  const told: string[] = [];
+  emitter.on('retryBudget', ({ state, available }) => told.push(`${state} ${available}`));
+  const calls = Array.from({ length: 10 }, () => makeCall({ emitter }));
+  for (const call of calls) limit.pay(call, FAILURE);
+  for (const call of calls) limit.settle(call);
+  expect(told).toEqual(['empty 0', 'refilled 5']);
 });
 
 test('a call that ends before its retry is sent gives the retry back', () => {

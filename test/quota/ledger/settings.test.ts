@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { stricterPlan } from '../../../src/quota/ledger/settings.ts';
+import { commonShare, stricterPlan } from '../../../src/quota/ledger/settings.ts';
 
 const FREE = { requestsPerMinute: 60, requestsPerDay: 1_000 };
 
@@ -12,4 +12,8 @@ test.each([
   [{ requestsPerMinute: 30, requestsPerDay: 2_000 }, FREE, { requestsPerMinute: 30, requestsPerDay: 1_000 }],
 ] as const)('the stricter of %j and %j is %j, whichever comes first', (one, other, stricter) => {
   expect([stricterPlan(one, other), stricterPlan(other, one)]).toEqual([stricter, stricter]);
+});
+
+test('a share of low calls alone leaves the whole quota to a client', () => {
+  expect([commonShare({ share: 0.5 }), commonShare({ share: { low: 0.5 } })]).toEqual([0.5, 1]);
 });
