@@ -11,10 +11,11 @@ export class Departures {
 
   /** The departures of a client; undefined if the client has no events. */
   static of(client: PetStoreApi<Int64> | PetStoreApi): Departures | undefined {
-    if (!client.on) return undefined;
+    const listen = client.on?.bind(client);
+    if (!listen) return undefined;
     const known = departuresOfClients.get(client);
     if (known) return known;
-    const departures = new Departures((name, listener) => client.on?.(name, listener) ?? ignore);
+    const departures = new Departures(listen);
     departuresOfClients.set(client, departures);
     return departures;
   }
@@ -51,5 +52,3 @@ export class Departures {
     this.#stop = undefined;
   }
 }
-
-function ignore(): void {}

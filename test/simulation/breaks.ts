@@ -7,7 +7,7 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     before: "if (this.#before === 'in-doubt') return;",
     after: '',
   },
-  'gate: a permit that is given back leaves its place in flight taken': {
+  'gate: a returned permit still counts as in flight': {
     path: 'quota/gate/permit.ts',
     before: 'if (this.#inFlight?.delete(permit)) permit.limits.leave();',
     after: 'this.#inFlight?.delete(permit);',
@@ -22,12 +22,12 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     before: 'await wait(ownMs, call.signal);',
     after: 'await wait(ownMs, new AbortController().signal);',
   },
-  'order: whoever leaves the line lets the next one begin': {
+  'order: a waiting update that is aborted starts the next one': {
     path: 'order/pet-line.ts',
     before: 'if (this.#current === turn) this.#beginNext(undefined);',
     after: 'if (this.#first || this.#current === turn) this.#beginNext(undefined);',
   },
-  'view: a list undoes an update that was confirmed after it left': {
+  'view: a list undoes an update that was confirmed after the list was sent': {
     path: 'view/held-stock.ts',
     before: 'for (const item of this.#since?.values() ?? []) next = next.with(item);',
     after: '',
@@ -37,18 +37,18 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     before: 'else if (this.#doubtful.has(row)) this.#resume(row, quantity);',
     after: '',
   },
-  'journal: a promise is not flushed before its request': {
+  'journal: the record of an update is not flushed before its request': {
     path: 'sync/job-log.ts',
     before: 'this.note(record);\n    await this.flush();',
     after: 'this.note(record);',
   },
-  'file: a line is written behind a torn one': {
+  'file: a record is appended to a torn line': {
     path: 'node/file-journal.ts',
     // biome-ignore lint/suspicious/noTemplateCurlyInString: it is the source.
     before: 'this.#endsInLine ? text : `\\n${text}`',
     after: 'text',
   },
-  'leases: every process sends a request to find out what is left': {
+  'leases: every process sends a probe': {
     path: 'quota/lease/quota-record.ts',
     before: "if (record.probeUntilMs > nowMs) return refuse(record, { waitMs: PROBE_POLL_MS, reason: 'probe' });",
     after: '',
