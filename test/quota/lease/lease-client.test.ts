@@ -121,6 +121,28 @@ test('slots that are not used go back to the store, also that of a request that 
   ]);
 });
 
+test('a store that costs little is told once no request is in flight any more', async () => {
+  const { store, leaseRequests } = recordStore();
+  const { send } = leasing({ ...store, isCheap: true });
+  const all = Promise.all(send(20));
+  await vi.advanceTimersByTimeAsync(5_000);
+  await all;
+  const reports = leaseRequests.filter(({ wanted }) => wanted === 0);
+  expect([reports.at(-1), new Set(reports.map(({ unanswered }) => unanswered))]).toMatchObject([leaseRequests.at(-1) ?? {}, new Set([0])]);
+});
+
+test('if the store fails from the start, the process keeps to its part of what the first answer says is left', async () => {
+  const { store, fail } = recordStore();
+  const { sandbox, send } = leasing(store);
+  fail(new Error('the store is down'));
+  const { baseUrl, fetch, keys } = sandbox;
+  const headers = { authorization: `Bearer ${keys.shared}` };
+  for (let request = 0; request < 50; request++) await fetch(`${baseUrl}/inventory`, { headers });
+  for (const call of send(20)) call.catch(() => {});
+  await vi.advanceTimersByTimeAsync(3_000);
+  expect(sandbox.requests.length - 50).toBe(1 + 4);
+});
+
 test('if the store fails, the process keeps to its part, reports this once, and shares again when the store works', async () => {
   const { store, fail } = recordStore();
   const { sandbox, client, send, warn } = leasing(store);
