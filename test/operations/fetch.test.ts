@@ -83,6 +83,14 @@ describe('petstore.fetch', () => {
     expect(inits[2]).not.toHaveProperty('priority');
   });
 
+  test('does not repeat the default values of a Request, which some runtimes refuse', async () => {
+    const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
+    const { client } = scriptedClient([], { fetch });
+    await client.fetch(new Request(`${client.baseUrl}/a`));
+    const init: unknown = fetch.mock.calls[0]?.[1];
+    expect(Object.keys(Object(init)).sort()).toEqual(['headers', 'method', 'redirect', 'signal']);
+  });
+
   test('is bound to its client, and always the same function', async () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     const { fetch } = client;
@@ -334,6 +342,14 @@ describe('a call of petstore.fetch', () => {
     ]);
   });
 
+  test.each([400, 404])('is settled with its error after a %i', async (status) => {
+    const { client } = scriptedClient([() => failure(status)]);
+    const settled: unknown[] = [];
+    client.on('settled', ({ outcome, error }) => settled.push([outcome, error]));
+    await client.fetch('/pets', { method: 'POST' });
+    expect(settled).toEqual([['rejected', expect.objectContaining({ status, operation: 'fetch' })]]);
+  });
+
   test('begins synchronously, so that calls keep their order', () => {
     const { client } = scriptedClient([hang]);
     const begun: string[] = [];
@@ -446,6 +462,15 @@ describe('the slot of petstore.fetch', () => {
     await vi.advanceTimersByTimeAsync(100);
     controller.abort('enough');
     expect(await reading).toBe('enough');
+  });
+
+  test('is freed if a body is not read further than its first chunk', async () => {
+    const { client, seen } = scriptedClient([() => new Response(chunked(['a', 'b', 'c']))], { concurrency: 1, attemptTimeoutMs: 10_000 });
+    const reader = (await client.fetch('/1')).body?.getReader();
+    await reader?.read();
+    const second = client.fetch('/2');
+    await vi.advanceTimersByTimeAsync(10_100);
+    expect([await soFar(second), seen.length]).not.toContain('pending');
   });
 
   test('is free at once if there is no body', async () => {

@@ -7,6 +7,8 @@ const day = { limit: 1_000, remaining: 1_000, resetAt: at(86_400) };
 describe('estimateMs', () => {
   test.each([
     ['what is left of the minute needs no wait', 59, { minute: { limit: 60, remaining: 59, resetAt: at(20) }, day }, 0],
+    ['exactly what is left needs no wait, even if the reset is near', 1, { minute: { limit: 60, remaining: 1, resetAt: at(90) }, day }, 0],
+    ['a minute that turns in a millisecond is not full yet', 2, { minute: { limit: 60, remaining: 1, resetAt: new Date(1) }, day }, 1],
     ['one more waits for the reset', 60, { minute: { limit: 60, remaining: 59, resetAt: at(20) }, day }, 20_000],
     [
       '900 on free take the reset and 14 minutes',

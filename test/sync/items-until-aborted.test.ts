@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { itemsUntilAborted } from '../../src/sync/items-until-aborted.ts';
 import { drain } from '../support/drain.ts';
 import { thrower } from '../support/outcome.ts';
@@ -43,6 +43,19 @@ describe('itemsUntilAborted', () => {
     controller.abort();
     expect(await draining).toEqual({ got: [1], error: undefined });
     expect(asked).toEqual(['next', 'next', 'return']);
+  });
+
+  test.each(['ends', 'is aborted'])('leaves no listener on the signal when it %s', async (how) => {
+    const controller = new AbortController();
+    const added = vi.spyOn(controller.signal, 'addEventListener');
+    const removed = vi.spyOn(controller.signal, 'removeEventListener');
+    const { source: items } = source([1], how === 'ends' ? 'ends' : 'hangs');
+    const draining = drain(itemsUntilAborted(items, controller.signal));
+    await nextTurn();
+    controller.abort();
+    await draining;
+    expect(added).toHaveBeenCalledOnce();
+    expect(removed).toHaveBeenCalledExactlyOnceWith('abort', added.mock.calls[0]?.[1]);
   });
 
   test.each<[string, object]>([

@@ -26,3 +26,11 @@ test('JobLog keeps the records that are fewer than a thousand for the next inten
   await log.record({ type: 'intent', petId: 1, from: 5, to: 6 });
   expect(journal.portions).toEqual([1_000]);
 });
+
+test('JobLog appends nothing if there is nothing to append', async () => {
+  const journal = new MemoryJournal();
+  const log = new JobLog(journal);
+  await log.noteAll([]);
+  await log.flush();
+  expect(journal.portions).toEqual([]);
+});

@@ -109,6 +109,7 @@ describe('a journal', () => {
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
     expect(store.requests).toEqual(['GET']);
     expect(journal.story.slice(-3)).toEqual(['run', 'done 2', 'end']);
+    expect(journal.lines.filter((line) => line.includes('"type":"job"'))).toHaveLength(1);
   });
 
   test('fails a doubtful update as a conflict for good if the pet has another quantity', async () => {

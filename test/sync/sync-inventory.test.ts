@@ -492,6 +492,24 @@ describe('onProgress', () => {
     ]);
   });
 
+  test('counts failed updates in the pace of a run', async () => {
+    const etas: [number, number | undefined][] = [];
+    let nowMs = 0;
+    const step = async () => {
+      nowMs += 500;
+    };
+    const store = new FakeStore(pets(4, 5), { step, treat: (petId) => (Number(petId) === 1 ? 'lose' : 'apply') });
+    const wanted = pets(4, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    const onProgress = ({ failed, updated, etaMs }: SyncProgress) => etas.push([failed + updated, etaMs]);
+    await syncInventory(store, wanted, { concurrency: 1, now: () => nowMs, onProgress });
+    expect(etas.slice(-4)).toEqual([
+      [2, 1_500],
+      [3, 833],
+      [4, 0],
+      [4, 0],
+    ]);
+  });
+
   test.each<[string, () => void | Promise<void>]>([
     ['at once', () => thrower()],
     ['later', async () => thrower()],
@@ -548,6 +566,12 @@ describe('maxChanges', () => {
       message: `Cannot start: 3 of the 10 pets in the list would change, and \`maxChanges\` allows ${rule}`,
     });
     expect(store.requests).toEqual(['GET']);
+  });
+
+  test('of 0 allows none', async () => {
+    const store = new FakeStore(pets(10, 5));
+    await expect(syncInventory(store, WANTED, { maxChanges: 0 })).rejects.toThrow('`maxChanges` allows at most 0');
+    expect(await syncInventory(store, [{ petId: 1, quantity: 5 }], { maxChanges: 0 })).toMatchObject({ updated: 0, unchanged: 1 });
   });
 
   test.each([3, '30%', '100%'] as const)('of %s allows three changes of ten pets', async (maxChanges) => {

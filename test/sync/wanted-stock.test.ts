@@ -48,6 +48,7 @@ describe('fingerprint', () => {
       fc.property(entries, (given) => {
         const other = given.toReversed().map(({ petId, quantity }) => ({ petId: BigInt(petId), quantity }));
         expect(fingerprint(stockOf(other))).toBe(fingerprint(stockOf(given)));
+        expect(fingerprint(stockOf(given))).toMatch(/^[\da-f]{32}$/);
       }),
     );
   });
