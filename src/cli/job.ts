@@ -1,3 +1,4 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import { fileJournal } from '../node/file-journal.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
@@ -69,7 +70,7 @@ const NOTICE = 'petstore: finishing the requests under way; interrupt again to e
 /** Runs a job, or with `--dry-run` shows its changes and cost. */
 export async function runJob(job: Job, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = limitsOf(options);
-  checkDistinct({ ...job.files, '--report': options.report });
+  checkDistinct({ ...job.files, '--report': options.report, '--record': options.record });
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
   if (options.sandbox && job.journal !== undefined)
     throw new UsageError('Cannot use --journal with --sandbox: that sandbox ends with the command, so the job could not be resumed');
@@ -232,10 +233,17 @@ function checkDistinct(files: Job['files']): void {
   const names = new Map<string, string>();
   for (const [name, path] of Object.entries(files)) {
     if (path === undefined) continue;
-    const known = names.get(resolve(path));
+    const identity = identityOf(path);
+    const known = names.get(identity);
     if (known !== undefined) throw new UsageError(`Cannot use ${path} as ${name}: it is ${known} already`);
-    names.set(resolve(path), name);
+    names.set(identity, name);
   }
+}
+
+/** The same for two names of one file, as a link is. */
+function identityOf(path: string): string {
+  const file = statSync(path, { throwIfNoEntry: false, bigint: true });
+  return file?.isFile() ? `${file.dev}:${file.ino}` : resolve(path);
 }
 
 function limitsOf(options: JobOptions): Pick<SyncOptions, 'concurrency' | 'priority'> {

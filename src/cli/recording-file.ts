@@ -1,10 +1,10 @@
-import { closeSync, openSync, writeSync } from 'node:fs';
+import { closeSync, fstatSync, openSync, writeSync } from 'node:fs';
 import type { PetStoreClient } from '../client.ts';
 import { recordCalls } from '../record-calls.ts';
 import { messageOf } from '../thrown.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
-import { cannotOpen } from './usage-error.ts';
+import { cannotOpen, UsageError } from './usage-error.ts';
 
 /** Records a client's calls in a file, each line at once, so that a crash loses none. Returns what stops it. @throws UsageError */
 export function recordInto(path: string, client: PetStoreClient<'bigint'>, terminal: Terminal): () => void {
@@ -26,10 +26,15 @@ export function recordInto(path: string, client: PetStoreClient<'bigint'>, termi
   };
 }
 
+/** Opens a file for a recording. One that holds something is left as it is: it may be an earlier incident, or a mistake. */
 function open(path: string): number {
+  let file: number;
   try {
-    return openSync(path, 'w');
+    file = openSync(path, 'a');
   } catch (error) {
     throw cannotOpen('--record', { path, error });
   }
+  if (fstatSync(file).size === 0) return file;
+  closeSync(file);
+  throw new UsageError(`Cannot use --record ${path}: the file is not empty; name a new one, so that nothing in it is lost`);
 }

@@ -1,4 +1,4 @@
-import { readFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, test } from 'vitest';
 import { jobFolder } from './support/job-folder.ts';
 
@@ -18,11 +18,46 @@ describe('--record', () => {
     expect(text).not.toMatch(new RegExp(`4711000000001|987654321|${served.keys.business}|${new URL(served.url).host}`));
   });
 
-  test('replaces the content of the file', async () => {
+  test('refuses a file that holds something already, and leaves it as it is', async () => {
+    const { served, file, run } = await jobFolder();
+    await run(['list', '--record', file('incident.jsonl')]);
+    const before = await readFile(file('incident.jsonl'), 'utf8');
+    const sent = served.sandbox.requests.length;
+    const { code, err } = await run(['list', '--record', file('incident.jsonl')]);
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: 'petstore: Cannot use --record incident.jsonl: the file is not empty; name a new one, so that nothing in it is lost\n',
+    });
+    expect([await readFile(file('incident.jsonl'), 'utf8'), served.sandbox.requests.length]).toEqual([before, sent]);
+  });
+
+  test('takes an empty file', async () => {
     const { file, run } = await jobFolder();
-    await run(['list', '--record', file('incident.jsonl')]);
-    await run(['list', '--record', file('incident.jsonl')]);
-    expect((await readFile(file('incident.jsonl'), 'utf8')).match(/"format"/g)).toHaveLength(1);
+    await writeFile(file('incident.jsonl'), '');
+    expect(await run(['list', '--record', file('incident.jsonl')])).toMatchObject({ code: 0 });
+    expect(await readFile(file('incident.jsonl'), 'utf8')).toContain('"format"');
+  });
+
+  test.each([
+    ['in.csv', ['--record', 'in.csv'], 'the input'],
+    ['the.journal', ['--journal', 'the.journal', '--record', 'the.journal'], '--journal'],
+    ['linked.csv', ['--record', 'linked.csv'], 'the input'],
+    ['linked.csv', ['--rejects', 'linked.csv'], 'the input'],
+    ['linked.csv', ['--report', 'linked.csv'], 'the input'],
+  ])('refuses %s, which the job uses already (%j)', async (name, words, known) => {
+    const { served, file, sync } = await jobFolder();
+    await writeFile(file('in.csv'), '');
+    await symlink(file('in.csv'), file('linked.csv'));
+    const text = 'petId,quantity\n1,6\n';
+    const { code, err } = await sync(
+      text,
+      words.map((word) => (word.startsWith('--') ? word : file(word))),
+    );
+    expect({ code, err }).toEqual({
+      code: 2,
+      err: `petstore: Cannot use ${name} as ${words.at(-2)}: it is ${known} already\n`,
+    });
+    expect([await readFile(file('in.csv'), 'utf8'), served.sandbox.requests]).toEqual([text, []]);
   });
 
   test('refuses a path that cannot be written, and sends nothing', async () => {
