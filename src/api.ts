@@ -8,7 +8,7 @@ import type { ReplyPromise } from './reply.ts';
  * The methods of a client. Code that takes this interface, as `syncInventory` and `StockView` do, runs with a `PetStoreClient`, with a
  * wrapper of yours around one, and in tests with a fake.
  *
- * @typeParam Ids how ids come out
+ * @typeParam Ids the type of ids in answers
  * @example
  * const stock = new Map<PetId, number>([[1, 5]]);
  * const item = (petId: PetId): InventoryItem => ({ petId: Number(petId), quantity: stock.get(petId) ?? 0, status: 'available' });
@@ -29,19 +29,19 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
   updateInventory(petId: PetId, update: InventoryUpdate, options?: RequestOptions): ReplyPromise<InventoryItem<Ids>>;
   /**
    * Like {@link PetStoreClient.quota}. Without it, estimates assume the limits of the free plan, and a view with
-   * `maxAgeMs: 'quota'` asks for a list whenever it is read and no list is under way.
+   * `maxAgeMs: 'quota'` requests a list whenever it is read and no list is under way.
    */
   readonly quota?: Quota;
   /** The address of the store, without secrets: it identifies the store, so that a journal is not used for another one. */
   readonly baseUrl?: string;
-  /** Like {@link PetStoreClient.on}, for the two events that a view needs. Without it, a list counts as sent when it is asked for. */
+  /** Like {@link PetStoreClient.on}, for the two events that a view needs. Without it, a list counts as sent when it is requested. */
   on?(name: 'started' | 'request', listener: (event: CallEvent) => void): () => void;
 }
 
 /**
  * The stock of all pets, item by item: an {@link InventoryStream}, or any other iterable of items.
  *
- * @typeParam Ids how ids come out
+ * @typeParam Ids the type of ids in answers
  * @example
  * const stream: InventoryItems = petstore.streamInventory();
  * for await (const { petId } of stream) if (petId === 12) console.log(petId); // → 12

@@ -48,7 +48,7 @@ export type PetStoreFetch = typeof globalThis.fetch &
  * The client of the pet store's inventory. Make one and share it: clients of one process with the same address and key keep to the
  * limits together.
  *
- * @typeParam Ids how ids come out, as the option `int64` says
+ * @typeParam Ids the type of ids in answers, as the option `int64` says
  * @example
  * const petstore = new PetStoreClient({ apiKey, baseUrl, plan: 'pro' });
  * const items = await petstore.listInventory();

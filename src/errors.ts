@@ -152,9 +152,9 @@ export abstract class PetStoreError extends Error {
  * console.log(error instanceof BadRequestError, error.status, error.outcome); // → true 400 rejected
  */
 export class BadRequestError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'BadRequestError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'bad-request';
 }
 
@@ -167,9 +167,9 @@ export class BadRequestError extends PetStoreError {
  * console.log(error instanceof AuthenticationError, error.status); // → true 401
  */
 export class AuthenticationError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'AuthenticationError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'authentication';
 }
 
@@ -181,9 +181,9 @@ export class AuthenticationError extends PetStoreError {
  * console.log(error instanceof NotFoundError, error.petId); // → true 999
  */
 export class NotFoundError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'NotFoundError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'not-found';
 }
 
@@ -199,9 +199,9 @@ export class NotFoundError extends PetStoreError {
  * console.log(next.status, next.attempts, next.retryAt > new Date()); // → undefined 0 true
  */
 export class RateLimitError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'RateLimitError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'rate-limit';
 }
 
@@ -214,9 +214,9 @@ export class RateLimitError extends PetStoreError {
  * console.log(error instanceof ServerError, error.status, error.outcome); // → true 503 unknown
  */
 export class ServerError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'ServerError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'server';
 }
 
@@ -230,9 +230,9 @@ export class ServerError extends PetStoreError {
  * console.log(error instanceof UnexpectedStatusError, error.location); // → true https://new.example/v1/inventory
  */
 export class UnexpectedStatusError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'UnexpectedStatusError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'unexpected-status';
   /** Where a redirect points, without credentials and query. */
   readonly location: string | undefined;
@@ -255,9 +255,9 @@ export class UnexpectedStatusError extends PetStoreError {
  * console.log(error instanceof ConnectionError, error.code); // → true ECONNRESET
  */
 export class ConnectionError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'ConnectionError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'connection';
 }
 
@@ -270,9 +270,9 @@ export class ConnectionError extends PetStoreError {
  * console.log(error instanceof TimeoutError, error.attempts); // → true 1
  */
 export class TimeoutError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'TimeoutError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'timeout';
 }
 
@@ -312,9 +312,9 @@ export type InvalidResponseReason = 'invalid-json' | 'invalid-utf8' | 'schema' |
  * console.log(error instanceof InvalidResponseError, error.reason); // → true schema
  */
 export class InvalidResponseError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'InvalidResponseError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'invalid-response';
   /** Why the answer could not be used. */
   readonly reason: InvalidResponseReason;
@@ -337,9 +337,9 @@ export class InvalidResponseError extends PetStoreError {
  * console.log(error instanceof InvalidArgumentError, error.argument, error.outcome); // → true quantity not-sent
  */
 export class InvalidArgumentError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'InvalidArgumentError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'invalid-argument';
   /** The name of the argument. */
   readonly argument: string;
@@ -352,7 +352,7 @@ export class InvalidArgumentError extends PetStoreError {
 }
 
 /**
- * A bad option: the constructor throws it, and a call with a bad option rejects with it. The message says the rule and the value, never
+ * A bad option: the constructor throws it, and a call with a bad option rejects with it. The message names the rule and the value, never
  * the key.
  *
  * @example
@@ -363,9 +363,9 @@ export class InvalidArgumentError extends PetStoreError {
  * }
  */
 export class ConfigurationError extends PetStoreError {
-  /** The name of the class, also where a minifier renames it. */
+  /** The name of the class, even if a minifier renames it. */
   override readonly name = 'ConfigurationError';
-  /** Decide by this. */
+  /** Branch on this. */
   readonly kind = 'configuration';
   /** The name of the option. */
   readonly option: string;

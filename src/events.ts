@@ -131,7 +131,7 @@ export interface EventLog {
   warn(message: string): unknown;
 }
 
-/** Reports events to listeners, the log and the runtime's channels. Errors of theirs are ignored. */
+/** Reports events to listeners, the log and the runtime's channels. Their errors are ignored. */
 export class Emitter {
   // Created with the first listener: most clients have none.
   #listeners: Listeners | undefined;

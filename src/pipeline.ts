@@ -164,7 +164,7 @@ export class Pipeline<Item extends object> {
     }
   }
 
-  /** Gets a permit and the key. If a store finds the quota by the key, the key is read before the gate is asked. */
+  /** Gets a permit and the key. If a store finds the quota by the key, the key is read before the call enters the gate. */
   #admit(call: Call): Admitted | Promise<Admitted> {
     const { gate, transport } = this.#steps;
     if (!gate.needsKey) return this.#enter(call);

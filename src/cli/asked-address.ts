@@ -12,7 +12,7 @@ export interface AskedAddress {
 /** The address for each error with which a call failed. */
 const addresses = new WeakMap<object, AskedAddress>();
 
-/** Remembers for every error of the client's calls the address that was asked. */
+/** Remembers for every error of the client's calls the address to which the call was sent. */
 export function noteAddress(client: PetStoreClient<'bigint'>, asked: AskedAddress): void {
   client.on('settled', ({ error }) => {
     if (typeof error === 'object' && error !== null) addresses.set(error, asked);
@@ -24,7 +24,7 @@ export function askedProxy(error: Error): NamedProxy | undefined {
   return addresses.get(error)?.proxy;
 }
 
-/** The address that was asked, as `nameAddress` gives it. */
+/** The address to which the call was sent, as `nameAddress` gives it. */
 export function askedAddress(error: Error): string | undefined {
   const asked = addresses.get(error);
   return asked && nameAddress(asked, error);

@@ -15,7 +15,7 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Codes of a `JournalError` that is no usage error: the disk is full or broken, or another process uses the journal. */
+/** Codes of a `JournalError` that is not a usage error: the disk is full or broken, or another process uses the journal. */
 const FAILURE_CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'];
 
 export function exitCodeOf(error: unknown): ExitCode {

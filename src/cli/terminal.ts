@@ -30,7 +30,7 @@ export function writeText(stream: TextStream, text: string): Promise<void> {
   });
 }
 
-/** Writes the result of a job; a closed pipe is no error here, since the job is done. @throws the stream's error, such as ENOSPC */
+/** Writes the result of a job; a closed pipe is not an error here, since the job is done. @throws the stream's error, such as ENOSPC */
 export async function writeResult(stream: TextStream, text: string): Promise<void> {
   try {
     await writeText(stream, text);

@@ -13,7 +13,7 @@ export interface Deprecation {
 interface Reading {
   /** The current time, by which two-digit years are read. */
   nowMs: number;
-  /** The address that was asked, against which links are resolved. */
+  /** The address of the request, against which links are resolved. */
   address: string;
 }
 

@@ -40,7 +40,7 @@ const Quantity = z.number().check(z.refine(Number.isSafeInteger, 'must be a safe
 /**
  * The stock of one pet (specification, InventoryItem).
  *
- * `status` is open: a value that the service adds tomorrow is passed on as it is. `quantity` is a safe integer.
+ * `status` is open: a value that the service adds later is passed on as it is. `quantity` is a safe integer.
  *
  * @example
  * console.log(InventoryItem.parse({ petId: 1, quantity: 3, status: 'sold', note: 'dropped' })); // → { petId: 1, quantity: 3, status: 'sold' }

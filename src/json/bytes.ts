@@ -22,7 +22,7 @@ export function isSpace(byte: number | undefined): boolean {
   return byte === BYTE.space || byte === BYTE.lineFeed || byte === BYTE.carriageReturn || byte === BYTE.tab;
 }
 
-/** The index of the first byte from `start` that is no white space, or the end. */
+/** The index of the first byte from `start` that is not white space, or the end. */
 export function skipSpace(bytes: Uint8Array, start: number): number {
   let at = start;
   while (isSpace(bytes[at])) at += 1;

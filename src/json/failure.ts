@@ -51,12 +51,12 @@ export function itemTooLarge(path: string): ReadFailure {
   return failureAt(path, 'too-large', `is longer than ${MAX_ITEM_BYTES} bytes`);
 }
 
-/** The failure of a text that is no JSON. A parser's own message is not used, since it would quote the text. */
+/** The failure of a text that is not JSON. A parser's own message is not used, since it would quote the text. */
 export function notJson(path: string): ReadFailure {
   return failureAt(path, 'invalid-json', 'is not valid JSON');
 }
 
-/** The failure of a whole text that is no JSON. */
+/** The failure of a whole text that is not JSON. */
 export function notJsonText(text: string): ReadFailure {
   return text.trim() === '' ? failureAt('', 'invalid-json', 'is empty') : notJson('');
 }

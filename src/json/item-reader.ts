@@ -6,7 +6,7 @@ import { PendingBytes } from './pending-bytes.ts';
 import { PlainItems } from './plain-items.ts';
 import type { Rows } from './read-rows.ts';
 
-/** What has to begin at the next byte that is no white space. */
+/** What has to begin at the next byte that is not white space. */
 type Expected = 'document' | 'list' | 'item or end' | 'item' | 'comma or end' | 'nothing';
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;

@@ -21,7 +21,7 @@ export class LongIntegers {
     this.text = validJson.replace(STRING_OR_NUMBER, (token) => (isLong(token) ? this.#placeHolder(token) : token));
   }
 
-  /** The exact value behind a placeholder; `undefined` if `value` is no placeholder, or stands for no integer of up to 19 digits. */
+  /** The exact value behind a placeholder; `undefined` if `value` is not a placeholder, or stands for no integer of up to 19 digits. */
   exact(value: unknown): bigint | undefined {
     const literal = isUnsafe(value) ? this.#literals[(value - FIRST_UNSAFE) / 2] : undefined;
     return literal === undefined ? undefined : exactInteger(literal);

@@ -1,10 +1,10 @@
 import { isRecord } from './item.ts';
 import { isUnsafe, LongIntegers } from './long-integers.ts';
 
-/** The result of {@link parseJson} for a text that is no JSON; no JSON value is `undefined`. */
+/** The result of {@link parseJson} for a text that is not JSON; no JSON value is `undefined`. */
 export const NOT_JSON = undefined;
 
-/** Parses a text (RFC 8259); {@link NOT_JSON} if it is no JSON, or nested too deeply for this runtime. */
+/** Parses a text (RFC 8259); {@link NOT_JSON} if it is not JSON, or nested too deeply for this runtime. */
 export function parseJson(text: string): unknown {
   try {
     return JSON.parse(text);

@@ -100,7 +100,7 @@ export class PlainItems<Ids extends Int64> {
     return true;
   }
 
-  /** The value of the digits as a double, not exact beyond 2^53; {@link NO_NUMBER} if they are no valid JSON number. */
+  /** The value of the digits as a double, not exact beyond 2^53; {@link NO_NUMBER} if they are not a valid JSON number. */
   #takeDigits(): number {
     const bytes = this.#bytes;
     const start = this.#at;

@@ -86,7 +86,7 @@ function describe([first, ...others]: readonly Problem[]): string {
   return others.length === 0 ? where : `${where} (and ${others.length} more)`;
 }
 
-/** The content type, if it is not JSON: for the page of a proxy, it says more than that the body is no JSON. */
+/** The content type, if it is not JSON: for the page of a proxy, it says more than that the body is not JSON. */
 function butOtherType(answer: OpenAnswer): string {
   const type = answer.headers.get('content-type');
   return type && !/json/i.test(type) ? ` but ${answer.clean(type)}` : '';

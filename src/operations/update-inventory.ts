@@ -14,7 +14,7 @@ import { UnknownStatuses } from './unknown-statuses.ts';
 /**
  * Sets the stock of one pet (specification, updateInventory).
  * The shape of the request is experimental. If the service changes it, it has to be changed here.
- * @throws InvalidArgumentError for a petId that is no int64, or a quantity that is no safe integer
+ * @throws InvalidArgumentError for a petId that is not an int64, or a quantity that is not a safe integer
  */
 export function updateInventory<Ids extends Int64>(petId: unknown, update: unknown, int64: Ids): Operation<InventoryItem<Ids>> {
   const pet = checkPetId(petId);

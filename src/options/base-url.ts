@@ -13,8 +13,8 @@ import { badOption, showValue } from './rules.ts';
 export type Environment = 'production' | 'staging';
 
 /**
- * One address (production's, or simply the address), or one for each environment. Each is https, or http to loopback, and ends in the
- * segment `/v1` (specification, Versioning).
+ * One address, which is production's, or one for each environment. Each is https, or http to loopback, and ends in the segment `/v1`
+ * (specification, Versioning).
  *
  * @example
  * const addresses: BaseUrl = { production: 'https://shop.example/v1', staging: 'https://staging.shop.example/v1' };

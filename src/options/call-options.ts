@@ -10,7 +10,7 @@ import { badOption, booleanOption, numberOption, refuseUnknown, signalOption, wo
  */
 export interface RequestOptions {
   /**
-   * Ends the call within milliseconds, at whatever step it is; the call then rejects with `signal.reason`.
+   * Ends the call within milliseconds, whatever step it has reached; the call then rejects with `signal.reason`.
    * @default none
    */
   signal?: AbortSignal | undefined;
@@ -35,7 +35,7 @@ export interface RequestOptions {
    */
   maxWaitMs?: number | undefined;
   /**
-   * Every waiting normal call goes before the low ones.
+   * Every waiting normal call is sent before the low ones.
    * @default 'normal'
    */
   priority?: 'normal' | 'low' | undefined;

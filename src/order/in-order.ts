@@ -15,7 +15,7 @@ export class InOrder<Permit, Reply> {
 
   /**
    * Sends an update when every earlier one of its pet has settled. With `latestOnly` a later update may be sent in its place, and both then
-   * settle alike. Rejects with the reason of an abort.
+   * settle in the same way. Rejects with the reason of an abort.
    */
   async run(call: Call, sending: Sending<Permit, Reply>): Promise<Reply> {
     const pet = String(call.petId);

@@ -10,7 +10,7 @@ export interface RetryPayer {
   pay(call: Call, failure: PetStoreError): PetStoreError | undefined;
 }
 
-/** Says when the gate lets the next attempt of a call go while the service is down. */
+/** Says when the gate admits the next attempt of a call while the service is down. */
 export interface RetryPacer {
   /** Undefined while the service is up. */
   outagePaceOf(call: Call): OutagePace | undefined;
@@ -28,7 +28,7 @@ interface RetrySteps<T> {
   attempt: () => Promise<T>;
   payer: RetryPayer;
   pacer: RetryPacer;
-  /** After a 401: whether the next attempt has another key. Only an `apiKey` function can give one; each call asks it once. */
+  /** After a 401: whether the next attempt has another key. Only an `apiKey` function can give one; each call tries this once. */
   renewKey?: () => Promise<boolean>;
 }
 
@@ -65,7 +65,7 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
   });
 }
 
-/** Lets the next attempt go without a backoff: the service did not fail. */
+/** Allows the next attempt without a backoff: the service did not fail. */
 function tryWithOtherKey(call: Call, failure: AuthenticationError): void {
   call.lastFailure = failure;
   call.emit('retry', (event) => ({ ...event, delayMs: 0, error: failure }));

@@ -22,7 +22,7 @@ export interface DomainRedirect {
 const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 
 /**
- * The custom domains of the sandbox. There may be several; a removed one is no longer served at once.
+ * The custom domains of the sandbox. There may be several. The sandbox stops serving a removed one at once.
  *
  * DNS records, verification and certificates are not simulated: a domain is served as soon as it is added.
  *
@@ -41,7 +41,7 @@ export class Domains {
 
   /**
    * Adds a domain, or a redirect from a domain.
-   * @throws {SandboxError} for an invalid host name, or a status that is no redirect.
+   * @throws {SandboxError} for an invalid host name, or a status that is not a redirect.
    */
   add(entry: string | DomainRedirect): void {
     const { from, ...redirect } = typeof entry === 'string' ? { from: entry } : entry;

@@ -22,7 +22,7 @@ export class Inventory {
 
   /**
    * A copy of a pet's entry, with the id as a bigint; undefined if there is no such pet.
-   * @throws RangeError for a number that is no integer
+   * @throws RangeError for a number that is not an integer
    */
   get(petId: number | bigint): StockItem | undefined {
     const item = this.#stock.get(BigInt(petId));
@@ -31,7 +31,7 @@ export class Inventory {
 
   /**
    * Adds a pet or replaces its entry. Without a status, a known pet keeps its own, and a new one is `available`.
-   * @throws {SandboxError} for an id that is no int64, or a quantity that is no safe integer.
+   * @throws {SandboxError} for an id that is not an int64, or a quantity that is not a safe integer.
    */
   set(petId: number | bigint, entry: Omit<StockEntry, 'petId'>): void {
     const status = entry.status ?? this.get(petId)?.status ?? 'available';
@@ -40,7 +40,7 @@ export class Inventory {
 
   /**
    * Removes a pet; returns whether it existed.
-   * @throws RangeError for a number that is no integer
+   * @throws RangeError for a number that is not an integer
    */
   delete(petId: number | bigint): boolean {
     return this.#stock.delete(BigInt(petId));

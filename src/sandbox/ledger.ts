@@ -15,7 +15,7 @@ export interface SandboxRequest {
   readonly method: string;
   /** Without the query and without the environment's base path: `/inventory/42`. */
   readonly path: string;
-  /** The environment whose address was asked. */
+  /** The environment to which it was sent. */
   readonly environment: 'production' | 'staging';
   /** The key, if it is valid; other keys are never kept. */
   readonly key: string | undefined;

@@ -63,7 +63,7 @@ export interface SandboxOptions<Plans extends string = string> {
   routes?: SandboxRoutes;
   /** The seed of everything random: statuses, quantities, latencies, rates. A whole number. @default 1 */
   seed?: number;
-  /** The ban of a key that keeps asking during a penalty; our reading of the specification. @default { after: 10, forMs: 600000 } */
+  /** The ban of a key that keeps sending during a penalty; our reading of the specification. @default { after: 10, forMs: 600000 } */
   ban?: Ban | false;
   /** The form of a 429's Retry-After. @default 'seconds' */
   retryAfter?: RetryAfterForm;

@@ -83,7 +83,7 @@ export function* inventPets(count: number, random: Random): Generator<StockItem>
   }
 }
 
-/** Checks a caller's entry. @throws {SandboxError} for an id that is no int64, or a quantity that is no safe integer */
+/** Checks a caller's entry. @throws {SandboxError} for an id that is not an int64, or a quantity that is not a safe integer */
 export function toStockItem({ petId, quantity, status = 'available' }: StockEntry): StockItem {
   if (typeof petId === 'number' && !Number.isSafeInteger(petId)) {
     throw new SandboxError(`Cannot stock pet ${petId}: a number beyond 2^53 may already be rounded; write it as a bigint`);
@@ -94,7 +94,7 @@ export function toStockItem({ petId, quantity, status = 'available' }: StockEntr
   return { petId: id, quantity, status };
 }
 
-/** Parses a petId from a path; undefined if it is no int64. */
+/** Parses a petId from a path; undefined if it is not an int64. */
 export function parsePetId(digits: string): bigint | undefined {
   if (!/^-?\d{1,19}$/.test(digits)) return undefined;
   const petId = BigInt(digits);

@@ -60,7 +60,7 @@ export function isFinal(error: unknown): boolean {
 /** Why an update failed: an error of the client, or one of the synchronisation itself. */
 export type UpdateFailure = PetStoreFailure | SyncItemError;
 
-/** Turns what an update threw into a failure. Only a client that is no `PetStoreClient` throws other errors. */
+/** Turns what an update threw into a failure. Only a client that is not a `PetStoreClient` throws other errors. */
 export function asFailure(thrown: unknown): UpdateFailure {
   if (isPetStoreError(thrown)) return thrown;
   const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];

@@ -11,7 +11,7 @@ export async function* itemsUntilAborted<Item>(source: AsyncIterable<Item>, sign
   const nextUnlessAborted = (): Promise<IteratorResult<Item> | undefined> =>
     new Promise((resolve, reject) => {
       wake = () => resolve(undefined);
-      // Like `for await`, this accepts a result that is no promise.
+      // Like `for await`, this accepts a result that is not a promise.
       Promise.resolve(iterator.next()).then(resolve, reject);
     });
   let isOver = false;

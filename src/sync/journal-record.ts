@@ -67,7 +67,7 @@ export function newerVersion(line: string): number | undefined {
   return data !== undefined && data.version > JOURNAL_VERSION ? data.version : undefined;
 }
 
-/** Parses a line; `undefined` if it is no record, because it is torn or something else. */
+/** Parses a line; `undefined` if it is not a record, because it is torn or something else. */
 export function parseRecord(line: string): JournalRecord | undefined {
   return JournalRecord.safeParse(parseJson(line)).data;
 }

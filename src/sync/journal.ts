@@ -46,7 +46,7 @@ export interface Journal {
 /**
  * A journal cannot be read or written. Its contents are left unchanged.
  *
- * It is no PetStoreError, since the caller's storage failed, not the service.
+ * It is not a PetStoreError, since the caller's storage failed, not the service.
  *
  * @example
  * const journal = fileJournal('no-such-folder/restock.journal');

@@ -12,7 +12,7 @@ export interface JobIdentity {
   wanted: string;
   /** The service's address; undefined if the client has none. */
   store: string | undefined;
-  /** The job that this one undoes; undefined if it is no undo. */
+  /** The job that this one undoes; undefined if it is not an undo. */
   undoes: string | undefined;
 }
 

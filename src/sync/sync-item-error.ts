@@ -21,7 +21,7 @@ export interface SyncItemErrorDetails {
 /**
  * The failure of one pet, found by the synchronisation itself. `reason` is `conflict` (the pet was changed by others: its quantity is
  * neither the one before a doubtful or undone update nor the one after it), `duplicate` (the service lists the pet more than once) or
- * `thrown` (a client that is no `PetStoreClient` threw `cause`).
+ * `thrown` (a client that is not a `PetStoreClient` threw `cause`).
  *
  * @example
  * const error = new SyncItemError('Cannot update pet 1: the service lists it twice', { reason: 'duplicate', outcome: 'not-sent' });

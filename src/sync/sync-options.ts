@@ -134,7 +134,7 @@ export function resolveSyncOptions(options: SyncOptions): CheckedOptions {
   };
 }
 
-/** @throws ConfigurationError for a value that is no journal */
+/** @throws ConfigurationError for a value that is not a journal */
 export function checkJournal(option: string, journal: unknown): void {
   if (hasMethods(journal, ['read', 'append'])) return;
   throw badOption(option, 'a journal, such as fileJournal(path) of petstore-inventory/node gives', { shown: journal });

@@ -19,7 +19,7 @@ const NEVER_CONNECTED =
  */
 const NO_TLS = /^(?:ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|[\w/]*PROTOCOL\w*|[\w/]*HANDSHAKE\w*))$/;
 
-/** The service that is asked, and the redactor that keeps the key out of error messages. */
+/** The service that the request is for, and the redactor that keeps the key out of error messages. */
 export interface Asked {
   baseUrl: string;
   redactor: Redactor;

@@ -2,7 +2,7 @@ import type { Call } from '../call.ts';
 import { readDeprecation } from '../contract/deprecation.ts';
 import type { Redactor } from '../redactor.ts';
 
-/** The most announcements by one client, since the number of paths that `fetch` may ask is unlimited. */
+/** The most announcements by one client, since the number of paths that `fetch` may request is unlimited. */
 const MOST_ANNOUNCED = 64;
 
 /** A request and the headers of its answer. */

@@ -18,7 +18,7 @@ interface Parts {
   redactor: Redactor;
   /** When the gate opens again, if this answer closed it; epoch milliseconds on the local clock. */
   reopensAtMs: number | undefined;
-  /** The address that was asked. */
+  /** The address of the request. */
   address: string;
 }
 

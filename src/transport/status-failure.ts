@@ -20,7 +20,7 @@ export interface FailedAnswer {
   /** The part of its body that could be read. */
   bodyText: string;
   location: string | null;
-  /** The address that was asked, to which a location may be relative. */
+  /** The address of the request, to which a location may be relative. */
   address: string;
   /** When the gate opens again, if this answer closed it; epoch milliseconds on the local clock. */
   reopensAtMs: number | undefined;

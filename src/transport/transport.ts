@@ -26,7 +26,7 @@ const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;
 const HEADERS_IN_BROWSER = { accept: 'application/json' };
 const HEADERS = { ...HEADERS_IN_BROWSER, 'user-agent': USER_AGENT };
 
-/** What an operation asks for. */
+/** The request of an operation. */
 export interface AttemptRequest {
   method: string;
   /** Below the service's address, with its query. */
@@ -52,7 +52,7 @@ interface CallKeys {
   sent: string;
   /** The key of the next request, if the function gave it after a 401. */
   renewed: string | undefined;
-  /** Whether the function was asked after a 401. */
+  /** Whether the function was called after a 401. */
   isRenewed: boolean;
 }
 
@@ -116,7 +116,7 @@ export class Transport {
     try {
       return await this.#waitForKey(key, call);
     } finally {
-      // Even if the key never comes: the next call then asks again.
+      // Even if the key never comes: the next call then calls the function again.
       if (this.#keyOfStore === key) this.#keyOfStore = undefined;
     }
   }

@@ -22,7 +22,7 @@ interface PollerParts<Ids extends Int64> {
   onCount: (count: number) => void;
 }
 
-/** Reads lists for the iterations over changes, as often as the strictest `maxAgeMs` among them asks. */
+/** Reads lists for the iterations over changes, as often as the strictest `maxAgeMs` among them requires. */
 export class ChangePoller<Ids extends Int64> {
   readonly #parts: PollerParts<Ids>;
   readonly #iterators = new Set<ChangeIterator<Ids>>();

@@ -48,7 +48,7 @@ interface Adjustment {
 }
 
 /**
- * The whole stock in memory, never older than asked, for any number of readers. It sends one list at a time.
+ * The whole stock in memory, no older than the options allow, for any number of readers. It sends one list at a time.
  *
  * A view contains the updates of the same client as soon as the service has confirmed them. If a list names a pet twice, the last values
  * count. A view keeps the process alive only while a caller waits for it.
@@ -78,7 +78,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   /**
    * Makes a view; sends nothing.
    * @param client a `PetStoreClient`, or a fake. With a fake, the view only knows the updates of its own `adjust()`.
-   * @throws InvalidArgumentError for a value that is no client; ConfigurationError that names the option
+   * @throws InvalidArgumentError for a value that is not a client; ConfigurationError that names the option
    */
   constructor(client: PetStoreApi<Ids>, options: StockViewOptions = {}) {
     checkClient(client);
@@ -195,7 +195,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
 
   /**
    * Returns a pet from the held stock, however old, without a request.
-   * @throws InvalidArgumentError for a value that is no int64
+   * @throws InvalidArgumentError for a value that is not an int64
    * @example
    * const stock = new StockView(petstore);
    * console.log(stock.peek(3)); // → undefined

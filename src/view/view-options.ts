@@ -64,7 +64,7 @@ export interface ViewReadOptions {
  */
 export interface ViewItemsOptions extends ViewReadOptions {
   /**
-   * Only the pets of this status.
+   * Only pets with this status.
    * @default all
    */
   status?: string | undefined;
@@ -152,14 +152,14 @@ export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; 
   return { min, max, signal: signalOption(options.signal) };
 }
 
-/** @throws InvalidArgumentError for a value that is no int64 */
+/** @throws InvalidArgumentError for a value that is not an int64 */
 export function checkPetId(petId: unknown): PetId {
   if (isPetId(petId)) return petId;
   const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
   throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId' });
 }
 
-/** @throws InvalidArgumentError for a value that is no safe integer */
+/** @throws InvalidArgumentError for a value that is not a safe integer */
 export function checkDelta(delta: unknown, petId: PetId): number {
   if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
   const details = { argument: 'delta', petId, outcome: 'not-sent' } as const;

@@ -74,7 +74,7 @@ interface Known {
   resetAt?: Date | undefined;
 }
 
-/** A window without a reset was not reported by any header. `isReported` tells whether any window was. */
+/** A window without a reset was not reported by any header. `isReported` says whether any window was. */
 function knownOf({ limit, remaining, resetAt }: WindowQuota, isReported: boolean): Known {
   if (resetAt !== undefined) return { limit, remaining: remaining ?? null, resetAt };
   return isReported ? { limit, remaining: null, atMost: remaining } : { limit: undefined, remaining: null };

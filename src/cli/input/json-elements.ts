@@ -45,7 +45,7 @@ export class JsonElements {
     this.#rest = text.slice(start);
   }
 
-  /** Tells whether the array opens or closes here, or an element ends. */
+  /** Says whether the array opens or closes here, or an element ends. */
   #step(code: number): 'none' | 'open' | 'end' | 'close' {
     const state = this.#state;
     if (state.isInString) {

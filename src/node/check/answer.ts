@@ -126,7 +126,7 @@ function limitsOf(plan: Plan): PlanLimits | undefined {
   return Object.entries(PLANS).find(([name]) => name === plan)?.[1];
 }
 
-/** A smaller difference is no finding: `Date` has whole seconds, and an answer takes time. */
+/** A smaller difference is not a finding: `Date` has whole seconds, and an answer takes time. */
 const SAME_TIME_MS = 2_500;
 /** The length of a window: with a larger difference, a Reset without `Date` is useless. */
 const FAR_APART_MS = 60_000;

@@ -195,7 +195,7 @@ export class Gate {
     if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
   }
 
-  /** Runs inside the limiter; the ledger is asked again, since a 429 may have closed the gate in the meantime. */
+  /** Runs inside the limiter; the ledger is consulted again, since a 429 may have closed the gate in the meantime. */
   #release(most: number): void {
     const nowMs = this.#clock.now();
     const basis = this.#basis(nowMs);

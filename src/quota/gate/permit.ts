@@ -75,7 +75,7 @@ export class Permit {
   }
 
   /**
-   * The body was not read: it was cut off or reset, or did not come in time. The abort of a call is no failure of the service.
+   * The body was not read: it was cut off or reset, or did not come in time. The abort of a call is not a failure of the service.
    * @param failure undefined if the caller's own code failed
    */
   fail(failure: PetStoreError | undefined): void {

@@ -99,7 +99,7 @@ export class Ledger {
   #mayPresume = true;
   // If no client gave a plan, it is learned from the headers.
   #isPlanGiven: boolean;
-  // Since when the remaining quota is unknown. Until a request sent after this instant is answered, one probe goes at a time.
+  // Since when the remaining quota is unknown. Until a request sent after this instant is answered, one probe is sent at a time.
   #unknownSinceMs: number | undefined = Number.NEGATIVE_INFINITY;
   // Whether it is unknown because the service closed the key.
   #isReopening = false;
@@ -230,7 +230,7 @@ export class Ledger {
     return { minute: this.#minute, day: this.#day };
   }
 
-  /** Tells what may be sent now, with `inFlight` requests whose bodies are not read yet. */
+  /** Returns what may be sent now, with `inFlight` requests whose bodies are not read yet. */
   look(nowMs: number, inFlight: number): Outlook {
     if (this.#cooldown.untilMs > nowMs) return { free: 0, at: this.#cooldown.untilMs, reason: 'rate-limit' };
     this.#turnWindows(nowMs);
@@ -293,7 +293,7 @@ export class Ledger {
     return Number.isFinite(this.#day.limit) ? this.#day.limit < perMinute * MINUTES_PER_DAY : !this.#isPlanGiven;
   }
 
-  /** One probe is sent at a time, and counts like any request; the next one goes only after its answer. */
+  /** One probe is sent at a time, and counts like any request; the next one only after its answer. */
   #lookInOutage(nowMs: number, sinceMs: number): Outlook {
     const at = this.#isProbed(sinceMs)
       ? Number.POSITIVE_INFINITY
@@ -302,7 +302,7 @@ export class Ledger {
   }
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
-    // After the key was closed, one request goes first: others before its answer may be refused too.
+    // After the key was closed, one request is sent first: others before its answer may be refused too.
     if (this.#isReopening && this.#isProbed(unknownSinceMs)) return FULL;
     const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
     return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);

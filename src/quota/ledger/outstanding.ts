@@ -11,7 +11,7 @@ export interface Sending {
   answeredAtMs?: number;
 }
 
-/** The shortest wait for a probe's answer before the next probe goes, so that a stalled request does not block other calls. */
+/** The shortest wait for a probe's answer before the next probe is sent, so that a stalled request does not block other calls. */
 const LEAST_PATIENCE_MS = 1000;
 /** The wait in usual answer times, for a slow service: a second probe may be one request too many. */
 const PATIENCE = 2;
@@ -30,7 +30,7 @@ export class Outstanding {
     return this.#usualMs;
   }
 
-  /** How long to wait for a probe's answer before the next probe goes. */
+  /** How long to wait for a probe's answer before the next probe is sent. */
   get patienceMs(): number {
     return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs);
   }

@@ -7,7 +7,7 @@ const MOST_MARGIN_MS = 5000;
 /** A Reset that is later than the last one by more than this part of a window belongs to the next window. */
 const WHOLE_TURN = 0.85;
 const MOST_DOUBT = 4;
-/** The longest wait after a turn until the weighted counter lets a probe go too. */
+/** The longest wait after a turn until the weighted counter admits a probe too. */
 const MOST_DELAY_MS = 1000;
 /** With fewer requests than this between two refusals, no new window had begun: each request only took the place of an older one. */
 const FEWEST_OF_WINDOW = 5;
@@ -217,7 +217,7 @@ export class QuotaWindow {
     return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
   }
 
-  /** How many requests may be sent. One that only asks is not held back by a limit learned from refusals. */
+  /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
   free(nowMs: number, isAsking = false): number {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
     const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
@@ -296,7 +296,7 @@ export class QuotaWindow {
     this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
   }
 
-  /** Drops what has expired. Returns whether one request now has to ask what is left. */
+  /** Drops what has expired. Returns whether one request now has to find out what is left. */
   turn(nowMs: number, unanswered: number): boolean {
     let asks = this.#endWait(nowMs);
     if (nowMs >= this.#expiresAtMs) {
@@ -306,7 +306,7 @@ export class QuotaWindow {
     return nowMs < this.#endsAtMs ? asks : this.#begin(nowMs, unanswered) || asks;
   }
 
-  /** Returns whether a Retry-After has passed although the leading candidate lets no request go yet. */
+  /** Returns whether a Retry-After has passed although the leading candidate admits no request yet. */
   #endWait(nowMs: number): boolean {
     if (!this.#ask || nowMs < this.#ask.atMs) return false;
     this.#mayAsk = this.#ask.isInvited;
@@ -457,7 +457,7 @@ export class QuotaWindow {
     if (!hasPassed) this.#doubt(this.#log, 1);
   }
 
-  /** The Reset of a log is when its oldest request leaves; sooner where others sent that one. */
+  /** The Reset of a log is when its oldest request leaves; sooner if others sent that one. */
   #weighLogReset(endsAtMs: number, precisionMs: number, nowMs: number, latencyMs: number): void {
     const oldest = this.#sent.oldestAtMs(nowMs);
     if (oldest === undefined) return;
@@ -508,7 +508,7 @@ export class QuotaWindow {
     return Math.max(0, lowest - Math.max(0, candidate.offset) - margin - 0.5);
   }
 
-  /** How much speaks against a candidate: Remaining rose within a window, fell without a request, or is larger than the candidate allows. */
+  /** How badly a Remaining fits a candidate: it rose within a window, fell without a request, or is larger than the candidate allows. */
   #misfitOf({ candidate, lowest, highest, tolerance, excess }: Fit): number {
     const rose = candidate === this.#window ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
     const usual = candidate.offset ?? candidate.expected;
@@ -580,7 +580,7 @@ export class QuotaWindow {
     if (this.#learned && !this.#slides) this.#reopenedAtMs ??= nowMs;
   }
 
-  /** A Retry-After passes then, and one request asks what is left; if `isInvited`, even if every candidate would still wait. */
+  /** A Retry-After passes then, and one request finds out what is left; if `isInvited`, even if every candidate would still wait. */
   askAt(instantMs: number, isInvited: boolean): void {
     this.#ask = { atMs: instantMs, isInvited };
   }

@@ -33,7 +33,7 @@ export class ServerClock {
     return nowMs + this.#mostAheadMs + this.#driftMs(nowMs);
   }
 
-  /** The server's time for deciding when to ask, not for relying on: the machine's time as long as no answer contradicts it. */
+  /** The server's time, only good enough for deciding when to ask: the machine's time as long as no answer contradicts it. */
   presumed(nowMs: number): number {
     const presumedMs = this.#presumedMs;
     if (this.#hasDate || presumedMs === undefined || presumedMs > this.#mostAheadMs) return this.atLeast(nowMs);
