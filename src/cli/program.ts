@@ -124,8 +124,8 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .option('--db <path>', 'a file that keeps the stock (SQLite)')
     .option('--pets <number>', 'made-up pets in a new stock', '12')
     .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
-    .option('--state', 'show what the keys of the sandbox at --port have left, and end')
-    .option('--reset', 'reset the stock, quotas and requests of the sandbox at --port, and end')
+    .option('--state', 'show what the keys of the sandbox at --port have left, and exit')
+    .option('--reset', 'reset the stock, quotas and requests of the sandbox at --port, and exit')
     .option('--json', 'write addresses and keys, or the state, as JSON')
     .option('-v, --verbose', 'show all fields of an error')
     .action(async (options: SandboxCommandOptions) => {

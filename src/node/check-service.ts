@@ -77,7 +77,7 @@ function checkState<Ids extends Int64>({ quota }: PetStoreClient<Ids>, asked: As
 }
 
 function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
-  if (!proxy) return { check: 'proxy', outcome: 'ok', message: 'none: the service is asked directly' };
+  if (!proxy) return { check: 'proxy', outcome: 'ok', message: 'none: requests go directly to the service' };
   const { variable, shown } = proxy;
   const facts = { variable, proxy: shown, isUsed };
   if (isUsed) return { check: 'proxy', outcome: 'ok', message: `${shown}, which ${variable} names`, facts };

@@ -136,7 +136,7 @@ function wasUndone(journal: Journal, at: string): InvalidArgumentError {
 }
 
 function otherKind(journal: Journal, undoes: string | undefined): InvalidArgumentError {
-  const what = undoes === undefined ? 'a job that is no undo' : 'an undo of another job';
+  const what = undoes === undefined ? 'a job that is not an undo' : 'an undo of another job';
   return refused(`Cannot use ${named(journal)} here: it belongs to ${what}; name journals after their job`);
 }
 

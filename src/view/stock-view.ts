@@ -361,7 +361,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     const { areIdsBigint } = this.#held;
     const formed = areIdsBigint ? { ...item, petId: BigInt(item.petId) } : item;
     if (hasForm<Ids>(formed, areIdsBigint)) return formed;
-    throw new TypeError(`The client gives ids of two types: ${item.petId} is no number`);
+    throw new TypeError(`The client gives ids of two types: ${item.petId} is not a number`);
   }
 }
 

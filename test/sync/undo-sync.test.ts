@@ -191,7 +191,7 @@ describe('undoSync refuses, before anything is sent,', () => {
     });
     expect(await refusal(second.store, { journal: second.journal, undoJournal: first.journal })).toMatchObject({
       kind: 'invalid-argument',
-      message: expect.stringContaining('it belongs to a job that is no undo'),
+      message: expect.stringContaining('it belongs to a job that is not an undo'),
     });
   });
 
