@@ -4,7 +4,7 @@ import { styleText } from 'node:util';
 import { type InventoryItem, isPetStoreError, PetStoreClient, type PetStoreFailure } from 'petstore-inventory';
 import { type ServedSandbox, serveSandbox } from 'petstore-inventory/node';
 
-// A window begins with the first request, so that no turn of the minute falls into the demo.
+// A window begins with the first request, so that no minute ends during the demo.
 const served = await serveSandbox({ policy: 'fixed-first', latency: { medianMs: 20, p99Ms: 60 } });
 const baseUrl = served.url;
 const petstore = new PetStoreClient({ baseUrl, apiKey: served.keys.business });
@@ -39,7 +39,7 @@ async function showUpdate(): Promise<void> {
 
 async function showErrors({ sandbox, keys }: ServedSandbox): Promise<void> {
   title('A typed error for each failure that the service defines', 'switch (error.kind)');
-  // The client lets every whole quantity through, since the service owns its bounds; this sandbox refuses the next one.
+  // The client sends any whole quantity, since the service sets the bounds. This fault makes the sandbox refuse the next one.
   const body = JSON.stringify({ code: 'quantity_too_large', message: 'quantity must be at most 500', status: 400 });
   sandbox.faults.add({ times: 1, status: 400, body });
   await showFailure('bad-request', petstore.updateInventory(1, { quantity: 501 }));
@@ -50,7 +50,7 @@ async function showErrors({ sandbox, keys }: ServedSandbox): Promise<void> {
   await showFailure('rate-limit', late.updateInventory(1, { quantity: 41 }));
 }
 
-/** Another program spends the 60 requests of the Free key, behind the client's back. */
+/** Another program uses the 60 requests of the Free key, unnoticed by the client. */
 async function useUp(apiKey: string): Promise<void> {
   const ask = () => fetch(`${baseUrl}/inventory`, { headers: { authorization: `Bearer ${apiKey}` } }).then((answer) => answer.text());
   await Promise.all(Array.from({ length: 60 }, ask));

@@ -6,13 +6,13 @@ const options = service();
 const petstore = new PetStoreClient(options);
 const stranger = new PetStoreClient({ ...options, apiKey: 'not-a-key' });
 
-// No shop numbers a pet -1, so this changes nothing anywhere.
+// No shop has a pet -1, so this changes nothing.
 console.log(await advise(() => petstore.updateInventory(-1, { quantity: 3 })));
 console.log(await advise(() => petstore.updateInventory(1, { quantity: 1.5 })));
 console.log(await advise(() => stranger.listInventory()));
 console.log(await advise(() => petstore.listInventory()));
 
-/** Makes a call, and tells what to do if it fails. */
+/** Makes a call, and says what to do if it fails. */
 async function advise(call: () => Promise<unknown>): Promise<string> {
   try {
     await call();

@@ -5,21 +5,21 @@
 //     redis-cli HSET wanted 1 10 2 11 && redis-cli RPUSH updates 1 2
 //     REDIS_URL=redis://127.0.0.1:6379 PETSTORE_BASE_URL=https://shop.example/v1 PETSTORE_API_KEY=your-key node fleet.ts
 //
-// Start as many as you like, on as many machines as you like; SIGTERM ends one, and what it had in hand goes back to the list.
+// Start as many as you like, on as many machines as you like. SIGTERM ends one, and puts the pet that it was working on back on the list.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { isPetStoreError, PetStoreClient } from 'petstore-inventory';
 import { redisQuotaStore } from 'petstore-inventory/redis';
 
 const { REDIS_URL = 'redis://127.0.0.1:6379' } = process.env;
-/** Pets and their quantities. A list of changes would let one that failed and came back overwrite a newer one. */
+/** Pets and their quantities. In a list of changes, one that failed and was put back could overwrite a newer one. */
 const WANTED = 'wanted';
 const QUEUE = 'updates';
-/** The pets that workers have in hand: what stays here after one was killed can be put back. */
+/** The pets that workers are working on. If a worker was killed, its pet stays here and can be put back on the list. */
 const TAKEN = 'updates:taken';
 
 const redis = new Redis(REDIS_URL);
-// It hears at once when the service closes the key for another worker.
+// It learns at once when the service closes the key for another worker.
 const subscriber = redis.duplicate();
 // Waiting for work blocks a connection, so it has one of its own.
 const taker = redis.duplicate();
@@ -37,7 +37,7 @@ while (!stop.signal.aborted) {
 }
 
 petstore.close();
-// The connections are ours: without this the process would stay.
+// This program opened the connections: without this the process would not exit.
 for (const connection of [redis, subscriber, taker]) connection.disconnect();
 
 async function work(petId: string): Promise<void> {
@@ -52,7 +52,7 @@ async function work(petId: string): Promise<void> {
   }
 }
 
-/** What is wanted may change while it is sent, and another worker may send it: whoever comes last has looked once more. */
+/** The wanted quantity may change while it is sent, and another worker may send the new one: so it is read again afterwards. */
 async function bringToWanted(petId: string): Promise<void> {
   let sent: string | undefined;
   for (let wanted = await redis.hget(WANTED, petId); wanted && wanted !== sent; wanted = await redis.hget(WANTED, petId)) {
@@ -63,13 +63,13 @@ async function bringToWanted(petId: string): Promise<void> {
   }
 }
 
-/** An outage, a used-up day and our own stop pass; a pet that is not there and an id that is none do not. */
+/** An outage, a used-up day and our own stop are temporary; an unknown pet and an invalid id are not. */
 function mayHelpLater(error: unknown): boolean {
   if (!isPetStoreError(error)) return stop.signal.aborted;
   return !['bad-request', 'not-found', 'invalid-argument'].includes(error.kind);
 }
 
-/** Until the service can be asked again: the next pet would fail as this one did. */
+/** Waits until the service accepts requests again: until then, the next pet would fail as this one did. */
 async function pauseAfter(error: unknown): Promise<void> {
   const untilMs = (isPetStoreError(error) && error.retryAt?.getTime()) || Date.now() + 10_000;
   await sleep(untilMs - Date.now(), undefined, { signal: stop.signal }).catch(() => {});

@@ -8,7 +8,7 @@ import { serve } from '@hono/node-server';
 import { Hono } from 'hono';
 import { isPetStoreError, PetStoreClient, type PetStoreFailure, StockView } from 'petstore-inventory';
 
-// One client for all requests, so that they keep to the limits together. Somebody waits for each of its lists, so none may take long.
+// One client for all requests, so that they keep to the limits together. A reader waits for each of its lists, so none may take long.
 const petstore = new PetStoreClient({ maxWaitMs: 5_000, totalTimeoutMs: 15_000 });
 petstore.on('settled', ({ operation, ms, error }) => console.log(`${operation}, ${Math.round(ms)} ms: ${error ?? 'succeeded'}`));
 
@@ -17,7 +17,7 @@ const stock = new StockView(petstore);
 
 const app = new Hono();
 
-// While this one stops, a connection that is kept alive would hold it for seconds.
+// A connection that is kept alive would delay the end of this service by seconds.
 app.use(async (c, next) => {
   await next();
   if (!server.listening) c.header('Connection', 'close');
@@ -26,7 +26,7 @@ app.use(async (c, next) => {
 app.get('/low-stock', async (c) => {
   const below = Number(c.req.query('below') ?? 10);
   if (!Number.isSafeInteger(below)) return c.json({ error: '`below` must be an integer' }, 400);
-  // The signal fires when the client of this service disconnects: if nobody else waits for the list it ends, and unsent it costs none.
+  // Aborts when this reader disconnects. If no other reader waits for the list, it is aborted too, and costs no quota if it was not sent.
   const items = await stock.items({ signal: c.req.raw.signal });
   const low = Array.from(items).filter(({ quantity }) => quantity < below);
   low.sort((one, other) => one.quantity - other.quantity);
@@ -37,18 +37,18 @@ app.get('/low-stock', async (c) => {
 app.get('/health', (c) => c.json({ quota: petstore.quota }));
 
 app.onError((error, c) => {
-  // Nobody is there to read it.
+  // The reader has disconnected.
   if (c.req.raw.signal.aborted) return c.body(null);
   if (!isPetStoreError(error)) {
     console.error(error);
     return c.json({ error: 'something went wrong' }, 500);
   }
   if (error.retryAt) c.header('Retry-After', String(secondsUntil(error.retryAt)));
-  // The message stands in our log: it names the service behind this one.
+  // The message, which names the service behind this one, is only in our log.
   return c.json({ error: 'the stock cannot be read now', code: error.code }, statusFor(error));
 });
 
-/** What the failure of the service behind this one means to whoever asked this one. */
+/** The status by which a reader learns of a failure of the service behind this one. */
 function statusFor({ kind, retryAt }: PetStoreFailure): 429 | 500 | 502 | 503 | 504 {
   switch (kind) {
     case 'rate-limit':

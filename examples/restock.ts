@@ -1,8 +1,8 @@
 // Restocks from a CSV file every night: restock.ts <file>
 //
-// Exit codes: 0 done, 1 failed, 2 a bad file, 4 some pets failed or are missing, 75 stopped before the end: run it again to go on.
-// The journal lies beside the file and is named after it, so name the file after its day. In a crontab, with the output kept; what
-// a power cut ended goes on, and what is done already is not sent again:
+// Exit codes: 0 done, 1 failed, 2 a bad file, 4 some pets failed or are missing, 75 stopped before the end: run it again to
+// continue. The journal is in the folder of the file and named after it, so name the file after its day. These lines of a crontab keep the
+// output. After a power cut the job continues, and nothing that is already done is sent again:
 //
 //     10 2 * * *    cd /srv/shop && node restock.ts stock-$(date +\%F).csv >> restock.log 2>&1
 //     @reboot       cd /srv/shop && for file in stock-*.csv; do node restock.ts $file; done >> restock.log 2>&1
@@ -19,7 +19,7 @@ try {
   if (!file) throw new BadRow('usage: restock.ts <file>');
   process.exitCode = tell(file, await restock(file));
 } catch (error) {
-  // Whoever reads the log in the morning needs the sentence, not the stack.
+  // Without the stack, since the log is for people.
   console.error(`restock: ${error instanceof Error ? error.message : error}`);
   process.exitCode = error instanceof BadRow ? 2 : 1;
 }
@@ -29,16 +29,16 @@ async function restock(path: string): Promise<SyncReport> {
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   process.once('SIGTERM', () => stop.abort());
-  // Without the journal, a run that is started again would apply its adjustments once more.
+  // Without the journal, a second run would apply the adjustments again.
   return syncInventory(petstore, rowsOf(path), { journal: fileJournal(`${path}.journal`), signal: stop.signal });
 }
 
-/** Writes the report, and gives the exit code. */
+/** Prints the report, and returns the exit code. */
 function tell(path: string, { updated, unchanged, pending, missing, failed, stopped }: SyncReport): number {
   console.log(`${path}: ${updated} updated, ${unchanged} unchanged, ${pending.length} pending`);
   for (const petId of missing) console.log(`pet ${petId} is missing in the service's list`);
   for (const { petId, error } of failed) console.log(`pet ${petId} failed: ${error.message}`);
-  if (stopped) console.log(`stopped by ${stopped}: run it again to go on`);
+  if (stopped) console.log(`stopped by ${stopped}: run it again to continue`);
   if (stopped) return 75;
   return failed.length + missing.length > 0 ? 4 : 0;
 }

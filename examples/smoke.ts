@@ -1,13 +1,13 @@
-// Tells in a few seconds whether a program can work with staging, for an integrator or for CI before a deployment:
+// Checks in a few seconds whether a program can work with staging, for an integrator or for CI before a deployment:
 //
 //     PETSTORE_STAGING_BASE_URL=https://staging.shop.example/v1 PETSTORE_API_KEY=your-key node smoke.ts
 //
-// It never asks production, makes seven requests or a few more, puts back the one quantity that it changes, and exits with 1 if a
+// It sends nothing to production, makes seven requests or a few more, puts back the one quantity that it changes, and exits with 1 if a
 // check fails.
 import { isPetStoreError, PetStoreClient } from 'petstore-inventory';
 
 try {
-  // Waits are short, and told before they begin.
+  // Waits are short, and each is printed as it begins.
   const petstore = new PetStoreClient({ environment: 'staging', maxRetries: 1, maxWaitMs: 10_000, totalTimeoutMs: 30_000 });
   petstore.on('wait', ({ reason, ms }) => console.log(`      waiting ${(ms / 1000).toFixed(1)} s for ${reason}`));
   petstore.on('retry', ({ error }) => console.log(`      once more: ${error.message}`));
@@ -18,13 +18,13 @@ try {
   process.exitCode = 1;
 }
 
-/** Runs every check in its turn; without a list none of the others tells anything. */
+/** Runs the checks one after the other. If the list fails, the others would show nothing more. */
 async function runChecks(petstore: PetStoreClient): Promise<boolean> {
   if (!(await check('lists the stock', () => list(petstore)))) return false;
   const results = [
-    await check('tells its limits', () => readLimits(petstore)),
+    await check('reports its limits', () => readLimits(petstore)),
     await check('sets a quantity, and puts it back', () => changeAndRestore(petstore)),
-    await check('says which pets there are not', () => fails(petstore.updateInventory(-1, { quantity: 1 }), 404)),
+    await check('rejects an unknown pet', () => fails(petstore.updateInventory(-1, { quantity: 1 }), 404)),
     await check('refuses a wrong key', () =>
       fails(new PetStoreClient({ environment: 'staging', apiKey: 'not-a-key' }).listInventory(), 401),
     ),

@@ -1,4 +1,4 @@
-// Chooses the environment by option and by variable, and shows that the wrong way is refused.
+// Chooses the environment by option and by variable, and shows that a wrong setting is refused.
 import { isPetStoreError, PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 
@@ -7,7 +7,7 @@ const { fetch } = sandbox;
 const apiKey = sandbox.keys.free;
 sandbox.staging.inventory.set(1, { quantity: 777 });
 
-// By option: both addresses in one place, and one word that chooses.
+// By option: both addresses in one place, and one option that chooses between them.
 const baseUrl = { production: sandbox.baseUrl, staging: sandbox.staging.baseUrl };
 const byOption = new PetStoreClient({ apiKey, fetch, baseUrl, environment: 'staging' });
 console.log('by option:', (await byOption.listInventory())[0]);
@@ -18,7 +18,7 @@ process.env.PETSTORE_STAGING_BASE_URL = sandbox.staging.baseUrl;
 const byVariable = new PetStoreClient({ apiKey, fetch });
 console.log('by variable:', (await byVariable.listInventory())[0]);
 
-// A single address is production's. Beside `staging` it is refused before anything is sent.
+// A single address is production's. With `environment: 'staging'` it is refused before anything is sent.
 try {
   new PetStoreClient({ apiKey, fetch, baseUrl: sandbox.baseUrl, environment: 'staging' });
   process.exitCode = 1;

@@ -10,4 +10,4 @@ const petstore = new PetStoreClient(service());
 const { data, attempts, rateLimit } = await petstore.updateInventory(BigInt(petId), { quantity: Number(quantity) }).withResponse();
 
 console.log(`pet ${data.petId} stands at ${data.quantity} (${data.status})`);
-console.log(`attempts: ${attempts}, requests left in this window: ${rateLimit?.remaining ?? 'not told'}`);
+console.log(`attempts: ${attempts}, requests left in this window: ${rateLimit?.remaining ?? 'unknown'}`);

@@ -1,4 +1,4 @@
-// A Cloudflare Worker: GET /stock/42 tells the stock of a pet, PUT /stock/42 with { "quantity": 7 } sets it after it has answered.
+// A Cloudflare Worker: GET /stock/42 returns the stock of a pet. PUT /stock/42 with { "quantity": 7 } answers at once and sets it afterwards.
 //
 //     npm install petstore-inventory wrangler
 //     printf 'PETSTORE_BASE_URL=https://shop.example/v1\nPETSTORE_API_KEY=your-key\nSCANNER_TOKEN=a-word\n' > .dev.vars
@@ -9,7 +9,7 @@ interface Env {
   PETSTORE_BASE_URL: string;
   /** Secrets: `npx wrangler secret put PETSTORE_API_KEY`. */
   PETSTORE_API_KEY: string;
-  /** What those send who may set a stock. */
+  /** The secret of the scanners, which may set a stock. */
   SCANNER_TOKEN: string;
 }
 
@@ -17,7 +17,7 @@ interface Context {
   waitUntil(work: Promise<unknown>): void;
 }
 
-// One client serves all requests of an isolate. Isolates do not know of each other, so each keeps to a part of the quota.
+// One client serves all requests of an isolate. Isolates do not know about each other, so each keeps to a part of the quota.
 let petstore: PetStoreClient | undefined;
 
 function clientFor({ PETSTORE_BASE_URL: baseUrl, PETSTORE_API_KEY: apiKey }: Env): PetStoreClient {
@@ -41,14 +41,14 @@ export default {
   },
 };
 
-/** Without the secret nobody may. */
+/** False for every request if no secret is set. */
 function isScanner({ headers }: Request, { SCANNER_TOKEN }: Env): boolean {
   return Boolean(SCANNER_TOKEN) && headers.get('authorization') === `Bearer ${SCANNER_TOKEN}`;
 }
 
 async function readStock(client: PetStoreClient, petId: number): Promise<Response> {
   try {
-    // In flat memory, however many pets there are; leaving the loop closes the connection.
+    // In constant memory, however many pets there are; leaving the loop closes the connection.
     for await (const item of client.streamInventory()) if (item.petId === petId) return Response.json(item);
     return Response.json({ error: `no pet ${petId}` }, { status: 404 });
   } catch (error) {
@@ -62,7 +62,7 @@ async function setStock(client: PetStoreClient, { petId, quantity }: { petId: nu
   try {
     await client.updateInventory(petId, { quantity });
   } catch (error) {
-    // Nobody waits for the answer any more: a log, a queue or an alert has to hear of it.
+    // The scanner already has its answer, so a failure has to be reported to a log, a queue or an alert.
     console.error(error instanceof Error ? error.message : error);
   }
 }

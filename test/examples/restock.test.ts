@@ -37,7 +37,7 @@ test('restock.ts stops at SIGTERM, and continues when it is run again', async ()
   await using program = installed.start('examples/restock.ts', { args: ['stock-2.csv'], env });
   await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBeGreaterThan(1);
   expect(await program.end('SIGTERM')).toBe(75);
-  expect(program.told).toContain('3 pending\nstopped by abort: run it again to go on\n');
+  expect(program.told).toContain('3 pending\nstopped by abort: run it again to continue\n');
   takeBack();
   const again = await installed.run('examples/restock.ts', { args: ['stock-2.csv'], env });
   expect(again).toMatchObject({ code: 0, stdout: 'stock-2.csv: 3 updated, 0 unchanged, 0 pending\n' });

@@ -25,9 +25,9 @@ test('smoke.ts reports that staging works, and leaves it unchanged', async () =>
   expect(stdout.split('\n')).toEqual([
     `staging at ${served.stagingUrl}`,
     'ok    lists the stock: 12 pets',
-    expect.stringMatching(/^ok {4}tells its limits: 59 of 60 requests left until \S+Z$/),
+    expect.stringMatching(/^ok {4}reports its limits: 59 of 60 requests left until \S+Z$/),
     expect.stringMatching(/^ok {4}sets a quantity, and puts it back: pet 1 stands at \d+ again$/),
-    'ok    says which pets there are not: 404 pet_missing',
+    'ok    rejects an unknown pet: 404 pet_missing',
     'ok    refuses a wrong key: 401 invalid_key',
     '',
   ]);
