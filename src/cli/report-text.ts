@@ -65,7 +65,7 @@ export function explainEnd({ stopped, updated, pending, finishedAt }: SyncReport
   const how =
     ending.journal === undefined
       ? `run it again${when} for the rest; with adjustments, only with a --journal`
-      : `run the same command again${when} to go on`;
+      : `run the same command again${when} to continue`;
   return `${whyStopped(stopped, ending)}: ${counted(updated, 'pet')} updated, ${counted(pending.length, 'pet')} left; ${how}`;
 }
 

@@ -88,7 +88,7 @@ describe.skipIf(process.platform === 'win32')('petstore in a process that is tol
       code: 143,
       report: { updated: 1, unchanged: 0, missing: 0, failed: 0, pending: 2, stopped: 'abort' },
     });
-    expect(err).toContain('petstore: terminated: 1 pet updated, 2 pets left; run the same command again to go on');
+    expect(err).toContain('petstore: terminated: 1 pet updated, 2 pets left; run the same command again to continue');
     expect(await readFile(journal, 'utf8')).toMatch(/"done","petId":1\}\n$/);
     served.sandbox.faults.clear();
     expect((await runUnread(words)).code).toBe(0);

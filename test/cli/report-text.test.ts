@@ -21,11 +21,11 @@ test.each([
     'quota',
     RETRY_AT,
     true,
-    "today's quota is used up: 1 pet updated, 1 pet left; run the same command again after 2026-11-22T00:00:00.000Z to go on",
+    "today's quota is used up: 1 pet updated, 1 pet left; run the same command again after 2026-11-22T00:00:00.000Z to continue",
   ],
-  ['quota', undefined, true, "today's quota is used up: 1 pet updated, 1 pet left; run the same command again to go on"],
-  ['quota', undefined, false, 'quota is not available: 1 pet updated, 1 pet left; run the same command again to go on'],
-  ['abort', RETRY_AT, false, 'interrupted: 1 pet updated, 1 pet left; run the same command again to go on'],
+  ['quota', undefined, true, "today's quota is used up: 1 pet updated, 1 pet left; run the same command again to continue"],
+  ['quota', undefined, false, 'quota is not available: 1 pet updated, 1 pet left; run the same command again to continue'],
+  ['abort', RETRY_AT, false, 'interrupted: 1 pet updated, 1 pet left; run the same command again to continue'],
 ] as const)('explainEnd of a stop by %s, with quota again at %s, says when to continue', (stopped, retryAt, isDayUsedUp, line) => {
   expect(explainEnd({ ...REPORT, stopped }, { journal: 'j', retryAt, isDayUsedUp })).toBe(line);
 });

@@ -444,7 +444,7 @@ describe('a stop', () => {
     const words = ['--journal', file('j'), '--concurrency', '1'];
     const { code, out, err } = await sync('petId,adjust\n1,1\n2,1\n3,1\n', words);
     expect({ code, out }).toEqual({ code: 5, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 2 pending\n' });
-    expect(err).toMatch(/not available before (\S+Z): 1 pet updated, 2 pets left; run the same command again after \1 to go on\n$/);
+    expect(err).toMatch(/not available before (\S+Z): 1 pet updated, 2 pets left; run the same command again after \1 to continue\n$/);
     await limited.close();
   });
 
@@ -480,7 +480,7 @@ describe('a stop', () => {
     expect({ code, out }).toEqual({ code: 130, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 2 pending\n' });
     expect(err).toBe(
       'petstore: finishing the requests under way; interrupt again to end at once\n' +
-        'petstore: interrupted: 1 pet updated, 2 pets left; run the same command again to go on\n',
+        'petstore: interrupted: 1 pet updated, 2 pets left; run the same command again to continue\n',
     );
     expect(await readFile(file('j'), 'utf8')).toContain('{"type":"done","petId":1}');
     expect(requests()).toEqual(['GET /inventory', 'PATCH /inventory/1 6']);

@@ -127,7 +127,7 @@ describe('petstore undo', () => {
     expect(await run(words, terminal)).toMatchObject({
       code: 143,
       out: '1 updated, 0 unchanged, 0 missing, 0 failed, 1 pending\n',
-      err: expect.stringContaining('petstore: terminated: 1 pet updated, 1 pet left; run the same command again to go on'),
+      err: expect.stringContaining('petstore: terminated: 1 pet updated, 1 pet left; run the same command again to continue'),
     });
     served.sandbox.faults.clear();
     expect(await run(words)).toMatchObject({ code: 0, out: '2 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n' });
