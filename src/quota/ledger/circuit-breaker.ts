@@ -56,7 +56,7 @@ export class CircuitBreaker {
     this.#probeAtMs = nowMs + this.#delayMs;
   }
 
-  /** A probe got the headers of a good answer, but not yet the body. The next probe is sent only if the body takes longer than the delay. */
+  /** A probe got the headers of a good answer, but not yet the body. The next one is sent only if the body takes longer than the delay. */
   hope(sentAtMs: number, nowMs: number): void {
     if (this.#sinceMs !== undefined && sentAtMs >= this.#sinceMs) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
   }

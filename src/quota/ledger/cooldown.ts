@@ -39,7 +39,7 @@ export class Cooldown {
     if (sentAtMs >= this.#untilMs) this.#strikes = 0;
   }
 
-  /** Closes the key until Retry-After has passed, or else the Reset of an empty window; at least for a backoff that grows with each strike. */
+  /** Closes the key until Retry-After, or else the Reset of an empty window, has passed; at least for a backoff that grows by strikes. */
   close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number): void {
     const toldMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
     const refusedAgain = Math.max(1, this.#strikes) - 1;
