@@ -1,4 +1,4 @@
-// A Cloudflare Worker: GET /stock/42 returns the stock of a pet. PUT /stock/42 with { "quantity": 7 } answers at once and sets it afterwards.
+// A Cloudflare Worker. GET /stock/42 returns the stock of a pet; PUT /stock/42 with { "quantity": 7 } answers first and sets it afterwards.
 //
 //     npm install petstore-inventory wrangler
 //     printf 'PETSTORE_BASE_URL=https://shop.example/v1\nPETSTORE_API_KEY=your-key\nSCANNER_TOKEN=a-word\n' > .dev.vars
