@@ -53,6 +53,31 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     before: "if (record.probeUntilMs > nowMs) return refuse(record, { waitMs: PROBE_POLL_MS, reason: 'probe' });",
     after: '',
   },
+  'client: a call settles twice': {
+    path: 'pipeline.ts',
+    before: "    call.emit('settled',",
+    after: "    for (const _ of [1, 2]) call.emit('settled',",
+  },
+  'leases: the other processes are not told of a closure': {
+    path: 'quota/lease/lease-client.ts',
+    before: 'closedForMs: Math.max(0, Math.ceil(this.#closedUntilMs - nowMs)),',
+    after: 'closedForMs: 0,',
+  },
+  'leases: the store forgets a closure': {
+    path: 'quota/lease/quota-record.ts',
+    before: 'if (request.closedForMs > 0) close(record, nowMs + request.closedForMs);',
+    after: '',
+  },
+  'file: a journal stays open': {
+    path: 'node/file-journal.ts',
+    before: 'await file?.close();',
+    after: '',
+  },
+  'view: a pet is not found': {
+    path: 'view/stock-view.ts',
+    before: 'return this.#find(pet);',
+    after: 'return undefined;',
+  },
   'transport: an attempt has no time limit': {
     path: 'transport/exchange.ts',
     before: 'startTimer(this.#call.options.attemptTimeoutMs, ',

@@ -50,6 +50,7 @@ export interface DiskUser {
 export class Disk {
   readonly #files = new Map<string, File>();
   readonly #writing = new Set<Write>();
+  readonly #handles = new Map<Owner, number>();
   readonly #time: VirtualTime;
   readonly #settings: DiskSettings;
   readonly #random: () => number;
@@ -80,6 +81,11 @@ export class Disk {
     }
   }
 
+  /** How many files a process has open. */
+  openFilesOf(owner: Owner): number {
+    return this.#handles.get(owner) ?? 0;
+  }
+
   textOf(path: string): string {
     return this.#files.get(path)?.bytes.toString() ?? '';
   }
@@ -102,6 +108,8 @@ export class Disk {
     await this.#spend(user, 'open', this.#settings.writeMs);
     const file = this.#files.get(path) ?? { bytes: Buffer.alloc(0), safe: 0, isNamed: false };
     this.#files.set(path, file);
+    const count = (more: number) => this.#handles.set(user.owner, this.openFilesOf(user.owner) + more);
+    count(1);
     return {
       stat: async () => ({ size: file.bytes.length, isFile: () => true }),
       read: async (buffer, offset, length, position) => {
@@ -111,7 +119,10 @@ export class Disk {
       appendFile: (text) => this.#append(file, text, { user, path }),
       sync: () => this.#flush(file, user),
       datasync: () => this.#flush(file, user),
-      close: () => this.#spend(user, 'close', 0),
+      close: async () => {
+        await this.#spend(user, 'close', 0);
+        count(-1);
+      },
     };
   }
 

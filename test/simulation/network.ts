@@ -22,8 +22,17 @@ export interface Sent {
   told: number | undefined;
   /** Its Retry-After is longer than a minute: that of a day. */
   isOfDay: boolean;
+  /** When its process had its whole answer, or gave it up. */
+  endedAtMs: number | undefined;
   /** It left before a wait was over that its process had been told. */
   isEarly: boolean;
+}
+
+/** From when until when a process of the fleet knew that the key is closed. */
+export interface Closure {
+  readonly process: string;
+  readonly toldAtMs: number;
+  readonly untilMs: number;
 }
 
 interface Sender {
@@ -31,6 +40,16 @@ interface Sender {
   readonly name: string;
   readonly life: number;
   readonly step: (what: string) => Promise<void>;
+}
+
+/** An answer on its way to a process. */
+interface Carried {
+  readonly fate: Fate;
+  readonly signal: AbortSignal | undefined;
+  readonly message: Owner;
+  readonly sender: Sender;
+  /** Called when its body was read to the end, broke off, or was given up. */
+  readonly onEnd: () => void;
 }
 
 interface NetworkParts {
@@ -47,6 +66,7 @@ const DRIFT = 0.001;
 /** Carries requests between processes and the service, some of them badly; answers may overtake each other. */
 export class Network {
   readonly sent: Sent[] = [];
+  readonly closures: Closure[] = [];
   /** From when on nothing is lost any more. */
   calmSinceMs = Number.POSITIVE_INFINITY;
   /** The most requests of each process that had no answer at one instant. */
@@ -80,8 +100,15 @@ export class Network {
         uncount = () => {};
       };
       init.signal?.addEventListener('abort', () => uncount(), { once: true });
-      const answer = await orAbort(travel, init.signal ?? undefined).finally(() => uncount());
-      closedUntilMs = Math.max(closedUntilMs, closedUntil(answer, sent.arrivedAtMs ?? 0));
+      const answer = await orAbort(travel, init.signal ?? undefined)
+        .catch((failure) => {
+          sent.endedAtMs = this.#parts.time.nowMs;
+          throw failure;
+        })
+        .finally(() => uncount());
+      const untilMs = closedUntil(answer, sent.arrivedAtMs ?? 0);
+      if (Number.isFinite(untilMs)) this.closures.push({ process: sender.name, toldAtMs: this.#parts.time.nowMs, untilMs });
+      closedUntilMs = Math.max(closedUntilMs, untilMs);
       await sender.step('receive');
       return answer;
     };
@@ -105,6 +132,7 @@ export class Network {
       arrivedAtMs: undefined,
       told: undefined,
       isOfDay: false,
+      endedAtMs: undefined,
       isEarly: false,
     };
     this.sent.push(sent);
@@ -145,19 +173,26 @@ export class Network {
       sent.isOfDay = Number(answer.headers.get('retry-after') ?? 0) > 60;
       tell(`${sender.name} receives #${sent.number} ${answer.status}`);
     }
-    return new Response(this.#body(bytes, { fate, signal: init.signal ?? undefined, message, sender }), answer);
+    const onEnd = () => {
+      sent.endedAtMs = time.nowMs;
+    };
+    return new Response(this.#body(bytes, { fate, signal: init.signal ?? undefined, message, sender, onEnd }), answer);
   }
 
   /** The body in two pieces, which come one after the other. */
-  #body(
-    bytes: Uint8Array<ArrayBuffer>,
-    { fate, signal, message, sender }: { fate: Fate; signal: AbortSignal | undefined; message: Owner; sender: Sender },
-  ): ReadableStream<Uint8Array<ArrayBuffer>> {
+  #body(bytes: Uint8Array<ArrayBuffer>, { fate, signal, message, sender, onEnd }: Carried): ReadableStream<Uint8Array<ArrayBuffer>> {
     const { time } = this.#parts;
     const middle = Math.floor(bytes.length / 2);
     const pieces = [bytes.slice(0, middle), bytes.slice(middle)];
-    const onAbort = () => end(signal?.reason);
     let end = (_reason: unknown) => {};
+    const onAbort = () => {
+      onEnd();
+      end(signal?.reason);
+    };
+    const finish = () => {
+      onEnd();
+      signal?.removeEventListener('abort', onAbort);
+    };
     return new ReadableStream(
       {
         start: (controller) => {
@@ -169,13 +204,12 @@ export class Network {
           if (!sender.owner.isAlive || (fate === 'stalled body' && pieces.length === 1)) await never();
           if (signal?.aborted) return;
           const piece = pieces.shift();
-          if (piece && fate === 'cut' && pieces.length === 0)
-            return controller.error(new TypeError('terminated', { cause: networkError('UND_ERR_SOCKET') }));
-          if (piece) return controller.enqueue(piece);
-          signal?.removeEventListener('abort', onAbort);
-          controller.close();
+          if (piece && !(fate === 'cut' && pieces.length === 0)) return controller.enqueue(piece);
+          finish();
+          if (piece) controller.error(new TypeError('terminated', { cause: networkError('UND_ERR_SOCKET') }));
+          else controller.close();
         },
-        cancel: () => signal?.removeEventListener('abort', onAbort),
+        cancel: finish,
       },
       { highWaterMark: 0 },
     );

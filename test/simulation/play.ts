@@ -59,6 +59,7 @@ export interface Played {
   readonly ending: Ending;
   readonly sandbox: Sandbox<'plan'>;
   readonly network: Network;
+  readonly store: Store | undefined;
   readonly made: readonly Made[];
   readonly jobs: readonly Job[];
   readonly lives: readonly Life[];
@@ -155,6 +156,7 @@ class Play {
       unhandled,
       sandbox: this.#sandbox,
       network: this.#world.network,
+      store: this.#world.store,
       made: this.#made,
       jobs: [...this.#jobs.values()],
       lives: this.#lives,
@@ -371,6 +373,11 @@ class Play {
     const timers = this.#stage.time.timersLeft(life.owner);
     if (timers > 0) this.#leftovers.push(`${life.name}: ${timers} timers`);
     for (const name of life.listeningTo) this.#leftovers.push(`${life.name}: a listener of ${name}`);
+    const files = life.disk.openFilesOf(life.owner);
+    if (files > 0) this.#leftovers.push(`${life.name}: ${files} open files`);
+    for (const { number, process, life: ofLife, told, endedAtMs } of this.#world.network.sent)
+      if (process === life.name && ofLife === life.number && told !== undefined && endedAtMs === undefined)
+        this.#leftovers.push(`${life.name}: the body of the answer to #${number}`);
   }
 }
 

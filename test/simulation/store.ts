@@ -13,7 +13,10 @@ interface Sharer {
 
 /** The store of the fleet's quota: the rules of leases behind a network, with outages, restarts and failovers. */
 export class Store {
+  /** Slots that were granted although the store had been told that the key is closed. */
+  readonly wrongGrants: string[] = [];
   #record: QuotaRecord = emptyRecord();
+  #closedUntilMs = 0;
   #copy = '';
   readonly #listeners = new Set<(closedForMs: number) => void>();
   readonly #time: VirtualTime;
@@ -57,6 +60,8 @@ export class Store {
     this.#tell(
       `store ${name} wants ${request.wanted} returns ${request.returned}: ${response.granted} ${response.reason} ${response.waitMs}`,
     );
+    this.#closedUntilMs = Math.max(this.#closedUntilMs, nowMs + request.closedForMs);
+    if (response.granted > 0 && nowMs < this.#closedUntilMs) this.wrongGrants.push(`${name} was granted ${response.granted}`);
     if (request.closedForMs > 0) for (const listener of this.#listeners) listener(request.closedForMs);
     await this.#travel();
     if (!owner.isAlive) await new Promise(() => {});
@@ -86,6 +91,7 @@ export class Store {
   #restart(): void {
     this.#tell('store restarts empty');
     this.#record = emptyRecord();
+    this.#closedUntilMs = 0;
   }
 
   #keepCopy(): void {
@@ -96,5 +102,6 @@ export class Store {
     if (this.#copy === '') return;
     this.#tell('store fails over to an older state');
     this.#record = { ...emptyRecord(), ...JSON.parse(this.#copy) };
+    this.#closedUntilMs = 0;
   }
 }

@@ -1,5 +1,6 @@
 import type { InventoryItem, SyncReport } from 'petstore-inventory';
 import { isPetStoreError } from '../../src/errors.ts';
+import { CALL_DEFAULTS } from '../../src/options/call-options.ts';
 import type { Sent } from './network.ts';
 import { FIRST_QUANTITY, type Job, type Made, type Played, quantityOf } from './play.ts';
 import { PETS } from './story.ts';
@@ -12,6 +13,8 @@ export interface Violation {
 
 /** A call that is aborted, or out of time, ends within this. */
 const PROMPT_MS = 50;
+/** A report, its way to the store, and from there to the others. */
+const MESSAGES_TO_PUBLISH = 3;
 /** The clock of a process may run that much too slow. */
 const DRIFT = 1.001;
 
@@ -63,11 +66,13 @@ const TRUTHS: Record<string, Truth> = {
     return ending === 'done' ? open : [`the story ${ending}`, ...open];
   },
   'an end comes in time': ({ made }) => made.flatMap(lateness),
+  'an attempt ends within its time limit': endless,
   'what resolved was done': (evidence) => updatesOf(evidence).flatMap((made) => undone(made, evidence)),
   'what was not sent or rejected was not done': (evidence) => updatesOf(evidence).flatMap((made) => doneAfterAll(made, evidence)),
   'updates of one pet leave in order': disorder,
   'attempts are requests': miscounted,
   'nothing is sent on a closed key': ({ network }) => network.sent.filter(({ isEarly }) => isEarly).map((sent) => `#${sent.number}`),
+  'a closed key is closed for the fleet': sentByOthers,
   'no window is exceeded where all goes well': exceeded,
   'no more requests at once than allowed': ({ network, story }) =>
     story.processes.filter(({ name, client }) => (network.mostAtOnce.get(name) ?? 0) > (client.concurrency ?? 64)).map(({ name }) => name),
@@ -101,6 +106,30 @@ function lateness(made: Made): string[] {
   // A job writes down what it was doing, and its disk may be slow.
   const promptMs = act.kind === 'job' ? PROMPT_MS + 20 * (life.settings.disk.writeMs + life.settings.disk.flushMs) : PROMPT_MS;
   return endedMs > dueMs + promptMs ? [`${nameOf(made)} ended ${endedMs - dueMs} ms late`] : [];
+}
+
+/** The limit covers the headers, and each piece of a body anew. */
+function endless({ lives, network }: Evidence): string[] {
+  const limits = new Map(lives.map(({ name, number, settings }) => [`${name} ${number}`, settings.client.attemptTimeoutMs]));
+  return network.sent.flatMap(({ number, process, life, method, atMs, endedAtMs }) => {
+    const limitMs = (method === 'PATCH' ? 1 : 3) * (limits.get(`${process} ${life}`) ?? CALL_DEFAULTS.attemptTimeoutMs);
+    const lateMs = (endedAtMs ?? atMs) - atMs - limitMs * DRIFT;
+    return lateMs > PROMPT_MS ? [`#${number} ended ${Math.round(lateMs)} ms late`] : [];
+  });
+}
+
+/** A process that was told of a closure reports it, and the store publishes it to the others. */
+function sentByOthers({ story: { store, processes }, network, store: kept }: Evidence): string[] {
+  if (kept && kept.wrongGrants.length > 0) return kept.wrongGrants.slice(0, 1);
+  if (!store?.publishes || store.stalls.length + store.emptyAtMs.length + store.failovers.length > 0) return [];
+  if (processes.some(({ crashes }) => crashes.length > 0)) return [];
+  const travelMs = MESSAGES_TO_PUBLISH * 1.5 * store.latencyMs + PROMPT_MS;
+  return network.closures.flatMap(({ process, toldAtMs, untilMs }) => {
+    const openMs = untilMs - (untilMs - toldAtMs) * (DRIFT - 1) * 2 - PROMPT_MS;
+    const isEarly = (sent: Sent) => sent.process !== process && sent.atMs > toldAtMs + travelMs && sent.atMs < openMs;
+    const early = network.sent.filter(isEarly);
+    return early.map(({ number }) => `#${number} left although ${process} knew of a closure`);
+  });
 }
 
 type Update = Made & { readonly act: Extract<Made['act'], { kind: 'update' }> };
@@ -208,7 +237,8 @@ function isLimitKnown({ process, number }: Sent, { processes, store }: Evidence[
 function unsettled({ lives }: Evidence): string[] {
   return lives
     .filter(({ owner }) => owner.isAlive)
-    .flatMap(({ name, started, settled }) => {
+    .flatMap(({ name, started, settled, settledAgain }) => {
+      if (settledAgain.length > 0) return [`${name}: calls ${settledAgain.join(', ')} settled twice`];
       const open = started.filter((callId) => !settled.has(callId));
       return open.length === 0 && started.length === settled.size ? [] : [`${name}: calls ${open.join(', ')} started, and did not settle`];
     });
@@ -223,6 +253,8 @@ function misadjusted({ made, deeds, network }: Evidence): string[] {
   return [...pets].flatMap(([petId, adjustments]) => {
     if (wasOvertaken(petId, network.sent)) return [];
     const sum = (deeds.statesOf(petId).at(-1)?.quantity ?? FIRST_QUANTITY) - FIRST_QUANTITY;
+    const most = adjustments.reduce((total, { act }) => total + ('delta' in act ? act.delta : 0), 0);
+    if (sum < 0 || sum > most) return [`pet ${petId} changed by ${sum}, and all its adjustments together are ${most}`];
     return adjustments.flatMap((one) => {
       const delta = 'delta' in one.act ? one.act.delta : 0;
       const isMade = Math.floor(sum / delta) % 2 === 1;
@@ -295,7 +327,8 @@ function wantedBy({ wanted }: Job['act']): Map<number, number> {
 function falseList(made: Made, deeds: Deeds): string[] {
   const { act, value, beganMs, endedMs = Number.POSITIVE_INFINITY } = made;
   if ((act.kind !== 'list' && act.kind !== 'stream') || !Array.isArray(value)) return [];
-  if (act.kind === 'list' && value.length !== PETS) return [`${nameOf(made)} gave ${value.length} of ${PETS} pets`];
+  const most = act.kind === 'stream' ? (act.leavesAfter ?? PETS) : PETS;
+  if (!made.error && value.length !== Math.min(most, PETS)) return [`${nameOf(made)} gave ${value.length} of ${most} pets`];
   return value
     .filter((item) => !wasWithin(item, { deeds, fromMs: beganMs, toMs: endedMs }))
     .map((item) => `${nameOf(made)} gave ${JSON.stringify(item)}`);
@@ -315,6 +348,8 @@ function falseView(made: Made, evidence: Evidence): string[] {
   const { act, life, value, endedMs } = made;
   if ((act.kind !== 'get' && act.kind !== 'items') || endedMs === undefined || made.error) return [];
   const items: readonly InventoryItem[] = Array.isArray(value) ? value : Reflect.get({ value: value ? [value] : [] }, 'value');
+  const wanted = act.kind === 'get' ? 1 : PETS;
+  if (items.length !== wanted) return [`${nameOf(made)} gave ${items.length} of ${wanted} pets`];
   const { maxAgeMs, maxStaleMs } = life.settings.view;
   const age = 'maxAgeMs' in act && act.maxAgeMs !== undefined ? act.maxAgeMs : maxAgeMs;
   const oldestMs = age === 'quota' ? Number.POSITIVE_INFINITY : Math.max(age, maxStaleMs) * DRIFT;
@@ -329,18 +364,21 @@ function falseView(made: Made, evidence: Evidence): string[] {
   });
 }
 
-/** Each change begins where the one before ended, and the last ones are what the view held when the iteration was ended. */
+/**
+ * Each change begins where the one before ended, and the last ones are what the view held when the iteration was ended. Where nothing was
+ * held, the first list is what changes are told against: then a pet's first change may begin anywhere.
+ */
 function missedChanges(made: Made): string[] {
-  // Where nothing was held, the first list is what changes are told against.
-  if (!made.told || made.told.before.size === 0) return [];
+  if (!made.told) return [];
   const { before, changes, after } = made.told;
   const known = new Map(before);
+  const isFirst = (petId: number) => before.size === 0 && !known.has(petId);
   const gaps = changes.flatMap((change) => {
-    const expected = known.get(change.petId);
+    const expected = isFirst(change.petId) ? change.before?.quantity : known.get(change.petId);
     if (change.after) known.set(change.petId, change.after.quantity);
     return change.before?.quantity === expected ? [] : [`${nameOf(made)} was told ${JSON.stringify(change)}, not from ${expected}`];
   });
-  const missed = [...(after ?? [])].filter(([petId, quantity]) => known.get(petId) !== quantity);
+  const missed = [...(after ?? [])].filter(([petId, quantity]) => !isFirst(petId) && known.get(petId) !== quantity);
   return [...gaps, ...missed.map(([petId, quantity]) => `${nameOf(made)} was not told that pet ${petId} has ${quantity}`)];
 }
 
