@@ -75,6 +75,12 @@ describe('Gate, when a wait is longer than `maxWaitMs`,', () => {
 describe('Gate keeps the queue in order:', () => {
   const low = () => makeListCall({ maxWaitMs: 1e9 });
 
+  test('raises a call that does not wait, without effect', () => {
+    const gate = makeGate();
+    gate.raise(makeListCall({ priority: 'low' }));
+    expect(gate.enter(makeListCall(), makeLimits())).not.toBeInstanceOf(Promise);
+  });
+
   test('first come, first served; normal calls go before low ones; a raised call goes behind the normal ones', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);

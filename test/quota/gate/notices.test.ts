@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest';
 import { Emitter } from '../../../src/events.ts';
-import { GateNotices } from '../../../src/quota/gate/notices.ts';
+import { GateNotices, QueueNotices } from '../../../src/quota/gate/notices.ts';
 import { makeCall } from '../../support/call.ts';
 
 test('GateNotices reports an instant once, though the clock of the machine and the monotonic one are a millisecond apart', () => {
@@ -20,5 +20,25 @@ test('GateNotices reports an instant once, though the clock of the machine and t
     ['closed', 51_000],
     ['open', undefined],
     ['closed', undefined],
+  ]);
+});
+
+test('QueueNotices reports an instant once, a later one, and again if ten times as many calls wait', () => {
+  const emitter = new Emitter();
+  const told: unknown[] = [];
+  emitter.on('queue', ({ calls, ms }) => told.push([calls, ms]));
+  const [call, notices] = [makeCall({ emitter }), new QueueNotices()];
+  const report = (calls: number, ms: number, nowMs = 0) => notices.report(call, { calls, reason: 'quota', ms, nowMs });
+  report(1, 1_000);
+  report(2, 20_000);
+  report(3, 20_000);
+  report(3, 15_000, 5_000);
+  report(3, 55_000, 5_000);
+  report(29, 55_000, 5_000);
+  report(30, 55_000, 5_000);
+  expect(told).toEqual([
+    [2, 20_000],
+    [3, 55_000],
+    [30, 55_000],
   ]);
 });

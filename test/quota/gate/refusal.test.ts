@@ -36,10 +36,10 @@ test('refusalToWait after a 401 stays an AuthenticationError', () => {
 test.each([AuthenticationError, ConnectionError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError])(
   'refusalToRetry after a %o has its class, its status and its message, and the failure as its cause',
   (Failure) => {
-    const last: PetStoreError = new Failure('It failed', { status: 503, retryAfterMs: 2_000 });
+    const last: PetStoreError = new Failure('It failed', { status: 503, retryAfterMs: 2_000, retryAt: new Date(60_000) });
     const refusal = refusalToRetry(makeListCall(), last);
     expect(refusal).toBeInstanceOf(Failure);
-    expect(refusal).toMatchObject({ status: 503, retryAfterMs: 2_000, cause: last });
+    expect(refusal).toMatchObject({ status: 503, retryAfterMs: 2_000, retryAt: new Date(60_000), cause: last });
     expect(refusal.message).toBe('It failed; not tried again: too many requests fail, so retries are limited until more succeed');
   },
 );

@@ -39,6 +39,15 @@ describe('gateOf', () => {
     expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
   });
 
+  test('keeps what it knows of a key for a day, even if no client has it', async () => {
+    const address = freshAddress();
+    const gate = new WeakRef(gateOf({ address, apiKey: 'key' }, SETUP));
+    vi.advanceTimersByTime(24 * 3_600_000);
+    gateOf({ address, apiKey: 'key of another' }, SETUP);
+    await collectGarbage();
+    expect(gate.deref()).toBeInstanceOf(Gate);
+  });
+
   test('forgets a gate that no client has and that has not been used for more than a day', async () => {
     const address = freshAddress();
     const gate = new WeakRef(gateOf({ address, apiKey: 'key' }, SETUP));

@@ -96,6 +96,16 @@ test('two windows are filled one after the other, without a 429', async () => {
   expect(sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
 });
 
+test('a store is not asked for slots while the minute is used up', async () => {
+  const { store, leaseRequests } = recordStore();
+  const { send } = leasing(store);
+  for (const call of send(70)) call.catch(() => {});
+  await vi.advanceTimersByTimeAsync(10_000);
+  const asked = leaseRequests.filter(({ wanted }) => wanted > 0).length;
+  await vi.advanceTimersByTimeAsync(30_000);
+  expect(leaseRequests.filter(({ wanted }) => wanted > 0)).toHaveLength(asked);
+});
+
 test('a client with a store leaves no timer behind when its calls are done', async () => {
   const { store } = recordStore();
   const { send } = leasing(store);

@@ -144,6 +144,17 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, 0, -1, 'long'])(
   },
 );
 
+test('a report that a gate closed closes this one too', async () => {
+  let hear = (_closedForMs: number): void => {};
+  const join: QuotaStore['join'] = (_key, onClosed) => {
+    hear = onClosed;
+    return { exchange: () => GOOD };
+  };
+  const { client } = clientOf({ processes: 2, isCheap: true, join });
+  hear(60_000);
+  expect(client.quota.closedUntil?.getTime()).toBe(Date.now() + 60_000);
+});
+
 test.each([0, -1, 0.5, Number.NaN, '2', null])('a store of %s processes is refused', (processes) => {
   const store = { processes, isCheap: true, join: () => ({ exchange: () => GOOD }) };
   expect(() => Reflect.construct(PetStoreClient, [{ apiKey: 'psk_odd', baseUrl: 'https://odd.test/v1', quotaStore: store }])).toThrow(

@@ -122,6 +122,13 @@ describe('Ledger, on a token bucket that is smaller than the plan,', () => {
   });
 });
 
+describe('Ledger, after a Reset that is more than a day ahead,', () => {
+  test('learns nothing about any window', () => {
+    const story = new Story().answer({ limit: 60, remaining: 0, resetAtMs: NOON_MS + 30 * 3_600_000 });
+    expect([story.left, story.ledger.snapshot(story.nowMs).day.remaining, story.free > 0]).toEqual([59, undefined, true]);
+  });
+});
+
 describe('Ledger, after a Reset alone,', () => {
   test('begins the next window at this Reset', () => {
     const story = new Story({ plan: { requestsPerMinute: 2 } })

@@ -19,3 +19,9 @@ test('HeadRoom leaves at most a quarter of the limit to others', () => {
   for (let refused = 0; refused < 100; refused++) headRoom.widen(60);
   expect(headRoom.within(60)).toBe(15);
 });
+
+test('HeadRoom leaves at most a quarter of a limit that has become smaller', () => {
+  const headRoom = new HeadRoom();
+  for (let refused = 0; refused < 100; refused++) headRoom.widen(1000);
+  expect(headRoom.within(60)).toBe(15);
+});
