@@ -65,7 +65,7 @@ function factsOf(secure: TLSSocket, { issuer, subject, valid_to }: PeerCertifica
 }
 
 function nameOf({ CN, O }: PeerCertificate['issuer']): string {
-  return String(CN ?? O ?? 'nobody').replace(/\p{Cc}/gu, ' ');
+  return String(CN ?? O ?? 'an unnamed party').replace(/\p{Cc}/gu, ' ');
 }
 
 function refuse(code: string, who: string, facts: Record<string, unknown>): Finding {
