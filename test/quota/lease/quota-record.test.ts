@@ -47,6 +47,10 @@ describe('exchangeLease', () => {
     expect(take(knownRecord(), 'b', 50)).toMatchObject({ granted: 5, expiresInMs: 30_000, resetAtMs: RESET });
   });
 
+  test('grants one slot at a time if a twentieth of the limit is less than one', () => {
+    expect(take(knownRecord({ limit: 10, remaining: 9 }), 'b', 5)).toMatchObject({ granted: 1 });
+  });
+
   test('grants no more than the reported Remaining, and then says how long to wait', () => {
     const record = knownRecord({ remaining: 3 });
     const granted = [take(record, 'a', 50), take(record, 'a', 50), take(record, 'a', 50)].map((answer) => answer.granted);

@@ -49,6 +49,13 @@ describe('SlidingLog', () => {
     expect(log.free(60_100)).toBe(1);
   });
 
+  test('has a margin for requests that leave it within a twentieth of a window', () => {
+    const log = new SlidingLog(10, MINUTE_MS);
+    log.add(0);
+    log.add(2_000);
+    expect([log.margin(50_000), log.margin(57_500), log.margin(59_500)]).toEqual([0, 1, 2]);
+  });
+
   test('waits longer for a place if answers take longer', () => {
     const log = new SlidingLog(1, MINUTE_MS);
     log.add(0);

@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { ServerClock } from '../../../src/quota/ledger/server-clock.ts';
 
 const HOUR_MS = 3_600_000;
+/** A Date is cut to the second. */
+const PRECISION_MS = 1_000;
 
 describe('ServerClock', () => {
   test('is bounded by the Date of every answer from both sides', () => {
@@ -19,6 +21,15 @@ describe('ServerClock', () => {
     expect(clock.observeDate(1_000, { sentAtMs: 200, nowMs: 300 })).toBe(true);
     expect([clock.atLeast(300), clock.atMost(300)]).toEqual([1_000, 2_100]);
     expect(clock.observeDate(2 * HOUR_MS, { sentAtMs: 400, nowMs: 500 })).toBe(false);
+  });
+
+  test('takes a clock for set back if it was set back by more than a minute', () => {
+    const setBackBy = (ms: number) => {
+      const clock = new ServerClock();
+      clock.observeDate(HOUR_MS, { sentAtMs: 100, nowMs: 100 });
+      return clock.observeDate(HOUR_MS - PRECISION_MS - ms, { sentAtMs: 100, nowMs: 100 });
+    };
+    expect([setBackBy(60_000), setBackBy(60_001)]).toEqual([false, true]);
   });
 
   test('infers without Date that an answer was made in the window that ends at its Reset', () => {
