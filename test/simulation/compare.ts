@@ -1,4 +1,4 @@
-import type { Recording } from './recording.ts';
+import type { RecordedRequest, Recording } from './recording.ts';
 import type { Replayed } from './replay.ts';
 
 /** Rows of the table by time, at most. */
@@ -10,8 +10,10 @@ export interface Figures {
   readonly requests: number;
   /** Answered 429. */
   readonly refused: number;
-  /** Without an answer, or answered 5xx. */
+  /** Answered 5xx, or broken before the answer was complete. */
   readonly failed: number;
+  /** Given up by their call, or still in flight when the recording ends. */
+  readonly unanswered: number;
   readonly succeeded: number;
   readonly callsFailed: number;
   readonly longestCallMs: number;
@@ -25,7 +27,8 @@ export function figuresOf({ calls, requests, beganAtMs, endedAtMs }: Recording):
   return {
     requests: requests.length,
     refused: requests.filter(({ status }) => status === 429).length,
-    failed: requests.filter(({ status = 500, kind }) => status >= 500 && kind !== 'abort').length,
+    failed: requests.filter(hasFailed).length,
+    unanswered: requests.filter(isUnanswered).length,
     succeeded,
     callsFailed: ended.length - succeeded,
     longestCallMs: ended.reduce((longestMs, { ms }) => Math.max(longestMs, ms), 0),
@@ -33,10 +36,21 @@ export function figuresOf({ calls, requests, beganAtMs, endedAtMs }: Recording):
   };
 }
 
+function hasFailed(request: RecordedRequest): boolean {
+  const { status, kind } = request;
+  if (status === undefined) return !isUnanswered(request);
+  return status >= 500 || (status < 300 && (kind === 'connection' || kind === 'timeout'));
+}
+
+function isUnanswered({ status, kind }: RecordedRequest): boolean {
+  return status === undefined && (kind === undefined || kind === 'abort');
+}
+
 const ROWS: readonly [name: string, show: (figures: Figures) => string][] = [
   ['requests', ({ requests }) => String(requests)],
   ['  answered 429', ({ refused }) => String(refused)],
   ['  failed', ({ failed }) => String(failed)],
+  ['  unanswered', ({ unanswered }) => String(unanswered)],
   ['calls that succeeded', ({ succeeded }) => String(succeeded)],
   ['calls that failed', ({ callsFailed }) => String(callsFailed)],
   ['longest call', ({ longestCallMs }) => seconds(longestCallMs)],
