@@ -4,46 +4,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { PetStoreClient, type PetStoreClientOptions } from '../../src/index.ts';
-import { recordCalls } from '../../src/record-calls.ts';
-import { createSandbox, type SandboxOptions } from '../../src/sandbox/index.ts';
-import { seeded } from '../worlds/random.ts';
-import { VirtualTime } from '../worlds/virtual-time.ts';
 import { figuresOf } from './compare.ts';
-import { type Recording, readRecording } from './recording.ts';
+import { readIncident, recordIncident, statusesOf } from './record-incident.ts';
 import { replay } from './replay.ts';
-
-const STARTS_AT_MS = Date.parse('2026-11-21T10:00:20Z');
-
-interface Incident {
-  readonly service?: SandboxOptions;
-  readonly client?: Partial<PetStoreClientOptions>;
-  readonly work: (client: PetStoreClient, time: VirtualTime) => Promise<unknown>;
-}
-
-/** What a client did in virtual time against a sandbox in which its key has the free plan. */
-async function record({ service = {}, client: options = {}, work }: Incident): Promise<string> {
-  const time = new VirtualTime();
-  const restore = time.install();
-  try {
-    time.begin(STARTS_AT_MS, seeded(7));
-    const sandbox = createSandbox({ pets: 200, ban: false, latency: 40, clock: () => time.nowMs, ...service });
-    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, ...options });
-    const recording = recordCalls(client);
-    const ending = await time.run(work(client, time), { untilMs: STARTS_AT_MS + 3_600_000, mostTimers: 1_000_000 });
-    client.close();
-    expect(ending).toBe('done');
-    return recording.text();
-  } finally {
-    restore();
-  }
-}
-
-const read = (text: string): Recording => readRecording(text, 'incident.jsonl');
 
 /** 150 updates at once under a plan that the key does not have; no header tells what is left. */
 const burst = () =>
-  record({
+  recordIncident({
     service: { limitHeaders: { omit: ['limit', 'remaining', 'reset'] } },
     client: { plan: 'business', concurrency: 64, maxWaitMs: 600_000 },
     work: (client) =>
@@ -52,7 +19,7 @@ const burst = () =>
 
 describe('a replay', () => {
   test('of a burst that met 429s sends as many requests with the same plan, and meets fewer with the right plan', async () => {
-    const then = read(await burst());
+    const then = readIncident(await burst());
     const same = figuresOf((await replay(then)).now);
     const right = figuresOf((await replay(then, { plan: 'free' })).now);
     expect(figuresOf(then).refused).toBeGreaterThan(3);
@@ -65,25 +32,25 @@ describe('a replay', () => {
   });
 
   test('is the same, line by line, when it is played again', async () => {
-    const then = read(await burst());
+    const then = readIncident(await burst());
     expect((await replay(then)).text).toBe((await replay(then)).text);
   });
 
   test('finds how the service counts, and what others sent', async () => {
-    const own = await record({
+    const own = await recordIncident({
       service: { policy: 'sliding-log' },
       client: { plan: 'free' },
       work: async (client) => {
         for (let call = 0; call < 90; call++) await client.listInventory();
       },
     });
-    const { service } = await replay(read(own));
+    const { service } = await replay(readIncident(own));
     expect(service).toEqual({ plan: { requestsPerMinute: 60 }, policy: 'sliding-log', others: [] });
   });
 
   test('keeps sequential calls sequential, and shows what a smaller share costs', async () => {
-    const then = read(
-      await record({
+    const then = readIncident(
+      await recordIncident({
         client: { plan: 'free' },
         work: async (client) => {
           for (let call = 0; call < 40; call++) await client.listInventory();
@@ -96,11 +63,11 @@ describe('a replay', () => {
   });
 
   test('meets an outage at its recorded time, and a missing pet in the same call', async () => {
-    const then = read(
-      await record({
+    const then = readIncident(
+      await recordIncident({
         service: { faults: [{ at: [3, 4, 5, 6], status: 503 }] },
         client: { plan: 'free' },
-        work: async (client, time) => {
+        work: async (client, { time }) => {
           await client.listInventory();
           await client.updateInventory(4_711, { quantity: 5 }).catch(() => {});
           await time.wait(1_000);
@@ -109,10 +76,9 @@ describe('a replay', () => {
       }),
     );
     const { now } = await replay(then);
-    const statuses = ({ calls }: Recording) => calls.map(({ requests }) => requests.map(({ status }) => status));
-    expect(statuses(then)).toEqual([[200], [404], [503, 503, 503, 503, 200]]);
-    expect(statuses(now).slice(0, 2)).toEqual([[200], [404]]);
-    expect(new Set(statuses(now)[2])).toEqual(new Set([503, 200]));
+    expect(statusesOf(then)).toEqual([[200], [404], [503, 503, 503, 503, 200]]);
+    expect(statusesOf(now).slice(0, 2)).toEqual([[200], [404]]);
+    expect(new Set(statusesOf(now)[2])).toEqual(new Set([503, 200]));
   });
 });
 
@@ -121,11 +87,15 @@ describe('readRecording()', () => {
   const started = '{"atMs":1000,"event":"started","call":1,"operation":"listInventory"}\n';
 
   test('ignores a torn last line', () => {
-    expect(read(`${first}${started}{"atMs":1001,"event":"requ`).calls).toHaveLength(1);
+    expect(readIncident(`${first}${started}{"atMs":1001,"event":"requ`).calls).toHaveLength(1);
+  });
+
+  test('accepts a byte order mark, and blank lines at the end', () => {
+    expect(readIncident(`\uFEFF${first}${started}\n\r\n`).calls).toHaveLength(1);
   });
 
   test('ignores calls whose beginning is not recorded', () => {
-    expect(read(`${first}{"atMs":1000,"event":"request","call":7,"attempt":1}\n`).requests).toEqual([]);
+    expect(readIncident(`${first}{"atMs":1000,"event":"request","call":7,"attempt":1}\n`).requests).toEqual([]);
   });
 
   test.each([
@@ -134,7 +104,15 @@ describe('readRecording()', () => {
     [first.replace('/1', '/2'), 'its first line must say "format":"petstore-recording/1", and is "{\\"format\\":\\"petstore-recording/2'],
     [`${first}{"atMs":1}\n${started}`, 'line 2 is none of a recording: "{\\"atMs\\":1}"'],
   ])('refuses %j', (text, why) => {
-    expect(() => read(text)).toThrow(`Cannot replay incident.jsonl: ${why}`);
+    expect(() => readIncident(text)).toThrow(`Cannot replay incident.jsonl: ${why}`);
+  });
+});
+
+describe('figuresOf()', () => {
+  test('counts a request that is in flight at the end of a recording as unanswered, not as failed', async () => {
+    const text = await recordIncident({ client: { plan: 'free' }, work: (client) => client.listInventory() });
+    const { unanswered, failed } = figuresOf(readIncident(text.slice(0, text.indexOf('{', text.indexOf('"request"')))));
+    expect({ unanswered, failed }).toEqual({ unanswered: 1, failed: 0 });
   });
 });
 

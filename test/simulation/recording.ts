@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { Batches } from './batches.ts';
 
 const FORMAT = 'petstore-recording/1';
 const OPERATIONS = ['listInventory', 'streamInventory', 'updateInventory', 'fetch'] as const;
@@ -31,6 +32,7 @@ const Line = z.discriminatedUnion('event', [
   z.object({ ...ofCall, event: z.literal('settled'), outcome: z.string(), ms: z.number(), ...failure }),
 ]);
 type Line = z.infer<typeof Line>;
+export type StartedLine = Extract<Line, { event: 'started' }>;
 
 /** One request of a recorded client, and what became of it. */
 export interface RecordedRequest {
@@ -53,8 +55,8 @@ export interface RecordedCall {
   readonly operation: (typeof OPERATIONS)[number];
   readonly pet: number | undefined;
   readonly atMs: number;
-  /** The call whose end it seems to have waited for. */
-  readonly after: RecordedCall | undefined;
+  /** The calls whose ends it seems to have waited for. */
+  readonly after: readonly RecordedCall[];
   readonly requests: RecordedRequest[];
   longestWaitMs: number;
   settled: Extract<Line, { event: 'settled' }> | undefined;
@@ -70,16 +72,17 @@ export interface Recording {
   readonly requests: readonly RecordedRequest[];
 }
 
-/** A call that begins so soon after the end of another, and before anything else, is taken for one that waited for it. */
-const AT_ONCE_MS = 5;
-
-/** Reads a recording; a last line that was torn, and calls whose beginning is not in it, are passed over. @throws Error */
+/**
+ * Reads a recording; a last line that was torn, blank lines at the end, and calls whose beginning is not in it, are passed over.
+ * @throws Error
+ */
 export function readRecording(text: string, name: string): Recording {
-  const [head = '', ...rows] = text.split('\n');
+  const [head = '', ...rows] = text.replace(/^\uFEFF/, '').split('\n');
   const first = First.safeParse(parsed(head));
   if (!first.success) throw new Error(`Cannot replay ${name}: its first line must say "format":"${FORMAT}", and is ${shown(head)}`);
   // What follows the last line break is nothing, or was torn.
   rows.pop();
+  while (rows.at(-1)?.trim() === '') rows.pop();
   const lines = rows.map((row, index) => {
     const line = Line.safeParse(parsed(row));
     if (!line.success) throw new Error(`Cannot replay ${name}: line ${index + 2} is none of a recording: ${shown(row)}`);
@@ -104,24 +107,17 @@ function shown(row: string): string {
 function follow(lines: readonly Line[]): Pick<Recording, 'calls' | 'requests'> {
   const calls = new Map<number, RecordedCall>();
   const requests: RecordedRequest[] = [];
-  // The latest end of a call, until another call has followed it.
-  let ended: { call: RecordedCall; atMs: number } | undefined;
+  const batches = new Batches();
   for (const line of lines) {
     const call = calls.get(line.call);
     if (line.event === 'started') {
-      const after = ended && line.atMs - ended.atMs <= AT_ONCE_MS ? ended.call : undefined;
-      ended = undefined;
-      calls.set(line.call, begin(line, after));
+      calls.set(line.call, batches.begin(line));
     } else if (call) {
       note(call, line, requests);
-      if (line.event === 'settled') ended = { call, atMs: line.atMs };
+      if (line.event === 'settled') batches.end(call);
     }
   }
   return { calls: [...calls.values()], requests };
-}
-
-function begin({ call, operation, pet, atMs }: Extract<Line, { event: 'started' }>, after: RecordedCall | undefined): RecordedCall {
-  return { number: call, operation, pet, atMs, after, requests: [], longestWaitMs: 0, settled: undefined };
 }
 
 function note(call: RecordedCall, line: Exclude<Line, { event: 'started' }>, requests: RecordedRequest[]): void {

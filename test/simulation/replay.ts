@@ -53,7 +53,7 @@ interface Stage {
   readonly settings: Settings;
 }
 
-/** Makes the calls when they were made then, or as soon as the call has ended that they seem to have waited for. */
+/** Makes the calls when they were made then, or as soon as the calls have ended that they seem to have waited for. */
 class Caller {
   readonly #recording: Recording;
   readonly #time: VirtualTime;
@@ -89,8 +89,8 @@ class Caller {
   }
 
   async #make(call: RecordedCall): Promise<void> {
-    const before = call.after && this.#ended.get(call.after);
-    if (before) await before;
+    const before = call.after.map((other) => this.#ended.get(other));
+    if (before.length > 0) await Promise.all(before);
     else if (call.atMs > this.#time.nowMs) await this.#time.wait(call.atMs - this.#time.nowMs);
     const controller = new AbortController();
     if (call.settled?.kind === 'abort') void this.#time.wait(call.settled.ms).then(() => controller.abort());
