@@ -73,10 +73,15 @@ export function compare(then: Recording, { settings, service, now }: Replayed): 
   ].join('\n');
 }
 
-function serviceText({ plan, policy, others }: Replayed['service']): string {
+function serviceText({ plan, policy, others, failures }: Replayed['service']): string {
   if (plan === undefined) return 'no limit was met';
   const ofOthers = others.reduce((sum, { count }) => sum + count, 0);
-  return `${limitsText(plan)}, counted as ${policy}, ${ofOthers} requests of others`;
+  const own = failures.size === 0 ? '' : `${requestsText(failures.size)} without a good answer, `;
+  return `${limitsText(plan)}, counted as ${policy}, ${own}${requestsText(ofOthers)} of others`;
+}
+
+function requestsText(count: number): string {
+  return `${count} ${count === 1 ? 'request' : 'requests'}`;
 }
 
 function planText(plan: Recording['plan']): string {

@@ -45,7 +45,7 @@ describe('a replay', () => {
       },
     });
     const { service } = await replay(readIncident(own));
-    expect(service).toEqual({ plan: { requestsPerMinute: 60 }, policy: 'sliding-log', others: [] });
+    expect(service).toEqual({ plan: { requestsPerMinute: 60 }, policy: 'sliding-log', others: [], failures: new Set() });
   });
 
   test('keeps sequential calls sequential, and shows what a smaller share costs', async () => {

@@ -1,6 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { PetStoreClient } from '../../src/index.ts';
-import { type Incident, mostAtOnce, readIncident, recordIncident } from './record-incident.ts';
+import type { SandboxOptions } from '../../src/sandbox/index.ts';
+import { compare, figuresOf } from './compare.ts';
+import { type Incident, mostAtOnce, readIncident, recordIncident, statusesOf } from './record-incident.ts';
 import type { Recording } from './recording.ts';
 import { type Replayed, replay, type Settings } from './replay.ts';
 
@@ -42,5 +44,58 @@ describe('a replay of batches', () => {
       slower,
     );
     expect([mostAtOnce(then), mostAtOnce(again.now)]).toEqual([5, 5]);
+  });
+});
+
+describe('the requests of others', () => {
+  const alone = (service: SandboxOptions): Incident => ({ service, client: { plan: 'free' }, work: (client) => lists(client, 5) });
+  const remainingOf = ({ requests }: Recording) => requests.flatMap(({ rateLimit }) => rateLimit?.remaining ?? []);
+  const uncounted = { counting: { uncounted: [503] } };
+
+  test.each([
+    ['one failure', { faults: [{ at: 3, status: 503 }] }],
+    ['one failure without limit headers', { faults: [{ at: 3, status: 503, headers: { 'x-ratelimit-remaining': null } }] }],
+    ['answers that get lost', { faults: [{ at: [2, 4], fail: 'lost' }] }],
+    ['connections that break before the service counts', { faults: [{ at: [2, 4], fail: 'reset' }] }],
+    ['failures that cost no quota', { ...uncounted, faults: [{ at: [3, 4], status: 503 }] }],
+    ['failures that cost no quota, by a sliding log', { ...uncounted, policy: 'sliding-log', faults: [{ at: [3, 4], status: 503 }] }],
+    ['failures, by a sliding log', { policy: 'sliding-log', faults: [{ at: [3, 4], status: 503 }] }],
+  ] satisfies [string, SandboxOptions][])('are none where a client alone meets %s', async (_, service) => {
+    const { then, again } = await playAgain(alone(service));
+    expect(again.service.others).toEqual([]);
+    expect(remainingOf(again.now).at(-1)).toBe(remainingOf(then).at(-1));
+  });
+
+  test('are none where a client alone meets an outage', async () => {
+    const { then, again } = await playAgain(alone({ faults: [{ at: [3, 4, 5, 6], status: 503 }] }));
+    expect([again.service.others, again.service.failures.size]).toEqual([[], 4]);
+    expect(compare(then, again)).toContain('counted as fixed-clock, 4 requests without a good answer, 0 requests of others');
+  });
+
+  test('are those that neither calls nor failures of the client explain', async () => {
+    const { again } = await playAgain({
+      service: { faults: [{ at: 3, status: 503 }] },
+      client: { plan: 'free' },
+      work: async (client, { sandbox }) => {
+        await lists(client, 3);
+        const headers = { authorization: `Bearer ${sandbox.keys.free}` };
+        await Promise.all([1, 2, 3].map(() => sandbox.fetch(`${sandbox.baseUrl}/inventory`, { headers })));
+        await lists(client, 2);
+      },
+    });
+    expect(again.service.others.reduce((sum, { count }) => sum + count, 0)).toBe(3);
+  });
+});
+
+describe('a replay with an unchanged plan', () => {
+  test.each(['cut', 'malformed', 'stall-body'] as const)('repeats a body that breaks: %s', async (fail) => {
+    const { then, again } = await playAgain({
+      service: { faults: [{ at: 2, fail }] },
+      client: { plan: 'free', attemptTimeoutMs: 5_000 },
+      work: (client) => Promise.allSettled([lists(client, 3)]),
+    });
+    expect(statusesOf(then)[1]?.[0]).toBe(200);
+    expect(statusesOf(again.now)).toEqual(statusesOf(then));
+    expect(figuresOf(again.now)).toEqual({ ...figuresOf(then), longestCallMs: expect.any(Number), tookMs: expect.any(Number) });
   });
 });

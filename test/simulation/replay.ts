@@ -1,8 +1,9 @@
 import type { PetStoreClient, PetStoreClientOptions } from 'petstore-inventory';
 import { seeded } from '../worlds/random.ts';
 import { VirtualTime } from '../worlds/virtual-time.ts';
+import type { Counted } from './counted.ts';
 import { loadProgram, type Program, type Surroundings } from './program.ts';
-import { CALL_HEADER, type Counted, petIdOf, RecordedService } from './recorded-service.ts';
+import { CALL_HEADER, petIdOf, RecordedService } from './recorded-service.ts';
 import { type RecordedCall, type Recording, readRecording } from './recording.ts';
 
 const ADDRESS = { apiKey: 'psk_replay', baseUrl: 'https://recorded.example/v1' };
