@@ -3,6 +3,8 @@ import type { RecordedCall, StartedLine } from './recording.ts';
 /** A call that begins so soon after the end of another, or after the beginning of one in its batch, is taken for one of a batch. */
 const AT_ONCE_MS = 5;
 
+const NOTHING_YET = { retries: 0, longestWaitMs: 0, refusedWaitMs: undefined, settled: undefined };
+
 interface Batch {
   readonly after: readonly RecordedCall[];
   readonly calls: RecordedCall[];
@@ -24,7 +26,7 @@ export class Batches {
   begin({ call: number, operation, pet, atMs }: StartedLine): RecordedCall {
     const isJoined = this.#open !== undefined && atMs - this.#open.lastAtMs <= AT_ONCE_MS;
     const batch = isJoined && this.#open ? this.#open : { after: this.#endedBefore(atMs), calls: [], lastAtMs: atMs };
-    const call: RecordedCall = { number, operation, pet, atMs, after: batch.after, requests: [], longestWaitMs: 0, settled: undefined };
+    const call: RecordedCall = { number, operation, pet, atMs, after: batch.after, requests: [], ...NOTHING_YET };
     batch.calls.push(call);
     batch.lastAtMs = atMs;
     this.#batchOf.set(call, batch);

@@ -1,6 +1,8 @@
 import * as z from 'zod/mini';
 import { Batches } from './batches.ts';
 
+/** Dates are whole seconds; clocks that differ by more are taken to differ. */
+const CLOCK_TOLERANCE_MS = 2_000;
 const FORMAT = 'petstore-recording/1';
 const OPERATIONS = ['listInventory', 'streamInventory', 'updateInventory', 'fetch'] as const;
 
@@ -28,7 +30,7 @@ const Line = z.discriminatedUnion('event', [
   }),
   z.object({ ...ofCall, event: z.literal('retry'), ...failure }),
   z.object({ ...ofCall, event: z.literal('wait'), reason: z.string(), ms: z.number() }),
-  z.object({ ...ofCall, event: z.literal('gate') }),
+  z.object({ ...ofCall, event: z.literal('gate'), state: z.string(), untilMs: z.optional(z.number()) }),
   z.object({ ...ofCall, event: z.literal('settled'), outcome: z.string(), ms: z.number(), ...failure }),
 ]);
 type Line = z.infer<typeof Line>;
@@ -45,6 +47,8 @@ export interface RecordedRequest {
   dateMs: number | undefined;
   rateLimit: z.infer<typeof rateLimit> | undefined;
   retryAfterMs: number | undefined;
+  /** How long it took until it failed, which is later than its headers where its body broke. */
+  failedMs: number | undefined;
   /** The kind of the failure, where it failed. */
   kind: string | undefined;
 }
@@ -58,7 +62,12 @@ export interface RecordedCall {
   /** The calls whose ends it seems to have waited for. */
   readonly after: readonly RecordedCall[];
   readonly requests: RecordedRequest[];
+  /** How many of its attempts were followed by another. */
+  retries: number;
+  /** Of its waits at the gate. */
   longestWaitMs: number;
+  /** How long it would have had to wait when it was settled, as far as answers before it show. */
+  refusedWaitMs: number | undefined;
   settled: Extract<Line, { event: 'settled' }> | undefined;
 }
 
@@ -108,16 +117,28 @@ function follow(lines: readonly Line[]): Pick<Recording, 'calls' | 'requests'> {
   const calls = new Map<number, RecordedCall>();
   const requests: RecordedRequest[] = [];
   const batches = new Batches();
+  let opensAtMs: number | undefined;
   for (const line of lines) {
     const call = calls.get(line.call);
+    opensAtMs = opensAfter(line, opensAtMs);
     if (line.event === 'started') {
       calls.set(line.call, batches.begin(line));
     } else if (call) {
       note(call, line, requests);
-      if (line.event === 'settled') batches.end(call);
+      if (line.event !== 'settled') continue;
+      batches.end(call);
+      call.refusedWaitMs = opensAtMs === undefined || opensAtMs <= line.atMs ? undefined : opensAtMs - line.atMs;
     }
   }
   return { calls: [...calls.values()], requests };
+}
+
+/** Until when calls wait, by a closed gate or by a minute that is used up. */
+function opensAfter(line: Line, opensAtMs: number | undefined): number | undefined {
+  if (line.event === 'gate') return line.state === 'closed' ? line.untilMs : undefined;
+  if (line.event !== 'response' || line.rateLimit?.remaining !== 0) return opensAtMs;
+  const aheadMs = line.dateMs === undefined ? 0 : line.dateMs - line.atMs;
+  return line.rateLimit.resetAtMs - (Math.abs(aheadMs) > CLOCK_TOLERANCE_MS ? aheadMs : 0);
 }
 
 function note(call: RecordedCall, line: Exclude<Line, { event: 'started' }>, requests: RecordedRequest[]): void {
@@ -129,16 +150,30 @@ function note(call: RecordedCall, line: Exclude<Line, { event: 'started' }>, req
   }
   if (line.event === 'response' && request) Object.assign(request, line, { atMs: request.atMs, call });
   if (line.event === 'retry' && request) fail(request, line);
-  if (line.event === 'wait') call.longestWaitMs = Math.max(call.longestWaitMs, line.ms);
+  if (line.event === 'retry') call.retries += 1;
+  if (line.event === 'wait' && isAtGate(line.reason)) call.longestWaitMs = Math.max(call.longestWaitMs, line.ms);
   if (line.event !== 'settled') return;
   call.settled = line;
   if (request && line.kind !== undefined) fail(request, line);
 }
 
-const NO_ANSWER = { status: undefined, ms: undefined, dateMs: undefined, rateLimit: undefined, retryAfterMs: undefined, kind: undefined };
+function isAtGate(reason: string): boolean {
+  return reason === 'quota' || reason === 'rate-limit';
+}
+
+const NO_ANSWER = {
+  status: undefined,
+  ms: undefined,
+  dateMs: undefined,
+  rateLimit: undefined,
+  retryAfterMs: undefined,
+  failedMs: undefined,
+  kind: undefined,
+};
 
 function fail(request: RecordedRequest, { atMs, kind, retryAfterMs }: Extract<Line, { event: 'retry' | 'settled' }>): void {
   request.kind ??= kind;
   request.retryAfterMs ??= retryAfterMs;
   request.ms ??= atMs - request.atMs;
+  request.failedMs ??= atMs - request.atMs;
 }

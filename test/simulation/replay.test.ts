@@ -98,4 +98,54 @@ describe('a replay with an unchanged plan', () => {
     expect(statusesOf(again.now)).toEqual(statusesOf(then));
     expect(figuresOf(again.now)).toEqual({ ...figuresOf(then), longestCallMs: expect.any(Number), tookMs: expect.any(Number) });
   });
+
+  const endsOf = ({ calls }: Recording) => calls.map(({ settled, requests }) => [settled?.kind ?? settled?.outcome, requests.length]);
+
+  test('does not retry a request by fetch() that was not retried, and retries one that was', async () => {
+    const { then, again } = await playAgain({
+      service: { faults: [{ at: [2, 4], status: 503 }] },
+      client: { plan: 'free' },
+      work: async (client) => {
+        for (const method of ['GET', 'POST', 'GET', 'GET']) await (await client.fetch('/inventory', { method })).text();
+      },
+    });
+    expect(endsOf(then).map(([, requests]) => requests)).toEqual([1, 1, 1, 2]);
+    expect(endsOf(again.now)).toEqual(endsOf(then));
+  });
+
+  test('retries a call as often as it was retried', async () => {
+    const { then, again } = await playAgain({
+      service: { faults: [{ at: [2, 4, 5], status: 503 }] },
+      client: { plan: 'free', maxRetries: 1 },
+      work: async (client) => {
+        await client.listInventory();
+        await client.listInventory({ maxRetries: 0 }).catch(() => {});
+        await client.listInventory();
+        await client.listInventory().catch(() => {});
+      },
+    });
+    expect(endsOf(then)).toEqual([
+      ['succeeded', 1],
+      ['server', 1],
+      ['succeeded', 1],
+      ['server', 2],
+    ]);
+    expect(endsOf(again.now)).toEqual(endsOf(then));
+  });
+
+  test.each([
+    ['a Retry-After', { limitHeaders: { omit: ['limit', 'remaining', 'reset'] } }, 'business'],
+    ['the end of the minute', {}, 'free'],
+  ] satisfies [string, SandboxOptions, 'business' | 'free'][])('refuses calls that did not wait for %s', async (_, service, plan) => {
+    const { then, again } = await playAgain({
+      service,
+      client: { plan, maxWaitMs: 4_000 },
+      work: async (client, { time }) => {
+        for (let call = 0; call < 90; call++) await Promise.all([client.listInventory().catch(() => {}), time.wait(500)]);
+      },
+    });
+    expect(endsOf(then)).toContainEqual(['rate-limit', 0]);
+    const expected = figuresOf(then);
+    expect(figuresOf(again.now)).toEqual({ ...expected, longestCallMs: expect.closeTo(expected.longestCallMs, -1) });
+  });
 });

@@ -1,14 +1,13 @@
 import type { PetStoreClient, PetStoreClientOptions } from 'petstore-inventory';
 import { seeded } from '../worlds/random.ts';
 import { VirtualTime } from '../worlds/virtual-time.ts';
+import { isPost, type Shown, settingsShownBy } from './call-settings.ts';
 import type { Counted } from './counted.ts';
 import { loadProgram, type Program, type Surroundings } from './program.ts';
 import { CALL_HEADER, petIdOf, RecordedService } from './recorded-service.ts';
 import { type RecordedCall, type Recording, readRecording } from './recording.ts';
 
 const ADDRESS = { apiKey: 'psk_replay', baseUrl: 'https://recorded.example/v1' };
-/** Of a client whose waits were shorter. */
-const USUAL_MAX_WAIT_MS = 120_000;
 /** How long a replay may take beyond the recording, and how much it may do. */
 const LONGEST_AFTER_MS = 30 * 3_600_000;
 const MOST_TIMERS = 5_000_000;
@@ -60,16 +59,18 @@ class Caller {
   readonly #time: VirtualTime;
   readonly #client: PetStoreClient;
   readonly #program: Program;
+  readonly #shown: Shown;
   readonly #ended = new Map<RecordedCall, Promise<void>>();
 
   constructor(recording: Recording, { time, program, service, settings }: Stage) {
     const { plan } = recording;
     this.#recording = recording;
+    this.#shown = settingsShownBy(recording);
     this.#time = time;
     this.#program = program;
     this.#client = new program.PetStoreClient({
       ...ADDRESS,
-      ...limitsOf(recording),
+      ...this.#shown.client,
       plan: plan === 'learned' ? undefined : plan,
       ...settings,
       fetch: service.fetch,
@@ -102,22 +103,12 @@ class Caller {
 
   async #send(call: RecordedCall, options: { signal: AbortSignal; headers: Record<string, string> }): Promise<void> {
     const client = this.#client;
-    if (call.operation === 'listInventory') await client.listInventory(options);
-    if (call.operation === 'updateInventory') await client.updateInventory(petIdOf(call), { quantity: 1 }, options);
-    if (call.operation === 'fetch') await (await client.fetch('/recorded', options)).text();
+    const method = isPost(call) ? 'POST' : 'GET';
+    if (call.operation === 'fetch') return void (await (await client.fetch('/recorded', { ...options, method })).text());
+    const all = { ...options, ...this.#shown.ofCall(call) };
+    if (call.operation === 'listInventory') await client.listInventory(all);
+    if (call.operation === 'updateInventory') await client.updateInventory(petIdOf(call), { quantity: 1 }, all);
     if (call.operation !== 'streamInventory') return;
-    for await (const batch of client.streamInventory(options).batches()) void batch;
+    for await (const batch of client.streamInventory(all).batches()) void batch;
   }
-}
-
-/** What a client must have had to do what it did. */
-function limitsOf({ calls, requests }: Recording): Pick<PetStoreClientOptions, 'maxWaitMs' | 'attemptTimeoutMs' | 'latestOnly'> {
-  const maxWaitMs = calls.reduce((longestMs, call) => Math.max(longestMs, call.longestWaitMs), USUAL_MAX_WAIT_MS);
-  const timeouts = requests.filter(({ status, kind }) => status === undefined && kind === 'timeout').map(({ ms = 0 }) => ms);
-  const isLatestOnly = calls.some(({ settled }) => settled?.outcome === 'superseded');
-  return {
-    maxWaitMs,
-    ...(timeouts.length > 0 && { attemptTimeoutMs: Math.max(1, ...timeouts) }),
-    ...(isLatestOnly && { latestOnly: true }),
-  };
 }
