@@ -1,18 +1,12 @@
-// Plays stories against the source, one for each seed, and prints those in which something was not as it must be, shrunk:
-// npm run simulate -- [--seeds 1-300] [--story '{"seed":1,...}'] [--log] [--lanes 2] [--breaks] [--crashes small|all]
-// Or explores all states of the rules of leases, and holds each exchange against a Redis where there is one:
-// npm run simulate -- --leases small|all
-// Or replays what a client recorded, with other settings where they are given:
-// npm run simulate -- --recording incident.jsonl [--plan pro|300/10000] [--share 0.5] [--log]
+// Plays stories, explores the rules of leases, or replays a recording: `npm run simulate -- --help` lists how.
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
-import { availableParallelism } from 'node:os';
-import { parseArgs } from 'node:util';
 import { Redis } from 'ioredis';
-import { parsePlanLimits } from '../../src/options/client-options.ts';
+import * as z from 'zod/mini';
 import { exchangeLease } from '../../src/quota/lease/quota-record.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
+import { ArgumentError, type Run, readArguments, type Seeds } from './arguments.ts';
 import { BREAKS } from './breaks.ts';
 import { compare } from './compare.ts';
 import { playCrashes } from './crash-matrix.ts';
@@ -20,59 +14,53 @@ import { ALL_SCOPES, type Explored, exploreLeases, SMALL_SCOPES } from './lease-
 import { type Outcome, Simulator } from './play.ts';
 import { readRecording } from './recording.ts';
 import { RedisRules } from './redis-rules.ts';
-import { replay, type Settings } from './replay.ts';
+import { replay } from './replay.ts';
 import { shrink } from './shrink.ts';
-import { drawStory, readStory, type Story } from './story.ts';
+import { drawStory, type Story } from './story.ts';
 
-const { values } = parseArgs({
-  options: {
-    seeds: { type: 'string', default: '1-300' },
-    story: { type: 'string' },
-    log: { type: 'boolean', default: false },
-    /** Puts known faults into the source, one at a time, and tells the seeds that find them. */
-    breaks: { type: 'boolean', default: false },
-    /** Kills jobs at every step in place of playing seeds. */
-    crashes: { type: 'string' },
-    /** Explores the rules of leases in place of playing seeds. */
-    leases: { type: 'string' },
-    /** A file of `recordCalls` or `--record`. */
-    recording: { type: 'string' },
-    /** What the client of the recording should have had. */
-    plan: { type: 'string' },
-    share: { type: 'string' },
-    lanes: { type: 'string', default: String(Math.min(2, availableParallelism())) },
-    /** Given to the processes that play. */
-    lane: { type: 'string' },
-  },
-});
-const [first = 1, last = first] = values.seeds.split('-').map(Number);
-const lanes = Math.min(Number(values.lanes), last - first + 1);
 /** Stories that went wrong and are shrunk, in one lane; of others the seed is told. */
 const MOST_SHRUNK = 3;
 
-async function playLane(lane: number): Promise<number> {
+type SeedsRun = Extract<Run, { kind: 'seeds' }>;
+
+/** What a story printed. Lanes send it whole, so that their stories do not mix. */
+const Told = z.object({ seed: z.number(), text: z.string() });
+
+/** Plays the seeds of one lane, and tells the parent what to print. */
+async function playLane({ seeds: { first, last }, lanes, hasLog }: SeedsRun, lane: number): Promise<number> {
   const simulator = await Simulator.load();
   let failed = 0;
   for (let seed = first + lane; seed <= last; seed += lanes) {
     const outcome = await simulator.play(drawStory(seed));
-    if (values.log) console.log(outcome.log.join('\n'));
-    if (outcome.violations.length === 0) continue;
-    failed += 1;
-    console.log(outcome.violations.map(({ truth, what }) => `seed ${seed}: ${truth}: ${what}`).join('\n'));
-    if (failed <= MOST_SHRUNK && !values.log) await tellShrunk(simulator, outcome);
+    const lines = hasLog ? [...outcome.log] : [];
+    if (outcome.violations.length > 0) {
+      failed += 1;
+      lines.push(...outcome.violations.map(({ truth, what }) => `seed ${seed}: ${truth}: ${what}`));
+      if (failed <= MOST_SHRUNK && !hasLog) lines.push(...(await linesShrunk(simulator, outcome)));
+    }
+    await tell({ seed, text: lines.map((line) => `${line}\n`).join('') });
   }
   simulator.close();
   return failed;
 }
 
+function tell(told: z.infer<typeof Told>): Promise<void> {
+  return new Promise((resolve) => {
+    if (process.send) process.send(told, undefined, undefined, () => resolve());
+    else process.stdout.write(told.text, () => resolve());
+  });
+}
+
 /** The few lines that say what happened, and how to see all of them. */
-async function tellShrunk(simulator: Simulator, { story, violations }: Outcome): Promise<void> {
+async function linesShrunk(simulator: Simulator, { story, violations }: Outcome): Promise<string[]> {
   const truth = violations[0]?.truth ?? '';
   const smallest = await shrink(simulator, story, { truth });
   const { violations: left, log } = await simulator.play(smallest);
-  console.log(`  the same in ${log.length} lines:`);
-  console.log([...log.slice(0, 60), ...left.map(({ what }) => `     wrong  ${truth}: ${what}`)].map((line) => `  ${line}`).join('\n'));
-  console.log(`  npm run simulate -- --log --story '${JSON.stringify(smallest)}'`);
+  return [
+    `  the same in ${log.length} lines:`,
+    ...[...log.slice(0, 60), ...left.map(({ what }) => `     wrong  ${truth}: ${what}`)].map((line) => `  ${line}`),
+    `  npm run simulate -- --log --story '${JSON.stringify(smallest)}'`,
+  ];
 }
 
 async function playOne(story: Story): Promise<number> {
@@ -83,25 +71,57 @@ async function playOne(story: Story): Promise<number> {
   return violations.length;
 }
 
-async function playAll(): Promise<number> {
+async function playAll({ seeds: { first, last }, lanes }: SeedsRun): Promise<number> {
   const startMs = performance.now();
-  const children = Array.from({ length: lanes }, (_, lane) =>
-    fork(new URL(import.meta.url), [...process.argv.slice(2), '--lane', String(lane)]),
-  );
-  // A lane that is killed has no code.
-  const codes: unknown[] = await Promise.all(children.map(async (child) => (await once(child, 'exit'))[0]));
+  const printed = new InOrder(first);
+  const codes = await Promise.all(Array.from({ length: lanes }, (_, lane) => forkLane(lane, printed)));
+  printed.end();
   const count = last - first + 1;
   const perMinute = Math.round((count * 60_000) / (performance.now() - startMs));
   const failed = codes.filter((code) => code !== 0).length;
-  console.log(`${count} stories, ${perMinute} a minute, ${failed === 0 ? 'nothing was wrong' : 'see above what was wrong'}`);
+  console.log(`${count} stories, ${failed === 0 ? 'nothing was wrong' : 'see above what was wrong'}`);
+  // Beside the log, which the seeds alone decide.
+  console.error(`${perMinute} stories a minute`);
   return failed;
 }
 
-async function playBroken(): Promise<number> {
+/** Gives the exit code, or null where the lane was killed. */
+async function forkLane(lane: number, printed: InOrder): Promise<unknown> {
+  const child = fork(new URL(import.meta.url), [...process.argv.slice(2), '--lane', String(lane)]);
+  child.on('message', (message) => printed.take(Told.parse(message)));
+  // The last messages may come after the exit.
+  const [exit] = await Promise.all([once(child, 'exit'), once(child, 'disconnect')]);
+  return exit[0];
+}
+
+/** Prints what lanes tell in the order of the seeds. */
+class InOrder {
+  readonly #waiting = new Map<number, string>();
+  #next: number;
+
+  constructor(first: number) {
+    this.#next = first;
+  }
+
+  take({ seed, text }: { seed: number; text: string }): void {
+    this.#waiting.set(seed, text);
+    for (let told = this.#waiting.get(this.#next); told !== undefined; told = this.#waiting.get(this.#next)) {
+      process.stdout.write(told);
+      this.#waiting.delete(this.#next++);
+    }
+  }
+
+  /** Prints what comes after a story that a lane did not end. */
+  end(): void {
+    for (const [, text] of [...this.#waiting].sort(([one], [other]) => one - other)) process.stdout.write(text);
+  }
+}
+
+async function playBroken(seeds: Seeds): Promise<number> {
   const found: boolean[] = [];
   for (const [name, fault] of Object.entries(BREAKS)) {
     const simulator = await Simulator.load(fault);
-    const { seed, truth } = await firstWrong(simulator);
+    const { seed, truth } = await firstWrong(simulator, seeds);
     simulator.close();
     console.log(truth === undefined ? `NOT FOUND  ${name}` : `seed ${String(seed).padStart(4)}  ${name}\n           found by: ${truth}`);
     found.push(truth !== undefined);
@@ -109,7 +129,7 @@ async function playBroken(): Promise<number> {
   return found.filter((isFound) => !isFound).length;
 }
 
-async function firstWrong(simulator: Simulator): Promise<{ seed: number; truth: string | undefined }> {
+async function firstWrong(simulator: Simulator, { first, last }: Seeds): Promise<{ seed: number; truth: string | undefined }> {
   for (let seed = first; seed <= last; seed++) {
     const { violations } = await simulator.play(drawStory(seed));
     if (violations[0]) return { seed, truth: violations[0].truth };
@@ -117,11 +137,11 @@ async function firstWrong(simulator: Simulator): Promise<{ seed: number; truth: 
   return { seed: last, truth: undefined };
 }
 
-async function playMatrix(): Promise<number> {
+async function playMatrix(isWhole: boolean): Promise<number> {
   const simulator = await Simulator.load();
   const startMs = performance.now();
-  const wrong = await playCrashes(simulator, { isWhole: values.crashes === 'all', tell: console.log });
-  for (const outcome of wrong.slice(0, MOST_SHRUNK)) await tellShrunk(simulator, outcome);
+  const wrong = await playCrashes(simulator, { isWhole, tell: console.log });
+  for (const outcome of wrong.slice(0, MOST_SHRUNK)) console.log((await linesShrunk(simulator, outcome)).join('\n'));
   simulator.close();
   console.log(
     `${Math.round((performance.now() - startMs) / 1_000)} s, ${wrong.length === 0 ? 'nothing was wrong' : `${wrong.length} runs went wrong`}`,
@@ -129,13 +149,13 @@ async function playMatrix(): Promise<number> {
   return wrong.length;
 }
 
-async function exploreAll(): Promise<number> {
+async function exploreAll(isWhole: boolean): Promise<number> {
   const server = HAS_REDIS ? await RedisServer.start() : undefined;
   const client = server && new Redis(server.url);
   const redis = client && (await RedisRules.load(client));
   if (!redis) console.log('redis-server is not on the PATH: its script is not compared');
   let wrong = 0;
-  for (const scope of values.leases === 'all' ? ALL_SCOPES : SMALL_SCOPES) {
+  for (const scope of isWhole ? ALL_SCOPES : SMALL_SCOPES) {
     const explored = await exploreLeases(scope, {
       rules: exchangeLease,
       onExchange: async (exchange) => redis?.compare(exchange),
@@ -157,33 +177,38 @@ function describeExplored({ scope, states, transitions, exchanges }: Explored): 
   return `${of}: ${states} states, ${transitions} transitions, ${exchanges} exchanges`;
 }
 
-async function playRecording(path: string): Promise<number> {
-  const then = readRecording(await readFile(path, 'utf8'), path);
-  const replayed = await replay(then, settingsOf(values));
-  console.log(values.log ? replayed.text.trimEnd() : compare(then, replayed));
+async function playRecording({ path, settings, hasLog }: Extract<Run, { kind: 'recording' }>): Promise<number> {
+  const then = readRecording(await readText(path), path);
+  const replayed = await replay(then, settings);
+  console.log(hasLog ? replayed.text.trimEnd() : compare(then, replayed));
   return 0;
 }
 
-function settingsOf({ plan, share }: { plan?: string; share?: string }): Settings {
-  const named = (['free', 'pro', 'business', 'unlimited'] as const).find((name) => name === plan);
-  const limits = plan === undefined ? undefined : (named ?? parsePlanLimits(plan));
-  if (plan !== undefined && limits === undefined)
-    throw new Error(`Cannot replay with --plan ${plan}: it must be a plan, or such as 300/10000`);
-  return { ...(limits && { plan: limits }), ...(share !== undefined && { share: Number(share) }) };
+async function readText(path: string): Promise<string> {
+  try {
+    return await readFile(path, 'utf8');
+  } catch (error) {
+    throw new Error(`Cannot replay ${path}, given as --recording: ${error instanceof Error ? error.message : error}`);
+  }
 }
 
-async function play(): Promise<number> {
-  if (values.recording !== undefined) return playRecording(values.recording);
-  if (values.crashes !== undefined) return playMatrix();
-  if (values.leases !== undefined) return exploreAll();
-  if (values.breaks) return playBroken();
-  if (values.story !== undefined) return playOne(readStory(values.story));
-  return values.lane === undefined ? playAll() : playLane(Number(values.lane));
+async function play(run: Run): Promise<number> {
+  if (run.kind === 'recording') return playRecording(run);
+  if (run.kind === 'crashes') return playMatrix(run.isWhole);
+  if (run.kind === 'leases') return exploreAll(run.isWhole);
+  if (run.kind === 'breaks') return playBroken(run.seeds);
+  if (run.kind === 'story') return playOne(run.story);
+  if (run.kind === 'seeds') return run.lane === undefined ? playAll(run) : playLane(run, run.lane);
+  console.log(run.usage);
+  return 0;
 }
 
+let run: Run | undefined;
 try {
-  if ((await play()) > 0) process.exitCode = 1;
+  run = readArguments(process.argv.slice(2));
+  if ((await play(run)) > 0) process.exitCode = 1;
 } catch (error) {
-  console.error(error instanceof Error && values.recording !== undefined ? error.message : error);
+  const isExpected = error instanceof ArgumentError || run?.kind === 'recording';
+  console.error(isExpected && error instanceof Error ? error.message : error);
   process.exitCode = 2;
 }
