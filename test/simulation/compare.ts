@@ -76,7 +76,7 @@ export function compare(then: Recording, { settings, service, now }: Replayed): 
 function serviceText({ plan, policy, others, failures }: Replayed['service']): string {
   if (plan === undefined) return 'no limit was met';
   const ofOthers = others.reduce((sum, { count }) => sum + count, 0);
-  const own = failures.size === 0 ? '' : `${requestsText(failures.size)} without a good answer, `;
+  const own = failures.size === 0 ? '' : `${failures.size} of the failed requests counted, `;
   return `${limitsText(plan)}, counted as ${policy}, ${own}${requestsText(ofOthers)} of others`;
 }
 

@@ -69,7 +69,7 @@ describe('the requests of others', () => {
   test('are none where a client alone meets an outage', async () => {
     const { then, again } = await playAgain(alone({ faults: [{ at: [3, 4, 5, 6], status: 503 }] }));
     expect([again.service.others, again.service.failures.size]).toEqual([[], 4]);
-    expect(compare(then, again)).toContain('counted as fixed-clock, 4 requests without a good answer, 0 requests of others');
+    expect(compare(then, again)).toContain('counted as fixed-clock, 4 of the failed requests counted, 0 requests of others');
   });
 
   test('are those that neither calls nor failures of the client explain', async () => {
