@@ -59,7 +59,7 @@ const ROWS: readonly [name: string, show: (figures: Figures) => string][] = [
 
 /** A replay beside what was then, for a reader. */
 export function compare(then: Recording, { settings, service, now }: Replayed): string {
-  const share = settings.share === undefined ? '' : ` with share ${settings.share}`;
+  const share = settings.share === undefined ? '' : ` with share ${shareText(settings.share)}`;
   const both = [figuresOf(then), figuresOf(now)];
   return [
     `${then.calls.length} calls, recorded by version ${then.version}; plan then: ${planText(then.plan)}, now: ${planText(now.plan)}${share}`,
@@ -78,6 +78,10 @@ function serviceText({ plan, policy, others, failures }: Replayed['service']): s
   const ofOthers = others.reduce((sum, { count }) => sum + count, 0);
   const own = failures.size === 0 ? '' : `${failures.size} of the failed requests counted, `;
   return `${limitsText(plan)}, counted as ${policy}, ${own}${requestsText(ofOthers)} of others`;
+}
+
+function shareText(share: NonNullable<Replayed['settings']['share']>): string {
+  return typeof share === 'number' ? String(share) : `low:${share.low}`;
 }
 
 function requestsText(count: number): string {

@@ -87,6 +87,11 @@ describe('the requests of others', () => {
   });
 });
 
+test('compare() names a share of low priority as --share takes it', async () => {
+  const { then, again } = await playAgain({ work: (client) => lists(client, 1) }, { share: { low: 0.5 } });
+  expect(compare(then, again)).toContain('with share low:0.5\n');
+});
+
 describe('a replay with an unchanged plan', () => {
   test.each(['cut', 'malformed', 'stall-body'] as const)('repeats a body that breaks: %s', async (fail) => {
     const { then, again } = await playAgain({

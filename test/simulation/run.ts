@@ -79,7 +79,7 @@ async function playAll({ seeds: { first, last }, lanes }: SeedsRun): Promise<num
   const count = last - first + 1;
   const perMinute = Math.round((count * 60_000) / (performance.now() - startMs));
   const failed = codes.filter((code) => code !== 0).length;
-  console.log(`${count} stories, ${failed === 0 ? 'nothing was wrong' : 'see above what was wrong'}`);
+  console.log(`${count} ${count === 1 ? 'story' : 'stories'}, ${failed === 0 ? 'nothing was wrong' : 'see above what was wrong'}`);
   // Beside the log, which the seeds alone decide.
   console.error(`${perMinute} stories a minute`);
   return failed;
