@@ -5,7 +5,7 @@ import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
 import { fetchUsesProxies, proxyFor, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
-import { durationOption } from './option-values.ts';
+import { durationOption, shareOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
 import { openState, type SharedState } from './state.ts';
 import { StatusLine } from './status-line.ts';
@@ -129,21 +129,11 @@ function settingsOf({ plan, environment, share, maxWait, timeout, ...options }: 
   return {
     plan: plan === undefined ? undefined : (parsePlanLimits(plan) ?? wordOf('plan', plan, PLANS)),
     environment: wordOf('environment', environment, ENVIRONMENTS),
-    share: share === undefined ? undefined : shareOf(share),
+    share: share === undefined ? undefined : shareOption(share),
     maxWaitMs: maxWait === undefined ? undefined : durationOption('max-wait', maxWait),
     attemptTimeoutMs: timeout === undefined ? undefined : durationOption('timeout', timeout),
     logger: loggerFor(options, terminal),
   };
-}
-
-/** Parses `0.5` or `50%`: a part of the key's quota. With `low:` before it, the limit applies to low-priority calls alone. */
-function shareOf(text: string): number | { low: number } {
-  const [, low, number, percent] = /^(low[:=])?(\d{1,3}(?:\.\d{1,9})?)(%)?$/.exec(text === 'low' ? 'low:0.5' : text) ?? [];
-  const share = Number(number) / (percent ? 100 : 1);
-  if (number !== undefined && share > 0 && share <= 1) return low ? { low: share } : share;
-  throw new UsageError(
-    `Cannot use --share ${text}: it must be a part of the quota such as 0.5 or 50%, or low:0.5 for calls of low priority alone`,
-  );
 }
 
 /** The option or variable that sets the address. */

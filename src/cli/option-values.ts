@@ -78,3 +78,13 @@ function instantOf(text: string): number | undefined {
   const atMs = /^\d{4}-\d\d-\d\dT/.test(text) ? Date.parse(text) : Number.NaN;
   return Number.isNaN(atMs) ? undefined : atMs;
 }
+
+/** Parses `0.5` or `50%`: a part of the key's quota. With `low:` before it, the limit applies to low-priority calls alone. @throws UsageError */
+export function shareOption(text: string): number | { low: number } {
+  const [, low, number, percent] = /^(low[:=])?(\d{1,3}(?:\.\d{1,9})?)(%)?$/.exec(text === 'low' ? 'low:0.5' : text) ?? [];
+  const share = Number(number) / (percent ? 100 : 1);
+  if (number !== undefined && share > 0 && share <= 1) return low ? { low: share } : share;
+  throw new UsageError(
+    `Cannot use --share ${text}: it must be a part of the quota such as 0.5 or 50%, or low:0.5 for calls of low priority alone`,
+  );
+}

@@ -27,7 +27,7 @@ const STATES: Record<string, (stack: AsyncDisposableStack) => Promise<PetStoreCl
     const { keys, fetch } = createSandbox({ domains: ['stock.example.com', { from: 'old.example.com', to: 'stock.example.com' }] });
     return { apiKey: keys.pro, baseUrl: 'https://old.example.com/v1', fetch };
   },
-  'it leads to a page of somebody else': async (stack) => {
+  "it leads to somebody else's page": async (stack) => {
     const server = createHttpServer((_request, response) => response.writeHead(404).end('<h1>No such project</h1>'));
     return { baseUrl: `http://localhost:${await portOf(server, stack)}/v1` };
   },

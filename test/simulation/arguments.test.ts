@@ -21,7 +21,10 @@ describe('readArguments()', () => {
     ['--share 0.5 --seeds 1', 'Cannot use --share: it needs --recording'],
     ['--crashes small --seeds 1-5', 'Cannot use --seeds: it does not go with --crashes'],
     ['--recording a --plan gold', 'Cannot use "gold" as --plan: it must be free, pro, business, unlimited, or requests a minute and a day'],
-    ['--recording a --share 0', 'Cannot use "0" as --share: it must be a part of the quota such as 0.5 or 50%, or low:0.5'],
+    [
+      '--recording a --share 0',
+      'Cannot use --share 0: it must be a part of the quota such as 0.5 or 50%, or low:0.5 for calls of low priority alone',
+    ],
     ['--recording=', 'Cannot use "" as --recording: it must be the path of a file'],
     ['--recording', "Cannot simulate: Option '--recording <value>' argument missing (--help lists the options)"],
     ['--seed 7', "Cannot simulate: Unknown option '--seed' (--help lists the options)"],

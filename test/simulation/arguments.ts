@@ -1,6 +1,8 @@
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import type { PetStoreClientOptions } from 'petstore-inventory';
+import { shareOption } from '../../src/cli/option-values.ts';
+import { UsageError } from '../../src/cli/usage-error.ts';
 import { parsePlanLimits } from '../../src/options/client-options.ts';
 import type { Settings } from './replay.ts';
 import { drawStory, readStory, type Story } from './story.ts';
@@ -65,10 +67,7 @@ export type Run =
   | { readonly kind: 'story'; readonly story: Story }
   | { readonly kind: 'seeds'; readonly seeds: Seeds; readonly lanes: number; readonly lane: number | undefined; readonly hasLog: boolean };
 
-/** An argument that cannot be used; the message says what and why. */
-export class ArgumentError extends Error {}
-
-/** Reads the arguments of a run. @throws ArgumentError */
+/** Reads the arguments of a run. @throws UsageError */
 export function readArguments(argv: readonly string[]): Run {
   const given = parsed(argv);
   if (given.help) return { kind: 'help', usage: USAGE };
@@ -89,7 +88,7 @@ function parsed(argv: readonly string[]) {
   } catch (error) {
     // The first sentence; those after it explain what positional arguments are.
     const [why = ''] = error instanceof Error ? error.message.split(/\.?\s*\n|\.\s/) : [];
-    throw new ArgumentError(`Cannot simulate: ${why} (--help lists the options)`);
+    throw new UsageError(`Cannot simulate: ${why} (--help lists the options)`);
   }
 }
 
@@ -99,7 +98,7 @@ function refuseUnused(given: Given): void {
   for (const name of Object.keys(given)) {
     if (name === run || others.some((other) => other === name)) continue;
     const wanted = name === 'plan' || name === 'share' ? 'it needs --recording' : `it does not go with ${run ? `--${run}` : '--seeds'}`;
-    throw new ArgumentError(`Cannot use --${name}: ${wanted}`);
+    throw new UsageError(`Cannot use --${name}: ${wanted}`);
   }
 }
 
@@ -132,21 +131,13 @@ function pathOf(text: string): string {
 }
 
 function settingsOf({ plan, share }: Given): Settings {
-  return { ...(plan !== undefined && { plan: planOf(plan) }), ...(share !== undefined && { share: shareOf(share) }) };
+  return { ...(plan !== undefined && { plan: planOf(plan) }), ...(share !== undefined && { share: shareOption(share) }) };
 }
 
 function planOf(text: string): NonNullable<PetStoreClientOptions['plan']> {
   const plan = (['free', 'pro', 'business', 'unlimited'] as const).find((name) => name === text) ?? parsePlanLimits(text);
   if (plan === undefined) throw bad('plan', text, 'free, pro, business, unlimited, or requests a minute and a day such as 300/10000');
   return plan;
-}
-
-/** Takes the forms that `--share` of the command line takes. */
-function shareOf(text: string): number | { low: number } {
-  const [, low, number, percent] = /^(low[:=])?(\d{1,3}(?:\.\d{1,9})?)(%)?$/.exec(text === 'low' ? 'low:0.5' : text) ?? [];
-  const share = Number(number) / (percent ? 100 : 1);
-  if (number === undefined || share <= 0 || share > 1) throw bad('share', text, 'a part of the quota such as 0.5 or 50%, or low:0.5');
-  return low ? { low: share } : share;
 }
 
 /** A story as a run prints it, with the fields of every story. */
@@ -170,6 +161,6 @@ function parseJson(text: string): unknown {
   }
 }
 
-function bad(option: Option, text: string, rule: string): ArgumentError {
-  return new ArgumentError(`Cannot use ${JSON.stringify(text.slice(0, 80))} as --${option}: it must be ${rule}`);
+function bad(option: Option, text: string, rule: string): UsageError {
+  return new UsageError(`Cannot use ${JSON.stringify(text.slice(0, 80))} as --${option}: it must be ${rule}`);
 }

@@ -4,9 +4,10 @@ import { once } from 'node:events';
 import { readFile } from 'node:fs/promises';
 import { Redis } from 'ioredis';
 import * as z from 'zod/mini';
+import { UsageError } from '../../src/cli/usage-error.ts';
 import { exchangeLease } from '../../src/quota/lease/quota-record.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
-import { ArgumentError, type Run, readArguments, type Seeds } from './arguments.ts';
+import { type Run, readArguments, type Seeds } from './arguments.ts';
 import { BREAKS } from './breaks.ts';
 import { compare } from './compare.ts';
 import { playCrashes } from './crash-matrix.ts';
@@ -208,7 +209,7 @@ try {
   run = readArguments(process.argv.slice(2));
   if ((await play(run)) > 0) process.exitCode = 1;
 } catch (error) {
-  const isExpected = error instanceof ArgumentError || run?.kind === 'recording';
+  const isExpected = error instanceof UsageError || run?.kind === 'recording';
   console.error(isExpected && error instanceof Error ? error.message : error);
   process.exitCode = 2;
 }
