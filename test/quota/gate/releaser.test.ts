@@ -44,6 +44,7 @@ test('the limiter counts what is left of the window, one batch after the other',
   expect([released, releaser.isBusy, await reservoirs()]).toEqual([[4], false, [6]]);
   releaser.refill(3);
   expect(await reservoirs()).toEqual([3]);
+  releaser.refill(30);
   releaser.refill(60);
   expect(await reservoirs()).toEqual([60]);
   releaser.schedule(100, () => {});

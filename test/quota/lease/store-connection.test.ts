@@ -144,6 +144,25 @@ test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, 0, -1, 'long'])(
   },
 );
 
+test('a report that a gate closed for no time does not make this one probe', async () => {
+  let hear = (_closedForMs: number): void => {};
+  const join: QuotaStore['join'] = (_key, onClosed) => {
+    hear = onClosed;
+    return { exchange: () => GOOD };
+  };
+  const { keys, baseUrl, fetch } = createSandbox({ pets: 2, latency: 100 });
+  const sending = vi.fn(fetch);
+  const client = new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch: sending, quotaStore: { processes: 2, isCheap: true, join } });
+  const lists = [client.listInventory()];
+  await vi.advanceTimersByTimeAsync(200);
+  hear(0);
+  lists.push(client.listInventory(), client.listInventory(), client.listInventory());
+  await vi.advanceTimersByTimeAsync(50);
+  expect(sending).toHaveBeenCalledTimes(4);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(await Promise.all(lists)).toHaveLength(4);
+});
+
 test('a report that a gate closed closes this one too', async () => {
   let hear = (_closedForMs: number): void => {};
   const join: QuotaStore['join'] = (_key, onClosed) => {

@@ -122,6 +122,13 @@ describe('Ledger, on a token bucket that is smaller than the plan,', () => {
   });
 });
 
+describe('Ledger, after a Remaining alone,', () => {
+  test('believes it, and an answer without any header changes nothing', () => {
+    const story = new Story().answer({ remaining: 5 });
+    expect([story.left, story.answer({}).left]).toEqual([5, 4]);
+  });
+});
+
 describe('Ledger, after a Reset that is more than a day ahead,', () => {
   test('learns nothing about any window', () => {
     const story = new Story().answer({ limit: 60, remaining: 0, resetAtMs: NOON_MS + 30 * 3_600_000 });
