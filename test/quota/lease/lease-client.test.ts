@@ -3,7 +3,7 @@ import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
 import { Gate } from '../../../src/quota/gate/gate.ts';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
-import type { LeaseRequest, QuotaStore } from '../../../src/quota-store.ts';
+import type { LeaseRequest, LeaseResponse, QuotaStore } from '../../../src/quota-store.ts';
 import { makeListCall } from '../../support/call.ts';
 import { freshAddress } from '../../support/client.ts';
 import { leaseRequestOf } from '../../support/lease-request.ts';
@@ -97,13 +97,21 @@ test('two windows are filled one after the other, without a 429', async () => {
 });
 
 test('a store is not asked for slots while the minute is used up', async () => {
-  const { store, leaseRequests } = recordStore();
-  const { send } = leasing(store);
+  const { store } = recordStore();
+  const refused: LeaseResponse[] = [];
+  const join: QuotaStore['join'] = (...joining) => {
+    const shared = store.join(...joining);
+    const exchange = async (request: LeaseRequest) => {
+      const response = await shared.exchange(request);
+      if (request.wanted > 0 && response.granted === 0 && response.reason === 'quota') refused.push(response);
+      return response;
+    };
+    return { exchange };
+  };
+  const { sandbox, send } = leasing({ ...store, join });
   for (const call of send(70)) call.catch(() => {});
-  await vi.advanceTimersByTimeAsync(10_000);
-  const asked = leaseRequests.filter(({ wanted }) => wanted > 0).length;
-  await vi.advanceTimersByTimeAsync(30_000);
-  expect(leaseRequests.filter(({ wanted }) => wanted > 0)).toHaveLength(asked);
+  await vi.advanceTimersByTimeAsync(40_000);
+  expect([sandbox.requests.length, refused]).toEqual([60, []]);
 });
 
 test('a client with a store leaves no timer behind when its calls are done', async () => {
