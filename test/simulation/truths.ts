@@ -108,11 +108,17 @@ function lateness(made: Made): string[] {
   return endedMs > dueMs + promptMs ? [`${nameOf(made)} ended ${endedMs - dueMs} ms late`] : [];
 }
 
-/** The limit covers the headers, and each piece of a body anew. */
+/** The limit covers the headers, and each piece of a body anew. A process that was killed ends nothing any more. */
 function endless({ lives, network }: Evidence): string[] {
-  const limits = new Map(lives.map(({ name, number, settings }) => [`${name} ${number}`, settings.client.attemptTimeoutMs]));
+  const living = lives.filter(({ owner }) => owner.isAlive);
+  const limits = new Map(
+    living.map(({ name, number, settings: { client } }) => [
+      `${name} ${number}`,
+      client.attemptTimeoutMs ?? CALL_DEFAULTS.attemptTimeoutMs,
+    ]),
+  );
   return network.sent.flatMap(({ number, process, life, method, atMs, endedAtMs }) => {
-    const limitMs = (method === 'PATCH' ? 1 : 3) * (limits.get(`${process} ${life}`) ?? CALL_DEFAULTS.attemptTimeoutMs);
+    const limitMs = (method === 'PATCH' ? 1 : 3) * (limits.get(`${process} ${life}`) ?? Number.POSITIVE_INFINITY);
     const lateMs = (endedAtMs ?? atMs) - atMs - limitMs * DRIFT;
     return lateMs > PROMPT_MS ? [`#${number} ended ${Math.round(lateMs)} ms late`] : [];
   });
