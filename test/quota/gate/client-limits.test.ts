@@ -1,8 +1,9 @@
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
+import { makeListCall } from '../../support/call.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
-import { makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
+import { answerNow, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
 
 holdTime();
 
@@ -140,6 +141,24 @@ describe('Gate of clients with their own limits:', () => {
     narrow.answer();
     await pass(10);
     expect(narrow.log).toEqual(['0 a', '0 b']);
+  });
+
+  test("a call that would wait too long for its client's share is refused alone", async () => {
+    const gate = makeGate();
+    const [tenth, narrow] = [new Visitors(gate, makeLimits({ share: 0.1 })), new Visitors(gate, makeLimits({ concurrency: 1 }))];
+    narrow.ask('probe');
+    narrow.answer();
+    narrow.ask('in flight');
+    narrow.permits[0]?.observe(answerNow());
+    narrow.ask('waits', makeListCall({ maxWaitMs: 1_000 }));
+    for (let request = 1; request <= 6; request++) {
+      tenth.ask(`${request}`);
+      await pass(10);
+      tenth.answer();
+    }
+    tenth.ask('7', makeListCall({ maxWaitMs: 1_000 }));
+    await pass(100);
+    expect([tenth.log.at(-1), narrow.log]).toEqual([expect.stringContaining('7 refused'), ['0 probe', '0 in flight']]);
   });
 
   test('10,000 waiting calls of a client that has used its share hold up no other client', async () => {

@@ -195,6 +195,16 @@ describe('Gate, after a 429,', () => {
     expect(visitors.log).toEqual(['0 probe', '0 1', '0 2', '1 1', '2 2']);
   });
 
+  test('lets a call wait that allows exactly this wait, and refuses one that allows less', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 5_000 }));
+    visitors.ask('long enough', makeListCall({ maxWaitMs: 5_000 }));
+    visitors.ask('too short', makeListCall({ maxWaitMs: 4_999 }));
+    await pass(5_100);
+    expect(visitors.log).toEqual(['0 probe', '0 too short refused', '5 long enough']);
+  });
+
   test('backs off exponentially when 429s come in a row, and starts again after a good answer', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);

@@ -32,6 +32,7 @@ test('QueueNotices reports an instant once, a later one, and again if ten times 
   report(1, 1_000);
   report(2, 20_000);
   report(3, 20_000);
+  report(3, 21_000);
   report(3, 15_000, 5_000);
   report(3, 55_000, 5_000);
   report(29, 55_000, 5_000);

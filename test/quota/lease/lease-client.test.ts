@@ -9,7 +9,7 @@ import { freshAddress } from '../../support/client.ts';
 import { leaseRequestOf } from '../../support/lease-request.ts';
 import { soFar } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
-import { makeLimits } from '../gate/gate-kit.ts';
+import { answerNow, makeLimits } from '../gate/gate-kit.ts';
 
 holdTime();
 
@@ -121,6 +121,39 @@ test('a client with a store leaves no timer behind when its calls are done', asy
   await vi.advanceTimersByTimeAsync(10_000);
   await all;
   expect(vi.getTimerCount()).toBe(0);
+});
+
+test('an answer that comes after the window of its request is reported as late', async () => {
+  const { store, leaseRequests } = recordStore();
+  const gate = new Gate({ plan: PLAN, concurrency: 64, share: 1 });
+  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+  const enter = async () => {
+    const entering = gate.enter(makeListCall(), makeLimits());
+    await vi.advanceTimersByTimeAsync(10);
+    return entering;
+  };
+  const probe = await enter();
+  probe.observe(answerNow({ remaining: 59, resetAtMs: Date.now() + 5_000 }));
+  probe.release();
+  const late = await enter();
+  await vi.advanceTimersByTimeAsync(7_000);
+  const answer = answerNow({ remaining: 41 });
+  late.observe(answer);
+  late.release();
+  await enter();
+  expect(leaseRequests.at(-1)?.lateAnswers).toEqual([{ remaining: 41, resetAtMs: answer.resetAtMs }]);
+});
+
+test('an answered request whose body is not read yet does not count as unanswered for a store that comes then', async () => {
+  const { store, leaseRequests } = recordStore();
+  const gate = new Gate({ plan: PLAN, concurrency: 64, share: 1 });
+  const answered = await gate.enter(makeListCall(), makeLimits());
+  answered.observe(answerNow());
+  await gate.enter(makeListCall(), makeLimits());
+  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+  void gate.enter(makeListCall(), makeLimits());
+  await vi.advanceTimersByTimeAsync(10);
+  expect(leaseRequests[0]?.unanswered).toBe(1);
 });
 
 test('slots that are not used go back to the store, also that of a request that was not sent', async () => {
