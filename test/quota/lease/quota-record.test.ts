@@ -160,6 +160,22 @@ describe('exchangeLease', () => {
     expect(granted.reduce((sum, slots) => sum + slots)).toBe(10);
   });
 
+  test('lets a process that has its part look again soon', () => {
+    const record = knownRecord({ limit: 20, remaining: 20 });
+    take(record, 'b', 1);
+    for (let slot = 1; slot <= 10; slot++) take(record, 'a', 1);
+    expect(take(record, 'a', 1)).toMatchObject({ granted: 0, waitMs: 150, reason: 'quota' });
+  });
+
+  test('grants nothing until the end of a day whose Remaining is 0', () => {
+    const record = knownRecord();
+    const day = observed({ limit: 1_000, remaining: 0, resetAtMs: NOON + 3_600_000, endsInMs: 3_600_000 });
+    const asked = exchangeLease(record, leaseRequestOf({ wanted: 1, day }), NOON);
+    expect(asked).toMatchObject({ granted: 0, waitMs: 3_600_000, reason: 'quota' });
+    expect(take(record, 'a', 1, NOON + 3_599_999).granted).toBe(0);
+    expect(take(record, 'a', 1, NOON + 3_600_000).granted).toBe(1);
+  });
+
   test('gives the part of a process that has gone silent to the others', () => {
     const record = knownRecord({ limit: 20, remaining: 20 });
     take(record, 'b', 1);

@@ -172,6 +172,8 @@ test('a report that a gate closed closes this one too', async () => {
   const { client } = clientOf({ processes: 2, isCheap: true, join });
   hear(60_000);
   expect(client.quota.closedUntil?.getTime()).toBe(Date.now() + 60_000);
+  hear(1e15);
+  expect(client.quota.closedUntil?.getTime()).toBe(Date.now() + 1e15);
 });
 
 test.each([0, -1, 0.5, Number.NaN, '2', null])('a store of %s processes is refused', (processes) => {

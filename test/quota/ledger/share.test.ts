@@ -37,6 +37,12 @@ describe('Share', () => {
     );
   });
 
+  test('is free now while one request is left', () => {
+    const share = new Share(0.5);
+    for (let sent = 1; sent <= 4; sent++) share.add(0);
+    expect([share.freeAt(windowsOf({ limit: 10 }), 1_000), share.free(windowsOf({ limit: 10 }), 1_000)]).toEqual([1_000, 1]);
+  });
+
   test('starts again when a window turns, except for what was sent just before', () => {
     const share = new Share(0.5);
     expect(sendAll(share, windowsOf({ limit: 20, turnedAtMs: 0 }), 50_000)).toBe(10);
