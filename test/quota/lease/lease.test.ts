@@ -29,7 +29,7 @@ describe('localLease', () => {
     [{ plan: {}, minute, processes: 4 }, 10],
     [{ plan: { requestsPerMinute: 20 }, minute, processes: 4 }, 5],
     [{ plan: {}, minute, processes: undefined }, 4],
-    [{ plan: { requestsPerMinute: 60 }, minute: { ...minute, remaining: 60 }, processes: undefined }, 6],
+    [{ plan: { requestsPerMinute: 100 }, minute: { ...minute, remaining: 100 }, processes: undefined }, 10],
     [{ plan: {}, minute, processes: 100 }, 0],
     [{ plan: {}, minute: undefined, processes: 4 }, 15],
     [{ plan: { requestsPerMinute: 3 }, minute: undefined, processes: 4 }, 1],
