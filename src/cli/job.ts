@@ -240,7 +240,7 @@ function checkDistinct(files: Job['files']): void {
   }
 }
 
-/** The same for two names of one file, as a link is. */
+/** Identifies a file, whatever link leads to it; a path that leads to none stands for itself. */
 function identityOf(path: string): string {
   const file = statSync(path, { throwIfNoEntry: false, bigint: true });
   return file?.isFile() ? `${file.dev}:${file.ino}` : resolve(path);

@@ -79,7 +79,10 @@ function instantOf(text: string): number | undefined {
   return Number.isNaN(atMs) ? undefined : atMs;
 }
 
-/** Parses `0.5` or `50%`: a part of the key's quota. With `low:` before it, the limit applies to low-priority calls alone. @throws UsageError */
+/**
+ * Parses `--share`: a part of the quota such as `0.5` or `50%`, with `low:` before it for calls of low priority alone.
+ * @throws UsageError
+ */
 export function shareOption(text: string): number | { low: number } {
   const [, low, number, percent] = /^(low[:=])?(\d{1,3}(?:\.\d{1,9})?)(%)?$/.exec(text === 'low' ? 'low:0.5' : text) ?? [];
   const share = Number(number) / (percent ? 100 : 1);

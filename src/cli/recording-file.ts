@@ -26,7 +26,7 @@ export function recordInto(path: string, client: PetStoreClient<'bigint'>, termi
   };
 }
 
-/** Opens a file for a recording. One that holds something is left as it is: it may be an earlier incident, or a mistake. */
+/** Opens a new or empty file. One that is not empty is refused: it may be an earlier incident, or named by mistake. */
 function open(path: string): number {
   let file: number;
   try {

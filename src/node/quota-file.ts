@@ -56,7 +56,7 @@ export class QuotaFile {
     this.#isClosed = true;
   }
 
-  /** Replaces a record by the result of `change`, in one transaction. `change` gets undefined if there is not a record. */
+  /** Replaces a record by the result of `change`, in one transaction. `change` gets undefined if there is no record. */
   change<T>(name: string, nowMs: () => number, change: (record: string | undefined, nowMs: number) => { record: string; response: T }): T {
     this.checkOpen();
     this.#database.exec('BEGIN IMMEDIATE');

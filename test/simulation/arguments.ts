@@ -3,6 +3,7 @@ import { parseArgs } from 'node:util';
 import type { PetStoreClientOptions } from 'petstore-inventory';
 import { shareOption } from '../../src/cli/option-values.ts';
 import { UsageError } from '../../src/cli/usage-error.ts';
+import { parseJson } from '../../src/json/parse-json.ts';
 import { parsePlanLimits } from '../../src/options/client-options.ts';
 import type { Settings } from './replay.ts';
 import { drawStory, readStory, type Story } from './story.ts';
@@ -151,14 +152,6 @@ function storyOf(text: string): Story {
     if (typeof own !== typeof value || Array.isArray(own) !== Array.isArray(value)) throw bad('story', text, `${rule}, with \`${field}\``);
   }
   return readStory(text);
-}
-
-function parseJson(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
 
 function bad(option: Option, text: string, rule: string): UsageError {

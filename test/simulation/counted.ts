@@ -82,7 +82,7 @@ function passedInMinute(requests: readonly RecordedRequest[]): number | undefine
 }
 
 /** A request that shows how the service counts. */
-interface Sign extends Pick<RecordedRequest, 'status' | 'rateLimit'> {
+interface Sign {
   readonly request: RecordedRequest;
   /** Whether it was judged by the limits; one that failed or has no answer may have been, or not. */
   readonly isJudged: boolean;
@@ -100,8 +100,6 @@ function signsOf(requests: readonly RecordedRequest[], aheadMs: number): Sign[] 
   const ends = shown.map(endOf).sort((one, other) => one - other);
   return shown.map((request) => ({
     request,
-    status: request.status,
-    rateLimit: request.rateLimit,
     isJudged: request.status !== undefined && !isFailure(request),
     atMs: request.atMs + (request.status === undefined ? USUAL_LATENCY_MS : (request.ms ?? 0)) / 2 + aheadMs,
     endedAtMs: endOf(request) + aheadMs,
@@ -151,12 +149,13 @@ class Explanation implements Explained {
   }
 
   hold(sign: Sign): void {
-    const { atMs, rateLimit, isJudged, request, beside } = sign;
+    const { atMs, isJudged, request, beside } = sign;
+    const { rateLimit } = request;
     const left = this.#meter.told(atMs, 1).remaining;
     if (!isJudged && !this.failures.has(request)) this.#uncertain.push(sign);
     const isAdmitted = isJudged || this.failures.has(request) ? this.#meter.judge(atMs).kind === 'admitted' : undefined;
     const told = this.#meter.told(atMs, 1);
-    const isRefused = sign.status === 429;
+    const isRefused = request.status === 429;
     if (isAdmitted === false && isJudged && !isRefused) this.doubt += UNEXPLAINED;
     if (rateLimit && Math.abs(rateLimit.resetAtMs - told.resetAtMs) > RESET_TOLERANCE_MS) this.doubt += 1;
     // Refused while something was left: all of it was used by requests that do not show.

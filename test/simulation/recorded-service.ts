@@ -1,3 +1,4 @@
+import { untilAborted } from '../../src/clock/until-aborted.ts';
 import type { Meter } from '../../src/sandbox/meter.ts';
 import type { VirtualTime } from '../worlds/virtual-time.ts';
 import { type Counted, clockAheadMs, meterOf, type Others, recognise, USUAL_LATENCY_MS } from './counted.ts';
@@ -145,11 +146,4 @@ function connectionReset(): Error {
 /** Which pet an update of the replay is of. */
 export function petIdOf(call: RecordedCall | undefined): number {
   return call?.pet ?? 1;
-}
-
-function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    signal.addEventListener('abort', () => reject(signal.reason), { once: true });
-    work.then(resolve, reject);
-  });
 }

@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { parseJson } from '../../src/json/parse-json.ts';
 import { Batches } from './batches.ts';
 
 /** Dates are whole seconds; clocks that differ by more are taken to differ. */
@@ -82,31 +83,23 @@ export interface Recording {
 }
 
 /**
- * Reads a recording; a last line that was torn, blank lines at the end, and calls whose beginning is not in it, are passed over.
+ * Reads a recording. Skips a last line that is incomplete, blank lines at the end, and calls whose beginning is not in it.
  * @throws Error
  */
 export function readRecording(text: string, name: string): Recording {
   const [head = '', ...rows] = text.replace(/^\uFEFF/, '').split('\n');
-  const first = First.safeParse(parsed(head));
+  const first = First.safeParse(parseJson(head));
   if (!first.success) throw new Error(`Cannot replay ${name}: its first line must say "format":"${FORMAT}", and is ${shown(head)}`);
   // What follows the last line break is nothing, or was torn.
   rows.pop();
   while (rows.at(-1)?.trim() === '') rows.pop();
   const lines = rows.map((row, index) => {
-    const line = Line.safeParse(parsed(row));
+    const line = Line.safeParse(parseJson(row));
     if (!line.success) throw new Error(`Cannot replay ${name}: line ${index + 2} is none of a recording: ${shown(row)}`);
     return line.data;
   });
   const { version, plan, atMs } = first.data;
   return { version, plan, beganAtMs: lines[0]?.atMs ?? atMs, endedAtMs: lines.at(-1)?.atMs ?? atMs, ...follow(lines) };
-}
-
-function parsed(row: string): unknown {
-  try {
-    return JSON.parse(row);
-  } catch {
-    return undefined;
-  }
 }
 
 function shown(row: string): string {

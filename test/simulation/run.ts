@@ -74,7 +74,7 @@ async function playOne(story: Story): Promise<number> {
 
 async function playAll({ seeds: { first, last }, lanes }: SeedsRun): Promise<number> {
   const startMs = performance.now();
-  const printed = new InOrder(first);
+  const printed = new SeedPrinter(first);
   const codes = await Promise.all(Array.from({ length: lanes }, (_, lane) => forkLane(lane, printed)));
   printed.end();
   const count = last - first + 1;
@@ -87,7 +87,7 @@ async function playAll({ seeds: { first, last }, lanes }: SeedsRun): Promise<num
 }
 
 /** Gives the exit code, or null where the lane was killed. */
-async function forkLane(lane: number, printed: InOrder): Promise<unknown> {
+async function forkLane(lane: number, printed: SeedPrinter): Promise<unknown> {
   const child = fork(new URL(import.meta.url), [...process.argv.slice(2), '--lane', String(lane)]);
   child.on('message', (message) => printed.take(Told.parse(message)));
   // The last messages may come after the exit.
@@ -96,7 +96,7 @@ async function forkLane(lane: number, printed: InOrder): Promise<unknown> {
 }
 
 /** Prints what lanes tell in the order of the seeds. */
-class InOrder {
+class SeedPrinter {
   readonly #waiting = new Map<number, string>();
   #next: number;
 

@@ -1,7 +1,7 @@
 import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
-import { Gate } from '../../../src/quota/gate/gate.ts';
+import type { Gate } from '../../../src/quota/gate/gate.ts';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore } from '../../../src/quota-store.ts';
 import { makeListCall } from '../../support/call.ts';
@@ -9,7 +9,7 @@ import { freshAddress } from '../../support/client.ts';
 import { leaseRequestOf } from '../../support/lease-request.ts';
 import { soFar } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
-import { answerNow, makeLimits } from '../gate/gate-kit.ts';
+import { answerNow, makeGate, makeLimits } from '../gate/gate-kit.ts';
 
 holdTime();
 
@@ -55,6 +55,11 @@ function leasing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
   });
   const send = (count: number) => Array.from({ length: count }, (_, call) => client.updateInventory(1 + (call % 10), { quantity: call }));
   return { sandbox, client, send, warn };
+}
+
+/** From now on the gate leases its slots from the store. */
+function bringStore(gate: Gate, store: QuotaStore): void {
+  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
 }
 
 test('a client with a store uses only leased slots, and reports what the headers said', async () => {
@@ -125,8 +130,8 @@ test('a client with a store leaves no timer behind when its calls are done', asy
 
 test('an answer that comes after the window of its request is reported as late', async () => {
   const { store, leaseRequests } = recordStore();
-  const gate = new Gate({ plan: PLAN, concurrency: 64, share: 1 });
-  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+  const gate = makeGate();
+  bringStore(gate, store);
   const enter = async () => {
     const entering = gate.enter(makeListCall(), makeLimits());
     await vi.advanceTimersByTimeAsync(10);
@@ -146,11 +151,11 @@ test('an answer that comes after the window of its request is reported as late',
 
 test('an answered request whose body is not read yet does not count as unanswered for a store that comes then', async () => {
   const { store, leaseRequests } = recordStore();
-  const gate = new Gate({ plan: PLAN, concurrency: 64, share: 1 });
+  const gate = makeGate();
   const answered = await gate.enter(makeListCall(), makeLimits());
   answered.observe(answerNow());
   await gate.enter(makeListCall(), makeLimits());
-  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+  bringStore(gate, store);
   void gate.enter(makeListCall(), makeLimits());
   await vi.advanceTimersByTimeAsync(10);
   expect(leaseRequests[0]?.unanswered).toBe(1);
@@ -158,8 +163,8 @@ test('an answered request whose body is not read yet does not count as unanswere
 
 test('slots that are not used go back to the store, also that of a request that was not sent', async () => {
   const { store, leaseRequests } = recordStore();
-  const gate = new Gate({ plan: PLAN, concurrency: 64, share: 1 });
-  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+  const gate = makeGate();
+  bringStore(gate, store);
   const entering = gate.enter(makeListCall(), makeLimits());
   await vi.advanceTimersByTimeAsync(10);
   const permit = await entering;

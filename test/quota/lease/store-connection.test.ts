@@ -17,6 +17,19 @@ function storeOf(exchange: () => unknown): QuotaStore {
   return { processes: 2, isCheap: false, join: () => ({ exchange: untyped }) };
 }
 
+/** A store that always grants, and by which another process reports that its gate closed. */
+function publishingStore(): { store: QuotaStore; report: (closedForMs: number) => void } {
+  const listeners: ((closedForMs: number) => void)[] = [];
+  const join: QuotaStore['join'] = (_key, onClosed) => {
+    listeners.push(onClosed);
+    return { exchange: () => GOOD };
+  };
+  const report = (closedForMs: number) => {
+    for (const listener of listeners) listener(closedForMs);
+  };
+  return { store: { processes: 2, isCheap: true, join }, report };
+}
+
 function clientOf(quotaStore: QuotaStore) {
   const { baseUrl, fetch, keys } = createSandbox({ pets: 2 });
   const warnings: string[] = [];
@@ -132,30 +145,22 @@ test('a store that grants nothing and asks for no wait gets its next request onl
 test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, 0, -1, 'long'])(
   'a report that a gate closed for %s is ignored',
   async (closedForMs) => {
-    let hear = (_closedForMs: never): void => {};
-    const join: QuotaStore['join'] = (_key, tell) => {
-      hear = tell;
-      return { exchange: () => GOOD };
-    };
-    const { client } = clientOf({ processes: 2, isCheap: true, join });
-    Reflect.apply(hear, undefined, [closedForMs]);
+    const { store, report } = publishingStore();
+    const { client } = clientOf(store);
+    Reflect.apply(report, undefined, [closedForMs]);
     expect(client.quota.closedUntil).toBeUndefined();
     expect(await client.listInventory()).toHaveLength(2);
   },
 );
 
 test('a report that a gate closed for no time does not make this one probe', async () => {
-  let hear = (_closedForMs: number): void => {};
-  const join: QuotaStore['join'] = (_key, onClosed) => {
-    hear = onClosed;
-    return { exchange: () => GOOD };
-  };
+  const { store, report } = publishingStore();
   const { keys, baseUrl, fetch } = createSandbox({ pets: 2, latency: 100 });
   const sending = vi.fn(fetch);
-  const client = new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch: sending, quotaStore: { processes: 2, isCheap: true, join } });
+  const client = new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch: sending, quotaStore: store });
   const lists = [client.listInventory()];
   await vi.advanceTimersByTimeAsync(200);
-  hear(0);
+  report(0);
   lists.push(client.listInventory(), client.listInventory(), client.listInventory());
   await vi.advanceTimersByTimeAsync(50);
   expect(sending).toHaveBeenCalledTimes(4);
@@ -164,15 +169,11 @@ test('a report that a gate closed for no time does not make this one probe', asy
 });
 
 test('a report that a gate closed closes this one too', async () => {
-  let hear = (_closedForMs: number): void => {};
-  const join: QuotaStore['join'] = (_key, onClosed) => {
-    hear = onClosed;
-    return { exchange: () => GOOD };
-  };
-  const { client } = clientOf({ processes: 2, isCheap: true, join });
-  hear(60_000);
+  const { store, report } = publishingStore();
+  const { client } = clientOf(store);
+  report(60_000);
   expect(client.quota.closedUntil?.getTime()).toBe(Date.now() + 60_000);
-  hear(1e15);
+  report(1e15);
   expect(client.quota.closedUntil?.getTime()).toBe(Date.now() + 1e15);
 });
 
