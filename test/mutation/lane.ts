@@ -1,5 +1,6 @@
 // A process that run.ts starts: it keeps one vitest warm and runs the tests of one mutant after the other. Broken code is handed
 // to vitest alone and never written, and whoever ends the process ends the tests with it, also those that loop for ever.
+import { readFileSync } from 'node:fs';
 import { createVitest } from 'vitest/node';
 import config from '../../vitest.config.ts';
 
@@ -16,8 +17,19 @@ export interface Verdict {
 }
 
 const ROOT = new URL('../../', import.meta.url).pathname;
+/** Where simulators, which build the source by themselves, find the mutant. */
+const SIMULATED = `${ROOT}test/simulation/mutant.ts`;
 
 let job: Job | undefined;
+
+/** What stands in place of a file of the disk while a mutant is judged; undefined if nothing does. */
+function sourceOf(id: string): string | undefined {
+  if (!job?.source) return undefined;
+  if (id === ROOT + job.path) return job.source;
+  if (id !== SIMULATED) return undefined;
+  const fault = { path: job.path.replace(/^src\//, ''), before: readFileSync(ROOT + job.path, 'utf8'), after: job.source };
+  return `export const MUTANT = ${JSON.stringify(fault)};`;
+}
 
 const vitest = await createVitest(
   'test',
@@ -39,7 +51,7 @@ const vitest = await createVitest(
   },
   {
     resolve: { alias: config.resolve?.alias ?? [] },
-    plugins: [{ name: 'mutant', enforce: 'pre', load: (id) => (job && id === ROOT + job.path ? job.source : undefined) }],
+    plugins: [{ name: 'mutant', enforce: 'pre', load: sourceOf }],
   },
 );
 const specifications = await vitest.globTestSpecifications();
@@ -62,9 +74,10 @@ async function firstFailure({ folders }: Job): Promise<string | undefined> {
 
 process.on('message', async (next: Job) => {
   job = next;
-  vitest.invalidateFile(ROOT + job.path);
+  const changed = [ROOT + job.path, SIMULATED];
+  for (const file of changed) vitest.invalidateFile(file);
   const seenBy = await firstFailure(job);
-  vitest.invalidateFile(ROOT + job.path);
+  for (const file of changed) vitest.invalidateFile(file);
   const verdict: Verdict = { seenBy };
   process.send?.(verdict);
 });

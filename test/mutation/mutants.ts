@@ -33,6 +33,9 @@ const OPERATORS: Record<string, string> = {
   '||': '&&',
 };
 
+/** A number below this is a count. */
+const LEAST_SIZE = 10;
+
 /** Draws up to `count` mutants of a file, the same ones for the same seed, and no line twice while others are left. */
 export function drawMutants(path: string, source: string, { count, seed }: { count: number; seed: number }): Mutant[] {
   const all = shuffle(mutantsOf(path, source), randomOf(`${seed} ${path}`));
@@ -70,8 +73,7 @@ function changesOfExpression(node: ts.Node, tree: ts.SourceFile): Change[] {
   if (node.kind === ts.SyntaxKind.TrueKeyword) return [['literal', start, node.end, 'false']];
   if (node.kind === ts.SyntaxKind.FalseKeyword) return [['literal', start, node.end, 'true']];
   if (ts.isNumericLiteral(node)) {
-    const value = Number(node.text);
-    return [value + 1, value - 1].map((near) => ['number', start, node.end, near < 0 ? `(${near})` : String(near)]);
+    return othersThan(Number(node.text)).map((other) => ['number', start, node.end, other < 0 ? `(${other})` : String(other)]);
   }
   if (ts.isAwaitExpression(node)) return [['await', start, node.end, node.expression.getText(tree)]];
   if (ts.isConditionalExpression(node)) return [negate(node.condition, tree)];
@@ -79,6 +81,11 @@ function changesOfExpression(node: ts.Node, tree: ts.SourceFile): Change[] {
     return [['negation', start, node.end, node.operand.getText(tree)]];
   }
   return [];
+}
+
+/** A count becomes one more or less. Longer times and larger sizes are doubled and halved: one millisecond more is no mistake. */
+function othersThan(value: number): number[] {
+  return value < LEAST_SIZE ? [value + 1, value - 1] : [value * 2, value / 2];
 }
 
 function changesOfBinary({ left, right, operatorToken, end }: ts.BinaryExpression, tree: ts.SourceFile): Change[] {

@@ -16,7 +16,15 @@ const CONCERNED: Record<string, readonly string[]> = {
   json: ['operations', 'inventory-stream.test'],
   sync: ['node/file-journal', 'cli/sync-command'],
   operations: ['inventory-stream.test', 'client.test', 'pipeline.test', 'wire.test', 'faults/stream'],
-  quota: ['retry/retry.', 'transport/transport.outage', 'worlds/paces', 'pipeline.test', 'pipeline.workerd', 'client.test'],
+  quota: [
+    'retry/retry.',
+    'transport/transport.outage',
+    'worlds/paces',
+    'pipeline.test',
+    'pipeline.workerd',
+    'client.test',
+    'simulation/paces',
+  ],
 };
 
 /** A mutant that takes so many times as long as the source as it is hangs, which is seen: on a busy machine both take longer. */

@@ -3,6 +3,7 @@ import { createRequire } from 'node:module';
 import { build, type Plugin } from 'esbuild';
 import type { Timers } from '../worlds/virtual-time.ts';
 import type { FileSystem } from './disk.ts';
+import { MUTANT } from './mutant.ts';
 
 const ROOT = new URL('../../', import.meta.url).pathname;
 const ENTRY =
@@ -33,7 +34,7 @@ export interface Break {
 }
 
 /** Builds the source once; what it gives starts a process: the same code, with state of its own. */
-export async function loadProgram(fault?: Break): Promise<(surroundings: Surroundings) => Program> {
+export async function loadProgram(fault: Break | undefined = MUTANT): Promise<(surroundings: Surroundings) => Program> {
   const plugins = fault ? [breaking(fault)] : [];
   const stdin = { contents: ENTRY, resolveDir: ROOT, loader: 'ts' } as const;
   const built = await build({

@@ -58,7 +58,7 @@ export class Store {
     const nowMs = this.#time.nowMs;
     const response = program.exchangeLease(this.#record, structuredClone(request), nowMs);
     this.#tell(
-      `store ${name} wants ${request.wanted} returns ${request.returned}: ${response.granted} ${response.reason} ${response.waitMs}`,
+      `store ${name} wants ${request.wanted} returns ${request.returned}: granted ${response.granted} ${response.reason} ${response.waitMs}`,
     );
     this.#closedUntilMs = Math.max(this.#closedUntilMs, nowMs + request.closedForMs);
     if (response.granted > 0 && nowMs < this.#closedUntilMs) this.wrongGrants.push(`${name} was granted ${response.granted}`);
