@@ -1,5 +1,5 @@
 // Makes many small changes to the source, one at a time, and lists those that no test detects:
-// npm run mutate -- [folders, files or file:line below src/] [--per-file 10] [--seed 1] [--most 0] [--verbose]
+// npm run mutate -- [folders, files or file:line below src/] [--per-file 10 or 5%] [--seed 1] [--most 0] [--verbose]
 import { type ChildProcess, fork } from 'node:child_process';
 import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
@@ -7,7 +7,7 @@ import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
 import { layerOf, readSource } from '../support/source.ts';
 import type { Job, Verdict } from './lane.ts';
-import { drawMutants, type Mutant } from './mutants.ts';
+import { drawMutants, type Mutant, mutantsOf } from './mutants.ts';
 
 /** The tests beside their own that a folder answers to, the nearest first. Those that begin processes would take minutes. */
 const CONCERNED: Record<string, readonly string[]> = {
@@ -60,7 +60,10 @@ function draw(): Mutant[] {
 
 function drawFrom(path: string): Mutant[] {
   const source = readFileSync(new URL(`../../src/${path}`, import.meta.url), 'utf8');
-  return drawMutants(`src/${path}`, source, { count: Number(values['per-file']), seed: Number(values.seed) });
+  const perFile = values['per-file'];
+  const all = () => mutantsOf(`src/${path}`, source).length;
+  const count = perFile.endsWith('%') ? Math.ceil((Number.parseFloat(perFile) / 100) * all()) : Number(perFile);
+  return drawMutants(`src/${path}`, source, { count, seed: Number(values.seed) });
 }
 
 /** The tests of a file's own, those beside them, those of its folder, and the others that it answers to. */

@@ -30,11 +30,8 @@ export class ClientLimits {
     return share && windows ? Math.min(slots, share.free(windows, nowMs)) : slots;
   }
 
-  /** How many requests of a priority the client may send now; if none, when to look again and why. */
-  look(priority: Call['priority'], basis: ShareBasis): Outlook {
-    const { ledger, nowMs } = basis;
-    const free = this.free(priority, basis);
-    if (free > 0) return { free, at: nowMs, reason: 'quota' };
+  /** When to look again, and why, if the client may send no request of a priority now. */
+  look(priority: Call['priority'], { ledger, nowMs }: ShareBasis): Outlook {
     const share = this.#shareOf(priority);
     const windows = share && ledger.windowsToShare(nowMs);
     const at = share && windows ? share.freeAt(windows, nowMs) : nowMs;
@@ -56,8 +53,9 @@ export class ClientLimits {
 
   #shareOf(priority: Call['priority']): Share | undefined {
     const part = partOf(this.#share, priority);
-    if (part < 1) this.#counted ??= new Share(part);
-    return part < 1 ? this.#counted : undefined;
+    if (part === 1) return undefined;
+    this.#counted ??= new Share(part);
+    return this.#counted;
   }
 }
 

@@ -85,7 +85,7 @@ class Lane {
     this.priority = priority;
   }
 
-  /** What the client's own limits allow, whatever the key allows. */
+  /** When to look again, and why, if the client's own limits let none of the calls take a permit. */
   look(basis: ShareBasis): Outlook {
     return this.limits.look(this.priority, basis);
   }
@@ -181,7 +181,7 @@ export class Queue {
     return ready;
   }
 
-  /** The outlook of the client that may send first. */
+  /** When the first client may send, and why not before, if no client may now. */
   look(basis: ShareBasis): Outlook {
     const outlooks = [...this.#inOrder()].filter(({ calls }) => calls.size > 0).map((lane) => lane.look(basis));
     return outlooks.reduce((first, next) => (next.at < first.at ? next : first));

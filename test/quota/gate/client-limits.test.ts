@@ -84,6 +84,16 @@ describe('share', () => {
     expect(sent('one')).toBe(60);
   });
 
+  test('of low calls alone limits these too if normal ones came first', async () => {
+    const { clientOf, sent } = serviceWith();
+    const client = clientOf('one', { share: { low: 0.2 } });
+    listTimes(client, 5);
+    await vi.advanceTimersByTimeAsync(1_000);
+    listTimes(client, 100, 'low');
+    await vi.advanceTimersByTimeAsync(58_000);
+    expect(sent('one')).toBe(5 + 12);
+  });
+
   test('limits the requests of a day', async () => {
     const plan = { requestsPerMinute: 60, requestsPerDay: 100 };
     const { clientOf, sent } = serviceWith({ plans: { shared: plan } });

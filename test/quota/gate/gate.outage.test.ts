@@ -105,6 +105,17 @@ describe('Gate, in an outage,', () => {
     expect(visitors.failures).toEqual([expect.any(expected)]);
   });
 
+  test('refuses a call at the instant at which it gives up waiting', async () => {
+    const visitors = new Visitors(makeGate());
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.ask('prober', makeListCall({ maxWaitMs: 1e9 }));
+    visitors.ask('impatient', makeListCall({ maxWaitMs: 3_000 }));
+    await pass(2_999);
+    expect(visitors.failures).toEqual([]);
+    await pass(1);
+    expect(visitors.failures).toHaveLength(1);
+  });
+
   test('counts the wait of a call from its start, not from its retry', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);

@@ -293,6 +293,23 @@ describe('Gate of two clients:', () => {
     expect(gate.quota).toMatchObject({ minute: { limit: 300 }, day: { limit: undefined } });
   });
 
+  test('a call that waited for the presumed limit leaves as soon as another client gives a larger plan', async () => {
+    const gate = makeGate({ plan: undefined });
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer({ status: 200, receivedAtMs: NOW_MS });
+    for (let sent = 1; sent < 60; sent++) {
+      visitors.ask(String(sent));
+      visitors.answer({ status: 200, receivedAtMs: NOW_MS });
+    }
+    visitors.ask('waits');
+    await pass(1_000);
+    expect(visitors.log).toHaveLength(60);
+    gate.join({ plan: { requestsPerMinute: 300 }, concurrency: 64, share: 1 }, vi.fn());
+    await pass(10);
+    expect(visitors.log).toHaveLength(61);
+  });
+
   test('an unlimited plan becomes a limited one, for waiting calls too', async () => {
     const gate = makeGate({ plan: 'unlimited' });
     gate.join({ plan: { requestsPerMinute: 2 }, concurrency: 64, share: 1 }, vi.fn());

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import { makeListCall } from '../../support/call.ts';
 import { holdTime } from '../../support/time.ts';
 import { makeGate, pass, Visitors } from './gate-kit.ts';
 
@@ -31,6 +32,15 @@ describe('Gate, where timers and promises belong to requests (workerd),', () => 
     expect(visitors.log).toEqual(['0 its request ends']);
     await pass(2_000);
     expect(visitors.log).toHaveLength(2);
+  });
+
+  test('no longer expects an answer to the request of a call whose incoming request has ended', async () => {
+    const visitors = new Visitors(makeGate({ plan: { requestsPerMinute: 1 } }));
+    visitors.ask('its request ends');
+    vi.clearAllTimers();
+    visitors.ask('would wait for a minute', makeListCall({ maxWaitMs: 30_000 }));
+    await pass(7_000);
+    expect(visitors.log).toEqual(['0 its request ends', expect.stringMatching(/refused$/)]);
   });
 
   test('leaves no timer when a call has its slot', async () => {

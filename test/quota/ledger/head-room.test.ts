@@ -2,9 +2,9 @@ import { expect, test } from 'vitest';
 import { HeadRoom } from '../../../src/quota/ledger/head-room.ts';
 
 /** How many good answers it takes until no request is left to others any more. */
-function answersUntilGone(refusals: number, isRefilled: boolean): number {
+function answersUntilGone(refusals: number, isRefilled: boolean, limit = 1000): number {
   const headRoom = new HeadRoom();
-  for (let refused = 0; refused < refusals; refused++) headRoom.widen(1000);
+  for (let refused = 0; refused < refusals; refused++) headRoom.widen(limit);
   let answers = 0;
   for (; headRoom.within(1000) > 0; answers++) headRoom.narrow(isRefilled);
   return answers;
@@ -18,6 +18,10 @@ test('HeadRoom leaves at most a quarter of the limit to others', () => {
   const headRoom = new HeadRoom();
   for (let refused = 0; refused < 100; refused++) headRoom.widen(60);
   expect(headRoom.within(60)).toBe(15);
+});
+
+test('HeadRoom counts no more refusals than a quarter of the limit', () => {
+  expect(answersUntilGone(100, false, 60)).toBe(15 * 20);
 });
 
 test('HeadRoom leaves at most a quarter of a limit that has become smaller', () => {

@@ -50,6 +50,16 @@ describe('Ledger, after unforeseen 429s,', () => {
   });
 });
 
+describe('Ledger, of a plan that is smaller than what the service allows,', () => {
+  test.each([30_000, 0])('lets no more pass than the plan, by its second count too (Reset in %i ms)', (resetInMs) => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
+    const nowMs = NOON_MS;
+    const reset = resetInMs > 0 && { resetAtMs: nowMs + resetInMs };
+    ledger.observe(ledger.send(nowMs), { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 300, remaining: 299, ...reset }, nowMs);
+    expect(ledger.ceiling(nowMs)).toBe(59);
+  });
+});
+
 describe('Ledger, of an endpoint that is not there,', () => {
   test.each([200, 404, 501, 505])('takes its quota from answers with status %i, so that calls need not go one at a time', (status) => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
