@@ -171,6 +171,20 @@ describe('Gate of clients with their own limits:', () => {
     expect([tenth.log.at(-1), narrow.log]).toEqual([expect.stringContaining('7 refused'), ['0 probe', '0 in flight']]);
   });
 
+  test("a request that was not sent after all does not count towards its client's share", async () => {
+    const gate = makeGate();
+    const tenth = new Visitors(gate, makeLimits({ share: 0.1 }));
+    tenth.ask('probe');
+    tenth.answer();
+    for (let request = 2; request <= 6; request++) tenth.ask(`${request}`);
+    tenth.ask('7');
+    await pass(1_000);
+    expect(tenth.log).toHaveLength(6);
+    tenth.permits.pop()?.cancel();
+    await pass(10);
+    expect(tenth.log.at(-1)).toBe('1 7');
+  });
+
   test('10,000 waiting calls of a client that has used its share hold up no other client', async () => {
     const { clientOf, sent } = serviceWith({ plans: { shared: { requestsPerMinute: 60_000 } } });
     const plan = { requestsPerMinute: 60_000 };

@@ -134,6 +134,16 @@ describe('Gate, while quota is free,', () => {
     expect(gate.idleMs).toBe(500);
   });
 
+  test('is in use as long as one request is in flight', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    await pass(5_000);
+    expect(gate.idleMs).toBe(0);
+    visitors.answer();
+    expect(gate.idleMs).toBe(5_000);
+  });
+
   test('is in use as long as one call waits', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
