@@ -32,6 +32,8 @@ export class FinishingClient implements PetStoreApi<'bigint'> {
     return this.#client.quota;
   }
 
+  on: NonNullable<PetStoreApi<'bigint'>['on']> = (name, listener) => this.#client.on(name, listener);
+
   listInventory(options?: RequestOptions): ReplyPromise<InventoryItem<'bigint'>[]> {
     return this.#client.listInventory(options);
   }

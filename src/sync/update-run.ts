@@ -26,6 +26,8 @@ export class UpdateRun {
   #stopped: StopReason | undefined;
   #isBroken = false;
   #openFailures = 0;
+  // The pets whose updates are waiting, and have sent no request so far; always empty if the client does not tell.
+  readonly #unsent = new Set<string>();
 
   constructor(parts: RunParts) {
     this.#parts = parts;
@@ -43,6 +45,15 @@ export class UpdateRun {
 
   /** @throws what the journal throws, and a ConfigurationError of the client; in both cases after all requests in flight have ended */
   async send(concurrency: number): Promise<void> {
+    const stopListening = this.#parts.client.on?.('request', ({ petId }) => this.#unsent.delete(String(petId)));
+    try {
+      await this.#sendAll(concurrency);
+    } finally {
+      stopListening?.();
+    }
+  }
+
+  async #sendAll(concurrency: number): Promise<void> {
     const { job } = this.#parts;
     const changes = job.changes();
     const workers = Array.from({ length: Math.min(concurrency, job.count('change')) }, () => this.#work(changes));
@@ -80,6 +91,7 @@ export class UpdateRun {
     const { client, job, log, progress, priority, signal } = this.#parts;
     const { petId, row, to } = change;
     progress.countRequest();
+    if (client.on) this.#unsent.add(String(petId));
     try {
       // Updates of a job must not be superseded, since its report says which quantities were set.
       await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
@@ -88,6 +100,7 @@ export class UpdateRun {
     } catch (error) {
       await this.#takeFailure(change, error);
     }
+    this.#unsent.delete(String(petId));
     progress.countUpdate();
   }
 
@@ -97,9 +110,8 @@ export class UpdateRun {
     if (stopped === undefined && isBadOption(thrown)) return this.#breakOff(change, thrown);
     if (stopped) this.#stopped ??= stopped;
     else this.#fail(change, thrown);
-    // An aborted update may have been applied, so its intent stays in the journal.
-    if (stopped === 'abort') return;
-    if (stopped || !isFinal(thrown)) this.#withdraw(change, thrown);
+    if (stopped === 'abort') this.#withdrawUnsent(change);
+    else if (stopped || !isFinal(thrown)) this.#withdraw(change, thrown);
   }
 
   async #breakOff(change: Change, thrown: unknown): Promise<never> {
@@ -115,6 +127,11 @@ export class UpdateRun {
     job.fail(row, { petId, quantity: to, error });
     if (isFinal(thrown)) log.note({ type: 'failed', petId, quantity: to, error: recordError(error) });
     else this.#openFailures += 1;
+  }
+
+  // An aborted update of which a request has left may have been applied, so its intent stays in the journal.
+  #withdrawUnsent(change: Change): void {
+    if (this.#unsent.has(String(change.petId))) this.#withdraw(change, NOT_SENT);
   }
 
   // An update that an earlier run intended stays doubtful, since that run's request may still be in flight.

@@ -56,6 +56,17 @@ test('FinishingClient also ends the second update of a pet while it waits', asyn
   close();
 });
 
+test('FinishingClient tells when a request of an update is sent', async () => {
+  const { client, close } = finishingClient([() => item(1), () => item(2)]);
+  const told: unknown[] = [];
+  const stop = client.on('request', ({ petId }) => told.push(petId));
+  await client.updateInventory(1, { quantity: 1 });
+  stop();
+  await client.updateInventory(2, { quantity: 1 });
+  expect(told).toEqual([1]);
+  close();
+});
+
 test('FinishingClient passes on the priority of an update', async () => {
   const { client, inner, close } = finishingClient([]);
   const update = vi.spyOn(inner, 'updateInventory');

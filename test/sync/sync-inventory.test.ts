@@ -1,4 +1,5 @@
-import { reply } from 'petstore-inventory';
+import { PetStoreClient, reply } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import {
   AuthenticationError,
@@ -308,6 +309,30 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }], stopped: 'abort' });
     expect(journal.story).toEqual(['job', 'run', 'intent 1']);
     expect(await syncInventory(new FakeStore([[1, 6]]), adjusted, { journal })).toEqual({ ...NOTHING, updated: 1 });
+  });
+
+  test.each([
+    ['was sold meanwhile', 3, 8],
+    ['has by chance the quantity that the aborted run was going to set', 55, 60],
+  ])('an adjustment that only waited for quota when the run was aborted is computed anew, if the pet %s', async (_, now, then) => {
+    const plan = { requestsPerMinute: 3 };
+    const stock = pets(6, 50).map(([petId, quantity]) => ({ petId, quantity }));
+    const sandbox = createSandbox({ pets: stock, plans: { few: plan } });
+    const { baseUrl, fetch, keys, inventory } = sandbox;
+    const journal = new MemoryJournal();
+    const controller = new AbortController();
+    const adjusted = pets(6, 50).map(([petId]) => ({ petId, adjust: 5 }));
+    const waiting = new PetStoreClient({ apiKey: keys.few, baseUrl, fetch, plan });
+    let settled = 0;
+    waiting.on('settled', ({ petId }) => {
+      if (petId !== undefined && ++settled === 2) setTimeout(() => controller.abort());
+    });
+    const first = await syncInventory(waiting, adjusted, { journal, signal: controller.signal });
+    expect(first).toMatchObject({ updated: 2, stopped: 'abort' });
+    inventory.set(6, { quantity: now });
+    const other = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
+    expect(await syncInventory(other, adjusted, { journal })).toMatchObject({ updated: 6, failed: [], pending: [] });
+    expect([1, 2, 3, 6].map((petId) => inventory.get(petId)?.quantity)).toEqual([55, 55, 55, then]);
   });
 
   test('an abort in the list counts as an abort, even if its reason is a PetStoreError', async () => {
