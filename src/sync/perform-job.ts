@@ -22,6 +22,8 @@ export interface JobParts {
   options: CheckedOptions;
   /** The identity of the job that this one undoes. */
   undone?: { wanted: string; undoes: string };
+  /** Whether it is not finished even when everything was sent: what it found may still change. */
+  staysOpen?: boolean;
   /** Called before the first update, if there is one. */
   beforeUpdates?: () => Promise<void>;
 }
@@ -43,7 +45,7 @@ export async function thenClose(job: Promise<SyncReport>, journals: readonly (Jo
   return run.value;
 }
 
-async function runJob({ client, job, options, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
+async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
   const { signal, concurrency, priority, dryRun, now = Date.now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
   const progress = new ProgressReporter(client, { onProgress: options.onProgress, now });
@@ -61,7 +63,7 @@ async function runJob({ client, job, options, beforeUpdates }: JobParts, history
   progress.beginUpdates(job);
   const run = new UpdateRun({ client, job, log, progress, priority, signal, now });
   await run.send(concurrency);
-  if (run.isComplete) await log.noteAll(closingRecords(job, now()));
+  if (run.isComplete && !staysOpen) await log.noteAll(closingRecords(job, now()));
   await log.flush();
   progress.end();
   return reportOf(job, run.stopped);

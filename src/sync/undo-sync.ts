@@ -40,6 +40,9 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * An undo is a job itself: one list, then only the updates that change something. If it is killed and started again, it continues; a
  * finished undo sends nothing; and it can be undone with its own journal.
  *
+ * A process that still performs the job stops before its next record, but updates that it has recorded may still be sent. So if the
+ * journal leaves updates in doubt, the undo stays unfinished: started again, it sets back what changed since.
+ *
  * @throws InvalidArgumentError for a journal that holds no job, or a job of another store; nothing was sent.
  * @throws ConfigurationError for an unknown or bad option; nothing was sent.
  * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it.
@@ -69,6 +72,7 @@ async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts)
     job: new StockJob(stock, left),
     options,
     undone: past.identity,
+    staysOpen: past.changes.areDoubtful,
     // If the job's process still runs, it finds this line, which it has not written, and stops.
     beforeUpdates: async () => {
       if (!past.isClosed) await journal.append([writeRecord({ type: 'undo', at: new Date(now()).toISOString() })]);
@@ -124,12 +128,21 @@ class PastChanges {
   readonly #from: number[] = [];
   readonly #to: number[] = [];
   readonly #isKept: boolean[] = [];
+  // The rows of updates that have no end in the journal, so that the job's process may still send them.
+  readonly #doubtful = new Set<number>();
 
   take(record: JournalRecord): void {
-    if (record.type === 'intent') this.#intend(record);
-    if (record.type !== 'void' && record.type !== 'failed') return;
+    if (record.type === 'intent') return this.#intend(record);
+    if (record.type !== 'void' && record.type !== 'failed' && record.type !== 'done') return;
     const row = this.#rows.rowOf(record.petId);
-    if (row !== undefined) this.#isKept[row] = false;
+    if (row === undefined) return;
+    this.#doubtful.delete(row);
+    if (record.type !== 'done') this.#isKept[row] = false;
+  }
+
+  /** Whether updates are in doubt. */
+  get areDoubtful(): boolean {
+    return this.#doubtful.size > 0;
   }
 
   /** By row, the quantity to restore for each pet, and the one that it must have now. */
@@ -150,5 +163,6 @@ class PastChanges {
     this.#from[row] = from;
     this.#to[row] = to;
     this.#isKept[row] = true;
+    this.#doubtful.add(row);
   }
 }

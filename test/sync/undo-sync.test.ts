@@ -1,5 +1,6 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
+import { replyPromise } from '../../src/reply.ts';
 import { type Journal, type SyncReport, syncInventory, undoSync, type WantedEntry } from '../../src/sync/index.ts';
 import { FakeStore, pets, type Treatment } from './support/fake-store.ts';
 import { killer } from './support/killer.ts';
@@ -56,6 +57,26 @@ describe('undoSync', () => {
     await syncInventory(store, WANTED, { journal });
     store.settings = {};
     expect(await undoSync(store, { journal })).toEqual({ ...EMPTY, updated: 2 });
+    expect([...store.stock.values()]).toEqual([5, 5, 5]);
+  });
+
+  test('sets back, when it is started again, what a job that was still at work sent after the undo', async () => {
+    const late = Promise.withResolvers<void>();
+    const sent: unknown[] = [];
+    const store = new FakeStore(pets(3, 5));
+    const update = store.updateInventory.bind(store);
+    store.updateInventory = (petId, change, options) => {
+      if (sent.push(petId) !== 2) return update(petId, change, options);
+      return replyPromise(late.promise.then(() => update(petId, change, options).withResponse()));
+    };
+    const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
+    const job = syncInventory(store, WANTED, { journal, concurrency: 1 });
+    await vi.waitFor(() => expect(sent).toHaveLength(2));
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1, unchanged: 1 });
+    late.resolve();
+    await job;
+    expect([...store.stock.values()]).not.toEqual([5, 5, 5]);
+    await undoSync(store, { journal, undoJournal });
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
@@ -270,7 +291,8 @@ test('undoSync brings the stock back to where it was, wherever job and undo are 
 
       store.requests.length = 0;
       await run(Infinity, undo);
-      expect(store.requests).toEqual([]);
+      // Where the job left updates in doubt, it looks whether they came late.
+      expect(store.requests.filter((request) => request !== 'GET')).toEqual([]);
     }),
     { numRuns: 400 },
   );
