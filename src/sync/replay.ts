@@ -32,7 +32,8 @@ interface OwnJob {
 }
 
 /**
- * Applies the records of earlier runs to a job.
+ * Applies the records of earlier runs to a job. A journal belongs to its job from the first record of a pet on: before, as after a run
+ * that was refused, another job may have it.
  *
  * @throws InvalidArgumentError when the journal belongs to another job or another store, or its job was undone.
  * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
@@ -40,7 +41,16 @@ interface OwnJob {
 export async function replay(journal: Journal, { job, store, undone }: OwnJob): Promise<History> {
   const identity = { store, wanted: undone?.wanted ?? fingerprint(job.stock), undoes: undone?.undoes };
   const history: History = { ...identity, isNew: true, finishedAt: undefined };
-  for await (const record of recordsOf(journal)) takeOver(record, { history, job, journal });
+  let refusal: InvalidArgumentError | undefined;
+  for await (const record of recordsOf(journal)) {
+    if (record.type === 'job') {
+      refusal = refusalOf(record, { history, pets: job.stock.size, journal });
+      history.isNew = refusal !== undefined;
+    } else if (record.type !== 'run') {
+      if (refusal) throw refusal;
+      takeOver(record, { history, job, journal });
+    }
+  }
   return history;
 }
 
@@ -66,18 +76,27 @@ export async function* recordsOf(journal: Journal): AsyncGenerator<JournalRecord
   }
 }
 
-function takeOver(record: JournalRecord, { history, job, journal }: { history: History; job: StockJob; journal: Journal }): void {
-  if (record.type === 'job') {
-    checkStore(journal, record.store, history.store);
-    if (record.undoes !== history.undoes) throw otherKind(journal, record.undoes);
-    if (record.wanted !== history.wanted) throw otherJob(journal, record.pets, job.stock.size);
-    history.isNew = false;
-  } else if (record.type === 'undo') throw wasUndone(journal, record.at);
-  else if (record.type === 'end') history.finishedAt = new Date(record.at);
-  else if (record.type !== 'run') takeOverPet(record, job);
+type JobRecord = Extract<JournalRecord, { type: 'job' }>;
+
+/** Why a journal cannot be this job's; undefined if it is. */
+function refusalOf(
+  { store, undoes, wanted, pets: theirs }: JobRecord,
+  { history, pets, journal }: { history: JobIdentity; pets: number; journal: Journal },
+): InvalidArgumentError | undefined {
+  if (store !== history.store) return otherStore(journal, store, history.store);
+  if (undoes !== history.undoes) return otherKind(journal, undoes);
+  return wanted === history.wanted ? undefined : otherJob(journal, theirs, pets);
 }
 
-type PetRecord = Exclude<JournalRecord, { type: 'job' | 'run' | 'undo' | 'end' }>;
+type LaterRecord = Exclude<JournalRecord, { type: 'job' | 'run' }>;
+
+function takeOver(record: LaterRecord, { history, job, journal }: { history: History; job: StockJob; journal: Journal }): void {
+  if (record.type === 'undo') throw wasUndone(journal, record.at);
+  if (record.type === 'end') history.finishedAt = new Date(record.at);
+  else takeOverPet(record, job);
+}
+
+type PetRecord = Exclude<LaterRecord, { type: 'undo' | 'end' }>;
 
 function takeOverPet(record: PetRecord, job: StockJob): void {
   const row = job.stock.rowOf(record.petId);
@@ -124,9 +143,12 @@ function refuseNewer(journal: Journal, line: string): void {
 
 /** @throws InvalidArgumentError when a journal belongs to a job for another address */
 export function checkStore(journal: Journal, theirs: string | undefined, ours: string | undefined): void {
-  if (theirs === ours) return;
+  if (theirs !== ours) throw otherStore(journal, theirs, ours);
+}
+
+function otherStore(journal: Journal, theirs: string | undefined, ours: string | undefined): InvalidArgumentError {
   const shown = (store: string | undefined): string => store ?? 'a store with an unknown address';
-  throw refused(
+  return refused(
     `Cannot use ${named(journal)} for ${shown(ours)}: it belongs to a job for ${shown(theirs)}; name journals after their job and store`,
   );
 }

@@ -101,23 +101,23 @@ interface Past {
 async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
   const { checkStore, named, recordsOf } = await loadReplay(signal);
   const changes = new PastChanges();
-  let wanted: string | undefined;
+  let job: Extract<JournalRecord, { type: 'job' }> | undefined;
   let beganAt: string | undefined;
+  let isClosed = false;
   for await (const record of recordsOf(journal)) {
-    if (record.type === 'job') {
-      checkStore(journal, record.store, store);
-      wanted = record.wanted;
-    }
+    // Updates that a run recorded after the undo had closed the job were never sent, or are in doubt already.
+    isClosed ||= record.type === 'undo';
+    if (isClosed) break;
+    if (record.type === 'job') [job, beganAt] = [record, undefined];
     if (record.type === 'run') beganAt ??= record.at;
-    // Updates that a run recorded after the undo had closed the job were never sent.
-    if (record.type === 'undo') return { changes, identity: identityOf(wanted, beganAt), isClosed: true };
     changes.take(record);
   }
-  if (wanted === undefined) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
-  return { changes, identity: identityOf(wanted, beganAt), isClosed: false };
+  if (!job) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
+  checkStore(journal, job.store, store);
+  return { changes, identity: identityOf(job.wanted, beganAt), isClosed };
 }
 
-function identityOf(wanted = '', beganAt = ''): Past['identity'] {
+function identityOf(wanted: string, beganAt = ''): Past['identity'] {
   return { wanted, undoes: `${wanted} ${beganAt}` };
 }
 

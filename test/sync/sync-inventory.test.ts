@@ -9,7 +9,7 @@ import {
   RateLimitError,
   ServerError,
 } from '../../src/errors.ts';
-import { planSync, type SyncProgress, syncInventory } from '../../src/sync/index.ts';
+import { planSync, type SyncProgress, syncInventory, undoSync } from '../../src/sync/index.ts';
 import { thrower } from '../support/outcome.ts';
 import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
 import { FakeStore, pets } from './support/fake-store.ts';
@@ -215,6 +215,29 @@ describe('syncInventory', () => {
     const wanted = pets(50, 6).map(([petId, quantity]) => ({ petId, quantity }));
     expect(await syncInventory(store, wanted, { concurrency: 3 })).toMatchObject({ updated: 50 });
     expect(underWay).toEqual({ now: 0, most: 3 });
+  });
+});
+
+describe('a journal of a run that was refused before its first update', () => {
+  const refused = async (journal: MemoryJournal, baseUrl?: string) => {
+    const store = Object.assign(new FakeStore(pets(3, 5)), baseUrl && { baseUrl });
+    const review = () => {
+      throw new Error('too many');
+    };
+    await expect(syncInventory(store, [{ petId: 1, quantity: 9 }], { journal, review })).rejects.toThrow('too many');
+    expect(journal.story).toEqual(['job', 'run']);
+  };
+
+  test.each([undefined, 'https://other.test/v1'])('takes the corrected job, and is its own from then on (store %s)', async (baseUrl) => {
+    const journal = new MemoryJournal();
+    await refused(journal, baseUrl);
+    const store = new FakeStore(pets(3, 5));
+    expect(await syncInventory(store, [{ petId: 2, adjust: 1 }], { journal })).toEqual({ ...NOTHING, updated: 1 });
+    expect(journal.story).toEqual(['job', 'run', 'job', 'run', 'intent 2', 'done 2', 'end']);
+    expect(await syncInventory(store, [{ petId: 2, adjust: 1 }], { journal })).toMatchObject({ updated: 1, finishedAt: expect.any(Date) });
+    await expect(syncInventory(store, [{ petId: 1, quantity: 9 }], { journal })).rejects.toThrow('another wanted state');
+    expect(await undoSync(store, { journal, undoJournal: new MemoryJournal() })).toEqual({ ...NOTHING, updated: 1 });
+    expect(store.stock.get(2)).toBe(5);
   });
 });
 
