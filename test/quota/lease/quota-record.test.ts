@@ -146,6 +146,7 @@ describe('exchangeLease', () => {
     const record = knownRecord({ remaining: 50 });
     const lateAnswers = [
       { resetAtMs: RESET, remaining: 49 },
+      { resetAtMs: RESET, remaining: 50 },
       { resetAtMs: RESET, remaining: 51 },
       { resetAtMs: RESET - 60_000, remaining: 0 },
     ];
@@ -174,6 +175,14 @@ describe('exchangeLease', () => {
     expect(asked).toMatchObject({ granted: 0, waitMs: 3_600_000, reason: 'quota' });
     expect(take(record, 'a', 1, NOON + 3_599_999).granted).toBe(0);
     expect(take(record, 'a', 1, NOON + 3_600_000).granted).toBe(1);
+  });
+
+  test('counts what it grants towards the day that was reported', () => {
+    const record = knownRecord();
+    const day = observed({ limit: 1_000, remaining: 3, resetAtMs: NOON + 3_600_000, endsInMs: 3_600_000 });
+    const first = exchangeLease(record, leaseRequestOf({ wanted: 1, day }), NOON);
+    const later = [take(record, 'a', 1), take(record, 'a', 1), take(record, 'a', 1)];
+    expect([first, ...later].map(({ granted }) => granted)).toEqual([1, 1, 1, 0]);
   });
 
   test('gives the part of a process that has gone silent to the others', () => {

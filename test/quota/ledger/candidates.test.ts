@@ -105,6 +105,16 @@ describe('SlidingCounter', () => {
   });
 });
 
+describe('SlidingCounter', () => {
+  test("may have more room by what others' requests before the turn still weigh", () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS);
+    counter.observe(seen(counter, 40, 30_000));
+    counter.turn(MINUTE_MS);
+    expect([60_000, 75_000, 90_000, 120_000].map((ms) => counter.surplus(ms))).toEqual([20, 15, 10, 0]);
+  });
+});
+
 describe('TokenBucket', () => {
   test('holds its limit, and is refilled one by one within a window', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
@@ -145,6 +155,13 @@ describe('TokenBucket', () => {
 });
 
 describe('Candidate', () => {
+  test.each([FixedWindow, SlidingLog, SlidingCounter, TokenBucket])('%o takes back a request that was not sent', (Way) => {
+    const candidate = new Way(60, MINUTE_MS);
+    sendTimes(candidate, 3, 0);
+    candidate.remove(0);
+    expect(candidate.room(0)).toBe(58);
+  });
+
   test('counts what is missing as requests of others, and everything in flight as spent', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     sendTimes(window, 10, 0);

@@ -50,6 +50,24 @@ describe('Ledger, after unforeseen 429s,', () => {
   });
 });
 
+describe('Ledger, of a service that reports no Remaining,', () => {
+  test('has one request in flight after a 429, and one more for every four good answers, up to eight', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 6_000 }, concurrency: 64, share: 1 }, () => 0);
+    let nowMs = NOON_MS;
+    const answer = (status: number) => {
+      nowMs += 2_000;
+      ledger.look(nowMs, 0);
+      const sending = ledger.send(nowMs);
+      ledger.observe(sending, { status, receivedAtMs: nowMs, dateMs: nowMs, ...(status === 429 && { retryAfterMs: 1_000 }) }, nowMs);
+      return ledger.look(nowMs + 1, 0).free;
+    };
+    expect(answer(200)).toBe(8);
+    answer(429);
+    const good = Array.from({ length: 40 }, () => answer(200));
+    expect([3, 4, 8, 12, 28, 40].map((answers) => good[answers - 1])).toEqual([1, 2, 3, 4, 8, 8]);
+  });
+});
+
 describe('Ledger, of a plan that is smaller than what the service allows,', () => {
   test.each([30_000, 0])('lets no more pass than the plan, by its second count too (Reset in %i ms)', (resetInMs) => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
