@@ -68,6 +68,37 @@ describe('Ledger, of a service that reports no Remaining,', () => {
   });
 });
 
+describe('Ledger, of a service that no longer reports Remaining,', () => {
+  test('lets one request go at a time after a 429, until five good answers have reported none', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 600 }, concurrency: 64, share: 1 }, () => 0);
+    let nowMs = NOON_MS;
+    const answer = (status: number, headers: { remaining?: number; limit?: number; resetAtMs?: number; retryAfterMs?: number } = {}) => {
+      nowMs += 2_000;
+      ledger.look(nowMs, 0);
+      ledger.observe(ledger.send(nowMs), { status, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
+      return ledger.look(nowMs + 1, 0).free;
+    };
+    expect(answer(200, { limit: 600, remaining: 599, resetAtMs: NOON_MS + 60_000 })).toBeGreaterThan(1);
+    answer(429, { retryAfterMs: 1_000 });
+    const free = Array.from({ length: 5 }, () => answer(200));
+    expect(free.slice(0, 4)).toEqual([1, 1, 1, 1]);
+    expect(free[4]).toBeGreaterThan(1);
+  });
+});
+
+describe('Ledger, told a Reset,', () => {
+  test.each([
+    [119_000, { minute: { limit: 10 }, day: { limit: undefined } }],
+    [121_000, { minute: { limit: 60 }, day: { limit: 10 } }],
+  ])('takes one more than two minutes away for that of the day (Reset in %i ms)', (resetInMs, quota) => {
+    const ledger = new Ledger({ plan: undefined, concurrency: 64, share: 1 }, () => 0);
+    const nowMs = NOON_MS;
+    const headers = { limit: 10, remaining: 9, resetAtMs: nowMs + resetInMs };
+    ledger.observe(ledger.send(nowMs), { status: 200, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
+    expect(ledger.snapshot(nowMs)).toMatchObject(quota);
+  });
+});
+
 describe('Ledger, of a plan that is smaller than what the service allows,', () => {
   test.each([30_000, 0])('lets no more pass than the plan, by its second count too (Reset in %i ms)', (resetInMs) => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
