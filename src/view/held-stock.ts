@@ -68,7 +68,9 @@ export class HeldStock implements UpdateFollower {
   doubtedAt(petId: PetId | undefined): number {
     if (!this.#doubts) return BEFORE_ALL;
     if (petId !== undefined) return this.#doubts.get(keyOf(petId)) ?? BEFORE_ALL;
-    return Math.max(...this.#doubts.values());
+    let latest = BEFORE_ALL;
+    for (const stamp of this.#doubts.values()) latest = Math.max(latest, stamp);
+    return latest;
   }
 
   /** A list is sent now, and contains all updates that were confirmed before. */

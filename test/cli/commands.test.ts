@@ -57,6 +57,8 @@ describe('petstore get', () => {
 });
 
 describe('petstore watch', () => {
+  // It lists once a second.
+  const PATIENCE = { timeout: 20_000 };
   const FAST = { requestsPerMinute: 100_000, requestsPerDay: 100_000_000 };
 
   /** Starts a watch, changes pet 1 while it runs, and interrupts it when it has written so much. */
@@ -67,12 +69,14 @@ describe('petstore watch', () => {
     vi.stubEnv('PETSTORE_API_KEY', keys.business);
     const terminal = new FakeTerminal();
     const running = run(['watch', '--plan', 'unlimited', '--no-state', ...words], terminal);
-    await expect.poll(() => sandbox.report().requests).toBeGreaterThan(1);
+    await expect.poll(() => sandbox.report().requests, PATIENCE).toBeGreaterThan(1);
     sandbox.inventory.set(1, { quantity: 20 });
     const lists = sandbox.report().requests;
-    await expect.poll(() => sandbox.report().requests).toBeGreaterThan(lists + 1);
+    const sinceMs = performance.now();
+    await expect.poll(() => sandbox.report().requests, PATIENCE).toBeGreaterThan(lists + 1);
+    expect(performance.now() - sinceMs, 'two lists').toBeGreaterThan(900);
     sandbox.inventory.set(1, { quantity: 5 });
-    await expect.poll(() => terminal.out).toMatch(until);
+    await expect.poll(() => terminal.out, PATIENCE).toMatch(until);
     terminal.interrupt();
     return running.finally(close);
   }
@@ -179,6 +183,16 @@ describe('petstore set', () => {
       err: 'petstore: Cannot use -3 as quantity: a stock below zero is probably a mistake; correct it, or allow it with --allow-negative\n',
     });
     expect((await run(['set', '1', '5', '--json'])).out).toBe('{"petId":1,"quantity":5,"status":"available"}\n');
+  });
+
+  test('that is interrupted says whether the quantity may have been set', async () => {
+    served.sandbox.faults.add({ fail: 'stall' });
+    const { requests } = served.sandbox.report();
+    const terminal = new FakeTerminal();
+    const running = run(['set', '1', '5'], terminal);
+    await expect.poll(() => served.sandbox.report().requests).toBeGreaterThan(requests);
+    terminal.interrupt();
+    expect(await running).toEqual({ code: 130, out: '', err: 'petstore: interrupted: pet 1 may have been set to 5\n' });
   });
 
   test.each([

@@ -90,7 +90,7 @@ describe('petstore undo', () => {
   });
 
   test.each([
-    ['a journal that is not there', undefined, 'Cannot undo journal j: it has no job'],
+    ['a journal that is not there', undefined, 'Cannot undo j: there is no such file'],
     ['a file that is no journal', 'petId,quantity\n', 'Cannot resume from journal j: line 1 is not a record of a journal'],
     ['a journal of a newer version', '{"type":"job","version":9}\n', 'a newer version of petstore-inventory wrote it (format 9'],
   ])('refuses %s', async (_name, text, reason) => {

@@ -1,6 +1,6 @@
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { interruptSignal } from '../interrupt.ts';
+import { Interruption, interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { digits, quantityOf } from '../option-values.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
@@ -25,9 +25,16 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
     );
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
+  let isSent = false;
+  client.on('request', () => {
+    isSent = true;
+  });
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
     await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${item.quantity} (${item.status})\n`);
+  } catch (error) {
+    if (!isSent || !(error instanceof Interruption)) throw error;
+    throw new Interruption(`${error.message}: pet ${petId} may have been set to ${quantity}`, error.exitCode);
   } finally {
     stopListening();
     close();

@@ -14,13 +14,17 @@ export interface WatchOptions extends CommonOptions {
 
 type Item = InventoryItem<'bigint'>;
 
+/** How often to list where the plan has no limit, so that no half of it can be left to others. */
+const WITHOUT_LIMIT_MS = 1_000;
+
 /** Writes a line for each change of a pet until it is interrupted. Lists as often as half of the key's quota allows. */
 export async function watch(options: WatchOptions, terminal: Terminal): Promise<ExitCode> {
   const isWanted = filterOf(options);
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
+  const maxAgeMs = client.quota.minute.limit === undefined ? WITHOUT_LIMIT_MS : undefined;
   try {
-    for await (const change of new StockView(client).changes({ signal })) {
+    for await (const change of new StockView(client).changes({ signal, maxAgeMs })) {
       if (isWanted(change.after ?? change.before)) await writeText(terminal.stdout, lineOf(change, options));
     }
   } finally {
