@@ -49,3 +49,9 @@ test('HeldStock doubts a pet until a list that was sent later is complete', () =
   held.replace(held.begin(), late);
   expect([held.isDoubted(1), held.isDoubted(undefined)]).toEqual([false, false]);
 });
+
+test('HeldStock holds any number of pets in doubt', () => {
+  const held = new HeldStock();
+  for (let petId = 1; petId <= 200_000; petId++) held.inDoubt(petId);
+  expect(held.doubtedAt(undefined)).toBe(200_000);
+});
