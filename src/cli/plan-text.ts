@@ -4,7 +4,7 @@ import type { ReviewedChange, SyncReport } from '../sync/index.ts';
 import { type Paint, paintFor } from './colour.ts';
 import { counted, duration } from './duration.ts';
 import { jsonText } from './json-text.ts';
-import { type Terminal, writeText } from './terminal.ts';
+import { type Terminal, writeResult, writeResults } from './terminal.ts';
 
 /** The contents of a plan. */
 interface PlanParts {
@@ -19,7 +19,7 @@ interface PlanParts {
 /** Lines that are written at once. */
 const BATCH = 1000;
 
-/** Writes a plan in the form of a diff, or as one JSON object. */
+/** Writes a plan in the form of a diff, or as one JSON object, for as long as it is read. */
 export async function writePlan(changes: Iterable<ReviewedChange>, { report, quota, name, options, terminal }: PlanParts): Promise<void> {
   const requests = report.pending.length + 1;
   const cost = {
@@ -28,11 +28,16 @@ export async function writePlan(changes: Iterable<ReviewedChange>, { report, quo
     fitsToday: fitsToday(requests, quota) ?? ('unknown' as const),
   };
   const { unchanged, missing, failed } = report;
-  if (options.json) return writeText(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...cost })}\n`);
+  if (options.json) return writeResult(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...cost })}\n`);
   const paint = paintFor(terminal.stdout, terminal);
-  await writeText(terminal.stdout, `${paint('bold', '--- the stock now')}\n${paint('bold', `+++ ${name}`)}\n`);
-  for (const lines of batches(planLines(changes, report, paint))) await writeText(terminal.stdout, lines);
-  await writeText(terminal.stdout, `${summary(report, cost)}\n`);
+  await writeResults(terminal.stdout, planTexts(planLines(changes, report, paint), { name, end: `${summary(report, cost)}\n`, paint }));
+}
+
+/** The lines with a head and an end, in batches. */
+function* planTexts(lines: Iterable<string>, { name, end, paint }: { name: string; end: string; paint: Paint }): Generator<string> {
+  yield `${paint('bold', '--- the stock now')}\n${paint('bold', `+++ ${name}`)}\n`;
+  yield* batches(lines);
+  yield end;
 }
 
 function* planLines(changes: Iterable<ReviewedChange>, { missing, failed }: SyncReport, paint: Paint): Generator<string> {

@@ -31,9 +31,14 @@ export function writeText(stream: TextStream, text: string): Promise<void> {
 }
 
 /** Writes the result of a job; a closed pipe is not an error here, since the job is done. @throws the stream's error, such as ENOSPC */
-export async function writeResult(stream: TextStream, text: string): Promise<void> {
+export function writeResult(stream: TextStream, text: string): Promise<void> {
+  return writeResults(stream, [text]);
+}
+
+/** Writes a result in parts, like `writeResult`, and stops once the pipe is closed. @throws the stream's error, such as ENOSPC */
+export async function writeResults(stream: TextStream, texts: Iterable<string>): Promise<void> {
   try {
-    await writeText(stream, text);
+    for (const text of texts) await writeText(stream, text);
   } catch (error) {
     if (!(error instanceof ReaderGoneError)) throw error;
   }

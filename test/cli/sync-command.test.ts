@@ -174,6 +174,13 @@ describe('--max-changes', () => {
     expect(out).toContain('3 changes');
   });
 
+  test.each([[[]], [['--json']]])('refuses a dry run whose output is no longer read, in its report too: %j', async (words) => {
+    const terminal = new FakeTerminal({ stdoutError: 'EPIPE' });
+    const { code, err } = await sync(THREE, ['--max-changes', '2', '--dry-run', '--report', file('r.json'), ...words], terminal);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('Cannot start: 3 of the 4 pets') });
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({ exitCode: 2 });
+  });
+
   test.each(['3', '75%', '100%'])('%s lets them through', async (most) => {
     expect((await sync(THREE, ['--max-changes', most])).code).toBe(0);
   });
