@@ -4,6 +4,7 @@ import type { ReviewedChange, SyncReport } from '../sync/index.ts';
 import { type Paint, paintFor } from './colour.ts';
 import { counted, duration } from './duration.ts';
 import { jsonText } from './json-text.ts';
+import { failedJson } from './report-text.ts';
 import { type Terminal, writeResult, writeResults } from './terminal.ts';
 
 /** The contents of a plan. */
@@ -27,7 +28,8 @@ export async function writePlan(changes: Iterable<ReviewedChange>, { report, quo
     estimatedMs: estimateMs(requests, quota, terminal.now()),
     fitsToday: fitsToday(requests, quota) ?? ('unknown' as const),
   };
-  const { unchanged, missing, failed } = report;
+  const { unchanged, missing } = report;
+  const failed = failedJson(report);
   if (options.json) return writeResult(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...cost })}\n`);
   const paint = paintFor(terminal.stdout, terminal);
   await writeResults(terminal.stdout, planTexts(planLines(changes, report, paint), { name, end: `${summary(report, cost)}\n`, paint }));

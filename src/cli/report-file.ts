@@ -10,6 +10,7 @@ import { oneLine } from './explain-error.ts';
 import { csvLine } from './input/csv-rows.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { jsonText } from './json-text.ts';
+import { failedJson } from './report-text.ts';
 import type { ObservedQuota, RunRecord } from './run-record.ts';
 import { cannotOpen, UsageError } from './usage-error.ts';
 
@@ -90,10 +91,6 @@ function countsOf({ report, rejected }: ReportParts): Record<string, number> {
   return { updated, unchanged, missing: missing.length, failed: failed.length, pending: pending.length, rejected };
 }
 
-function failuresOf({ report }: ReportParts): { petId: number | bigint; quantity: number; error: ReturnType<typeof recordError> }[] {
-  return (report?.failed ?? []).map(({ petId, quantity, error }) => ({ petId, quantity, error: recordError(error) }));
-}
-
 function jsonReport(parts: ReportParts): string {
   const { title, service, journal, isDryRun, record, endedAtMs, quota, report, rejects, exitCode, ending } = parts;
   const instant = (observed: ObservedQuota | undefined) => observed && { ...observed, atMs: undefined, at: new Date(observed.atMs) };
@@ -111,7 +108,7 @@ function jsonReport(parts: ReportParts): string {
     requests: record.requests,
     quota: { atStart: instant(record.quotaAtStart), atEnd: instant(record.quotaAtEnd), day: quota.day },
     changes: [...resultsOf(parts)],
-    failed: failuresOf(parts),
+    failed: report ? failedJson(report) : [],
     missing: report?.missing ?? [],
     pending: report?.pending ?? [],
     rejects,
@@ -129,7 +126,7 @@ function csvReport(parts: ReportParts): string {
 
 function* csvRows(parts: ReportParts): Generator<Row> {
   const { record, endedAtMs, report, rejects } = parts;
-  const messages = new Map(failuresOf(parts).map(({ petId, error }) => [String(petId), oneLine(error.message)]));
+  const messages = new Map(report?.failed.map(({ petId, error }) => [String(petId), oneLine(recordError(error).message)]));
   yield { what: 'run', at: iso(record.beganAtMs), until: iso(endedAtMs), detail: summaryOf(parts).join('; ') };
   for (const { petId, from, to, at, result } of resultsOf(parts))
     yield { what: result, petId, from, to, at: at?.toISOString(), detail: messages.get(String(petId)) };

@@ -1,5 +1,5 @@
 import type { FailedUpdate, StopReason, SyncReport } from '../sync/index.ts';
-import { recordError } from '../sync/recorded-error.ts';
+import { type RecordedError, recordError } from '../sync/recorded-error.ts';
 import { counted } from './duration.ts';
 import { oneLine } from './explain-error.ts';
 import { jsonText } from './json-text.ts';
@@ -12,10 +12,15 @@ export function reportJson(
   report: SyncReport,
   { rejected = 0, lists = false }: { rejected?: number; lists?: boolean | undefined } = {},
 ): string {
-  const failed = report.failed.map(({ petId, quantity, error }) => ({ petId, quantity, error: recordError(error) }));
+  const failed = failedJson(report);
   const { missing, pending } = report;
   const counts = report.stopped !== undefined && !lists && { missing: missing.length, failed: failed.length, pending: pending.length };
   return `${jsonText({ ...report, failed, ...counts, ...(rejected > 0 && { rejected }) })}\n`;
+}
+
+/** The failed pets with what JSON can show of each error. */
+export function failedJson({ failed }: SyncReport): { petId: number | bigint; quantity: number; error: RecordedError }[] {
+  return failed.map(({ petId, quantity, error }) => ({ petId, quantity, error: recordError(error) }));
 }
 
 export function reportText({ updated, unchanged, missing, failed, pending }: SyncReport, rejected = 0): string {

@@ -39,6 +39,15 @@ test('writePlan names what failed, and counts it', async () => {
   ]);
 });
 
+test('writePlan writes as JSON why a pet failed', async () => {
+  const terminal = new FakeTerminal();
+  const error = new SyncItemError('Cannot update pet 7: the service lists it twice', { reason: 'ambiguous' });
+  const report: SyncReport = { updated: 0, unchanged: 0, missing: [], failed: [{ petId: 7n, quantity: 1, error }], pending: [] };
+  await writePlan([], { report, quota: QUOTA, name: 'a file', options: { json: true }, terminal });
+  const { name, kind, message, code, reason } = error;
+  expect(JSON.parse(terminal.out).failed).toEqual([{ petId: 7, quantity: 1, error: { name, kind, message, code, reason } }]);
+});
+
 test('writePlan says that a day does not suffice, and how long the job takes', async () => {
   const quota = { minute: { limit: 60, remaining: 1 }, day: { limit: 1_000, remaining: 1 } };
   const lines = await planOf([{ petId: 1, from: 5, to: 9 }], { quota });
