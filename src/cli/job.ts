@@ -169,7 +169,8 @@ async function dryRun(run: Run): Promise<End> {
   });
   const ending = tellEnd(run, report);
   if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(report, { signal, rejected: 0 }) };
-  await writePlan(planned?.changes ?? [], { report, quota: client.quota, name: job.name, options, terminal });
+  const isNothingSent = record.requests.sent === 0;
+  await writePlan(planned?.changes ?? [], { report, quota: client.quota, name: job.name, options, terminal, isNothingSent });
   if (planned) refuse({ job, options, ...planned });
   return { report, ending, exitCode: EXIT.done };
 }

@@ -15,17 +15,19 @@ interface PlanParts {
   name: string;
   options: { json?: boolean };
   terminal: Terminal;
+  /** Whether the run would send nothing, not even the list: the job is finished, or has no pets. */
+  isNothingSent?: boolean;
 }
 
 /** Lines that are written at once. */
 const BATCH = 1000;
 
 /** Writes a plan in the form of a diff, or as one JSON object, for as long as it is read. */
-export async function writePlan(changes: Iterable<ReviewedChange>, { report, quota, name, options, terminal }: PlanParts): Promise<void> {
-  const requests = report.pending.length + 1;
+export async function writePlan(changes: Iterable<ReviewedChange>, { report, quota, name, options, terminal, isNothingSent = false }: PlanParts): Promise<void> {
+  const requests = isNothingSent ? 0 : report.pending.length + 1;
   const cost = {
     requests,
-    estimatedMs: estimateMs(requests, quota, terminal.now()),
+    estimatedMs: requests === 0 ? 0 : estimateMs(requests, quota, terminal.now()),
     fitsToday: fitsToday(requests, quota) ?? ('unknown' as const),
   };
   const { unchanged, missing } = report;
@@ -62,11 +64,11 @@ function* batches(lines: Iterable<string>): Generator<string> {
 }
 
 function summary(
-  { pending, unchanged, missing, failed }: SyncReport,
+  { updated, pending, unchanged, missing, failed, finishedAt }: SyncReport,
   { requests, estimatedMs, fitsToday: fits }: { requests: number; estimatedMs: number; fitsToday: boolean | 'unknown' },
 ): string {
   const counts = [
-    counted(pending.length, 'change'),
+    finishedAt ? `${updated} updated` : counted(pending.length, 'change'),
     `${unchanged} unchanged`,
     `${missing.length} missing`,
     ...(failed.length > 0 ? [`${failed.length} failed`] : []),

@@ -125,7 +125,15 @@ describe('--dry-run', () => {
 
   test('leaves out what the journal says is done', async () => {
     await sync('petId,adjust\n1,+4\n', ['--journal', file('j')]);
-    expect((await sync('petId,adjust\n1,+4\n', ['--journal', file('j'), '--dry-run'])).out).toContain('0 changes');
+    expect((await sync('petId,adjust\n1,+4\n', ['--journal', file('j'), '--dry-run'])).out).toContain('1 updated, 0 unchanged');
+  });
+
+  test('counts no request for a job that is finished, or for an empty file', async () => {
+    const words = ['--journal', file('j'), '--dry-run'];
+    await sync('petId,adjust\n1,+4\n', ['--journal', file('j')]);
+    expect((await sync('petId,adjust\n1,+4\n', words)).out).toContain('\n1 updated, 0 unchanged, 0 missing: 0 requests, ');
+    expect(JSON.parse((await sync('petId,adjust\n1,+4\n', [...words, '--json'])).out)).toMatchObject({ changes: [], requests: 0 });
+    expect((await sync('', ['--dry-run', '--allow-empty'])).out).toContain('\n0 changes, 0 unchanged, 0 missing: 0 requests, ');
   });
 
   test('ends with 3 for a bad key', async () => {
