@@ -244,6 +244,14 @@ describe('bad rows', () => {
     expect(requests()).toEqual([]);
   });
 
+  test('of an earlier run stay in --rejects if the input cannot be read, and are replaced once it can', async () => {
+    await writeFile(file('r.csv'), 'held');
+    expect((await run(['sync', file('mistyped.csv'), '--rejects', file('r.csv')])).code).toBe(2);
+    expect(await readFile(file('r.csv'), 'utf8')).toBe('held');
+    expect((await sync('petId,quantity\n1,9\n', ['--rejects', file('r.csv')])).code).toBe(0);
+    expect(await readFile(file('r.csv'), 'utf8')).toBe('row,reason,text\n');
+  });
+
   test('of JSON and NDJSON are written unchanged', async () => {
     await sync('[{"petId":1,"quantity":9}, {"petId":}, 5]', ['--rejects', file('r.csv')]);
     expect(await readFile(file('r.csv'), 'utf8')).toBe(

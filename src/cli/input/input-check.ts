@@ -53,14 +53,16 @@ export class InputCheck {
 
   /** @throws UsageError if the input breaks the rules; with a rejects file only after the last row, so that all bad rows are written */
   async *entries(rows: AsyncIterable<InputRow>): AsyncGenerator<WantedEntry> {
-    const file = this.#rules.rejects === undefined ? undefined : await RejectsFile.create(this.#rules.rejects);
+    const file = this.#rules.rejects === undefined ? undefined : await RejectsFile.open(this.#rules.rejects);
     let count = 0;
     try {
       for await (const row of rows) {
         count += 1;
+        await file?.begin();
         if (row.entry) yield this.#take(row.entry, row.row);
         else await this.#reject(row, file);
       }
+      await file?.begin();
     } finally {
       await file?.close();
     }
@@ -127,19 +129,29 @@ export class InputCheck {
 /** A CSV file of bad rows: the row number, the reason, and the text of the row. */
 class RejectsFile {
   readonly #handle: FileHandle;
-  #lines: string[] = ['row,reason,text\n'];
+  #lines: string[] = [];
+  #hasBegun = false;
 
   private constructor(handle: FileHandle) {
     this.#handle = handle;
   }
 
-  /** Creates the file, or empties an existing one. @throws UsageError */
-  static async create(path: string): Promise<RejectsFile> {
+  /** Opens the file; its contents stay until `begin`, since the input may turn out to be unreadable. @throws UsageError */
+  static async open(path: string): Promise<RejectsFile> {
     try {
-      return new RejectsFile(await open(path, 'w'));
+      return new RejectsFile(await open(path, 'a'));
     } catch (error) {
       throw cannotOpen('--rejects', { path, error });
     }
+  }
+
+  /** Empties the file for the rows of this run, when it is first called. */
+  async begin(): Promise<void> {
+    if (this.#hasBegun) return;
+    this.#hasBegun = true;
+    this.#lines.push('row,reason,text\n');
+    // A device or a pipe has nothing to empty.
+    if ((await this.#handle.stat()).isFile()) await this.#handle.truncate();
   }
 
   async write({ row, reason, text }: BadRow): Promise<void> {
@@ -158,6 +170,6 @@ class RejectsFile {
   async #flush(): Promise<void> {
     const lines = this.#lines;
     this.#lines = [];
-    await this.#handle.appendFile(lines.join(''));
+    if (lines.length > 0) await this.#handle.appendFile(lines.join(''));
   }
 }
