@@ -28,7 +28,7 @@ export interface UndiciFetchOptions extends Certificates {
    */
   keepAliveTimeoutMs?: number | undefined;
   /**
-   * The time limit for a new connection in milliseconds, including TLS.
+   * The time limit for a new connection in milliseconds, including TLS; behind a proxy, also for its answer to CONNECT.
    * @default 10000
    */
   connectTimeoutMs?: number | undefined;

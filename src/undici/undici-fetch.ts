@@ -52,15 +52,20 @@ function prepare(route: Route): { dispatcher: () => Dispatcher | Promise<Dispatc
   return { dispatcher, proxies: route.proxies };
 }
 
+/** undici's own time limit for a connection. */
+const CONNECT_TIMEOUT_MS = 10_000;
+
 async function makeDispatcher({ proxies, agent, secureContext }: Route): Promise<Dispatcher> {
-  const { Agent, EnvHttpProxyAgent } = await loadUndici();
+  const { Agent, EnvHttpProxyAgent, Pool } = await loadUndici();
   const tls = secureContext && { secureContext };
   const { connectTimeout: timeout } = agent;
   const options = { ...agent, ...(tls && { connect: timeout === undefined ? tls : { ...tls, timeout } }) };
   if (!proxies.http && !proxies.https) return adapt(new Agent(options));
   const { http, https, none } = proxies;
   const route = { httpProxy: http?.url.href ?? '', httpsProxy: https?.url.href ?? '', noProxy: none };
-  return adapt(new EnvHttpProxyAgent({ ...options, ...route, ...(tls && { requestTls: tls, proxyTls: tls }) }));
+  // It sends only CONNECT. Without an answer to one, undici would hold up all requests for five minutes, even those that come later.
+  const clientFactory = (proxy: URL, given: object) => new Pool(proxy, { ...given, headersTimeout: timeout ?? CONNECT_TIMEOUT_MS });
+  return adapt(new EnvHttpProxyAgent({ ...options, ...route, clientFactory, ...(tls && { requestTls: tls, proxyTls: tls }) }));
 }
 
 /** The types of undici's versions differ, but not in what is used here. */

@@ -138,13 +138,16 @@ export interface ForwardProxyServer extends AsyncDisposable {
   led: string[];
 }
 
-/** Starts a forward proxy (CONNECT); with a password it lets only `user` through. */
-export async function startProxy(password?: string): Promise<ForwardProxyServer> {
+/** Starts a forward proxy (CONNECT); with a password it lets only `user` through. It never answers the first `unanswered` requests. */
+export async function startProxy(password?: string, { unanswered = 0 } = {}): Promise<ForwardProxyServer> {
   const led: string[] = [];
+  let ignored = 0;
   const proxy = new ProxyServer({
     port: 0,
     host: '127.0.0.1',
     prepareRequestFunction: ({ username, password: given, hostname, isHttp }) => {
+      ignored += 1;
+      if (ignored <= unanswered) return new Promise<never>(() => {});
       const isAllowed = password === undefined || (username === 'user' && given === password);
       if (isAllowed) led.push(`${isHttp ? 'forwarded' : 'tunnel'} ${hostname}`);
       return { requestAuthentication: !isAllowed };

@@ -4,7 +4,7 @@ import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOp
 import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7 } from 'undici-7';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Authority, makeAuthority, startGoAway, startHttp2, startProxy, startTls } from './networks.ts';
 
 const KEY = 'psk_0123456789';
@@ -150,6 +150,38 @@ describe('behind a forward proxy', () => {
     );
     expect(error).toMatchObject({ kind: 'connection', code: 'ECONNREFUSED', outcome: 'not-sent' });
     expect(error.message).toContain('look at `proxy`, which says http://127.0.0.1:9');
+  });
+
+  test.each([
+    ['8', () => import('undici')],
+    ['7', () => import('undici-7')],
+  ])('that never answers a CONNECT, later calls reach the service (undici %s)', async (_version, library) => {
+    vi.doMock('undici', library);
+    onTestFinished(() => void vi.doUnmock('undici'));
+    await using service = await startTls(authority);
+    await using proxy = await startProxy(undefined, { unanswered: 1 });
+    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, connectTimeoutMs: 200, connections: 1 });
+    const client = clientOf(service.url, fetch, { attemptTimeoutMs: 2_000 });
+    const error = await failureOf(client.updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ kind: 'connection', code: 'UND_ERR_HEADERS_TIMEOUT', outcome: 'not-sent' });
+    expect(error.message).toContain(`look at \`proxy\`, which says ${proxy.url}`);
+    expect(await client.listInventory()).toEqual(items);
+  });
+
+  test.each([
+    ['8', () => import('undici')],
+    ['7', () => import('undici-7')],
+  ])('the service may take longer than `connectTimeoutMs` to answer (undici %s)', async (_version, library) => {
+    vi.doMock('undici', library);
+    onTestFinished(() => void vi.doUnmock('undici'));
+    const service = createServer((_request, response) => void setTimeout(() => response.end(JSON.stringify(items)), 500));
+    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
+    onTestFinished(() => void service.close());
+    await using proxy = await startProxy();
+    const address = service.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/v1`;
+    expect(await clientOf(url, undiciFetch({ proxy: proxy.url, connectTimeoutMs: 200 })).listInventory()).toEqual(items);
+    expect(proxy.led).toHaveLength(1);
   });
 
   test('that answers a page, a call names the setting', async () => {
