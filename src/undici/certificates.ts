@@ -1,6 +1,6 @@
 import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
+import tls, { createSecureContext, rootCertificates, type SecureContext } from 'node:tls';
 import { ConfigurationError } from '../errors.ts';
 import { badOption, showValue } from '../options/rules.ts';
 import { messageOf, showThrown, textOf } from '../thrown.ts';
@@ -38,7 +38,7 @@ export function secureContextOf({ ca, cert, key, passphrase }: Certificates): Se
   if (key !== undefined && cert === undefined) throw badOption('cert', 'the certificate of `key`: the service asks for both');
   if (ca === undefined && cert === undefined) return undefined;
   const own = cert === undefined ? {} : { cert: certificateOption('cert', cert), key: pemOption('key', key) };
-  const authorities = ca === undefined ? {} : { ca: [...rootCertificates, ...certificatesOf(certificateOption('ca', ca))] };
+  const authorities = ca === undefined ? {} : { ca: [...knownAuthorities(), ...certificatesOf(certificateOption('ca', ca))] };
   try {
     return createSecureContext({ ...authorities, ...own, ...(passphrase !== undefined && { passphrase }) });
   } catch (thrown) {
@@ -46,6 +46,12 @@ export function secureContextOf({ ca, cert, key, passphrase }: Certificates): Se
     const message = `Cannot use this value as \`key\`: it must be the private key of \`cert\`, with its \`passphrase\` if it is encrypted (${why})`;
     throw new ConfigurationError(message, { option: 'key' });
   }
+}
+
+/** The authorities that Node trusts, with those of NODE_EXTRA_CA_CERTS from Node 22.15 on. */
+function knownAuthorities(): readonly string[] {
+  const { getCACertificates }: Partial<typeof tls> = tls;
+  return getCACertificates?.('default') ?? rootCertificates;
 }
 
 function certificateOption(option: 'ca' | 'cert', value: unknown): string {

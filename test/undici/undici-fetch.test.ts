@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent } from 'undici';
@@ -39,6 +41,18 @@ describe('a service with its own certificate authority', () => {
     await using service = await startTls(authority);
     expect(await clientOf(service.url, undiciFetch({ ca: authority.ca })).listInventory()).toEqual(items);
     expect(await clientOf(service.url, undiciFetch({ ca: join(authority.folder, 'ca.pem') })).listInventory()).toEqual(items);
+  });
+
+  test('is reached with NODE_EXTRA_CA_CERTS, also beside a `ca` of another authority', async () => {
+    using other = makeAuthority();
+    await using service = await startTls(authority);
+    const script = `import { undiciFetch } from ${JSON.stringify(new URL('../../src/undici/index.ts', import.meta.url).href)};
+      const response = await undiciFetch({ ca: process.argv[1] })('${service.url}/inventory');
+      console.log(response.status);`;
+    const env = { ...process.env, NODE_EXTRA_CA_CERTS: join(authority.folder, 'ca.pem') };
+    const words = ['--input-type=module', '--eval', script, '--', join(other.folder, 'ca.pem')];
+    const { stdout } = await promisify(execFile)(process.execPath, words, { env });
+    expect(stdout).toBe('200\n');
   });
 
   test('is refused without it, and the message names the setting', async () => {
