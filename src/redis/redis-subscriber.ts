@@ -36,16 +36,18 @@ export interface NodeRedisSubscriber {
 export type RedisSubscriber = IoredisSubscriber | NodeRedisSubscriber;
 
 /** Listens to a channel: with a listener of its own in node-redis, with the event of all channels in ioredis. */
-export function listen(subscriber: RedisSubscriber, channel: string, onMessage: (message: string) => void): void {
+export async function listen(subscriber: RedisSubscriber, channel: string, onMessage: (message: string) => void): Promise<void> {
   const on = (event: string, listener: (...values: unknown[]) => void) => {
     const subscribeTo: unknown = Reflect.get(subscriber, 'on');
     if (typeof subscribeTo === 'function') Reflect.apply(subscribeTo, subscriber, [event, listener]);
   };
-  outliveErrors(subscriber);
-  if (!('isOpen' in subscriber)) on('message', (from, message) => from === channel && onMessage(String(message)));
-  const subscribed = 'isOpen' in subscriber ? subscriber.subscribe(channel, onMessage) : subscriber.subscribe(channel);
-  // A failure is ignored: the process then learns of a closed gate with its next lease. Both libraries subscribe again by themselves.
-  subscribed.catch(ignore);
+  try {
+    outliveErrors(subscriber);
+    if (!('isOpen' in subscriber)) on('message', (from, message) => from === channel && onMessage(String(message)));
+    await ('isOpen' in subscriber ? subscriber.subscribe(channel, onMessage) : subscriber.subscribe(channel));
+  } catch {
+    // The process then learns of a closed gate with its next lease. Both libraries subscribe again by themselves.
+  }
 }
 
 /** @throws ConfigurationError */
@@ -53,5 +55,3 @@ export function checkSubscriber(subscriber: unknown): void {
   if (subscriber === undefined || hasMethods(subscriber, ['subscribe'])) return;
   throw badOption('subscriber', 'another connected client of the same library', { shown: subscriber });
 }
-
-function ignore(): void {}

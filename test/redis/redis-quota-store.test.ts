@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { Cluster, Redis } from 'ioredis';
 import { type RedisClient, type RedisQuotaStoreOptions, type RedisSubscriber, redisQuotaStore } from 'petstore-inventory/redis';
 import { createClient } from 'redis';
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { emptyRecord, exchangeLease } from '../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, SharedQuota } from '../../src/quota-store.ts';
 import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
@@ -249,6 +249,27 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore on Redis Cluster
     expect(await take(shared)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 });
+
+describe('redisQuotaStore with a subscriber', () => {
+  const client = { status: 'ready', eval: async () => 0, evalsha: async () => 0 };
+
+  test.each([
+    ['throws', vi.fn(() => failAtOnce())],
+    ['returns nothing', vi.fn(() => undefined)],
+  ])('does without it if its `subscribe` %s', async (_, subscribe) => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    onTestFinished(() => void process.off('unhandledRejection', unhandled));
+    Reflect.apply(redisQuotaStore, undefined, [client, { subscriber: { isOpen: true, subscribe } }]).join(KEY, () => {});
+    await vi.waitFor(() => expect(subscribe).toHaveBeenCalled());
+    await sleep(10);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+});
+
+function failAtOnce(): never {
+  throw new Error('The client is closed');
+}
 
 describe('redisQuotaStore with bad input', () => {
   const closed = { status: 'end', eval: async () => 0, evalsha: async () => 0 };
