@@ -35,19 +35,35 @@ export interface NodeRedisSubscriber {
  */
 export type RedisSubscriber = IoredisSubscriber | NodeRedisSubscriber;
 
+type OnMessage = (message: string) => void;
+
 /** Listens to a channel: with a listener of its own in node-redis, with the event of all channels in ioredis. */
-export async function listen(subscriber: RedisSubscriber, channel: string, onMessage: (message: string) => void): Promise<void> {
-  const on = (event: string, listener: (...values: unknown[]) => void) => {
-    const subscribeTo: unknown = Reflect.get(subscriber, 'on');
-    if (typeof subscribeTo === 'function') Reflect.apply(subscribeTo, subscriber, [event, listener]);
-  };
+export async function listen(subscriber: RedisSubscriber, channel: string, onMessage: OnMessage): Promise<void> {
   try {
     outliveErrors(subscriber);
-    if (!('isOpen' in subscriber)) on('message', (from, message) => from === channel && onMessage(String(message)));
-    await ('isOpen' in subscriber ? subscriber.subscribe(channel, onMessage) : subscriber.subscribe(channel));
+    if ('isOpen' in subscriber) return void (await subscriber.subscribe(channel, onMessage));
+    const channels = channelsOf(subscriber);
+    channels.set(channel, [...(channels.get(channel) ?? []), onMessage]);
+    await subscriber.subscribe(channel);
   } catch {
     // The process then learns of a closed gate with its next lease. Both libraries subscribe again by themselves.
   }
+}
+
+type Channels = Map<string, readonly OnMessage[]>;
+
+const channelsOfSubscribers = new WeakMap<IoredisSubscriber, Channels>();
+
+/** The channels of a subscriber. They share one listener, since Node warns of more than ten. */
+function channelsOf(subscriber: IoredisSubscriber): Channels {
+  const known = channelsOfSubscribers.get(subscriber);
+  if (known) return known;
+  const channels: Channels = new Map();
+  channelsOfSubscribers.set(subscriber, channels);
+  const on: unknown = Reflect.get(subscriber, 'on');
+  const onMessage = (channel: string, message: string) => channels.get(channel)?.forEach((tell) => void tell(message));
+  if (typeof on === 'function') Reflect.apply(on, subscriber, ['message', onMessage]);
+  return channels;
 }
 
 /** @throws ConfigurationError */

@@ -1,3 +1,4 @@
+import { EventEmitter } from 'node:events';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -10,6 +11,7 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 
 import { emptyRecord, exchangeLease } from '../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, SharedQuota } from '../../src/quota-store.ts';
 import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
+import { nameOf, PREFIX } from '../../src/redis/redis-quota-store.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import { FUZZ } from '../support/fuzz.ts';
 import { leaseRequestOf } from '../support/lease-request.ts';
@@ -265,6 +267,18 @@ describe('redisQuotaStore with a subscriber', () => {
     await sleep(10);
     expect(unhandled).not.toHaveBeenCalled();
   });
+});
+
+test('redisQuotaStore adds one listener to an ioredis subscriber, which tells each key of its own channel', async () => {
+  const client = { status: 'ready', eval: async () => 0, evalsha: async () => 0 };
+  const subscriber = Object.assign(new EventEmitter(), { status: 'ready', subscribe: vi.fn(async (_channel: string) => 1) });
+  const heard: string[] = [];
+  for (const apiKey of ['first', 'second'])
+    redisQuotaStore(client, { subscriber }).join({ ...KEY, apiKey }, (ms) => heard.push(`${apiKey} ${ms}`));
+  await vi.waitFor(() => expect(subscriber.subscribe).toHaveBeenCalledTimes(2));
+  expect(subscriber.listenerCount('message')).toBe(1);
+  subscriber.emit('message', await nameOf(PREFIX, { ...KEY, apiKey: 'second' }), '5000');
+  expect(heard).toEqual(['second 5000']);
 });
 
 function failAtOnce(): never {
