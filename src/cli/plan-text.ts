@@ -23,7 +23,10 @@ interface PlanParts {
 const BATCH = 1000;
 
 /** Writes a plan in the form of a diff, or as one JSON object, for as long as it is read. */
-export async function writePlan(changes: Iterable<ReviewedChange>, { report, quota, name, options, terminal, isNothingSent = false }: PlanParts): Promise<void> {
+export async function writePlan(
+  changes: Iterable<ReviewedChange>,
+  { report, quota, name, options, terminal, isNothingSent = false }: PlanParts,
+): Promise<void> {
   const requests = isNothingSent ? 0 : report.pending.length + 1;
   const cost = {
     requests,

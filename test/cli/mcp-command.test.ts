@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
@@ -66,6 +68,28 @@ describe('petstore mcp', () => {
     expect(await namesOf(reading)).toEqual(readOnly);
     expect(await namesOf(updating)).toEqual([...readOnly, ['plan_updates', true], ['apply_plan', false]]);
     expect(await reading.call('apply_plan', { planId: 'x' })).toContain('apply_plan not found');
+  });
+
+  test('ends as with its stdin when the host no longer reads its stdout, without a stack trace', async () => {
+    const host = spawn(process.execPath, [cli.file, 'mcp', '--no-state'], {
+      env: { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder },
+    });
+    onTestFinished(() => void host.kill());
+    let err = '';
+    host.stderr.on('data', (text) => {
+      err += text;
+    });
+    const clientInfo = { name: 'test', version: '1.0.0' };
+    const ask = (id: number, method: string, params: object) =>
+      host.stdin.write(`${JSON.stringify({ jsonrpc: '2.0', id, method, params })}\n`);
+    ask(1, 'initialize', { protocolVersion: '2025-06-18', capabilities: {}, clientInfo });
+    await once(host.stdout, 'data');
+    host.stdout.destroy();
+    await once(host.stdout, 'close');
+    host.stdin.on('error', () => {});
+    ask(2, 'tools/list', {});
+    const [code] = await once(host, 'exit');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
   });
 
   test('lists pets by page, with ids that JSON does not round, for one request', async () => {

@@ -21,19 +21,21 @@ export interface McpOptions extends CommonOptions {
 /** Less than the time limit of a tool call, which is one minute by default in MCP hosts. */
 const MAX_WAIT = '45s';
 
-/** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends. */
+/** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends or nobody reads stdout. */
 export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = options.allowUpdates ? limitsOf(options, terminal) : undefined;
   const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   const input = Readable.from(terminal.stdin);
+  const output = outputOf(terminal);
   const server = createMcpServer(client, limits && new Plans(client, limits));
   try {
     const ended = new Promise((resolve) => {
       input.once('end', resolve).once('close', resolve);
+      output.on('error', resolve);
       signal.addEventListener('abort', resolve, { once: true });
     });
-    await server.connect(new StdioServerTransport(input, outputOf(terminal)));
+    await server.connect(new StdioServerTransport(input, output));
     await ended;
     return signal.reason instanceof Interruption ? signal.reason.exitCode : EXIT.done;
   } finally {
