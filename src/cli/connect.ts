@@ -41,7 +41,7 @@ interface Settings extends Pick<PetStoreClientOptions, 'share' | 'maxWaitMs' | '
 }
 
 const PLANS = ['free', 'pro', 'business', 'unlimited'] as const;
-const ENVIRONMENTS = ['production', 'staging'] as const;
+export const ENVIRONMENTS = ['production', 'staging'] as const;
 
 /** A client with its environment and shared state. */
 export interface Connection {
@@ -95,7 +95,7 @@ export async function openClient(options: CommonOptions, terminal: Terminal): Pr
   const settings = settingsOf(options, terminal);
   const state = options.sandbox ? undefined : await openState(options, terminal);
   const usesProxies = !options.sandbox && (await useProxies());
-  const makeClient = () => (options.sandbox ? connectToSandbox(settings) : connectToService(settings, options.baseUrl, state));
+  const makeClient = () => (options.sandbox ? connectToSandbox(settings) : connectToService(settings, addressOf(options, terminal), state));
   const client = await makeClient().catch((error) => {
     state?.close();
     throw error;
@@ -143,12 +143,17 @@ export function sourceOfAddress({ sandbox, baseUrl, environment }: CommonOptions
   return (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? 'PETSTORE_STAGING_BASE_URL' : 'PETSTORE_BASE_URL';
 }
 
-async function connectToService(settings: Settings, baseUrl: string | undefined, state: SharedState | undefined): Promise<Client> {
+/** The address of `--base-url`, which is that of the environment in use. */
+function addressOf({ baseUrl, environment }: CommonOptions, { env }: Terminal): PetStoreClientOptions['baseUrl'] {
+  return baseUrl !== undefined && (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? { staging: baseUrl } : baseUrl;
+}
+
+async function connectToService(settings: Settings, baseUrl: PetStoreClientOptions['baseUrl'], state: SharedState | undefined): Promise<Client> {
   return new PetStoreClient({
     ...settings,
     int64: 'bigint',
     quotaStore: state?.quotaStore,
-    baseUrl: baseUrl !== undefined && settings.environment === 'staging' ? { staging: baseUrl } : baseUrl,
+    baseUrl,
   });
 }
 

@@ -56,6 +56,13 @@ describe('petstore get', () => {
   });
 });
 
+test('--base-url is the address of staging if PETSTORE_ENVIRONMENT says so', async () => {
+  vi.stubEnv('PETSTORE_BASE_URL', undefined);
+  vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
+  const terminal = new FakeTerminal({ env: { PETSTORE_ENVIRONMENT: 'staging' } });
+  expect(await run(['get', '2', '--base-url', served.url], terminal)).toEqual({ code: 0, out: 'pet 2: 7 (sold)\n', err: '' });
+});
+
 describe('petstore watch', () => {
   // It lists once a second.
   const PATIENCE = { timeout: 20_000 };

@@ -115,6 +115,11 @@ describe('petstore doctor', () => {
     expect(await doctor(well(), '--environment', 'test')).toMatchObject({ code: 2, out: '' });
   });
 
+  test('names the variable whose environment does not exist', async () => {
+    const err = 'petstore: Cannot use PETSTORE_ENVIRONMENT=test: it must be one of production, staging\n';
+    expect(await doctor({ ...well(), PETSTORE_ENVIRONMENT: 'test' })).toEqual({ code: 2, out: '', err });
+  });
+
   test('needs no key with --sandbox', async () => {
     expect(await doctor({}, '--sandbox')).toMatchObject({ code: 0, out: expect.stringMatching(/All is well/) });
   });

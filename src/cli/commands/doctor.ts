@@ -2,13 +2,14 @@ import { isPetStoreError } from '../../errors.ts';
 import { checkClient } from '../../node/check-service.ts';
 import type { Finding } from '../../node/index.ts';
 import { type Paint, paintFor } from '../colour.ts';
-import { type CommonOptions, openClient, sourceOfAddress } from '../connect.ts';
+import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '../connect.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { inWords } from '../explain-error.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { checkEnvironments, checkSettings, type SettingName } from '../settings.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
+import { UsageError } from '../usage-error.ts';
 
 export interface DoctorOptions extends Omit<CommonOptions, 'environment'> {
   environment?: string[];
@@ -30,6 +31,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
   const { environment: asked = [terminal.env.PETSTORE_ENVIRONMENT || 'production'], ...rest } = options;
   try {
     const diagnoses: Diagnosis[] = [];
+    checkVariable(options, terminal);
     for (const environment of new Set(asked)) diagnoses.push(await examine({ ...rest, environment }, terminal, signal));
     const isWell = diagnoses.every((diagnosis) => diagnosis.isWell);
     const text = options.json
@@ -40,6 +42,13 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
   } finally {
     stopListening();
   }
+}
+
+/** @throws UsageError that names the variable, since the options that are passed on would blame --environment */
+function checkVariable({ environment }: DoctorOptions, { env }: Terminal): void {
+  const value = env.PETSTORE_ENVIRONMENT;
+  if (environment !== undefined || !value || ENVIRONMENTS.some((known) => known === value)) return;
+  throw new UsageError(`Cannot use PETSTORE_ENVIRONMENT=${value}: it must be one of ${ENVIRONMENTS.join(', ')}`);
 }
 
 async function examine(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Diagnosis> {
