@@ -63,6 +63,8 @@ interface Run {
   settings: Pick<SyncOptions, 'concurrency' | 'priority' | 'signal' | 'now'>;
   options: JobOptions;
   terminal: Terminal;
+  /** Takes the lock of `--lock`, if there is one. */
+  lock: () => Promise<JobLock | undefined>;
 }
 
 const NOTICE = 'petstore: finishing the requests under way; interrupt again to end at once';
@@ -77,15 +79,27 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   const { client, state, close } = await connect(withWait(options), terminal);
   const { signal, end, stopListening } = interruptSignal(terminal, { notice: options.dryRun ? undefined : NOTICE, until });
   const settings = { ...limits, signal, now: terminal.now };
-  let lock: JobLock | undefined;
+  const lock = () => lockOf(options, { state, onLost: end, terminal });
   try {
-    // A dry run needs no lock: it changes nothing.
-    if (options.lock !== undefined && !options.dryRun) lock = await takeLock({ name: options.lock, state, onLost: end, terminal });
-    return await withReport({ job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal });
+    return await withReport({ job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal, lock });
   } finally {
-    await lock?.release();
     stopListening();
     close();
+  }
+}
+
+/** A dry run needs no lock: it changes nothing. */
+async function lockOf({ lock, dryRun }: JobOptions, parts: Omit<Parameters<typeof takeLock>[0], 'name'>): Promise<JobLock | undefined> {
+  return lock === undefined || dryRun ? undefined : takeLock({ ...parts, name: lock });
+}
+
+/** Runs the job while it holds its lock. */
+async function lockedRun(run: Run): Promise<End> {
+  const lock = await run.lock();
+  try {
+    return await (run.options.dryRun ? dryRun(run) : realRun(run));
+  } finally {
+    await lock?.release();
   }
 }
 
@@ -97,7 +111,7 @@ async function withReport(run: Run): Promise<ExitCode> {
   const { options } = run;
   const file = options.report === undefined ? undefined : await ReportFile.open(options.report);
   try {
-    const end = await (options.dryRun ? dryRun(run) : realRun(run)).catch((error: unknown): End => ({ error }));
+    const end = await lockedRun(run).catch((error: unknown): End => ({ error }));
     const [writing] = await Promise.allSettled([file && writeReport(run, { end, file })]);
     if ('error' in end) throw end.error;
     if (writing.status === 'rejected') throw writing.reason;

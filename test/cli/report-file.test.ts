@@ -1,5 +1,6 @@
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
+import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 import { type JobFolder, jobFolder } from './support/job-folder.ts';
 
@@ -123,6 +124,16 @@ describe('--report', () => {
     served.sandbox.faults.add({ status: 501 });
     await sync('petId,quantity\n1,9\n', ['--report', file('r.json')]);
     expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({ exitCode: 1, ending: expect.stringContaining('501') });
+  });
+
+  test('is written of a run whose lock is held', async () => {
+    const { sync, file } = await jobFolder();
+    const place = `file:${file('q.db')}`;
+    const state = await openState({ quotaStore: place }, new FakeTerminal());
+    await state?.lock('restock')({ id: 'other', text: '{}', heldMs: 60_000 });
+    state?.close();
+    await sync('petId,quantity\n1,9\n', ['--lock', 'restock', '--quota-store', place, '--report', file('r.json')]);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({ exitCode: 1, ending: expect.stringContaining('is held by') });
   });
 
   test('of a finished job keeps the report that it holds, and is written if it holds none', async () => {
