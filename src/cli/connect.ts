@@ -148,7 +148,11 @@ function addressOf({ baseUrl, environment }: CommonOptions, { env }: Terminal): 
   return baseUrl !== undefined && (environment ?? env.PETSTORE_ENVIRONMENT) === 'staging' ? { staging: baseUrl } : baseUrl;
 }
 
-async function connectToService(settings: Settings, baseUrl: PetStoreClientOptions['baseUrl'], state: SharedState | undefined): Promise<Client> {
+async function connectToService(
+  settings: Settings,
+  baseUrl: PetStoreClientOptions['baseUrl'],
+  state: SharedState | undefined,
+): Promise<Client> {
   return new PetStoreClient({
     ...settings,
     int64: 'bigint',

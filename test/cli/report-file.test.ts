@@ -133,7 +133,10 @@ describe('--report', () => {
     await state?.lock('restock')({ id: 'other', text: '{}', heldMs: 60_000 });
     state?.close();
     await sync('petId,quantity\n1,9\n', ['--lock', 'restock', '--quota-store', place, '--report', file('r.json')]);
-    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({ exitCode: 1, ending: expect.stringContaining('is held by') });
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({
+      exitCode: 1,
+      ending: expect.stringContaining('is held by'),
+    });
   });
 
   test('of a finished job keeps the report that it holds, and is written if it holds none', async () => {
