@@ -25,8 +25,11 @@ interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
   bodyTimeout: number;
 }
 
-/** undici's dispatchers send no Accept-Encoding and decode no bodies. `readResponse` decodes these encodings. */
-const ENCODINGS = 'gzip, deflate, br';
+/**
+ * undici's dispatchers send no Accept-Encoding and decode no bodies. `readResponse` decodes these encodings. Not deflate, since some servers
+ * send it without the zlib format around it (RFC 9110 section 8.4.1.2).
+ */
+const ENCODINGS = 'gzip, br';
 
 /** Sends one request. Resolves when the headers have arrived; rejects as fetch does, or with the signal's reason. */
 export function dispatch(dispatcher: Dispatcher, request: DispatchedRequest, proxies: Proxies | undefined): Promise<Response> {
