@@ -1,3 +1,5 @@
+import { hasMethods } from '../options/rules.ts';
+
 /** One request in the form that undici takes. */
 export interface DispatchedRequest {
   url: URL;
@@ -10,15 +12,21 @@ export interface DispatchedRequest {
 type Input = Parameters<typeof globalThis.fetch>[0];
 
 /** Reads the arguments of fetch. An address and an `init` of plain values, as from the client, are read without making a Request. */
-export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest {
+export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest | Promise<DispatchedRequest> {
   const { headers, body = null, method = 'GET', signal } = init;
-  if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(new Request(input, init));
+  if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(new Request(input, init), body);
   return { url: new URL(input), method, headers: headers ?? {}, body, signal: signal ?? undefined };
 }
 
-function readAnyRequest(request: Request): DispatchedRequest {
-  const { url, method, headers, body, signal } = request;
+/** Reads a Request, with the body that it was made of. A body whose length is known is read first, so that it is sent with Content-Length. */
+async function readAnyRequest(request: Request, given: BodyInit | null): Promise<DispatchedRequest> {
+  const { url, method, headers, signal } = request;
+  const body = given === null || isStream(given) ? request.body : new Uint8Array(await request.arrayBuffer());
   return { url: new URL(url), method, headers: Object.fromEntries(headers), body, signal };
+}
+
+function isStream(body: BodyInit): boolean {
+  return typeof body === 'object' && (hasMethods(body, ['getReader']) || Symbol.asyncIterator in body);
 }
 
 function isPlainBody(body: unknown): body is string | Uint8Array | null {

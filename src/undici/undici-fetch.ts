@@ -26,7 +26,7 @@ export interface AnyDispatcher {
 export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typeof globalThis.fetch {
   const { dispatcher, proxies } = isDispatcher(given) ? { dispatcher: given, proxies: undefined } : prepare(resolveRoute(given));
   return async (input, init) => {
-    const request = readRequest(input, init);
+    const request = await readRequest(input, init);
     if (request.signal?.aborted) throw request.signal.reason;
     return dispatch(typeof dispatcher === 'function' ? await dispatcher() : dispatcher, request, proxies);
   };
