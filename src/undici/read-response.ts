@@ -28,12 +28,19 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
 export function readResponse({ status, statusText, headers: raw }: Head, body: ResponseBody, { method, url }: DispatchedRequest): Response {
   const headers = headersOf(raw);
   const isBodiless = method === 'HEAD' || BODILESS.has(status);
+  if (isBodiless) void dropBytes(body);
   const stream = isBodiless ? null : decoded(body, headers.get('content-encoding'));
   // The constructor of Response rejects a status outside 200 to 599, which an answer may have.
   const isUsual = status >= 200 && status <= 599;
   const response = new Response(stream, { status: isUsual ? status : 599, statusText: isText(statusText) ? statusText : '', headers });
   Object.defineProperty(response, 'url', { value: url.href });
   return isUsual ? response : Object.defineProperty(response, 'status', { value: status });
+}
+
+/** Drops the connection if bytes come where none may be. */
+async function dropBytes(body: ResponseBody): Promise<void> {
+  const { done } = await body.read().catch(() => ({ done: true }));
+  if (!done) await body.cancel();
 }
 
 /** Removes the codings in reverse order (RFC 9110 section 8.4). With an unknown coding, the body is not decoded, as with fetch. */

@@ -1,6 +1,6 @@
 import { execFileSync } from 'node:child_process';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import type { IncomingMessage, ServerResponse } from 'node:http';
+import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer, type Server } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
@@ -128,6 +128,25 @@ async function listen(server: Server | TlsServer | Http2SecureServer, asked: str
 
 function portOf(address: AddressInfo | string | null): number {
   return typeof address === 'object' && address ? address.port : 0;
+}
+
+/** A service without TLS, and its open connections. */
+export interface PlainService extends AsyncDisposable {
+  url: string;
+  sockets: ReadonlySet<Socket>;
+}
+
+/** Starts a service without TLS. */
+export async function startHttp(answer: RequestListener): Promise<PlainService> {
+  const sockets = new Set<Socket>();
+  const server = createHttpServer(answer);
+  server.on('connection', (socket: Socket) => sockets.add(socket.on('close', () => sockets.delete(socket))));
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  const stop = async () => {
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  };
+  return { url: `http://127.0.0.1:${portOf(server.address())}/v1`, sockets, [Symbol.asyncDispose]: stop };
 }
 
 /** A forward proxy, and the hosts to which it led. */

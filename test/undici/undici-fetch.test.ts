@@ -7,7 +7,7 @@ import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
-import { type Authority, makeAuthority, startGoAway, startHttp2, startProxy, startTls } from './networks.ts';
+import { type Authority, makeAuthority, startGoAway, startHttp, startHttp2, startProxy, startTls } from './networks.ts';
 
 const KEY = 'psk_0123456789';
 const PASSWORD = 'pass-word-0123456789';
@@ -234,6 +234,30 @@ describe('undiciFetch refuses', () => {
     expect(refusal({ proxy: `ftp://user:${PASSWORD}@proxy.test` })).toThrow('as `proxy`: it must be the address of an http or https proxy');
     vi.stubEnv('HTTPS_PROXY', `ftp://user:${PASSWORD}@proxy.test`);
     expect(refusal({})).toThrow(/^(?!.*pass-word).*`HTTPS_PROXY`/);
+  });
+});
+
+describe('undiciFetch', () => {
+  test('asks only for encodings with one meaning, and not for deflate', async () => {
+    await using service = await startHttp((request, response) => response.end(request.headers['accept-encoding']));
+    expect(await (await undiciFetch()(service.url)).text()).toBe('gzip, br');
+  });
+
+  test.each([
+    ['a form', () => new URLSearchParams({ a: '1' }), '3'],
+    ['bytes', () => new Uint8Array(5).buffer, '5'],
+    ['a blob', () => new Blob(['four']), '4'],
+    ['a stream', () => new Blob(['four']).stream(), undefined],
+  ])('sends %s with its length if that is known', async (_, body, length) => {
+    await using service = await startHttp((request, response) => response.end(String(request.headers['content-length'])));
+    const init = { method: 'POST', body: body(), duplex: 'half' };
+    expect(await (await undiciFetch()(service.url, init)).text()).toBe(String(length));
+  });
+
+  test('drops a body that a status cannot have, with its connection', async () => {
+    await using service = await startHttp((_request, response) => response.writeHead(205).write(Buffer.alloc(8_000_000)));
+    expect((await undiciFetch()(service.url)).status).toBe(205);
+    await vi.waitFor(() => expect(service.sockets.size).toBe(0));
   });
 });
 
