@@ -180,14 +180,20 @@ async function endsInLine(handle: FileHandle, length: number): Promise<boolean> 
   return buffer[0] === 0x0a;
 }
 
-/** Writes the name of a new file to disk. Windows cannot open folders, and does this by itself. */
+/** Codes of a folder that may not be read, and of a file system that cannot flush one. */
+const CANNOT_FLUSH: ReadonlySet<unknown> = new Set(['EACCES', 'EPERM', 'EINVAL', 'EBADF', 'ENOTSUP']);
+
+/** Writes the name of a new file to disk, where that can be done. Windows cannot open folders, and does this by itself. */
 async function flushFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
-  const folder = await open(dirname(path), constants.O_RDONLY);
+  let folder: FileHandle | undefined;
   try {
+    folder = await open(dirname(path), constants.O_RDONLY);
     await folder.sync();
+  } catch (error) {
+    if (!CANNOT_FLUSH.has(fieldOf(error, 'code'))) throw error;
   } finally {
-    await folder.close();
+    await folder?.close();
   }
 }
 

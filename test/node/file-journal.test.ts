@@ -328,3 +328,25 @@ describe('syncInventory with a fileJournal', () => {
     expect(await readFile(path, 'utf8')).toBe(damaged);
   });
 });
+
+describe('fileJournal in a folder that cannot be flushed', () => {
+  const failToOpenFolder = (code: string) =>
+    vi.mocked(open).mockImplementation(async (place, ...rest) => {
+      if (place === folder) throw Object.assign(new Error(`${code}: no`), { code });
+      const actual = await vi.importActual<typeof import('node:fs/promises')>('node:fs/promises');
+      return actual.open(place, ...rest);
+    });
+
+  test('keeps its lines if the folder may be written but not read', async () => {
+    failToOpenFolder('EACCES');
+    const journal = fileJournal(path);
+    await journal.append(['a']);
+    await journal.close?.();
+    expect(await linesOf(path)).toEqual(['a']);
+  });
+
+  test('fails if the disk does', async () => {
+    failToOpenFolder('EIO');
+    expect(await rejectionOf(fileJournal(path).append(['a']))).toMatchObject({ code: 'EIO' });
+  });
+});
