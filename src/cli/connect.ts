@@ -3,7 +3,7 @@ import type { PlanLimits } from '../contract/plans.ts';
 import type { Logger } from '../events.ts';
 import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
-import { fetchUsesProxies, proxyFor, readProxyVariables } from '../options/proxy.ts';
+import { fetchUsesProxies, PROXY_RULE, parseProxy, proxyFor, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
 import { durationOption, shareOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
@@ -110,13 +110,22 @@ export async function openClient(options: CommonOptions, terminal: Terminal): Pr
 /**
  * Makes Node's fetch use the proxies that the environment variables name. Returns whether it does: before Node 24.14, only if Node was
  * started with that setting.
+ * @throws UsageError
  */
 async function useProxies(): Promise<boolean> {
-  const { http, https } = readProxyVariables();
-  if (!http && !https) return false;
+  const { http, https, none } = readProxyVariables();
+  const [httpProxy, httpsProxy] = [http, https].map((variable) => variable && hrefOf(variable));
+  if (!httpProxy && !httpsProxy) return false;
   const { setGlobalProxyFromEnv } = await import('node:http');
-  setGlobalProxyFromEnv?.();
+  setGlobalProxyFromEnv?.({ http_proxy: httpProxy, https_proxy: httpsProxy, no_proxy: none });
   return setGlobalProxyFromEnv !== undefined || fetchUsesProxies();
+}
+
+/** Node wants an address with its protocol. @throws UsageError */
+function hrefOf({ name, value }: { name: string; value: string }): string {
+  const url = parseProxy(value);
+  if (!url) throw new UsageError(`Cannot use ${name}: it must be ${PROXY_RULE}`);
+  return url.href;
 }
 
 function environmentOf({ sandbox, environment }: CommonOptions, { env }: Terminal): string {

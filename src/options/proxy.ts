@@ -47,6 +47,24 @@ export function proxyFor(address: string | URL, read: ReadVariable = readVariabl
   return { variable: proxy.name, url: proxy.value, shown: showAddress(proxy.value).replaceAll('"', '') };
 }
 
+/** What a variable or an option that names a proxy must be, for messages. */
+export const PROXY_RULE = 'the address of an http or https proxy, such as http://proxy.example:3128, with a % in the password as %25';
+
+/** The address that a variable names, which may be host and port alone; undefined if it is no address of a proxy. */
+export function parseProxy(value: string): URL | undefined {
+  const url = URL.parse(/^\w[\w+.-]*:\/\//.test(value) ? value : `http://${value}`);
+  return url && /^https?:$/.test(url.protocol) && url.hostname !== '' && isDecodable(url) ? url : undefined;
+}
+
+function isDecodable({ username, password }: URL): boolean {
+  try {
+    decodeURIComponent(username + password);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 declare const process: { execArgv: string[] };
 
 /** Whether Node was started with the setting that makes its fetch use the proxies of the variables. */
@@ -59,7 +77,7 @@ export function fetchUsesProxies(): boolean {
  * Whether NO_PROXY names the host: `*`, the host itself, or a domain above it as `.example.com` or `*.example.com`, each with or without a
  * port.
  */
-function isExempt({ protocol, hostname, port }: URL, noProxy: string): boolean {
+export function isExempt({ protocol, hostname, port }: URL, noProxy: string): boolean {
   const asked = port || (protocol === 'https:' ? '443' : '80');
   return noProxy.split(/[\s,]+/).some((entry) => {
     const [, host = '', ofPort = asked] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];

@@ -1,4 +1,4 @@
-import { readProxyVariables } from '../options/proxy.ts';
+import { PROXY_RULE, parseProxy, readProxyVariables } from '../options/proxy.ts';
 import { badOption } from '../options/rules.ts';
 
 /** A forward proxy, and the setting that named it. */
@@ -33,9 +33,9 @@ export function resolveProxies(proxy: string | URL | false | undefined): Proxies
 }
 
 function checkProxy(setting: string, value: unknown): URL {
-  // A variable may contain only host and port.
-  const text = typeof value === 'string' && !/^\w[\w+.-]*:\/\//.test(value) && setting !== 'proxy' ? `http://${value}` : String(value);
-  const url = URL.parse(text);
-  if (url && /^https?:$/.test(url.protocol) && url.hostname !== '') return url;
-  throw badOption(setting, 'the address of an http or https proxy, such as http://proxy.example:3128', undefined);
+  const text = String(value);
+  // Only a variable may contain host and port alone.
+  const url = setting === 'proxy' && !text.includes('://') ? undefined : parseProxy(text);
+  if (url) return url;
+  throw badOption(setting, PROXY_RULE, undefined);
 }

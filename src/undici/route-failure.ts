@@ -1,5 +1,6 @@
 import { isCertificateCode } from '../certificate-codes.ts';
 import { showOrigin } from '../options/base-url.ts';
+import { isExempt } from '../options/proxy.ts';
 import { fieldOf, textOf } from '../thrown.ts';
 import type { ForwardProxy, Proxies } from './proxies.ts';
 
@@ -25,9 +26,14 @@ class RouteFailure extends Error {
 
 /** The error with which fetch rejects if no answer comes (fetch standard, network error). */
 export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
-  const proxy = attempt.url.protocol === 'https:' ? attempt.proxies?.https : attempt.proxies?.http;
-  const cause = new RouteFailure(thrown, { setting: settingOf(thrown, proxy), isUnsent: isUnsent(thrown, attempt) });
+  const cause = new RouteFailure(thrown, { setting: settingOf(thrown, proxyOf(attempt)), isUnsent: isUnsent(thrown, attempt) });
   return new TypeError('fetch failed', { cause });
+}
+
+/** The proxy of a request; undefined if it went to the service directly. */
+function proxyOf({ url, proxies }: Attempt): ForwardProxy | undefined {
+  if (!proxies || isExempt(url, proxies.none)) return undefined;
+  return url.protocol === 'https:' ? proxies.https : proxies.http;
 }
 
 /** Codes that a proxy causes. Of all requests, only a CONNECT has a time limit for its headers. */

@@ -218,7 +218,12 @@ describe('petstore doctor, as a process', () => {
     expect(err).not.toContain('secret');
   });
 
-  test('goes through the proxy', async () => {
+  test('says which variable names no proxy', async () => {
+    const { code, err } = await run({ PETSTORE_BASE_URL: 'https://pets.test/v1', HTTPS_PROXY: 'http://user:100%sure@127.0.0.1:9' });
+    expect([code, err]).toEqual([2, expect.stringMatching(/^petstore: Cannot use HTTPS_PROXY: it must be the address .* as %25\n$/)]);
+  });
+
+  test('goes through the proxy, also if the variable is host and port alone', async () => {
     await using stack = new AsyncDisposableStack();
     const [url, proxy] = [await serveInside(stack), await serveProxy(200, stack)];
     const env = { HTTPS_PROXY: proxy, NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };

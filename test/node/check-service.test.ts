@@ -290,6 +290,22 @@ describe('checkService', () => {
     });
   });
 
+  test.each(['user:100%sure@127.0.0.1:9', 'ftp://127.0.0.1:9'])('finds that a variable names no proxy: %s', async (proxy) => {
+    vi.stubEnv('HTTPS_PROXY', proxy);
+    vi.stubEnv('NODE_USE_ENV_PROXY', '1');
+    const client = new PetStoreClient({
+      apiKey: KEY,
+      baseUrl: 'https://pets.test/v1',
+      fetch: async () => Promise.reject(new TypeError('no')),
+      maxRetries: 0,
+    });
+    const { findings } = await checkService(client);
+    expect(findings).toContainEqual(
+      expect.objectContaining({ check: 'connection', outcome: 'problem', message: 'HTTPS_PROXY names no proxy' }),
+    );
+    expect(JSON.stringify(findings)).not.toContain('sure');
+  });
+
   test('ends with the reason of its signal', async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));

@@ -140,6 +140,15 @@ describe('behind a forward proxy', () => {
     expect(proxy.led).toEqual(['tunnel localhost']);
   });
 
+  test('a failure names no proxy if NO_PROXY exempts the host', async () => {
+    await using service = await startHttp((_, response) => response.end());
+    vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');
+    vi.stubEnv('NO_PROXY', '127.0.0.1');
+    const failure = await clientOf(service.url.replace('http:', 'https:'), undiciFetch()).listInventory().catch(String);
+    expect(failure).toMatch(/does not speak TLS/);
+    expect(failure).not.toContain('HTTPS_PROXY');
+  });
+
   test('HTTP/2 goes through it too', async () => {
     await using service = await startHttp2(authority);
     await using proxy = await startProxy();
@@ -234,6 +243,12 @@ describe('undiciFetch refuses', () => {
     expect(refusal({ proxy: `ftp://user:${PASSWORD}@proxy.test` })).toThrow('as `proxy`: it must be the address of an http or https proxy');
     vi.stubEnv('HTTPS_PROXY', `ftp://user:${PASSWORD}@proxy.test`);
     expect(refusal({})).toThrow(/^(?!.*pass-word).*`HTTPS_PROXY`/);
+  });
+
+  test('a password with a bare %', () => {
+    expect(refusal({ proxy: 'http://user:100%sure@proxy.test' })).toThrow(/^(?!.*sure).*`proxy`.* with a % in the password as %25$/);
+    vi.stubEnv('HTTPS_PROXY', 'user:100%sure@proxy.test:3128');
+    expect(refusal({})).toThrow('`HTTPS_PROXY`');
   });
 });
 

@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import type { NamedProxy } from '../../options/proxy.ts';
+import { type NamedProxy, PROXY_RULE, parseProxy } from '../../options/proxy.ts';
 import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
@@ -11,10 +11,11 @@ import { checkTls } from './tls.ts';
 
 /** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
-  const first = proxy ? new URL(proxy.url) : address;
+  const first = proxy ? parseProxy(proxy.url) : address;
+  if (!first) return [noProxy(proxy)];
   const name = await checkName(first, proxy);
   if (name.outcome === 'problem') return [name];
-  const { finding, socket } = await (proxy ? openTunnel(address, proxy) : openSocket(address));
+  const { finding, socket } = await (proxy ? openTunnel(address, { ...proxy, address: first }) : openSocket(address));
   if (!socket) return [name, finding];
   try {
     return address.protocol === 'https:' ? [name, finding, await checkTls(socket, address)] : [name, finding];
@@ -67,8 +68,7 @@ function unbound(socket: Socket): Socket {
 }
 
 /** Asks a proxy for a tunnel to the service (RFC 9110 section 9.3.6). */
-function openTunnel(address: URL, { url, shown, variable }: NamedProxy): Promise<Opened> {
-  const proxy = new URL(url);
+function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProxy & { address: URL }): Promise<Opened> {
   const target = `${address.hostname}:${portOf(address)}`;
   const credentials = Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64');
   const headers = { host: target, ...(proxy.username && { 'proxy-authorization': `Basic ${credentials}` }) };
@@ -90,6 +90,11 @@ function openTunnel(address: URL, { url, shown, variable }: NamedProxy): Promise
     });
     request.end();
   });
+}
+
+function noProxy(proxy: NamedProxy | undefined): Finding {
+  const message = `${proxy?.variable} names no proxy`;
+  return { check: 'connection', outcome: 'problem', message, advice: `it must be ${PROXY_RULE}`, see: GUIDES.proxy };
 }
 
 function refusedByProxy(status: number, { shown, variable, target }: { shown: string; variable: string; target: string }): Finding {
