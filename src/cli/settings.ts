@@ -1,4 +1,5 @@
 import type { Finding } from '../node/index.ts';
+import { showOrigin } from '../options/base-url.ts';
 import type { CommonOptions } from './connect.ts';
 import { stateFolder } from './state.ts';
 import type { Terminal } from './terminal.ts';
@@ -54,10 +55,20 @@ function checkPlan({ plan }: CommonOptions, { env }: Terminal): Setting {
   return { check: 'plan given', outcome: 'ok', message, facts: { value, source } };
 }
 
-function checkState({ state }: CommonOptions, { env }: Terminal): Setting {
+function checkState({ state, quotaStore }: CommonOptions, { env }: Terminal): Setting {
+  if (quotaStore !== undefined) {
+    const place = showPlace(quotaStore);
+    return { check: 'shared', outcome: 'ok', message: `the quota is shared with others in ${place} (--quota-store)`, facts: { place } };
+  }
   const folder = state === false ? undefined : stateFolder(env, process.platform);
   const message = folder ? `the quota is shared with other runs of this user, in ${folder}` : 'the quota is not shared with other runs';
   return { check: 'shared', outcome: 'ok', message, facts: { folder } };
+}
+
+/** The place of a quota store, without a password. */
+function showPlace(quotaStore: string): string {
+  const url = quotaStore.startsWith('file:') ? undefined : URL.parse(quotaStore);
+  return url ? showOrigin(url) : quotaStore;
 }
 
 /** Compares the addresses of staging and production if both are set; sends no request. */

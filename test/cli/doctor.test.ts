@@ -1,11 +1,15 @@
 import { spawn } from 'node:child_process';
+import { mkdtempSync, rmSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
 import { connect } from 'node:net';
+import { tmpdir } from 'node:os';
+import { dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
+import { checkSettings } from '../../src/cli/settings.ts';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { Certificates } from '../support/certificates.ts';
 import { portOf } from '../support/port-of.ts';
@@ -63,6 +67,23 @@ describe('petstore doctor', () => {
       ['production', served.url],
       ['staging', env.PETSTORE_STAGING_BASE_URL],
     ]);
+  });
+
+  test('names the place of --quota-store', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'doctor-')), 'quota.db');
+    const { code, out } = await doctor(well(), '--quota-store', `file:${file}`);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringContaining(`ok       shared       the quota is shared with others in file:${file} (--quota-store)\n`),
+    ]);
+    rmSync(dirname(file), { recursive: true });
+  });
+
+  test('names the place of a --quota-store in Redis without its password', () => {
+    const settings = checkSettings({ quotaStore: 'redis://user:secret@redis.test:6380/1' }, new FakeTerminal());
+    expect(settings.find(({ check }) => check === 'shared')?.message).toBe(
+      'the quota is shared with others in redis://redis.test:6380 (--quota-store)',
+    );
   });
 
   test('finds that staging is production', async () => {
