@@ -97,9 +97,8 @@ class ResponseHandler implements Handler {
   fail(thrown: unknown): void {
     this.#end();
     const { signal, url } = this.#request;
-    const reason: unknown = signal?.aborted
-      ? signal.reason
-      : routeFailure(thrown, { url, proxies: this.#proxies, hasStarted: this.#controller !== undefined });
+    const attempt = { url, proxies: this.#proxies, hasStarted: this.#controller !== undefined, hasAnswered: this.#body !== undefined };
+    const reason: unknown = signal?.aborted ? signal.reason : routeFailure(thrown, attempt);
     this.#body?.fail(reason);
     this.#settling.reject(reason);
   }

@@ -10,6 +10,8 @@ interface Attempt {
   proxies: Proxies | undefined;
   /** Whether the request was handed to a connection, so that it may have been sent. */
   hasStarted: boolean;
+  /** Whether the answer had begun. */
+  hasAnswered: boolean;
 }
 
 /** Why a request got no answer: the option or variable to check, and whether it was certainly not processed. */
@@ -64,7 +66,8 @@ function errorsOf(thrown: unknown): readonly unknown[] {
 const REFUSED_STREAM = 7;
 
 /** With HTTP/2, a stream was not processed if it was refused, or if it comes after a GOAWAY (RFC 9113 sections 6.8 and 8.7). */
-function isUnsent(thrown: unknown, { hasStarted }: Attempt): boolean {
+function isUnsent(thrown: unknown, { hasStarted, hasAnswered }: Attempt): boolean {
+  if (hasAnswered) return false;
   if (!hasStarted) return true;
   const message = textOf(thrown, 'message') ?? '';
   if (fieldOf(thrown, 'http2ErrorCode') === REFUSED_STREAM) return true;
