@@ -1,8 +1,14 @@
-import { enableCompileCache } from 'node:module';
+import nodeModule from 'node:module';
 import type { Terminal } from './terminal.ts';
 
+const OLDEST_NODE = 22;
+if (Number.parseInt(process.version.slice(1), 10) < OLDEST_NODE) {
+  console.error(`petstore: needs Node ${OLDEST_NODE} or newer, and this is ${process.version}`);
+  process.exit(2);
+}
+
 // Node keeps the compiled code of all modules that are imported after this call.
-enableCompileCache();
+nodeModule.enableCompileCache();
 const { runCli } = await import('./run-cli.ts');
 
 const terminal: Terminal = {

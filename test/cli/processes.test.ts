@@ -61,6 +61,12 @@ describe('petstore in a process whose stdout nobody reads', () => {
   });
 });
 
+test('petstore says which Node it needs', async () => {
+  const older = 'data:text/javascript,Object.defineProperty(process,"version",{value:"v20.20.2"})';
+  const { code, err } = await runUnread(['list'], { NODE_OPTIONS: `--import=${older.replaceAll('"', '%22')}` });
+  expect({ code, err }).toEqual({ code: 2, err: 'petstore: needs Node 22 or newer, and this is v20.20.2\n' });
+});
+
 /** Runs the program, tells it to end when the sandbox has seen so many requests, and gives what it said. */
 async function runAndEnd(words: string[], { requests, signal }: { requests: number; signal: NodeJS.Signals }) {
   const child = spawn(process.execPath, [cli.file, ...words], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
