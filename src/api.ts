@@ -34,7 +34,8 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
   readonly quota?: Quota;
   /** The address of the store, without secrets: it identifies the store, so that a journal is not used for another one. */
   readonly baseUrl?: string;
-  /** Like {@link PetStoreClient.on}, for the two events that views and jobs need. Without it, a list counts as sent when it is
+  /**
+   * Like {@link PetStoreClient.on}, for the two events that views and jobs need. Without it, a list counts as sent when it is
    * requested, and an aborted update as one that may have been applied.
    */
   on?(name: 'started' | 'request', listener: (event: CallEvent) => void): () => void;

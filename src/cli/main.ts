@@ -1,6 +1,7 @@
 import nodeModule from 'node:module';
 import type { Terminal } from './terminal.ts';
 
+// Checked before anything is imported that an older Node does not have.
 const OLDEST_NODE = 22;
 if (Number.parseInt(process.version.slice(1), 10) < OLDEST_NODE) {
   console.error(`petstore: needs Node ${OLDEST_NODE} or newer, and this is ${process.version}`);

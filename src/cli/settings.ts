@@ -1,7 +1,6 @@
 import type { Finding } from '../node/index.ts';
-import { showOrigin } from '../options/base-url.ts';
 import type { CommonOptions } from './connect.ts';
-import { stateFolder } from './state.ts';
+import { showPlace, stateFolder } from './state.ts';
 import type { Terminal } from './terminal.ts';
 
 /** The checks of `petstore doctor` that `checkService` does not make. */
@@ -63,12 +62,6 @@ function checkState({ state, quotaStore }: CommonOptions, { env }: Terminal): Se
   const folder = state === false ? undefined : stateFolder(env, process.platform);
   const message = folder ? `the quota is shared with other runs of this user, in ${folder}` : 'the quota is not shared with other runs';
   return { check: 'shared', outcome: 'ok', message, facts: { folder } };
-}
-
-/** The place of a quota store, without a password. */
-function showPlace(quotaStore: string): string {
-  const url = quotaStore.startsWith('file:') ? undefined : URL.parse(quotaStore);
-  return url ? showOrigin(url) : quotaStore;
 }
 
 /** Compares the addresses of staging and production if both are set; sends no request. */

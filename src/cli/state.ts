@@ -84,8 +84,14 @@ function exchangeLock(
   return { record: JSON.stringify({ id, text, untilMs: nowMs + heldMs }), response: undefined };
 }
 
+/** The place of a quota store, without user and password. */
+export function showPlace(place: string): string {
+  if (place.startsWith('file:')) return place;
+  return URL.canParse(place) ? showOrigin(new URL(place)) : 'this address';
+}
+
 async function onRedis(url: string): Promise<SharedState> {
-  const shown = URL.canParse(url) ? showOrigin(new URL(url)) : 'this address';
+  const shown = showPlace(url);
   const { client, close } = await openRedis(url).catch((error: unknown) => {
     const why = messageOf(error);
     const message = `Cannot use ${shown} as --quota-store: ${why}`;

@@ -120,6 +120,18 @@ describe('a service that speaks only HTTP/2', () => {
   });
 });
 
+type Library = () => Promise<object>;
+const UNDICIS: [version: string, library: Library][] = [
+  ['8', () => import('undici')],
+  ['7', () => import('undici-7')],
+];
+
+/** Makes `undiciFetch` load this version, until the test ends. */
+function use(library: Library): void {
+  vi.doMock('undici', library);
+  onTestFinished(() => void vi.doUnmock('undici'));
+}
+
 describe('behind a forward proxy', () => {
   test('the option `proxy` sends requests through it', async () => {
     await using service = await startTls(authority);
@@ -175,12 +187,8 @@ describe('behind a forward proxy', () => {
     expect(error.message).toContain('look at `proxy`, which says http://127.0.0.1:9');
   });
 
-  test.each([
-    ['8', () => import('undici')],
-    ['7', () => import('undici-7')],
-  ])('that never answers a CONNECT, later calls reach the service (undici %s)', async (_version, library) => {
-    vi.doMock('undici', library);
-    onTestFinished(() => void vi.doUnmock('undici'));
+  test.each(UNDICIS)('that never answers a CONNECT, later calls reach the service (undici %s)', async (_version, library) => {
+    use(library);
     await using service = await startTls(authority);
     await using proxy = await startProxy(undefined, { unanswered: 1 });
     const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, connectTimeoutMs: 200, connections: 1 });
@@ -191,19 +199,11 @@ describe('behind a forward proxy', () => {
     expect(await client.listInventory()).toEqual(items);
   });
 
-  test.each([
-    ['8', () => import('undici')],
-    ['7', () => import('undici-7')],
-  ])('the service may take longer than `connectTimeoutMs` to answer (undici %s)', async (_version, library) => {
-    vi.doMock('undici', library);
-    onTestFinished(() => void vi.doUnmock('undici'));
-    const service = createServer((_request, response) => void setTimeout(() => response.end(JSON.stringify(items)), 500));
-    await new Promise<void>((resolve) => service.listen(0, '127.0.0.1', resolve));
-    onTestFinished(() => void service.close());
+  test.each(UNDICIS)('the service may take longer than `connectTimeoutMs` to answer (undici %s)', async (_version, library) => {
+    use(library);
+    await using service = await startHttp((_request, response) => void setTimeout(() => response.end(JSON.stringify(items)), 500));
     await using proxy = await startProxy();
-    const address = service.address();
-    const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/v1`;
-    expect(await clientOf(url, undiciFetch({ proxy: proxy.url, connectTimeoutMs: 200 })).listInventory()).toEqual(items);
+    expect(await clientOf(service.url, undiciFetch({ proxy: proxy.url, connectTimeoutMs: 200 })).listInventory()).toEqual(items);
     expect(proxy.led).toHaveLength(1);
   });
 

@@ -14,7 +14,7 @@ export interface WatchOptions extends CommonOptions {
 
 type Item = InventoryItem<'bigint'>;
 
-/** How often to list where the plan has no limit, so that no half of it can be left to others. */
+/** How often to list if the plan has no limit, so that there is no half of a quota to keep to. */
 const WITHOUT_LIMIT_MS = 1_000;
 
 /** Writes a line for each change of a pet until it is interrupted. Lists as often as half of the key's quota allows. */
