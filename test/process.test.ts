@@ -31,6 +31,15 @@ test('a process stays while a call waits, and exits when nothing is left to do',
   expect(await run(program)).toBe('succeeded\n');
 });
 
+test('a process stays while a call waits for a permit whose Response is not read', async () => {
+  const program = `
+    answers.splice(0, 2, new Response('{}'), new Response('[]'));
+    const one = new PetStoreClient({ apiKey: 'one', baseUrl: 'https://pets.test/v1', concurrency: 1, attemptTimeoutMs: 300, fetch: async () => answers.shift() });
+    const held = await one.fetch('/pets/42');
+    one.listInventory().then(({ length }) => console.log(held.status, length));`;
+  expect(await run(program)).toBe('200 0\n');
+});
+
 test('a process whose client never made a call exits', async () => {
   expect(await run("console.log('made')")).toBe('made\n');
 });

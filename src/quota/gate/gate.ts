@@ -177,9 +177,10 @@ export class Gate {
     this.#notices.report(first?.call, { calls, reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
   }
 
+  /** Sets the timer, even if only an answer can end the wait: without one, the process could exit with calls in the queue. */
   #wakeAt(instantMs: number, nowMs: number): void {
     // A listener may have aborted the waiting calls, or made another call, which has already set the timer.
-    if (!Number.isFinite(instantMs) || this.#queue.size === 0 || this.#stopTimer) return;
+    if (this.#queue.size === 0 || this.#stopTimer) return;
     this.#stopTimer = startTimer(instantMs - nowMs, () => {
       this.#clock.reach(instantMs);
       this.#pump();
