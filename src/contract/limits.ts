@@ -25,16 +25,35 @@ const LONGEST_WINDOW_MS = 25 * 3_600_000;
 const LATE_RESET_MS = 5_000;
 /** A longer wait makes no difference to a caller, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
+/** A Retry-After that reads as an instant at most this far from now is one, and not a wait of decades. */
+const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
 
 export function readAnswer(status: number, headers: Headers, receivedAtMs: number): Answer {
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
-  const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, dateMs ?? receivedAtMs) };
-  if (dateMs !== undefined) answer.dateMs = dateMs;
+  const ageMs = readAge(headers.get('age'));
+  // What a cached answer says about limits and the time was true when it was stored, and no request was counted.
+  const answer: Answer = ageMs > 0 ? { status, receivedAtMs } : readFresh(status, headers, { dateMs, receivedAtMs });
   // A Retry-After of a successful answer is ignored.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
   const retryAfterMs = parseRetryAfter(retryAfter, dateMs ?? receivedAtMs);
-  if (retryAfterMs !== undefined) answer.retryAfterMs = retryAfterMs;
+  if (retryAfterMs !== undefined) answer.retryAfterMs = Math.max(0, retryAfterMs - ageMs);
   return answer;
+}
+
+interface Instants {
+  dateMs: number | undefined;
+  receivedAtMs: number;
+}
+
+function readFresh(status: number, headers: Headers, { dateMs, receivedAtMs }: Instants): Answer {
+  const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, dateMs ?? receivedAtMs, status >= 400) };
+  if (dateMs !== undefined) answer.dateMs = dateMs;
+  return answer;
+}
+
+/** How long ago a cache stored the answer (RFC 9111 section 5.1); 0 if no cache says that it did. */
+function readAge(age: string | null): number {
+  return (parseInteger(age) ?? 0) * 1000;
 }
 
 /** The answers of one second have the same `Date`, so the latest one is kept. */
@@ -45,11 +64,19 @@ function readDate(text: string, nowMs: number): number | undefined {
   return latestDate.dateMs;
 }
 
-/** Reads X-RateLimit-*. A header that is not an integer counts as missing. `nowMs` is the server's time. */
-export function readRateLimit(headers: Headers, nowMs: number): Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'> {
-  // A Limit of 0 counts as missing.
-  const limit = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit)) || undefined;
+/**
+ * Reads X-RateLimit-*. A header that is not an integer counts as missing, as does a Limit of 0. Zeros on an answer that is no refusal come
+ * from a limiter that is switched off. `nowMs` is the server's time.
+ */
+export function readRateLimit(
+  headers: Headers,
+  nowMs: number,
+  isRefused = false,
+): Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'> {
+  const stated = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit));
   const remaining = parseInteger(headers.get(RATE_LIMIT_HEADERS.remaining));
+  if (stated === 0 && remaining === 0 && !isRefused) return {};
+  const limit = stated || undefined;
   return {
     ...(limit !== undefined && { limit }),
     ...(remaining !== undefined && { remaining: Math.min(remaining, limit ?? remaining) }),
@@ -80,7 +107,13 @@ export function parseRetryAfter(text: string, nowMs: number): number | undefined
 }
 
 function parseWait(value: string, nowMs: number): number | undefined {
-  if (/^\d+(?:\.\d+)?$/.test(value)) return Math.min(Math.ceil(Number(value) * 1000), LONGEST_WAIT_MS);
-  const instant = parseHttpDate(value, nowMs);
-  return instant === undefined ? undefined : Math.max(0, instant - nowMs);
+  const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined;
+  const instant = number === undefined ? parseHttpDate(value, nowMs) : timestampOf(number, nowMs);
+  if (instant !== undefined) return Math.max(0, instant - nowMs);
+  return number === undefined ? undefined : Math.min(Math.ceil(number * 1000), LONGEST_WAIT_MS);
+}
+
+/** Some services send a Unix timestamp, in seconds or milliseconds, where a number of seconds belongs. */
+function timestampOf(number: number, nowMs: number): number | undefined {
+  return [number * 1000, number].find((instant) => Math.abs(instant - nowMs) <= INSTANT_WITHIN_MS);
 }

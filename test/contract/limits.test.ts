@@ -33,6 +33,12 @@ describe('readRateLimit', () => {
     expect(readRateLimit(limits(60, 42, 0), NOW_MS)).toMatchObject({ resetInMs: 0 });
   });
 
+  test('reads nothing with a Limit and a Remaining of 0, as from a limiter that is switched off, unless the request was refused', () => {
+    expect(readRateLimit(limits(0, 0, 0), NOW_MS)).toEqual({});
+    expect(readAnswer(200, limits(0, 0, NOW_SECONDS + 30), NOW_MS)).toEqual({ status: 200, receivedAtMs: NOW_MS });
+    expect(readAnswer(429, limits(0, 0, NOW_SECONDS + 30), NOW_MS)).toMatchObject({ remaining: 0, resetAtMs: NOW_MS + 30_000 });
+  });
+
   test('caps Remaining at the limit', () => {
     expect(readRateLimit(limits(60, 61, NOW_SECONDS), NOW_MS).remaining).toBe(60);
   });
@@ -66,7 +72,7 @@ describe('readRateLimit', () => {
   );
 
   test('treats a limit of 0 as missing', () => {
-    expect(readRateLimit(limits(0, 0, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 0, resetAtMs: NOW_MS });
+    expect(readRateLimit(limits(0, 0, NOW_SECONDS), NOW_MS, true)).toEqual({ remaining: 0, resetAtMs: NOW_MS });
     expect(readRateLimit(limits(0, 42, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 42, resetAtMs: NOW_MS });
   });
 
@@ -105,6 +111,10 @@ describe('parseRetryAfter', () => {
     ['Sat, 21 Nov 2026 10:00:30 GMT, Sat, 21 Nov 2026 10:00:40 GMT', 40_000],
     ['soon, 5', 5_000],
     ['5, , later', 5_000],
+    [`${NOW_SECONDS + 30}`, 30_000],
+    [`${NOW_MS + 30_500}`, 30_500],
+    [`${NOW_SECONDS - 30}`, 0],
+    [`${NOW_SECONDS / 2}`, (NOW_SECONDS / 2) * 1000],
   ])('reads %j as %i ms', (header, waitMs) => {
     expect(parseRetryAfter(header, NOW_MS)).toBe(waitMs);
   });
@@ -186,6 +196,23 @@ describe('readAnswer', () => {
 
   test.each([300, 404, 503])('reads the Retry-After of a %i', (status) => {
     expect(readAnswer(status, new Headers({ 'Retry-After': '12' }), NOW_MS).retryAfterMs).toBe(12_000);
+  });
+
+  test('reads of a cached answer only how long to wait from now: its limits and its time are those of another moment', () => {
+    const headers = limits(60, 0, NOW_SECONDS + 30);
+    headers.set('Date', 'Sat, 21 Nov 2026 10:00:00 GMT');
+    headers.set('Retry-After', '12');
+    headers.set('Age', '5');
+    expect(readAnswer(429, headers, NOW_MS)).toEqual({ status: 429, receivedAtMs: NOW_MS, retryAfterMs: 7_000 });
+    headers.set('Age', '13');
+    expect(readAnswer(429, headers, NOW_MS).retryAfterMs).toBe(0);
+    expect(readAnswer(200, headers, NOW_MS)).toEqual({ status: 200, receivedAtMs: NOW_MS });
+  });
+
+  test.each(['0', '-1', 'old'])('reads an answer with an Age of %s like one without', (age) => {
+    const headers = limits(60, 0, NOW_SECONDS + 30);
+    headers.set('Age', age);
+    expect(readAnswer(200, headers, NOW_MS)).toMatchObject({ limit: 60, remaining: 0, resetAtMs: NOW_MS + 30_000 });
   });
 
   test("reads dates against the server's clock if ours is wrong", () => {
