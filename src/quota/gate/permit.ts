@@ -176,7 +176,7 @@ export class Permits {
   dropGone(nowMs: number): void {
     const gone = [...(this.#inFlight ?? [])].filter(([{ call }]) => call.isGone);
     for (const [permit] of gone) this.#remove(permit);
-    for (const [{ sending }, isUnanswered] of gone) if (isUnanswered) this.#lose(sending, false, nowMs);
+    for (const [permit, isUnanswered] of gone) if (isUnanswered) this.#lose(permit, false, nowMs);
   }
 
   observe(permit: Permit, answer: Answer, report: () => void): number | undefined {
@@ -185,6 +185,7 @@ export class Permits {
     this.#endWait(permit);
     this.#ledger.observe(sending, answer, nowMs);
     permit.share?.answer(sending.atMs, nowMs);
+    this.#uncount(permit);
     if (answer.status >= 500) this.#lastFailure = answer;
     const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
     this.#leaseClient?.observe({ answer, sentAtMs: sending.atMs, closedUntilMs }, nowMs);
@@ -209,7 +210,7 @@ export class Permits {
     this.#endWait(permit);
     const nowMs = this.#clock.now();
     if (failure) this.#lastFailure = failure;
-    this.#lose(permit.sending, failure !== undefined, nowMs);
+    this.#lose(permit, failure !== undefined, nowMs);
     this.#report(permit.call, nowMs);
     this.#onChange();
   }
@@ -218,9 +219,18 @@ export class Permits {
     if (this.#inFlight?.has(permit)) this.#inFlight.set(permit, false);
   }
 
-  #lose(sending: Sending, isFailure: boolean, nowMs: number): void {
-    this.#ledger.lose(sending, isFailure, nowMs);
+  #lose(permit: Permit, isFailure: boolean, nowMs: number): void {
+    const { call, sending } = permit;
+    this.#ledger.lose(sending, { isFailure, isUnsent: call.isUnsent }, nowMs);
+    this.#uncount(permit);
     this.#leaseClient?.lose(sending.atMs, nowMs);
+  }
+
+  /** Takes a request that the ledger no longer counts from the counts of the client and of the processes. */
+  #uncount({ sending, share }: Permit): void {
+    if (!sending.isUncounted) return;
+    share?.uncount();
+    this.#leaseClient?.uncount();
   }
 
   /** The body of an answer failed after its headers. */

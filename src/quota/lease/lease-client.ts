@@ -71,6 +71,8 @@ export class LeaseClient {
   // The late answers since the last lease.
   #lateAnswers: LeaseRequest['lateAnswers'] = [];
   #closedUntilMs = Number.NEGATIVE_INFINITY;
+  // Requests that failed and no longer count, which the next request to the store gives back.
+  #uncounted = 0;
   // The number of processes, by the store's last response.
   #members: number | undefined;
   #usedAtMs = Number.NEGATIVE_INFINITY;
@@ -119,6 +121,12 @@ export class LeaseClient {
     this.#unanswered--;
     this.#lease.giveBack();
     this.#watchIdleSlots();
+  }
+
+  /** A request that failed no longer counts. */
+  uncount(): void {
+    // The slots of a local lease are in no store.
+    if (!this.#isLocal) this.#uncounted++;
   }
 
   /** No answer came. A probe is then not reported as answered: after a timeout the store lets another process send one. */
@@ -217,10 +225,12 @@ export class LeaseClient {
   #requestFor(wanted: number, nowMs: number): LeaseRequest {
     const isProbeAnswered = this.#isProbeAnswered;
     this.#isProbeAnswered = false;
+    const returned = this.#lease.end(nowMs) + this.#uncounted;
+    this.#uncounted = 0;
     return {
       member: this.#member,
       wanted,
-      returned: this.#lease.end(nowMs),
+      returned,
       returnedResetAtMs: this.#lease.resetAtMs,
       unanswered: this.#unanswered,
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),

@@ -42,6 +42,14 @@ export interface Overstatement {
   observed: number;
 }
 
+/** Why a request has no answer. */
+export interface Loss {
+  /** The service or the network is to blame, and not an abort or the caller's own code. */
+  isFailure: boolean;
+  /** The connection failed before the request was sent. */
+  isUnsent: boolean;
+}
+
 /** The limits of minute and day; undefined if there is none. */
 interface Limits {
   requestsPerMinute?: number | undefined;
@@ -343,20 +351,32 @@ export class Ledger {
     this.#settleProbe(sending);
   }
 
-  /** No answer came; `isFailure` if the service or the network is to blame, and not an abort or the caller's own code. */
-  lose(sending: Sending, isFailure: boolean, nowMs: number): void {
+  /** No answer came. */
+  lose(sending: Sending, { isFailure, isUnsent }: Loss, nowMs: number): void {
     this.#outstanding.lose();
     // The request may have arrived as late as now.
     this.#minute.answer(sending.atMs, nowMs);
     this.#day.answer(sending.atMs, nowMs);
     this.#countUncounted();
     this.#settleProbe(sending);
+    if (isFailure && (isUnsent || this.#isProbeOfOutage(sending))) this.#uncount(sending, nowMs);
     if (isFailure) this.#fail(sending, nowMs);
   }
 
   #fail({ atMs }: Sending, nowMs: number): void {
     if (this.#outage === NO_OUTAGE) this.#outage = new CircuitBreaker();
     this.#outage.fail(atMs, nowMs);
+  }
+
+  #isProbeOfOutage({ atMs }: Sending): boolean {
+    const { sinceMs } = this.#outage;
+    return sinceMs !== undefined && atMs >= sinceMs;
+  }
+
+  /** Otherwise the probes of some hours without a network would use up a day that the service has not counted. */
+  #uncount(sending: Sending, nowMs: number): void {
+    sending.isUncounted = true;
+    this.#day.remove(nowMs);
   }
 
   #countUncounted(): void {
@@ -488,9 +508,14 @@ export class Ledger {
 
   /** A 2xx alone does not prove that the service is up: its body is reported later. */
   #observeHealth(sending: Sending, answer: Answer, nowMs: number): void {
-    if (isServiceFailure(answer)) this.#fail(sending, nowMs);
+    if (isServiceFailure(answer)) this.#observeFailure(sending, answer, nowMs);
     else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
     else this.#outage.succeed(nowMs);
+  }
+
+  #observeFailure(sending: Sending, { remaining }: Answer, nowMs: number): void {
+    if (remaining === undefined && this.#isProbeOfOutage(sending)) this.#uncount(sending, nowMs);
+    this.#fail(sending, nowMs);
   }
 
   #observeRefusal(sending: Sending, answer: Answer, subject: QuotaWindow | undefined, nowMs: number): void {

@@ -9,6 +9,8 @@ export interface Sending {
   readonly settledBefore: number;
   /** When the headers of its answer came. */
   answeredAtMs?: number;
+  /** It failed, and no longer counts for the day: it was not sent, or was a probe in an outage. */
+  isUncounted?: boolean;
 }
 
 /** The shortest wait for a probe's answer before the next probe is sent, so that a stalled request does not block other calls. */

@@ -34,6 +34,11 @@ export class Share {
     this.#day.remove();
   }
 
+  /** A request that failed no longer counts for the day. */
+  uncount(): void {
+    this.#day.remove();
+  }
+
   /** The answer to a request came. */
   answer(sentAtMs: number, nowMs: number): void {
     this.#minute.answer(sentAtMs, nowMs);

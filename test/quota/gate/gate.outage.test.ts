@@ -1,7 +1,8 @@
-import { ConnectionError, ServerError, TimeoutError } from 'petstore-inventory';
+import { ConnectionError, PetStoreClient, ServerError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import { Emitter } from '../../../src/events.ts';
 import { makeCall, makeListCall } from '../../support/call.ts';
+import { freshAddress } from '../../support/client.ts';
 import { ownWorkMs } from '../../support/own-work.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
 import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
@@ -170,6 +171,28 @@ describe('Gate, in an outage,', () => {
     await pass(600);
     visitors.answer();
     expect(told).toEqual(['closed', 'open']);
+  });
+
+  const isOffline = Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('x'), { code: 'ENOTFOUND' }) });
+  const badGateway = () => new Response(null, { status: 502 });
+
+  test.each([
+    ['the network was', async () => Promise.reject(isOffline), 0.3],
+    ['the service was', async () => badGateway(), 1],
+    ['the service was, for the share of a client,', async () => badGateway(), 0.5],
+  ])('does not refuse calls after %s down for three hours, as if the day were used up', async (_what, fail, share) => {
+    const answers = { next: fail };
+    const fetch = () => answers.next();
+    const client = new PetStoreClient({ apiKey: 'key', baseUrl: freshAddress(), plan: 'free', share, fetch });
+    for (let n = 0; n < 1_200; n++) {
+      void client.listInventory({ maxRetries: 0, maxWaitMs: 60_000 }).catch(() => {});
+      await pass(9_000);
+    }
+    answers.next = async () => new Response('[]');
+    const list = client.listInventory();
+    await pass(10_000);
+    expect(await list).toEqual([]);
+    expect(client.quota.day.remaining).toBeGreaterThan(900 * share);
   });
 
   test('counts its probes towards the plan', async () => {

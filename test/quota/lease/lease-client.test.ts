@@ -177,6 +177,26 @@ test('slots that are not used go back to the store, also that of a request that 
   ]);
 });
 
+test.each([
+  ['are given back when a store is used again', 0],
+  ['of a local lease are not given back to a store that is lost', 1],
+])('slots of requests that never left %s', async (_what, isLost) => {
+  const record = emptyRecord();
+  const { store, fail } = recordStore(record);
+  const isOffline = Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('x'), { code: 'ENOTFOUND' }) });
+  const { client } = leasing(store, { fetch: () => Promise.reject(isOffline), maxRetries: 0 });
+  record.daySlots = { [Math.floor(Date.now() / 3_600_000)]: 7 };
+  if (isLost) fail(new Error('down'));
+  for (let n = 0; n < 50; n++) {
+    void client.listInventory().catch(() => {});
+    await vi.advanceTimersByTimeAsync(9_000);
+  }
+  fail(undefined);
+  void client.listInventory().catch(() => {});
+  await vi.advanceTimersByTimeAsync(120_000);
+  expect(Object.values(record.daySlots)).toEqual([expect.toSatisfy((sent: number) => sent >= 7 && sent <= 9)]);
+});
+
 test('a store that costs little is told once no request is in flight any more', async () => {
   const { store, leaseRequests } = recordStore();
   const { send } = leasing({ ...store, isCheap: true });

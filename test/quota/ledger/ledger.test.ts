@@ -126,7 +126,7 @@ describe('Ledger, on a service that counts the last 60 seconds,', () => {
   test('counts a request without an answer as arrived when it was given up', () => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 2 }, concurrency: 64, share: 1 }, () => 0);
     ledger.observe(ledger.send(NOON_MS), { status: 200, receivedAtMs: NOON_MS }, NOON_MS);
-    ledger.lose(ledger.send(NOON_MS + 2_000), false, NOON_MS + 7_000);
+    ledger.lose(ledger.send(NOON_MS + 2_000), { isFailure: false, isUnsent: false }, NOON_MS + 7_000);
     const freeAfter = (ms: number) => ledger.look(NOON_MS + ms, 0).free;
     expect([freeAfter(50_000), freeAfter(62_200), freeAfter(67_200)]).toEqual([0, 1, 2]);
   });

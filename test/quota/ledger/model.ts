@@ -84,7 +84,7 @@ export function play(world: World): Story {
   const hear = (n: number, honest: Answer, sending: Sending) => {
     inFlight--;
     const answer = (world.disturb ?? same)({ ...honest, receivedAtMs: nowMs }, n);
-    if (world.isLost?.(n)) ledger.lose(sending, false, nowMs);
+    if (world.isLost?.(n)) ledger.lose(sending, { isFailure: false, isUnsent: false }, nowMs);
     else ledger.observe(sending, answer, nowMs);
     if (answer.status === 429) toldMs = Math.max(toldMs, nowMs + (answer.retryAfterMs ?? 0));
     if (world.isLost?.(n) || answer.status === 429) waiting++;
