@@ -51,7 +51,7 @@ export function quotaStoreOn(file: QuotaFile): FileQuotaStore {
           file.change(name, Date.now, (kept, nowMs) => {
             const record = readRecord(kept);
             const response = exchangeLease(record, request, nowMs);
-            return { record: JSON.stringify(record), response };
+            return { record: JSON.stringify(record), closedUntilMs: record.closedUntilMs, response };
           }),
       };
     },
@@ -89,8 +89,17 @@ const StoredRecord = z.object({
   members: z.record(z.string(), z.object({ granted: z.number(), requestedAtMs: z._default(z.number(), 0) })),
 });
 
+/** A record that is damaged counts as lost, so that it is replaced. */
 function readRecord(kept: string | undefined): QuotaRecord {
-  if (kept === undefined) return emptyRecord();
-  const record = StoredRecord.parse(JSON.parse(kept));
+  const record = kept === undefined ? undefined : StoredRecord.safeParse(parseText(kept)).data;
+  if (record === undefined) return emptyRecord();
   return { ...record, minute: record.minute, day: record.day, limitPerDay: record.limitPerDay };
+}
+
+function parseText(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
 }

@@ -11,14 +11,22 @@ const APPLICATION_ID = 0x50455451;
 const VERSION = 1;
 /** If another process locks the file for longer, it counts as hung. */
 const TIMEOUT_MS = 500;
-/** Records that were not used for longer are deleted. */
-const KEPT_MS = 25 * 3_600_000;
+/** Records that were not used for longer, and whose keys have been open for longer, are deleted. */
+const UNUSED_AFTER_MS = 25 * 3_600_000;
 
 const SETUP = `
   PRAGMA application_id = ${APPLICATION_ID};
   PRAGMA user_version = ${VERSION};
   CREATE TABLE IF NOT EXISTS quotas (name TEXT PRIMARY KEY, book TEXT NOT NULL, usedAtMs INTEGER NOT NULL) STRICT, WITHOUT ROWID;
 `;
+
+/** What becomes of a record. */
+interface Changed<T> {
+  record: string;
+  /** Until when the record's key is closed, if it is. */
+  closedUntilMs?: number;
+  response: T;
+}
 
 /** The records of all keys in one SQLite file, which several processes may use at the same time. */
 export class QuotaFile {
@@ -57,16 +65,16 @@ export class QuotaFile {
   }
 
   /** Replaces a record by the result of `change`, in one transaction. `change` gets undefined if there is no record. */
-  change<T>(name: string, nowMs: () => number, change: (record: string | undefined, nowMs: number) => { record: string; response: T }): T {
+  change<T>(name: string, nowMs: () => number, change: (record: string | undefined, nowMs: number) => Changed<T>): T {
     this.checkOpen();
     this.#database.exec('BEGIN IMMEDIATE');
     try {
       // Read only now, after the wait for other processes.
       const changedAtMs = nowMs();
       const kept = this.#one.get(name)?.book;
-      const { record, response } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
-      this.#put.run(name, record, changedAtMs);
-      if (kept === undefined) this.#dropOld.run(changedAtMs - KEPT_MS);
+      const { record, closedUntilMs = 0, response } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
+      this.#put.run(name, record, Math.max(changedAtMs, closedUntilMs));
+      if (kept === undefined) this.#dropOld.run(changedAtMs - UNUSED_AFTER_MS);
       this.#database.exec('COMMIT');
       return response;
     } catch (failure) {

@@ -154,9 +154,9 @@ describe('fileQuotaStore', () => {
     const shared = fileQuotaStore(path).join(KEY, () => {});
     shared.exchange(REQUEST);
     const other = new DatabaseSync(path);
-    other.exec("UPDATE quotas SET book = 'no book'");
-    expect(() => shared.exchange(REQUEST)).toThrow(SyntaxError);
-    other.exec('DELETE FROM quotas');
+    other.exec("CREATE TRIGGER full BEFORE INSERT ON quotas BEGIN SELECT RAISE(ABORT, 'the disk is full'); END");
+    expect(() => shared.exchange(REQUEST)).toThrow('the disk is full');
+    other.exec('DROP TRIGGER full; DELETE FROM quotas');
     expect(shared.exchange(REQUEST)).toMatchObject({ granted: 1 });
     other.close();
   });
@@ -209,6 +209,45 @@ describe('fileQuotaStore', () => {
   test('keeps a closed gate when the clock is set back by seconds', () => {
     requestAt(NOON, { closedForMs: 3_600_000 });
     expect(requestAt(NOON - 5_000, { member: 'b' })).toMatchObject({ granted: 0, reason: 'closed', waitMs: 3_605_000 });
+  });
+
+  test('keeps a closed gate for as long as it is closed, even if other keys are used meanwhile', () => {
+    const WEEK_MS = 7 * 86_400_000;
+    requestAt(NOON, { closedForMs: WEEK_MS });
+    using other = fileQuotaStore(path);
+    for (const day of [2, 4, 6]) {
+      vi.setSystemTime(NOON + day * 86_400_000);
+      other.join({ ...KEY, apiKey: `key of day ${day}` }, () => {}).exchange(REQUEST);
+    }
+    expect(requestAt(NOON + WEEK_MS - 1, { member: 'b' })).toMatchObject({ granted: 0, reason: 'closed', waitMs: 1 });
+  });
+
+  test.each([
+    ['is no JSON', "'{'"],
+    ['has a limit that is no number', "json_set(book, '$.minute', json('{\"limit\":null}'))"],
+  ])('replaces a record that %s', (_what, damaged) => {
+    requestAt(NOON);
+    const file = new DatabaseSync(path);
+    file.exec(`UPDATE quotas SET book = ${damaged}`);
+    file.close();
+    expect(requestAt(NOON, { member: 'b' })).toMatchObject({ granted: 1, reason: 'probe' });
+    expect(requestAt(NOON, { member: 'c' })).toMatchObject({ granted: 0, reason: 'probe' });
+  });
+
+  test('shares the quota of a plan without limits, even if headers name no Limit', async () => {
+    vi.useFakeTimers({ now: NOW_MS, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+    onTestFinished(() => void vi.useRealTimers());
+    using store = fileQuotaStore(path);
+    const answer = () => new Response('[]', { headers: { 'x-ratelimit-remaining': '9000', 'x-ratelimit-reset': '60' } });
+    const { address: baseUrl, apiKey } = KEY;
+    const client = new PetStoreClient({ apiKey, baseUrl, fetch: async () => answer(), plan: 'unlimited', quotaStore: store });
+    const failures: unknown[] = [];
+    client.on('quotaStore', ({ reason }) => failures.push(reason));
+    for (let n = 0; n < 5; n++) {
+      await client.listInventory();
+      await vi.advanceTimersByTimeAsync(1_000);
+    }
+    expect(failures).toEqual([]);
   });
 
   test('reads a file of the version before, which does not say when it was written', () => {

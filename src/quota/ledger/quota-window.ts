@@ -1,6 +1,7 @@
 import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, FixedWindow, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
+import { UNLIMITED } from './settings.ts';
 
 const LEAST_MARGIN_MS = 10;
 const MOST_MARGIN_MS = 5000;
@@ -390,7 +391,8 @@ export class QuotaWindow {
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */
   #noteReported({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
     const known = this.#reported?.atMs === atMs ? this.#reported.remaining : remaining;
-    this.#reported = { atMs, endsAtMs, limit: this.#allowed ?? this.#planned, remaining: Math.min(known, remaining), reportedAtMs: nowMs };
+    const limit = Math.min(UNLIMITED, this.#allowed ?? this.#planned);
+    this.#reported = { atMs, endsAtMs, limit, remaining: Math.min(known, remaining), reportedAtMs: nowMs };
   }
 
   /** What the headers said last; `endsInMs` is not positive where the window is over. */

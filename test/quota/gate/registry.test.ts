@@ -60,6 +60,22 @@ describe('gateOf', () => {
     expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBeInstanceOf(Gate);
   });
 
+  test('keeps a gate whose key is closed, even if no client has it for days', async () => {
+    const address = freshAddress();
+    const close = async () => {
+      const fetch = async () => refusal('604800');
+      await rejectionOf(new PetStoreClient({ apiKey: KEY, baseUrl: address, fetch, maxRetries: 0 }).listInventory());
+    };
+    await close();
+    for (const day of [2, 4]) {
+      vi.advanceTimersByTime(48 * 3_600_000);
+      gateOf({ address, apiKey: `key of day ${day}` }, SETUP);
+      await collectGarbage();
+    }
+    const later = new PetStoreClient({ apiKey: KEY, baseUrl: address, fetch: async () => new Response('[]') });
+    expect(await rejectionOf(later.listInventory())).toBeInstanceOf(RateLimitError);
+  });
+
   test('leaves a gate as it is for a client whose store cannot be used', () => {
     const address = freshAddress();
     const gate = gateOf({ address, apiKey: 'key' }, SETUP);
