@@ -126,6 +126,7 @@ export class Pipeline<Item extends object> {
 
   /** Ends every call that is under way, and every later one, with `reason`. */
   close(reason: unknown): void {
+    if (this.#closedBy === undefined) this.#steps.gate.leave();
     this.#closedBy ??= reason;
     this.#settleGone();
     for (const call of this.#calls ?? []) call.abortFromOutside(reason);

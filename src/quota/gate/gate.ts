@@ -31,6 +31,8 @@ export class Gate {
   // Created when a call first waits: on most keys no call does.
   #releaser: Releaser | undefined;
   #notices: QueueNotices | undefined;
+  // Clients that were not closed.
+  #clients = 1;
 
   constructor(settings: QuotaSettings) {
     this.#ledger = new Ledger(settings);
@@ -53,18 +55,32 @@ export class Gate {
     return this.#permits.inFlight > 0 || this.#queue.size > 0 ? 0 : this.#clock.now() - this.#ledger.lastSentAtMs;
   }
 
-  /** Adds the settings of another client: the stricter plan counts for both. */
+  /** Whether all its clients were closed. */
+  get isLeft(): boolean {
+    return this.#clients === 0;
+  }
+
+  /** A client was closed. */
+  leave(): void {
+    this.#clients--;
+  }
+
+  /** Adds the settings of another client: the stricter plan counts for both. If all others were closed, only those of this one count. */
   join(settings: QuotaSettings, warn: (message: string) => void): void {
-    if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts for both');
+    const isAlone = this.isLeft;
+    this.#clients++;
+    if (isAlone) this.#ledger.restart(settings);
+    else if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts for both');
     // The other client may have changed what the waiting calls are allowed.
     this.#pump();
   }
 
   /**
-   * From now on a request also needs a slot of the quota that processes share.
+   * From now on a request also needs a slot of the quota that processes share, or none if `shared` is undefined.
    * @throws whatever the store throws
    */
-  share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey' | 'warn'>): void {
+  share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey' | 'warn'> | undefined): void {
+    if (!shared) return this.#permits.share(undefined);
     const [ledger, clock] = [this.#ledger, this.#clock];
     this.#permits.share(
       new LeaseClient({

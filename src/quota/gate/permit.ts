@@ -142,8 +142,8 @@ export class Permits {
     return this.#leaseClient;
   }
 
-  /** From now on a request also needs a slot of the quota that processes share. */
-  share(leaseClient: LeaseClient): void {
+  /** From now on a request also needs a slot of the quota that processes share, or none if `leaseClient` is undefined. */
+  share(leaseClient: LeaseClient | undefined): void {
     this.#leaseClient = leaseClient;
   }
 

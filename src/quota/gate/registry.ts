@@ -91,16 +91,17 @@ function heldFor(gate: Gate): Pick<Entry, 'gate' | 'weak'> {
 const registry = new GateRegistry();
 
 /**
- * Returns the gate of an address and key. If it exists already, the stricter plan and the first store count, and `warn` is called about
- * each difference.
+ * Returns the gate of an address and key. If it exists already, the stricter plan and the first store of its clients that are
+ * not closed count, and `warn` is called about each difference.
  * @throws ConfigurationError if the store cannot be used
  */
 export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse): Gate {
   const nowMs = monotonicMs();
   const known = registry.get(name);
   const gate = known?.gate ?? new Gate(settings);
-  const store = known?.store ?? quotaStore;
-  if (store && known?.store === undefined) gate.share({ ...name, store, warn });
+  // The store of a client that was closed may be closed too.
+  const store = known?.gate.isLeft ? quotaStore : (known?.store ?? quotaStore);
+  if (store !== known?.store) gate.share(store && { ...name, store, warn });
   if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
   known?.gate.join(settings, warn);
   registry.put(name, { gate, store, usedAtMs: nowMs });

@@ -226,9 +226,22 @@ export class Ledger {
     this.#isPlanGiven ||= settings.plan !== undefined;
     this.#limits = isFirstPlan ? limitsOf(settings.plan) : stricterLimits(this.#limits, limitsOf(settings.plan));
     this.#share = 1;
-    this.#minuteMade?.resize(shareOf(this.#limits.requestsPerMinute, 1));
-    this.#dayMade?.resize(shareOf(this.#limits.requestsPerDay, 1));
+    this.#resize();
     return areOtherPlans(known.plan, settings.plan);
+  }
+
+  /** Takes the settings of a client in place of those of clients that were all closed. What is known of the windows stays. */
+  restart(settings: QuotaSettings): void {
+    this.#settings = settings;
+    this.#share = commonShare(settings);
+    this.#limits = limitsOf(settings.plan ?? PLANS.free);
+    this.#isPlanGiven = settings.plan !== undefined;
+    this.#resize();
+  }
+
+  #resize(): void {
+    this.#minuteMade?.resize(shareOf(this.#limits.requestsPerMinute, this.#share));
+    this.#dayMade?.resize(shareOf(this.#limits.requestsPerDay, this.#share));
   }
 
   /** The windows that the clients' shares are parts of; undefined if the windows are already cut to the share of a single client. */
@@ -469,9 +482,15 @@ export class Ledger {
     // A lower bound.
     const aheadMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atMost(nowMs));
     if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
-    if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#day;
+    if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#isMinutesLimit(limit) ? this.#minute : this.#day;
     if (!this.#isPlanGiven && aheadMs !== undefined && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
     return limit !== undefined && limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
+  }
+
+  /** Then a Reset that seems to be far ahead is the minute's too, and `Date` is wrong. */
+  #isMinutesLimit(limit: number | undefined): boolean {
+    if (limit === undefined || limit === this.#day.limit) return false;
+    return limit === this.#minute.observedLimit || (this.#isPlanGiven && limit === this.#limits.requestsPerMinute);
   }
 
   #observeLimit(subject: QuotaWindow, limit: number, reset: Reset | undefined): void {
@@ -487,7 +506,7 @@ export class Ledger {
       return;
     }
     // The minute's limit identifies the plan, and so the day's limit.
-    const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === limit)?.requestsPerDay;
+    const requestsPerDay = dayOfPlanWith(limit);
     this.#limits = { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? this.#limits.requestsPerDay : requestsPerDay };
     if (!this.#day.isKnown) this.#day.resize(shareOf(requestsPerDay, this.#share));
   }
@@ -570,9 +589,19 @@ export class Ledger {
 
   #turnWindows(nowMs: number): void {
     const { unanswered } = this.#outstanding;
+    if (this.#day.isOver(nowMs)) this.#forgetLimitOfDay();
     const minuteAsks = this.#minute.turn(nowMs, unanswered);
     const dayAsks = this.#day.turn(nowMs, unanswered);
     if (minuteAsks || dayAsks || this.#isStale(nowMs)) this.#unknownSinceMs ??= nowMs;
+  }
+
+  /** Until an answer of the next day names it again: it may have been that of another endpoint, or of an older plan. */
+  #forgetLimitOfDay(): void {
+    this.#day.forgetLimit();
+    if (this.#isPlanGiven) return;
+    const requestsPerDay = dayOfPlanWith(this.#limits.requestsPerMinute);
+    this.#limits = { ...this.#limits, requestsPerDay };
+    this.#day.resize(shareOf(requestsPerDay, this.#share));
   }
 
   /** Whether others may have sent since an answer last reported Remaining. */
@@ -598,12 +627,17 @@ function aheadOf(
   return resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined;
 }
 
+/** The day's limit of the plan with this limit of the minute. */
+function dayOfPlanWith(requestsPerMinute: number | undefined): number | undefined {
+  return Object.values(PLANS).find((plan) => plan.requestsPerMinute === requestsPerMinute)?.requestsPerDay;
+}
+
 /**
  * The limits that the observed minute implies: its limit identifies the plan, and so the day's limit until the minute ends. Its own limit
  * is included only if the client uses a share of it.
  */
 function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial<PlanLimits> {
-  const requestsPerDay = Object.values(PLANS).find((plan) => plan.requestsPerMinute === minute?.limit)?.requestsPerDay;
+  const requestsPerDay = dayOfPlanWith(minute?.limit);
   return {
     ...(minute && share < 1 && { requestsPerMinute: minute.limit }),
     ...(minute && minute.endsInMs > 0 && requestsPerDay !== undefined && { requestsPerDay }),

@@ -297,6 +297,17 @@ export class QuotaWindow {
     this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
   }
 
+  /** Whether the window under way has ended, so that the next turn begins another one. */
+  isOver(nowMs: number): boolean {
+    return nowMs >= this.#endsAtMs;
+  }
+
+  /** The Limit of the headers no longer counts. */
+  forgetLimit(): void {
+    this.#allowed = undefined;
+    this.#setLimits();
+  }
+
   /** Drops what has expired. Returns whether one request now has to find out what is left. */
   turn(nowMs: number, unanswered: number): boolean {
     let asks = this.#endWait(nowMs);
@@ -304,7 +315,7 @@ export class QuotaWindow {
       asks ||= this.hasOthers;
       this.forget();
     }
-    return nowMs < this.#endsAtMs ? asks : this.#begin(nowMs, unanswered) || asks;
+    return this.isOver(nowMs) ? this.#begin(nowMs, unanswered) || asks : asks;
   }
 
   /** Returns whether a Retry-After has passed although the leading candidate admits no request yet. */

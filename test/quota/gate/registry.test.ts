@@ -162,6 +162,36 @@ describe('Two clients with one address and key', () => {
     expect(client.quota.minute.limit).toBe(60);
   });
 
+  test.each([
+    ['pro', 300, 10_000],
+    [undefined, 60, 1_000],
+    ['unlimited', undefined, undefined],
+  ] as const)(
+    'once all are closed, the plan %s of the next one counts, with what is known of the windows',
+    async (plan, perMinute, perDay) => {
+      const baseUrl = freshAddress();
+      const { client } = scriptedClient([() => Response.json([])], { baseUrl, plan: { requestsPerMinute: 5, requestsPerDay: 5 } });
+      const other = scriptedClient([], { baseUrl }).client;
+      await client.listInventory();
+      other.close();
+      client.close();
+      const logger = { debug: vi.fn(), info: vi.fn(), warn: vi.fn(), error: vi.fn() };
+      const { quota } = new PetStoreClient({ apiKey: KEY, baseUrl, plan, logger });
+      expect([quota.minute.limit, quota.day.limit]).toEqual([perMinute, perDay]);
+      expect(quota.minute.remaining).toBe(perMinute && perMinute - 1);
+      expect(logger.warn).not.toHaveBeenCalled();
+    },
+  );
+
+  test('a client that is closed twice leaves once: the stricter plan of one that is open still counts', () => {
+    const baseUrl = freshAddress();
+    scriptedClient([], { baseUrl, plan: { requestsPerMinute: 5 } });
+    const { client } = scriptedClient([], { baseUrl });
+    client.close();
+    client.close();
+    expect(scriptedClient([], { baseUrl, plan: 'pro' }).client.quota.minute.limit).toBe(5);
+  });
+
   test('a call of the second is refused at once while the first knows of a wait of hours', async () => {
     const baseUrl = freshAddress();
     const { client } = scriptedClient([() => refusal('7200')], { baseUrl, maxRetries: 0 });

@@ -371,6 +371,22 @@ test('a store is joined with the address and the key, even if a function gives t
   expect(join.mock.calls.map(([name]) => name)).toEqual([{ address: expect.stringContaining(new URL(baseUrl).host), apiKey: keys.shared }]);
 });
 
+test('once all clients are closed, the store of the next one counts, or none', async () => {
+  const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
+  const warn = vi.fn();
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+  const [first, second] = [recordStore(), recordStore()];
+  for (const quotaStore of [first.store, second.store, undefined]) {
+    await using client = new PetStoreClient({ apiKey: keys.shared, baseUrl, fetch, plan: PLAN, logger, ...(quotaStore && { quotaStore }) });
+    const list = client.listInventory();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await list;
+  }
+  const granting = [first, second].map(({ leaseRequests }) => leaseRequests.filter(({ wanted }) => wanted > 0).length);
+  expect(granting).toEqual([1, 1]);
+  expect(warn).not.toHaveBeenCalled();
+});
+
 test('a second client gets a warning about another store, but not about the same store or none', () => {
   const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
   const warn = vi.fn();
