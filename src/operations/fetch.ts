@@ -111,6 +111,8 @@ class FetchOperation implements StreamOperation<Response> {
    * waits. If the body is too long for that, the answer is final.
    */
   async read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<Response> {
+    // The body listens only for a later abort.
+    call.signal.throwIfAborted();
     if (answer.status < 400) return responseOf({ answer, call, onEnd });
     const begun = await answer.readErrorBody();
     call.signal.throwIfAborted();

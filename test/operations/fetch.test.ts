@@ -389,6 +389,17 @@ describe('a call of petstore.fetch', () => {
     expect(seen).toEqual([]);
   });
 
+  test('ends by a signal that aborts, or a client that is closed, as the headers of its answer come', async () => {
+    const { client, log } = scriptedClient([() => text(200, 'text')]);
+    const controller = new AbortController();
+    const acts = [() => controller.abort('enough'), () => client.close()];
+    client.on('response', () => acts.shift()?.());
+    expect(await rejectionOf(client.fetch('/a', { signal: controller.signal }))).toBe('enough');
+    expect(await rejectionOf(client.fetch('/b'))).toMatchObject({ name: 'AbortError' });
+    expect(log.filter((line) => line.startsWith('settled'))).toEqual(['settled unknown 0', 'settled unknown 0']);
+    expect(vi.getTimerCount()).toBe(0);
+  });
+
   test('with low priority waits for normal calls', async () => {
     const { client, seen } = scriptedClient([() => json(200, [])], { concurrency: 1 });
     const read = (response: Response) => response.text();
