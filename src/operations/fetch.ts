@@ -188,8 +188,15 @@ async function readBody(given: Request): Promise<ArrayBuffer | undefined> {
 
 function copyOf(body: RequestBody | undefined): RequestBody | undefined {
   if (body instanceof URLSearchParams) return new URLSearchParams(body);
+  if (body instanceof FormData) return copyOfForm(body);
   if (body instanceof ArrayBuffer) return body.slice(0);
   return ArrayBuffer.isView(body) ? new Uint8Array(body.buffer, body.byteOffset, body.byteLength).slice() : body;
+}
+
+function copyOfForm(form: FormData): FormData {
+  const copy = new FormData();
+  for (const [name, value] of form) copy.append(name, value);
+  return copy;
 }
 
 function isReadOnce(body: RequestBody | undefined): boolean {

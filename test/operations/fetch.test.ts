@@ -219,6 +219,21 @@ describe('petstore.fetch', () => {
     await inTheEnd(fetching);
     expect(seen.map(({ body }) => body)).toEqual(Array(2).fill(new TextEncoder().encode('first')));
   });
+
+  test('sends the entries that a form had when it was given, with the names of its files', async () => {
+    const { client, seen } = scriptedClient([() => json(201, {})]);
+    const form = new FormData();
+    form.append('petId', '1');
+    form.append('petId', '2');
+    form.append('photo', new Blob(['pixels'], { type: 'image/png' }), 'rex.png');
+    const fetching = client.fetch('/pets/1/photos', { method: 'POST', body: form });
+    form.set('petId', '3');
+    form.delete('photo');
+    await fetching;
+    const sent = await new Response(seen[0]?.body instanceof FormData ? seen[0].body : '').formData();
+    expect(sent.getAll('petId')).toEqual(['1', '2']);
+    expect(sent.get('photo')).toMatchObject({ name: 'rex.png', type: 'image/png', size: 6 });
+  });
 });
 
 describe('an attempt of petstore.fetch', () => {
