@@ -1,7 +1,7 @@
 import type { PetStoreApi } from './api.ts';
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
 import { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
-import { ConfigurationError } from './errors.ts';
+import { ConfigurationError, InvalidArgumentError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import { InventoryStream } from './inventory-stream.ts';
 import { createLog } from './log-lines.ts';
@@ -224,8 +224,14 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
       const operation = makeOperation();
       return replyPromise(send(operation, this.#resolveFor(operation, options)));
     } catch (error) {
-      return replyPromise(Promise.reject(error));
+      return replyPromise(Promise.reject(this.#withoutKey(error)));
     }
+  }
+
+  /** A bad argument is shown in the message, and may be the key. */
+  #withoutKey(error: unknown): unknown {
+    if (!(error instanceof InvalidArgumentError)) return error;
+    return new InvalidArgumentError(this.#options.redactor.hide(error.message), error);
   }
 
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
@@ -242,7 +248,9 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     } catch (error) {
       if (!(error instanceof ConfigurationError)) throw error;
       const change = petId === undefined ? {} : ({ petId, outcome: 'not-sent' } as const);
-      throw new ConfigurationError(error.message, { option: error.option, operation: name, ...change });
+      const { redactor } = this.#options;
+      const [message, option] = [redactor.hide(error.message), redactor.hide(error.option)];
+      throw new ConfigurationError(message, { option, operation: name, ...change });
     }
   }
 }

@@ -40,7 +40,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
  */
 export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching | Promise<Fetching> {
   const given = isRequest(input) ? input : undefined;
-  const path = checkPath(given ? given.url : String(input), target.baseUrl);
+  const path = checkPath(given ? given.url : String(input), target);
   const { method, headers } = checkHead(`${target.baseUrl}/${path}`, {
     method: init?.method ?? given?.method,
     headers: init?.headers ?? given?.headers,
@@ -134,10 +134,11 @@ function isRequest(input: Input): input is Request {
   return hasMethods(input, ['arrayBuffer', 'clone']);
 }
 
-function checkPath(address: string, baseUrl: string): string {
+function checkPath(address: string, { baseUrl, hide }: FetchTarget): string {
   const path = pathBelow(address, baseUrl);
-  if (path === undefined) throw badInput('input', `${showAddress(address)}: it must be a path below ${baseUrl}, or an address below it`);
-  return path;
+  if (path !== undefined) return path;
+  // The key is hidden first, since only a part of a long address is shown.
+  throw badInput('input', `${showAddress(hide(address))}: it must be a path below ${baseUrl}, or an address below it`);
 }
 
 /** The headers that a caller must not set. Other than for the client's own requests, `content-type` is allowed. */

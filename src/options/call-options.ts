@@ -78,8 +78,9 @@ export const CALL_DEFAULTS: CallOptions = {
 /** Checks what the caller gave and fills in the rest from `defaults`. @throws ConfigurationError that names the option */
 export function resolveCallOptions(given: RequestOptions | undefined, defaults: CallOptions): CallOptions {
   if (given === undefined) return defaults;
+  // The value is not shown, since it may be the key.
   if (typeof given !== 'object' || given === null || given instanceof AbortSignal)
-    throw badOption('options', 'an object such as { signal }', { shown: given });
+    throw badOption('options', 'an object such as { signal }');
   refuseUnknown(given, Object.keys(CALL_DEFAULTS));
   return {
     signal: signalOption(given.signal) ?? defaults.signal,
@@ -118,8 +119,10 @@ export function headersOption(headers: unknown): Record<string, string> {
 }
 
 function checkHeader(name: string, value: unknown): [string, string] {
-  if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name))
-    throw badOption('headers', 'an object whose names are header names (RFC 9110 section 5.1)', { shown: name });
+  const [token] = /^[!#$%&'*+.^_`|~0-9a-z-]*/.exec(name) ?? [''];
+  // The rest is not shown: in a line such as `authorization: bearer …` it is a value.
+  if (token !== name || name === '')
+    throw badOption('headers', 'an object whose names are header names (RFC 9110 section 5.1)', { shown: name && `${token}…` });
   if (RESERVED_HEADERS.has(name))
     throw new ConfigurationError(`Cannot set "${name}" in \`headers\`: the client sets it itself`, { option: 'headers' });
   if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))

@@ -68,10 +68,10 @@ describe('resolveCallOptions', () => {
     expect(error).toMatchObject({ message: expect.stringContaining(told) });
   });
 
-  test('refuses options that are not an object', () => {
+  test('refuses options that are not an object, without showing what may be the key', () => {
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, ['low', CALL_DEFAULTS]))).toMatchObject({
       option: 'options',
-      message: 'Cannot use "low" as `options`: it must be an object such as { signal }',
+      message: 'Cannot use this value as `options`: it must be an object such as { signal }',
     });
   });
 
@@ -79,7 +79,7 @@ describe('resolveCallOptions', () => {
     const { signal } = new AbortController();
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, [signal, CALL_DEFAULTS]))).toMatchObject({
       option: 'options',
-      message: 'Cannot use an object as `options`: it must be an object such as { signal }',
+      message: 'Cannot use this value as `options`: it must be an object such as { signal }',
     });
   });
 });
@@ -121,6 +121,12 @@ describe('headersOption', () => {
     expect(thrownBy(() => headersOption({ [name]: 'x' }))).toMatchObject({
       option: 'headers',
       message: expect.stringContaining('must be an object whose names are header names'),
+    });
+  });
+
+  test('shows a bad name up to its first bad character, since a value may follow', () => {
+    expect(thrownBy(() => headersOption({ 'x-token: hunter2': '' }))).toMatchObject({
+      message: 'Cannot use "x-token…" as `headers`: it must be an object whose names are header names (RFC 9110 section 5.1)',
     });
   });
 

@@ -93,6 +93,33 @@ test.concurrent('the key is shown nowhere in a timeout, an abort or a refused co
   expectNoKeyIn(timeout, aborted, await rejectionOf(at.client.updateInventory(1, { quantity: 5 })), at.log);
 });
 
+test.each<[string, string, unknown[]]>([
+  ['the address', 'fetch', [`https://elsewhere.test/v1/${KEY}`]],
+  ['an address that is cut within it', 'fetch', [`https://elsewhere.test/v1/${'x'.repeat(35)}${KEY}`]],
+  ['place of the options', 'listInventory', [KEY]],
+  ['an option', 'listInventory', [{ priority: KEY }]],
+  ['the name of an option', 'listInventory', [{ [KEY]: 1 }]],
+  ['the name of a header', 'listInventory', [{ headers: { [`authorization: bearer ${KEY}`]: '' } }]],
+  ['place of the pet', 'updateInventory', [KEY, { quantity: 1 }]],
+  ['place of the update', 'updateInventory', [1, KEY]],
+])('the key is shown nowhere when a caller gives it in %s', async (_where, method, given) => {
+  const { client, log } = scriptedClient([() => new Response('[]')]);
+  const error = await rejectionOf(Reflect.apply(Reflect.get(client, method), client, given));
+  expectNoKeyIn(error, log);
+  expect(dump(error)).not.toContain(KEY.slice(0, 12));
+});
+
+test('a key that is longer than what is shown of a value is not shown in place of the options', async () => {
+  const apiKey = `psk_${'a'.repeat(200)}`;
+  const { client } = scriptedClient([() => new Response('[]')], { apiKey });
+  expect(dump(await rejectionOf(Reflect.apply(client.listInventory, client, [apiKey])))).not.toContain('psk_');
+});
+
+test('a key in the name of a header is not shown by the constructor', () => {
+  const headers = { [`authorization: bearer ${KEY}`]: '' };
+  expectNoKeyIn(thrownBy(() => new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), headers })));
+});
+
 const header = { authorization: `Bearer ${KEY}` };
 test.each<[string, unknown]>([
   ['quotes the key', new TypeError(`Headers.append: "Bearer ${KEY}" is an invalid header value`)],
