@@ -3,7 +3,8 @@ import { untilAborted } from '../clock/until-aborted.ts';
 import { InvalidArgumentError, type PetStoreError } from '../errors.ts';
 import { showAddress } from '../options/base-url.ts';
 import { RESERVED_HEADERS, type RequestOptions } from '../options/call-options.ts';
-import { hasMethods } from '../options/rules.ts';
+import { hasMethods, showValue } from '../options/rules.ts';
+import { textOf } from '../thrown.ts';
 import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
@@ -36,11 +37,12 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
 
 /**
  * Makes an operation from the arguments of `fetch`, for any path below the client's address. Its result is the answer, whatever the status.
- * @throws InvalidArgumentError for another address, a caller's own `Authorization`, and a body that may have to be sent again but cannot be
+ * @throws InvalidArgumentError for an argument that is no address below the client's, a caller's own `Authorization`, and a body that may
+ *   have to be sent again but cannot be
  */
 export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching | Promise<Fetching> {
   const given = isRequest(input) ? input : undefined;
-  const path = checkPath(given ? given.url : String(input), target);
+  const path = checkPath(input, target);
   const { method, headers } = checkHead(`${target.baseUrl}/${path}`, {
     method: init?.method ?? given?.method,
     headers: init?.headers ?? given?.headers,
@@ -130,15 +132,24 @@ class FetchOperation implements StreamOperation<Response> {
   }
 }
 
+/** A Response has these methods too, but no `method`. */
 function isRequest(input: Input): input is Request {
-  return hasMethods(input, ['arrayBuffer', 'clone']);
+  return hasMethods(input, ['arrayBuffer', 'clone']) && textOf(input, 'method') !== undefined;
 }
 
-function checkPath(address: string, { baseUrl, hide }: FetchTarget): string {
-  const path = pathBelow(address, baseUrl);
+/** The address in the argument of `fetch`; undefined if it is neither a string nor a URL or Request, of whatever realm. */
+function addressOf(input: Input): string | undefined {
+  if (isRequest(input)) return input.url;
+  return typeof input === 'string' ? input : textOf(input, 'href');
+}
+
+function checkPath(input: Input, { baseUrl, hide }: FetchTarget): string {
+  const address = addressOf(input);
+  const path = address === undefined ? undefined : pathBelow(address, baseUrl);
   if (path !== undefined) return path;
   // The key is hidden first, since only a part of a long address is shown.
-  throw badInput('input', `${showAddress(hide(address))}: it must be a path below ${baseUrl}, or an address below it`);
+  const shown = address === undefined ? hide(showValue(input)) : showAddress(hide(address));
+  throw badInput('input', `${shown}: it must be a path below ${baseUrl}, or an address below it`);
 }
 
 /** The headers that a caller must not set. Other than for the client's own requests, `content-type` is allowed. */

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import ky from 'ky';
 import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
@@ -167,6 +168,32 @@ describe('petstore.fetch', () => {
       expect([seen, log]).toEqual([[], []]);
     },
   );
+
+  test.each<[unknown, string]>([
+    [undefined, 'undefined'],
+    [null, 'null'],
+    [42, '42'],
+    [Symbol('x'), 'Symbol(x)'],
+    [['/pets'], 'an array'],
+    [{ url: 'https://elsewhere.test/v1', method: 'GET' }, 'an object'],
+    [{ toString: () => '/pets' }, 'an object'],
+    [new Response('text'), 'an object'],
+  ])('refuses %o, which is no address, and sends nothing', async (input, shown) => {
+    const { client, seen, log } = scriptedClient([() => json(200, {})]);
+    expect(await rejectionOf(Reflect.apply(client.fetch, undefined, [input]))).toMatchObject({
+      name: 'InvalidArgumentError',
+      argument: 'input',
+      message: `Cannot fetch ${shown}: it must be a path below ${client.baseUrl}, or an address below it`,
+    });
+    expect([seen, log]).toEqual([[], []]);
+  });
+
+  test('takes a URL of another realm, which is no URL of this one', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    const address = `${client.baseUrl}/pets`;
+    await Reflect.apply(client.fetch, undefined, [runInNewContext('({ href })', { href: address })]);
+    expect(seen.map(({ url }) => url)).toEqual([address]);
+  });
 
   test('shows neither credentials nor query of an address that it refuses', async () => {
     const { client } = scriptedClient([() => json(200, {})]);
