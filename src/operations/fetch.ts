@@ -1,7 +1,7 @@
 import type { Call, OwnRequest } from '../call.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import { InvalidArgumentError, type PetStoreError } from '../errors.ts';
-import { showAddress } from '../options/base-url.ts';
+import { addressText, showAddress } from '../options/base-url.ts';
 import { RESERVED_HEADERS, type RequestOptions } from '../options/call-options.ts';
 import { hasMethods, showValue } from '../options/rules.ts';
 import { textOf } from '../thrown.ts';
@@ -139,8 +139,7 @@ function isRequest(input: Input): input is Request {
 
 /** The address in the argument of `fetch`; undefined if it is neither a string nor a URL or Request, of whatever realm. */
 function addressOf(input: Input): string | undefined {
-  if (isRequest(input)) return input.url;
-  return typeof input === 'string' ? input : textOf(input, 'href');
+  return isRequest(input) ? input.url : addressText(input);
 }
 
 function checkPath(input: Input, { baseUrl, hide }: FetchTarget): string {

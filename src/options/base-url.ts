@@ -1,7 +1,8 @@
 import { VERSION_SEGMENT } from '../contract/http.ts';
 import { ConfigurationError } from '../errors.ts';
+import { textOf } from '../thrown.ts';
 import { readVariable } from './environment.ts';
-import { badOption, showValue } from './rules.ts';
+import { badOption, refuseUnknown, showValue } from './rules.ts';
 
 /**
  * The two places where the service is reachable (specification, What the service does).
@@ -29,18 +30,20 @@ const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_
  * Staging uses the staging address only, so that it never reaches production by accident.
  */
 export function resolveBaseUrl(baseUrl: unknown, environment: Environment): string {
-  const address = isSingle(baseUrl) ? singleAddress(baseUrl, environment) : addressOf(baseUrl, environment);
+  const single = addressText(baseUrl);
+  const address = single === undefined ? addressOf(baseUrl, environment) : singleAddress(single, environment);
   if (address !== undefined) return checkAddress(address);
   const missing = baseUrl || environment === 'staging' ? `baseUrl.${environment}` : 'baseUrl';
   const message = `Cannot make a client without the ${environment} address: give \`${missing}\` or set ${VARIABLES[environment]}`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
 }
 
-function isSingle(baseUrl: unknown): baseUrl is string | URL {
-  return typeof baseUrl === 'string' || baseUrl instanceof URL;
+/** The text of an address: a string, or a URL, perhaps of another realm; undefined for anything else. */
+export function addressText(address: unknown): string | undefined {
+  return typeof address === 'string' ? address : textOf(address, 'href');
 }
 
-function singleAddress(baseUrl: string | URL, environment: Environment): string | URL {
+function singleAddress(baseUrl: string, environment: Environment): string {
   if (environment === 'production') return baseUrl;
   const message = `Cannot use ${showAddress(baseUrl)} as \`baseUrl\` with the environment "staging": a single address is production's; it must be { staging: … }, or left out with ${VARIABLES.staging} set`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
@@ -51,15 +54,19 @@ function addressOf(baseUrl: unknown, environment: Environment): unknown {
   if (typeof baseUrl !== 'object' || baseUrl === null || Array.isArray(baseUrl)) {
     throw badOption('baseUrl', 'an address or { production, staging }', { shown: baseUrl });
   }
-  return Reflect.get(baseUrl, environment) ?? readVariable(VARIABLES[environment]);
+  refuseUnknown(baseUrl, Object.keys(VARIABLES));
+  const given: unknown = Reflect.get(baseUrl, environment);
+  return given === undefined ? readVariable(VARIABLES[environment]) : given;
 }
 
-function checkAddress(address: unknown): string {
-  if (!isSingle(address)) throw badOption('baseUrl', 'an absolute http(s) address', { shown: address });
-  const shown = showAddress(address);
-  const url = URL.parse(String(address));
+function checkAddress(given: unknown): string {
+  const address = addressText(given);
+  if (address === undefined) throw badOption('baseUrl', 'an absolute http(s) address', { shown: given });
+  const url = URL.parse(address);
   const fault = url ? findFault(url) : 'an absolute http(s) address';
-  if (!url || fault) throw new ConfigurationError(`Cannot use ${shown} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
+  if (!url || fault) {
+    throw new ConfigurationError(`Cannot use ${showAddress(address)} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
+  }
   return url.href.replace(/\/$/, '');
 }
 
@@ -84,8 +91,8 @@ export function showOrigin({ protocol, host }: URL): string {
 }
 
 /** An address fit to be shown: neither credentials nor query nor fragment. */
-export function showAddress(address: string | URL): string {
+export function showAddress(address: string): string {
   // Credentials are removed first, up to the last @: a password may contain / or ?.
-  const plain = String(address).replace(/^([^/]*\/\/)?.*@/s, '$1');
+  const plain = address.replace(/^([^/]*\/\/)?.*@/s, '$1');
   return showValue(plain.replace(/[?#].*$/s, ''));
 }

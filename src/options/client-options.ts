@@ -157,11 +157,12 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
   refuseUnknown(options, OPTION_NAMES);
   if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
-  const environment = options.environment ?? readVariable('PETSTORE_ENVIRONMENT');
+  // Variables replace only what is left out: null is refused.
+  const { apiKey = keyFromVariables(), environment = readVariable('PETSTORE_ENVIRONMENT'), plan = planVariable() } = options;
   return {
-    apiKey: resolveApiKey(options.apiKey ?? keyFromVariables()),
+    apiKey: resolveApiKey(apiKey),
     baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging'])),
-    plan: resolvePlan(options.plan ?? planVariable()),
+    plan: resolvePlan(plan),
     int64: resolveInt64(options.int64),
     concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),
     share: resolveShare(options.share),

@@ -31,6 +31,8 @@ describe('resolveBaseUrl finds the address', () => {
     ['a URL', new URL(PRODUCTION)],
     ['an object of strings', { production: PRODUCTION, staging: STAGING }],
     ['an object of URLs', { production: new URL(PRODUCTION) }],
+    ['a URL of another realm', { href: PRODUCTION }],
+    ['an object of such URLs', { production: { href: PRODUCTION } }],
   ])('of production in %s', (_what, baseUrl) => {
     expect(found(baseUrl)).toBe(PRODUCTION);
   });
@@ -60,6 +62,11 @@ describe('resolveBaseUrl finds the address', () => {
 describe('resolveBaseUrl never lets staging reach production', () => {
   const single = [PRODUCTION, new URL(PRODUCTION)];
   const maps = [undefined, {}, { production: PRODUCTION }, { production: PRODUCTION, staging: undefined }];
+
+  test('a URL of another realm with the environment staging is refused', () => {
+    vi.stubEnv('PETSTORE_STAGING_BASE_URL', STAGING);
+    expect(found({ href: PRODUCTION }, 'staging')).toContain('with the environment "staging"');
+  });
 
   test.each(single)(
     "a single address %s with the environment staging is refused, even if the variable names staging's address",
@@ -192,8 +199,14 @@ describe('resolveBaseUrl checks the address', () => {
     expect(found(given)).toBe(`Cannot use ${shown} as \`baseUrl\`: it must be an address or { production, staging }`);
   });
 
-  test('an object with a value that is not an address is refused', () => {
-    expect(found({ production: 12 })).toBe('Cannot use 12 as `baseUrl`: it must be an absolute http(s) address');
+  test.each([12, null])('an object with the value %o, which is not an address, is refused, and not replaced', (production) => {
+    vi.stubEnv('PETSTORE_BASE_URL', PRODUCTION);
+    expect(found({ production })).toBe(`Cannot use ${production} as \`baseUrl\`: it must be an absolute http(s) address`);
+  });
+
+  test('an object with a name that is no environment is refused, and not replaced', () => {
+    vi.stubEnv('PETSTORE_BASE_URL', PRODUCTION);
+    expect(found({ prod: PRODUCTION })).toBe('Cannot use `prod` as an option: the options are production, staging');
   });
 
   test('every refused text causes a ConfigurationError, which shows none of its secrets', () => {

@@ -125,6 +125,14 @@ describe('resolveOptions', () => {
     expect([info.mock.calls.length, logger.info.mock.calls.length]).toEqual([0, 1]);
   });
 
+  test.each(['apiKey', 'environment', 'baseUrl', 'plan'])('refuses null as `%s`, and does not use the variable', (option) => {
+    vi.stubEnv('PETSTORE_API_KEY', apiKey);
+    vi.stubEnv('PETSTORE_ENVIRONMENT', 'production');
+    vi.stubEnv('PETSTORE_BASE_URL', baseUrl);
+    vi.stubEnv('PETSTORE_PLAN', 'pro');
+    expect(refusal(option, null)).toMatchObject({ name: 'ConfigurationError', option });
+  });
+
   test('treats an empty variable as unset', () => {
     setVariables('');
     expect(resolveOptions({ apiKey, baseUrl })).toMatchObject({ apiKey, baseUrl, plan: undefined, logger: undefined });
