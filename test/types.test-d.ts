@@ -85,6 +85,37 @@ describe('ids', () => {
     expectTypeOf(new PetStoreClient({} as PetStoreClientOptions)).toEqualTypeOf<PetStoreClient>();
   });
 
+  test('that may be either are not taken for numbers or bigints', () => {
+    const either = {} as PetStoreClient<Int64>;
+    // @ts-expect-error an id may be a bigint
+    const client: PetStoreClient = either;
+    // @ts-expect-error an id may be a number
+    const exactClient: PetStoreClient<'bigint'> = either;
+    // @ts-expect-error an id may be a bigint
+    const api: PetStoreApi = {} as PetStoreApi<Int64>;
+    // @ts-expect-error an id may be a bigint
+    const item: InventoryItem = {} as InventoryItem<Int64>;
+    // @ts-expect-error an id may be a bigint
+    const promised: Promise<InventoryItem> = {} as Promise<InventoryItem<Int64>>;
+    // @ts-expect-error an id may be a bigint
+    const stream: InventoryStream = {} as InventoryStream<Int64>;
+    // @ts-expect-error an id may be a bigint
+    const view: StockView = {} as StockView<Int64>;
+    // @ts-expect-error an id may be a bigint
+    const change: StockChange = {} as StockChange<Int64>;
+    expectTypeOf([client, exactClient, api, item, promised, stream, view, change]).toBeArray();
+  });
+
+  test('that are numbers or bigints may be taken for either', () => {
+    expectTypeOf<InventoryItem<Int64>['petId']>().toEqualTypeOf<number | bigint>();
+    expectTypeOf<PetStoreClient>().toExtend<PetStoreClient<Int64>>();
+    expectTypeOf<PetStoreClient<'bigint'>>().toExtend<PetStoreClient<Int64>>();
+    expectTypeOf<PetStoreApi<'bigint'>>().toExtend<PetStoreApi<Int64>>();
+    expectTypeOf<InventoryItem<'bigint'>>().toExtend<InventoryItem<Int64>>();
+    expectTypeOf<InventoryStream<'bigint'>>().toExtend<InventoryStream<Int64>>();
+    expectTypeOf<StockView<'bigint'>>().toExtend<StockView<Int64>>();
+  });
+
   test('may be passed as either', () => {
     expectTypeOf<PetId>().toEqualTypeOf<number | bigint>();
     expectTypeOf(petstore.updateInventory).parameter(0).toEqualTypeOf<PetId>();

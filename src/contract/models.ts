@@ -53,8 +53,9 @@ export const InventoryItem = z.object({ petId: PetId, quantity: Quantity, status
  * const item: InventoryItem<'bigint'> = { petId: 9007199254740993n, quantity: 3, status: 'available' };
  */
 export interface InventoryItem<Ids extends Int64 = 'number'> {
+  // A lookup: with a conditional type, TypeScript takes an item of `Int64`, whose id may be a bigint, for one of `'number'`.
   /** The animal that the entry tracks: an int64, never rounded. */
-  petId: Ids extends 'bigint' ? bigint : number;
+  petId: { number: number; bigint: bigint }[Ids];
   /** Current stock count: a safe integer. */
   quantity: number;
   /** A {@link PetStatus}, or a status that the service added. */

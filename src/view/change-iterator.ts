@@ -33,10 +33,10 @@ interface IteratorParts<Ids extends Int64> {
   signal: AbortSignal | undefined;
   maxAgeMs: number | 'quota' | undefined;
   /** Called when the iteration begins. */
-  onBegin: (iterator: ChangeIterator<Ids>) => void;
+  onBegin(iterator: ChangeIterator<Ids>): void;
   /** Called when the consumer begins or ends to wait for a change. */
   onWait: () => void;
-  onEnd: (iterator: ChangeIterator<Ids>) => void;
+  onEnd(iterator: ChangeIterator<Ids>): void;
 }
 
 /** The changes of one consumer, merged by pet while it is busy. */

@@ -23,7 +23,7 @@ interface RunParts<Ids extends Int64> {
   /** Called when a request of the list is sent. */
   onLeave: () => void;
   /** Called when the list has ended, before its readers are. */
-  onEnd: (run: ListRun<Ids>, failed: { error: unknown } | undefined) => void;
+  onEnd(run: ListRun<Ids>, failed: { error: unknown } | undefined): void;
 }
 
 /** One list for all its readers. It is aborted when the last reader leaves. */

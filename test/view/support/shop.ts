@@ -34,7 +34,7 @@ export function openShop({ sandbox: sandboxOptions, client: clientOptions, view:
 /** The same for a client of another kind of ids. */
 export function openView<Ids extends Int64>(sandbox: Sandbox, int64: Ids, options: StockViewOptions = {}): StockView<Ids> {
   const { baseUrl, fetch, keys } = sandbox;
-  return new StockView(new PetStoreClient<Int64>({ apiKey: keys.business, baseUrl, fetch, int64 }), options);
+  return new StockView(new PetStoreClient({ apiKey: keys.business, baseUrl, fetch, int64 }), options);
 }
 
 function logOf(sandbox: Sandbox): string[] {
