@@ -236,9 +236,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
 
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
     const { baseUrl, call, redactor } = this.#options;
-    const made = fetchOperation(input, init, { baseUrl, maxRetries: call.maxRetries, hide: (text) => redactor.hide(text) });
-    // Awaited only if it is a promise, so that calls keep their order.
-    const { operation, options } = made instanceof Promise ? await made : made;
+    const target = { baseUrl, maxRetries: call.maxRetries, hide: (text: string) => redactor.hide(text) };
+    const { operation, options } = fetchOperation(input, init, target);
     return this.#pipeline.open(operation, this.#resolveFor(operation, options));
   }
 

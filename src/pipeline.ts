@@ -1,6 +1,7 @@
 import { Call } from './call.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
+import { untilAborted } from './clock/until-aborted.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
@@ -115,6 +116,9 @@ export class Pipeline<Item extends object> {
     left?.addEventListener('abort', () => call.abort(left.reason), { once: true });
     try {
       call.signal.throwIfAborted();
+      // Awaited only if there is something to prepare, so that calls keep their order.
+      const preparing = operation.prepare?.();
+      if (preparing) await untilAborted(preparing, call.signal);
       return await this.#retry(call, () => this.#attemptToOpen(call, operation));
     } catch (failure) {
       const instead = call.signal.aborted ? undefined : operation.instead?.(failure);

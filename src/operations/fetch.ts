@@ -1,10 +1,8 @@
 import type { Call, OwnRequest } from '../call.ts';
-import { untilAborted } from '../clock/until-aborted.ts';
 import { InvalidArgumentError, type PetStoreError } from '../errors.ts';
 import { addressText, showAddress } from '../options/base-url.ts';
 import { RESERVED_HEADERS, type RequestOptions } from '../options/call-options.ts';
 import { hasMethods, showValue } from '../options/rules.ts';
-import { textOf } from '../thrown.ts';
 import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
@@ -40,7 +38,7 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
  * @throws InvalidArgumentError for an argument that is no address below the client's, a caller's own `Authorization`, and a body that may
  *   have to be sent again but cannot be
  */
-export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching | Promise<Fetching> {
+export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching {
   const given = isRequest(input) ? input : undefined;
   const path = checkPath(input, target);
   const { method, headers } = checkHead(`${target.baseUrl}/${path}`, {
@@ -50,18 +48,19 @@ export function fetchOperation(input: Input, init: RequestInit | undefined, targ
   if (given?.signal) HELD.set(given.signal, given);
   const signal = (init?.signal === undefined ? given?.signal : init.signal) ?? undefined;
   const rest = { ...(given && initOf(given)), ...restOf(init ?? {}) };
-  const make = (body: RequestBody | undefined) =>
-    makeFetching({ method, path, body, own: { headers, init: rest } }, init, { signal, target });
-  const body = bodyOf(given, init?.body, signal);
-  return body instanceof Promise ? body.then(make) : make(body);
+  const unread = unreadOf(given, init);
+  const body = copyOf(init?.body ?? undefined);
+  return makeFetching({ method, path, body, own: { headers, init: rest } }, init, { signal, target, unread });
 }
 
 interface Ending {
   signal: AbortSignal | undefined;
   target: FetchTarget;
+  /** The Request whose body is still to be read. */
+  unread: Request | undefined;
 }
 
-function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { signal, target }: Ending): Fetching {
+function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { signal, target, unread }: Ending): Fetching {
   const { method, path, body, own } = request;
   const isIdempotent = IDEMPOTENT.has(method);
   const isOnce = isReadOnce(body);
@@ -75,7 +74,7 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
     },
     isIdempotent,
   };
-  const operation = new FetchOperation(request, shown);
+  const operation = new FetchOperation(request, shown, unread);
   return { operation, options: { signal, priority: init?.priority === 'low' ? 'low' : 'normal', ...(isOnce && { maxRetries: 0 }) } };
 }
 
@@ -99,13 +98,25 @@ const DUPLEX = { duplex: 'half' } as const;
 /** A caller's request, and its latest failed answer. */
 class FetchOperation implements StreamOperation<Response> {
   readonly name = 'fetch';
-  readonly request: AttemptRequest;
+  request: AttemptRequest;
   readonly own: OwnRequest;
+  readonly #unread: Request | undefined;
   #refused: { failure: PetStoreError; response: Response } | undefined;
 
-  constructor(request: AttemptRequest, own: OwnRequest) {
+  constructor(request: AttemptRequest, own: OwnRequest, unread: Request | undefined) {
     this.request = request;
     this.own = own;
+    this.#unread = unread;
+  }
+
+  prepare(): Promise<void> | undefined {
+    return this.#unread && this.#complete(this.#unread);
+  }
+
+  async #complete(unread: Request): Promise<void> {
+    const body = await readBody(unread);
+    checkBody(body, this.request.method, false);
+    this.request = { ...this.request, body };
   }
 
   /**
@@ -134,7 +145,7 @@ class FetchOperation implements StreamOperation<Response> {
 
 /** A Response has these methods too, but no `method`. */
 function isRequest(input: Input): input is Request {
-  return hasMethods(input, ['arrayBuffer', 'clone']) && textOf(input, 'method') !== undefined;
+  return typeof input === 'object' && input !== null && 'method' in input && hasMethods(input, ['arrayBuffer', 'clone']);
 }
 
 /** The address in the argument of `fetch`; undefined if it is neither a string nor a URL or Request, of whatever realm. */
@@ -177,17 +188,12 @@ function makeHead(address: string, head: { method: string; headers: HeadersInit 
   }
 }
 
-/** The body. That of a Request is read now, since it can only be read once; one that the caller could change later is copied. */
-function bodyOf(
-  given: Request | undefined,
-  body: RequestInit['body'],
-  signal: AbortSignal | undefined,
-): RequestBody | undefined | Promise<RequestBody | undefined> {
-  if (body !== undefined || !given) return copyOf(body ?? undefined);
+/** The Request, if its body is still to be read and none is given in its place. A body can only be read once. */
+function unreadOf(given: Request | undefined, init: RequestInit | undefined): Request | undefined {
+  if (!given || init?.body !== undefined) return undefined;
   if (given.bodyUsed) throw badInput('input', 'a Request whose body was read before');
-  if (given.body === null || given.method === 'GET' || given.method === 'HEAD') return undefined;
-  const read = readBody(given);
-  return signal ? untilAborted(read, signal) : read;
+  const isBodiless = given.body === null || given.method === 'GET' || given.method === 'HEAD';
+  return isBodiless ? undefined : given;
 }
 
 async function readBody(given: Request): Promise<ArrayBuffer | undefined> {
@@ -197,6 +203,7 @@ async function readBody(given: Request): Promise<ArrayBuffer | undefined> {
   return bytes.byteLength === 0 ? undefined : bytes;
 }
 
+/** A body that the caller could change later is copied. */
 function copyOf(body: RequestBody | undefined): RequestBody | undefined {
   if (body instanceof URLSearchParams) return new URLSearchParams(body);
   if (body instanceof FormData) return copyOfForm(body);

@@ -402,6 +402,43 @@ describe('a call of petstore.fetch', () => {
     client.close();
   });
 
+  test('begins synchronously even if the body of its Request is still to be read', async () => {
+    const { client, seen } = scriptedClient([() => json(201, {})]);
+    const begun: string[] = [];
+    client.on('started', ({ operation }) => begun.push(operation));
+    const fetching = client.fetch(new Request(`${client.baseUrl}/a`, { method: 'POST', body: 'text' }));
+    expect([begun, seen]).toEqual([['fetch'], []]);
+    await fetching;
+    expect(await new Response(seen[0]?.body instanceof ArrayBuffer ? seen[0].body : '').text()).toBe('text');
+  });
+
+  test('ends while the body of its Request is read: by `totalTimeoutMs`, by its signal, or when the client is closed', async () => {
+    const { client, seen, log } = scriptedClient([() => json(201, {})], { totalTimeoutMs: 1_000 });
+    const stalled = () => new Request(`${client.baseUrl}/a`, { method: 'POST', ...streamed(chunked(['a'], 'stall')) });
+    const controller = new AbortController();
+    const timedOut = rejectionOf(client.fetch(stalled()));
+    await vi.advanceTimersByTimeAsync(600);
+    const aborted = rejectionOf(client.fetch(stalled(), { signal: controller.signal }));
+    const closed = rejectionOf(client.fetch(stalled()));
+    await vi.advanceTimersByTimeAsync(400);
+    controller.abort('enough');
+    await aborted;
+    client.close();
+    expect([await timedOut, await aborted, await closed]).toMatchObject([
+      { name: 'TimeoutError', operation: 'fetch', outcome: 'not-sent', attempts: 0 },
+      'enough',
+      { name: 'AbortError' },
+    ]);
+    expect([seen, log]).toEqual([[], ['settled not-sent 1000', 'settled not-sent 400', 'settled not-sent 400']]);
+  });
+
+  test('reads no Request if it is already over', async () => {
+    const { client } = scriptedClient([() => json(201, {})]);
+    const request = new Request(`${client.baseUrl}/a`, { method: 'POST', body: 'text' });
+    await rejectionOf(client.fetch(request, { signal: AbortSignal.abort() }));
+    expect(request.bodyUsed).toBe(false);
+  });
+
   test('ends by the signal of its init, or of its Request', async () => {
     const { client } = scriptedClient([hang]);
     const [own, ofRequest] = [new AbortController(), new AbortController()];
