@@ -7,10 +7,10 @@ const STRING_OR_NUMBER = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d[\d.eE+-]*/g;
 const FIRST_UNSAFE = 2 ** 53;
 
 /**
- * Keeps the integers of a JSON text that a double would round.
+ * Keeps the numbers of a JSON text that a double may round to an integer, or to another one.
  *
- * In `text`, each number from ±2^53 on is replaced by a placeholder: the n-th of them, counted from 0, is 2^53 + 2n. So after parsing, a
- * number from 2^53 on is always a placeholder. Digits in strings are not replaced.
+ * In `text`, each number from ±2^53 on, and each with a fraction or an exponent, is replaced by a placeholder: the n-th of them, counted
+ * from 0, is 2^53 + 2n. So after parsing, a number from 2^53 on is always a placeholder. Digits in strings are not replaced.
  */
 export class LongIntegers {
   readonly text: string;
@@ -37,6 +37,13 @@ export function isUnsafe(value: unknown): value is number {
   return typeof value === 'number' && Math.abs(value) >= FIRST_UNSAFE;
 }
 
+const FRACTION_OR_EXPONENT = /[.eE]/;
+
 function isLong(token: string): boolean {
-  return !token.startsWith('"') && isUnsafe(Number(token));
+  return !token.startsWith('"') && (FRACTION_OR_EXPONENT.test(token) || isUnsafe(Number(token)));
+}
+
+/** Whether a JSON text may have a number with a fraction or an exponent. */
+export function mayHaveFraction(json: string): boolean {
+  return /\d[.eE]/.test(json);
 }

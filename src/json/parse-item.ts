@@ -1,7 +1,8 @@
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { BadRows, notJsonText, type ReadFailure } from './failure.ts';
 import { readItem } from './item.ts';
-import { hasLongId, NOT_JSON, parseJson, parseWithLongIds } from './parse-json.ts';
+import { mayHaveFraction } from './long-integers.ts';
+import { hasLongId, NOT_JSON, parseExactly, parseJson } from './parse-json.ts';
 
 export type ItemResult<Ids extends Int64> = { ok: true; item: InventoryItem<Ids> } | ReadFailure;
 
@@ -9,7 +10,7 @@ export type ItemResult<Ids extends Int64> = { ok: true; item: InventoryItem<Ids>
 export function parseItem<Ids extends Int64>(text: string, int64: Ids): ItemResult<Ids> {
   const parsed = parseJson(text);
   if (parsed === NOT_JSON) return notJsonText(text);
-  const value = hasLongId(parsed) ? parseWithLongIds(text) : parsed;
+  const value = mayHaveFraction(text) || hasLongId(parsed) ? parseExactly(text) : parsed;
   const item = readItem(value, int64);
   if (item !== undefined) return { ok: true, item };
   return { ok: false, reason: 'schema', problems: new BadRows([value], int64) };

@@ -13,21 +13,25 @@ export function parseJson(text: string): unknown {
   }
 }
 
-/** Whether `JSON.parse` may have rounded the id of an item. */
+/** Whether `JSON.parse` may have rounded the id of an item that was written in digits alone. */
 export function hasLongId(item: unknown): boolean {
   return isRecord(item) && isUnsafe(item.petId);
 }
 
-/** Parses a text that {@link parseJson} has accepted, with each id beyond ±(2^53−1) as an exact `bigint`. */
-export function parseWithLongIds(validJson: string): unknown {
+/**
+ * Parses a text that {@link parseJson} has accepted. Each id beyond ±(2^53−1) is an exact `bigint`; an id or quantity that is no integer
+ * stays none, even if a double rounds it to one.
+ */
+export function parseExactly(validJson: string): unknown {
   const integers = new LongIntegers(validJson);
   const value = parseJson(integers.text);
-  for (const item of Array.isArray(value) ? value : [value]) restoreId(item, integers);
+  for (const item of Array.isArray(value) ? value : [value]) restoreIntegers(item, integers);
   return value;
 }
 
-function restoreId(item: unknown, integers: LongIntegers): void {
+function restoreIntegers(item: unknown, integers: LongIntegers): void {
   if (!isRecord(item)) return;
-  const exact = integers.exact(item.petId);
-  if (exact !== undefined) item.petId = exact;
+  const [petId, quantity] = [integers.exact(item.petId), integers.exact(item.quantity)];
+  if (petId !== undefined) item.petId = isUnsafe(Number(petId)) ? petId : Number(petId);
+  if (quantity !== undefined) item.quantity = Number(quantity);
 }

@@ -1,6 +1,7 @@
 import type { Int64 } from '../contract/models.ts';
 import { failureAt, notJsonText } from './failure.ts';
-import { hasLongId, NOT_JSON, parseJson, parseWithLongIds } from './parse-json.ts';
+import { mayHaveFraction } from './long-integers.ts';
+import { hasLongId, NOT_JSON, parseExactly, parseJson } from './parse-json.ts';
 import { type Rows, readRows } from './read-rows.ts';
 import { typeName } from './type-name.ts';
 
@@ -9,8 +10,8 @@ export function parseRows<Ids extends Int64>(json: string, int64: Ids, firstRow 
   const values = parseJson(json);
   if (values === NOT_JSON) return { items: [], failure: notJsonText(json) };
   if (!Array.isArray(values)) return { items: [], failure: failureAt('', 'schema', `must be a list, not ${typeName(values)}`) };
-  const rows = readRows(values, int64, firstRow);
-  if (rows.failure === undefined || !values.some(hasLongId)) return rows;
-  const exactValues = parseWithLongIds(json);
-  return Array.isArray(exactValues) ? readRows(exactValues, int64, firstRow) : rows;
+  const rows = mayHaveFraction(json) ? undefined : readRows(values, int64, firstRow);
+  if (rows && (rows.failure === undefined || !values.some(hasLongId))) return rows;
+  const exactValues = parseExactly(json);
+  return readRows(Array.isArray(exactValues) ? exactValues : values, int64, firstRow);
 }

@@ -17,6 +17,7 @@ export const documents = [
   '[{"petId":1,"more":{"a":[{},{"b":"},{"}],"c":null},"quantity":2,"status":"sold"},{"petId":2,"quantity":1,"status":"sold","x":[[]]}]',
   '[{"pet\\u0049d":7,"quantity":2,"status":"sold"},{"petId":"no","petId":8,"quantity":2,"status":"sold"}]',
   '[{"__proto__":{"petId":1},"petId":3,"quantity":2,"status":"sold","constructor":1}]',
+  '[{"petId":1.50e1,"quantity":30e-1,"status":"1.5"},{"petId":-0.0,"quantity":0e9,"status":"sold","price":0.1,"9e9":[1.5]}]',
   '[{"petId":9007199254740991,"quantity":9007199254740991,"status":"sold"},{"petId":-9007199254740991,"quantity":0,"status":"sold"}]',
 ];
 
@@ -36,6 +37,9 @@ export const badDocuments = [
   '[{"petId":01,"quantity":2,"status":"sold"}]',
   '[{"petId":1,"quantity":2,"status":"so\tld"}]',
   '[{"petId":1,"quantity":1.5,"status":"sold"}]',
+  '[{"petId":1,"quantity":0.99999999999999999999,"status":"sold"}]',
+  '[{"petId":4503599627370497.5,"quantity":1,"status":"sold"}]',
+  '[{"petId":9007199254740991.4,"quantity":1,"status":"sold"}]',
   '[{"petId":"1","quantity":1,"status":"sold"}]',
   '[{"petId":1,"quantity":1e400,"status":"sold"}]',
   '[{"petId":1e400,"quantity":1,"status":"sold"}]',
@@ -75,8 +79,14 @@ export function readPlainly(bytes: Uint8Array, int64: Int64 = 'number'): unknown
   }
 }
 
+/** Gives an integer by its digits, and 0.5 for every fraction, which a double may have rounded to an integer. */
 function exactly(this: unknown, key: string, value: unknown, { source = '' }: { source?: string } = {}): unknown {
-  const [, digits, exponent = '0'] = /^(-?\d+)(?:\.0+)?(?:e(\d))?$/.exec(source) ?? [];
-  const isLong = key === 'petId' && !Number.isSafeInteger(value) && digits !== undefined;
-  return isLong ? BigInt(digits) * 10n ** BigInt(exponent) : value;
+  const [, whole, fraction = '', exponent = '0'] = /^(-?\d+)(?:\.(\d+))?(?:e([+-]?\d+))?$/i.exec(source) ?? [];
+  const digits = whole === undefined ? 0n : BigInt(whole + fraction);
+  const zeros = Number(exponent) - fraction.length;
+  if (digits === 0n) return value;
+  const unit = 10n ** BigInt(Math.min(Math.abs(zeros), 400));
+  if (zeros < 0 && digits % unit !== 0n) return 0.5;
+  const exact = zeros < 0 ? digits / unit : digits * unit;
+  return key === 'petId' && !Number.isSafeInteger(Number(exact)) ? exact : Number(exact);
 }

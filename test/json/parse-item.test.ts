@@ -33,6 +33,9 @@ test.each([
   ['bigint', '1e999999999', 'must be an integer within int64'],
   ['bigint', '9007199254740993.5', 'must be an integer within int64'],
   ['bigint', '1.5', 'must be an integer within int64'],
+  ['bigint', '4503599627370497.5', 'must be an integer within int64'],
+  ['number', '9007199254740991.4', 'must be an integer within int64'],
+  ['number', '1e-400', 'must be an integer within int64'],
   ['bigint', '"9007199254740993"', 'must be an integer, not a string'],
   ['number', 'null', 'must be an integer, not null'],
   ['number', '{}', 'must be an integer, not an object'],
@@ -41,6 +44,15 @@ test.each([
 
   expect([reasonOf(result), problemsOf(result)]).toEqual(['schema', [{ path: 'petId', message }]]);
 });
+
+test.each(['0.99999999999999999999', '4503599627370497.5', '1e-400', '1.5', '9007199254740993.0'])(
+  'parseItem refuses the quantity %s, which is no safe integer',
+  (written) => {
+    const result = parseItem(`{"petId":1,"quantity":${written},"status":"x"}`, 'number');
+
+    expect(problemsOf(result)).toEqual([{ path: 'quantity', message: 'must be an integer within ±(2^53−1)' }]);
+  },
+);
 
 test.each([
   ['', 'invalid-json'],
