@@ -14,8 +14,8 @@ const sources = new Map<string, () => string>();
 
 /**
  * Returns a function that gives the key from a file, without the white space around it. The file is read now, and again after it was
- * replaced.
- * @throws ConfigurationError if the file cannot be read
+ * replaced; while it then cannot be read or is empty, the function gives the key that was read before.
+ * @throws ConfigurationError if the file cannot be read now
  */
 export function keyFileSource(path: string): () => string {
   const source = sources.get(path) ?? readingSource(path);
@@ -32,10 +32,22 @@ function readingSource(path: string): () => string {
   return () => {
     const current = versionOf(files, path);
     if (current === undefined || current === version) return key;
-    key = read(files, path);
+    const replaced = readAgain(files, path);
+    // The version of a file that gave no key is not kept, so that it is read again for the next request.
+    if (replaced === undefined) return key;
+    key = replaced;
     version = current;
     return key;
   };
+}
+
+/** The key of a file that was replaced; undefined if it cannot be read or is empty, as it is for a moment while it is written. */
+function readAgain(files: Files, path: string): string | undefined {
+  try {
+    return read(files, path);
+  } catch {
+    return undefined;
+  }
 }
 
 function read(files: Files, path: string): string {
