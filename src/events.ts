@@ -165,7 +165,8 @@ export class Emitter {
   }
 
   emit<Name extends keyof ClientEvents>(name: Name, event: ClientEvents[Name]): void {
-    for (const listener of [...(this.#listeners?.[name] ?? [])]) unharmed(() => listener(event));
+    // Each listener gets an event of its own, which it may change.
+    for (const listener of [...(this.#listeners?.[name] ?? [])]) unharmed(() => listener({ ...event }));
     unharmed(() => this.#log?.tell(name, event));
     if (this.#client) this.#publish(name, event, this.#client);
   }

@@ -56,6 +56,7 @@ const LATEST = 100_000;
  * console.log(first.format, second.event, second.operation); // → petstore-recording/1 started updateInventory
  */
 export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, options: RecordOptions = {}): CallRecording {
+  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { latest: 1000 }', { shown: options });
   refuseUnknown(options, ['write', 'latest']);
   numberOption('latest', options.latest, LATEST, { min: 0, integer: true });
   if (options.write !== undefined && typeof options.write !== 'function') throw badOption('write', 'a function', { shown: options.write });

@@ -20,7 +20,7 @@ function foreignRejection(): object {
   return Object.defineProperty({}, 'then', { value: then });
 }
 
-function loggerOf(write: () => unknown): Logger {
+function loggerOf(write: (line: string) => unknown): Logger {
   return { debug: write, info: write, warn: write, error: write };
 }
 
@@ -145,6 +145,17 @@ describe('a listener', () => {
     expect(await client.listInventory()).toEqual([]);
     await nextTurn();
     expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('that changes its event changes neither those of others nor the log', async () => {
+    const lines: string[] = [];
+    const { client } = scriptedClient([() => json(200, [])], { logger: loggerOf((line) => lines.push(line)) });
+    const outcomes: unknown[] = [];
+    client.on('settled', (event) => Object.assign(event, { outcome: 'changed', callId: 7 }));
+    client.on('settled', ({ callId, outcome }) => outcomes.push([callId, outcome]));
+    await client.listInventory();
+    expect(outcomes).toEqual([[1, 'succeeded']]);
+    expect(lines.at(-1)).toBe('petstore-inventory: list the inventory ends after 0 s: succeeded (call 1)');
   });
 
   test('gets no event after it has unsubscribed', async () => {

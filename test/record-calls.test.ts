@@ -155,3 +155,8 @@ test.each<[string, () => unknown]>([
 test.each([{ latest: -1 }, { latest: 1.5 }, { write: 'a.jsonl' }, { kept: 3 }])('the options %j are refused', (how: object) => {
   expect(() => recorded({ how })).toThrow(ConfigurationError);
 });
+
+test.each([null, 'a.jsonl', 3])('%o in place of the options is refused', (how) => {
+  const { client } = recorded();
+  expect(() => Reflect.apply(recordCalls, undefined, [client, how])).toThrow('it must be an object such as { latest: 1000 }');
+});

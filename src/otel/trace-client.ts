@@ -2,6 +2,7 @@ import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvid
 import { surround } from '../around-fetch.ts';
 import type { PetStoreClient } from '../client.ts';
 import { isBrowser } from '../options/environment.ts';
+import { badOption, booleanOption, refuseUnknown } from '../options/rules.ts';
 import { unharmed } from '../thrown.ts';
 import { VERSION } from '../version.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
@@ -48,16 +49,14 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
  * of a tracer does not affect a call.
  *
  * @returns a function that ends this. It also ends the spans of unfinished calls, which are not measured.
- * @throws the error of a provider that cannot give a tracer or meter
+ * @throws ConfigurationError for an option that is unknown or bad; the error of a provider that cannot give a tracer or meter
  * @example
  * const stop = traceClient(petstore);
  * await petstore.listInventory();
  * stop();
  */
-export function traceClient(
-  client: Pick<PetStoreClient, 'on' | 'baseUrl'>,
-  { tracerProvider = trace, meterProvider = metrics, propagate = !isBrowser() }: TraceOptions = {},
-): () => void {
+export function traceClient(client: Pick<PetStoreClient, 'on' | 'baseUrl'>, options: TraceOptions = {}): () => void {
+  const { tracerProvider, meterProvider, propagate } = resolveTrace(options);
   const calls = new Map<number, TracedCall>();
   const scope = scopeOf(client.baseUrl, tracerProvider.getTracer(...LIBRARY), meterProvider.getMeter(...LIBRARY));
   const stops = [
@@ -78,6 +77,14 @@ export function traceClient(
     for (const call of calls.values()) unharmed(() => call.leave());
     calls.clear();
   };
+}
+
+function resolveTrace(options: TraceOptions): { tracerProvider: TracerProvider; meterProvider: MeterProvider; propagate: boolean } {
+  if (typeof options !== 'object' || options === null)
+    throw badOption('options', 'an object such as { propagate: false }', { shown: options });
+  refuseUnknown(options, ['tracerProvider', 'meterProvider', 'propagate']);
+  const { tracerProvider = trace, meterProvider = metrics } = options;
+  return { tracerProvider, meterProvider, propagate: booleanOption('propagate', options.propagate, !isBrowser()) };
 }
 
 function scopeOf(baseUrl: string, tracer: Tracer, meter: Meter): Scope {

@@ -6,7 +6,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import packageJson from '../../package.json' with { type: 'json' };
 import { failure, item, json, networkError } from '../support/answers.ts';
 import { KEY, scriptedClient } from '../support/client.ts';
-import { rejectionOf, thrower } from '../support/outcome.ts';
+import { rejectionOf, thrower, thrownBy } from '../support/outcome.ts';
 import { type Answering, hang } from '../support/scripted-fetch.ts';
 import { NOW_MS } from '../support/time.ts';
 import { Collector, keepContext } from './collector.ts';
@@ -472,4 +472,9 @@ describe('The requests of a traced client', () => {
     const { spanId = '', traceId = '' } = first.spans.find(({ name }) => name === 'GET')?.spanContext() ?? {};
     expect(seen[0]?.headers.traceparent).toBe(parentOf(spanId, traceId));
   });
+});
+
+test.each([[{ propogate: false }], [{ propagate: 'no' }], [null], [false]])('traceClient refuses the options %o', (options) => {
+  const { client } = scriptedClient([]);
+  expect(thrownBy(() => Reflect.apply(traceClient, undefined, [client, options]))).toMatchObject({ name: 'ConfigurationError' });
 });
