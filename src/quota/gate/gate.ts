@@ -16,6 +16,8 @@ import { Releaser } from './releaser.ts';
 import type { RetryLimit } from './retry-limit.ts';
 
 const SWEEP_EVERY_MS = 1000;
+/** When to look again if only an answer can end the wait. */
+const LOOK_AGAIN_MS = 60_000;
 
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
@@ -197,8 +199,9 @@ export class Gate {
   #wakeAt(instantMs: number, nowMs: number): void {
     // A listener may have aborted the waiting calls, or made another call, which has already set the timer.
     if (this.#queue.size === 0 || this.#stopTimer) return;
-    this.#stopTimer = startTimer(instantMs - nowMs, () => {
-      this.#clock.reach(instantMs);
+    const lookAtMs = Number.isFinite(instantMs) ? instantMs : nowMs + LOOK_AGAIN_MS;
+    this.#stopTimer = startTimer(lookAtMs - nowMs, () => {
+      this.#clock.reach(lookAtMs);
       this.#pump();
     });
   }
