@@ -1,7 +1,8 @@
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
-import { makeListCall } from '../../support/call.ts';
+import { Emitter } from '../../../src/events.ts';
+import { makeCall, makeListCall } from '../../support/call.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
 import { answerNow, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
 
@@ -151,6 +152,25 @@ describe('Gate of clients with their own limits:', () => {
     narrow.answer();
     await pass(10);
     expect(narrow.log).toEqual(['0 a', '0 b']);
+  });
+
+  test('a call that only its own client holds up says so in its `wait` event, even if the key has a single request left', async () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
+    const gate = makeGate();
+    const [narrow, little] = [new Visitors(gate, makeLimits({ concurrency: 1 })), new Visitors(gate, makeLimits({ share: 0.01 }))];
+    little.ask('probe');
+    little.answer(answerNow({ remaining: 2 }));
+    narrow.ask('in flight');
+    expect(gate.quota.minute.remaining).toBe(1);
+    narrow.ask('concurrency', makeCall({ emitter }));
+    little.ask('share', makeCall({ emitter }));
+    await pass(0);
+    expect(told).toEqual([
+      ['in-flight', 0],
+      ['quota', expect.closeTo(60_000, -2)],
+    ]);
   });
 
   test("a call that would wait too long for its client's share is refused alone", async () => {
