@@ -251,6 +251,19 @@ describe('Gate reports the queue', () => {
     await pass(1_100);
     expect([visitors.log.at(-1), told]).toEqual(['1 next', []]);
   });
+
+  test('if the wait is longer than a second, and again if it grows by more than a second', async () => {
+    const visitors = new Visitors(makeGate());
+    const { call, told } = watchedCalls();
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(2);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 1_500 }));
+    visitors.ask('next', call(1));
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 3_000 }));
+    await pass(100);
+    expect(told).toEqual(['call 1: rate-limit 1500, first of 1', 'call 1: rate-limit 3000, first of 1']);
+  });
 });
 
 describe('Gate reads a monotonic clock:', () => {
