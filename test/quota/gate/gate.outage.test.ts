@@ -205,6 +205,18 @@ describe('Gate, in an outage,', () => {
     expect(visitors.permits).toHaveLength(1);
   });
 
+  test('holds its probes until the day ends if the headers report it as used up', async () => {
+    const visitors = new Visitors(makeGate());
+    const dayEndsAtMs = NOW_MS + 36_000_000;
+    let left = 3;
+    await breakDown(visitors, () => visitors.answer(answerNow({ status: 500, limit: 1_000, remaining: --left, resetAtMs: dayEndsAtMs })));
+    visitors.ask('4', makeListCall({ maxWaitMs: 1e9 }));
+    await pass(dayEndsAtMs - Date.now());
+    expect(visitors.permits).toHaveLength(0);
+    await pass(1_000);
+    expect(visitors.permits).toHaveLength(1);
+  });
+
   test('counts bodies that break after good headers as failures', async () => {
     const visitors = new Visitors(makeGate());
     visitors.ask('probe');
