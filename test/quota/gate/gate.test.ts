@@ -349,6 +349,17 @@ describe('Gate.quota', () => {
     expect(gate.quota.closedUntil).toEqual(new Date(NOW_MS + 1_500));
   });
 
+  test('shows that nothing is left once the minute is used up', () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    visitors.ask('probe');
+    visitors.answer(answerNow({ remaining: 1 }));
+    visitors.ask('last');
+    expect(gate.quota.minute.remaining).toBe(0);
+    visitors.answer(answerNow({ remaining: 0 }));
+    expect(gate.quota.minute.remaining).toBe(0);
+  });
+
   test('shows the plan that was learned from the headers', async () => {
     const gate = makeGate({ plan: undefined });
     const visitors = new Visitors(gate);
