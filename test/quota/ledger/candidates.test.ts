@@ -72,6 +72,15 @@ describe('SlidingLog', () => {
     expect([log.freeAt(1, 40_000), log.freeAt(2, 40_000)]).toEqual([65_200, 90_100]);
   });
 
+  test('counts requests that may have left as gone while others send too, and keeps the count of theirs', () => {
+    const log = new SlidingLog(60, MINUTE_MS);
+    sendTimes(log, 10, 0);
+    log.observe(seen(log, 45, 0));
+    expect(log.free(60_050)).toBe(45);
+    log.observe({ ...seen(log, 55, 60_050), isShared: true });
+    expect(log.free(60_050)).toBe(55);
+  });
+
   test('takes back a request that was not sent', () => {
     const log = new SlidingLog(1, MINUTE_MS);
     log.add(0);
