@@ -95,6 +95,24 @@ describe('Ledger, after a refusal while no header reports what is left,', () => 
     expect(story.left).toBeLessThanOrEqual(2);
     expect(story.answer({ limit: 1_000, remaining: 900, ...RESET, resetAtMs: story.nowMs + 60_000 }).free).toBe(64);
   });
+
+  test('allows three quarters of what passed in a minute, even if headers once showed that others send too', () => {
+    const story = new Story({ plan: 'unlimited' });
+    for (const remaining of [900, 890, 880]) story.answer({ limit: 1_000, remaining, ...RESET });
+    story.nowMs += 120_000;
+    for (let sent = 0; sent < 20; sent++) story.answer({});
+    story.answer({ status: 429, retryAfterMs: 1_000 });
+    story.nowMs += 61_000;
+    for (let sent = 0; sent < 15; sent++) story.answer({});
+    expect(story.left).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('Ledger, while others send too,', () => {
+  test('leaves a request to them if two of theirs came between two answers', () => {
+    const freeAfter = (remaining: number) => new Story().answer({ remaining: 8 }).answer({ remaining }).free;
+    expect([freeAfter(7), freeAfter(5)]).toEqual([7, 4]);
+  });
 });
 
 describe('Ledger, after a Retry-After,', () => {
