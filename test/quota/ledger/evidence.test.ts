@@ -155,6 +155,13 @@ describe('Ledger, after a Reset that is more than a day ahead,', () => {
 });
 
 describe('Ledger, after a Reset alone,', () => {
+  test('waits until its own oldest request is a minute old if the Reset moves on and no request of others is known', () => {
+    const story = new Story({ plan: { requestsPerMinute: 2 } }).answer({ resetAtMs: NOON_MS + 20_000 });
+    story.nowMs = NOON_MS + 19_000;
+    story.answer({ resetAtMs: NOON_MS + 40_000 });
+    expect(Math.round((story.ledger.look(story.nowMs, 0).at - NOON_MS) / 1_000)).toBe(60);
+  });
+
   test('begins the next window at this Reset', () => {
     const story = new Story({ plan: { requestsPerMinute: 2 } })
       .answer({ resetAtMs: NOON_MS + 20_000 })
