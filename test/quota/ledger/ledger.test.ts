@@ -24,6 +24,18 @@ function spend(ledger: Ledger, { nowMs, left }: { nowMs: number; left: number })
 }
 
 describe('Ledger, on a token bucket,', () => {
+  test('counts the bucket as empty after a refusal that says nothing about what is left, and waits for each token', () => {
+    const ledger = ledgerOfBucket();
+    const nowMs = NOON_MS + 9_000;
+    const answer = (status: number, headers: { retryAfterMs?: number }, atMs: number) =>
+      ledger.observe(ledger.send(atMs), { status, receivedAtMs: atMs, dateMs: atMs, limit: 60, ...headers }, atMs);
+    answer(429, { retryAfterMs: 1_000 }, nowMs);
+    expect(ledger.snapshot(nowMs).minute.remaining).toBe(0);
+    expect(ledger.look(nowMs + 1_000, 0).free).toBe(1);
+    answer(200, {}, nowMs + 1_000);
+    expect(ledger.look(nowMs + 1_000, 0)).toMatchObject({ free: 0, at: nowMs + 2_000 });
+  });
+
   test('raises the level by one request when a slot is given back, whatever time has passed', () => {
     const [ledger, untouched] = [ledgerOfBucket(), ledgerOfBucket()];
     const laterMs = NOON_MS + 9_000;
