@@ -2,6 +2,7 @@ import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inve
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
 import type { Gate } from '../../../src/quota/gate/gate.ts';
+import type { Permit } from '../../../src/quota/gate/permit.ts';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore } from '../../../src/quota-store.ts';
 import { makeListCall } from '../../support/call.ts';
@@ -60,6 +61,13 @@ function leasing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
 /** From now on the gate leases its slots from the store. */
 function bringStore(gate: Gate, store: QuotaStore): void {
   gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+}
+
+/** Enters a call, and lets the store grant it a slot. */
+async function enter(gate: Gate): Promise<Permit> {
+  const entering = gate.enter(makeListCall(), makeLimits());
+  await vi.advanceTimersByTimeAsync(10);
+  return entering;
 }
 
 test('a client with a store uses only leased slots, and reports what the headers said', async () => {
@@ -132,21 +140,34 @@ test('an answer that comes after the window of its request is reported as late',
   const { store, leaseRequests } = recordStore();
   const gate = makeGate();
   bringStore(gate, store);
-  const enter = async () => {
-    const entering = gate.enter(makeListCall(), makeLimits());
-    await vi.advanceTimersByTimeAsync(10);
-    return entering;
-  };
-  const probe = await enter();
+  const probe = await enter(gate);
   probe.observe(answerNow({ remaining: 59, resetAtMs: Date.now() + 5_000 }));
   probe.release();
-  const late = await enter();
+  const late = await enter(gate);
   await vi.advanceTimersByTimeAsync(7_000);
   const answer = answerNow({ remaining: 41 });
   late.observe(answer);
   late.release();
-  await enter();
+  await enter(gate);
   expect(leaseRequests.at(-1)?.lateAnswers).toEqual([{ remaining: 41, resetAtMs: answer.resetAtMs }]);
+});
+
+test('an answer to a slow probe is not reported as late if it comes in the window of its request', async () => {
+  const { store, leaseRequests } = recordStore();
+  const gate = makeGate();
+  bringStore(gate, store);
+  const first = await enter(gate);
+  first.observe(answerNow({ remaining: 59, resetAtMs: Date.now() + 5_000 }));
+  first.release();
+  (await enter(gate)).cancel();
+  await vi.advanceTimersByTimeAsync(7_000);
+  const slow = await enter(gate);
+  await vi.advanceTimersByTimeAsync(1_000);
+  await enter(gate);
+  slow.observe(answerNow({ remaining: 41 }));
+  slow.release();
+  await enter(gate);
+  expect(leaseRequests.at(-1)).toMatchObject({ minute: { remaining: 41 }, lateAnswers: [] });
 });
 
 test('an answered request whose body is not read yet does not count as unanswered for a store that comes then', async () => {
