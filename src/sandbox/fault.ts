@@ -39,7 +39,10 @@ export interface Fault {
   when?: (request: Readonly<SandboxRequest>) => boolean;
   /** How often it happens at most. @default no limit */
   times?: number;
-  /** The request is not carried out, and is answered with this status (200 to 599). */
+  /**
+   * The request is not carried out, and is answered with this status (200 to 599). A 429 asks to wait one second, unless `headers` set or
+   * remove its Retry-After, and starts the penalty of that wait like a 429 of the limit.
+   */
   status?: number;
   /** The exact body of an answer with `status`. @default an Error body for a status of 400 or more, else nothing */
   body?: string;

@@ -11,7 +11,7 @@ import type { Ledger, SandboxRequest } from './ledger.ts';
 import { type LimitHeaders, writeLimitHeaders } from './limit-headers.ts';
 import type { Counting, Meter, Verdict } from './meter.ts';
 import type { Random } from './random.ts';
-import { type RetryAfterForm, retryAfterValue } from './retry-after.ts';
+import { type RetryAfterForm, readRetryAfter, retryAfterValue } from './retry-after.ts';
 import { parsePetId } from './stock.ts';
 
 /** What Hono's context holds for a request. */
@@ -78,6 +78,7 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     const early = answerEarly(context, { visit, desk });
     if (early === undefined) await next();
     else context.res = early;
+    if (context.res.status === 429) startPenalty(context.res.headers, { visit, desk });
     const isCountedAtOnce = desk.counting.at === 'arrival';
     if (isCountedAtOnce) finish(context, { visit, desk });
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
@@ -129,8 +130,10 @@ function answerEarly(context: Context<ServiceEnv>, { visit, desk }: { visit: Vis
 }
 
 function faultAnswer(request: SandboxRequest, { body, status }: { body?: string; status: number }): Response {
-  if (body !== undefined || status < 400) return jsonAnswer(status, body ?? '');
-  const answer = refuse(request, { status, code: 'fault', message: `The sandbox was told to answer ${status}` });
+  const answer =
+    body !== undefined || status < 400
+      ? jsonAnswer(status, body ?? '')
+      : refuse(request, { status, code: 'fault', message: `The sandbox was told to answer ${status}` });
   if (status === 429) answer.headers.set(RETRY_AFTER_HEADER, '1');
   return answer;
 }
@@ -161,6 +164,16 @@ function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; until
   return answer;
 }
 
+/** Starts the penalty of a 429, whether a limit, a fault or an endpoint of the caller's own gave it. */
+function startPenalty(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
+  const { verdict, meter, nowMs } = visit;
+  if (verdict === undefined) return;
+  overrideHeaders(headers, visit.mishap);
+  const limitedUntilMs = verdict.kind === 'limited' ? verdict.untilMs : undefined;
+  const untilMs = readRetryAfter(headers.get(RETRY_AFTER_HEADER), visit) ?? limitedUntilMs;
+  if (untilMs !== undefined && meter.penalise(verdict, { untilMs, nowMs })) desk.ledger.noteBan();
+}
+
 function finish(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): void {
   const { request, mishap } = visit;
   if (mishap?.fail === 'malformed') context.res = jsonAnswer(context.res.status, '{"petId":');
@@ -180,12 +193,16 @@ function settle(visit: Visit, { status, desk }: { status: number | undefined; de
 
 /** By default, every answer reports the limit and the service's time (specification, Limits; RFC 9110 section 6.6.1). */
 function writeHeaders(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
-  const { told, aheadMs, mishap } = visit;
+  const { told, aheadMs } = visit;
   const nowMs = visit.nowMs + aheadMs;
   const form = desk.limitHeaders;
   const isTold = form.rate === 1 || desk.random() < form.rate;
   if (isTold) writeLimitHeaders(headers, { form, told: { ...told, resetAtMs: told.resetAtMs + aheadMs }, nowMs });
   if (desk.date !== false) headers.set('date', new Date(nowMs + desk.date.aheadMs).toUTCString());
+  overrideHeaders(headers, visit.mishap);
+}
+
+function overrideHeaders(headers: Headers, mishap: Mishap | undefined): void {
   for (const [name, value] of Object.entries(mishap?.headers ?? {})) {
     if (value === null) headers.delete(name);
     else headers.set(name, value);

@@ -17,6 +17,14 @@ export function waitsUntilMs(form: RetryAfterForm, { opensAtMs, nowMs }: { opens
   return form === 'decimal' ? nowMs + Math.ceil(opensAtMs - nowMs) : opensAtMs;
 }
 
+/** The end of the wait that a header asks for, in seconds or as a date on the clock of the answering node; undefined for anything else. */
+export function readRetryAfter(value: string | null, { nowMs, aheadMs }: { nowMs: number; aheadMs: number }): number | undefined {
+  if (value === null) return undefined;
+  if (/^\d+(\.\d+)?$/.test(value)) return nowMs + Math.round(Number(value) * 1_000);
+  const dateMs = value.endsWith(' GMT') ? Date.parse(value) : Number.NaN;
+  return Number.isNaN(dateMs) ? undefined : dateMs - aheadMs;
+}
+
 /** The header's value; undefined for none. A date follows the clock of the answering node, `aheadMs` ahead of the clock that counts. */
 export function retryAfterValue(form: RetryAfterForm, wait: { untilMs: number; nowMs: number; aheadMs: number }): string | undefined {
   if (form === 'missing') return undefined;

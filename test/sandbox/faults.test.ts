@@ -1,4 +1,4 @@
-import { createSandbox, SandboxError } from 'petstore-inventory/sandbox';
+import { createSandbox, SandboxError, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { rejectionOf, soFar } from '../support/outcome.ts';
 import { asked, patch } from './ask.ts';
@@ -58,6 +58,61 @@ describe('faults happen', () => {
     const sandbox = createSandbox({ faults });
     const [empty, page] = [await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory')];
     expect([empty.status, empty.body, page.status, await page.text()]).toEqual([204, null, 502, '<html>']);
+  });
+});
+
+describe('a 429 of a fault starts the penalty of its Retry-After', () => {
+  /** Sends requests to a service whose clock stands still, and gives their statuses and which came during a penalty. */
+  const early = async (options: SandboxOptions, count = 3) => {
+    const sandbox = createSandbox(options);
+    sandbox.clock.hold();
+    const statuses: number[] = [];
+    for (let sent = 0; sent < count; sent++) statuses.push((await asked(sandbox, '/inventory')).status);
+    return { statuses, duringPenalty: sandbox.requests.map((request) => request.duringPenalty), bans: sandbox.report().bans };
+  };
+
+  test.each([
+    ['in seconds', { status: 429, headers: { 'Retry-After': '60' } }],
+    ['with a fraction', { status: 429, headers: { 'retry-after': '0.5' } }],
+    ['as a date', { status: 429, headers: { 'retry-after': 'Sat, 21 Nov 2099 10:00:00 GMT' } }],
+    ['of one second without `headers`', { status: 429 }],
+    ['of one second with a `body`', { status: 429, body: 'slow down' }],
+  ])('%s', async (_name, fault) => {
+    expect(await early({ faults: [{ at: 1, ...fault }] })).toEqual({
+      statuses: [429, 200, 200],
+      duringPenalty: [false, true, true],
+      bans: 0,
+    });
+  });
+
+  test.each([null, 'soon', '0'])('and none with a Retry-After of %s', async (value) => {
+    const { duringPenalty } = await early({ faults: [{ at: 1, status: 429, headers: { 'retry-after': value } }] });
+    expect(duringPenalty).toEqual([false, false, false]);
+  });
+
+  test('so that refusals before its end lead to a ban', async () => {
+    const ban = { after: 1, forMs: 60_000 };
+    const always = await early({ ban, faults: [{ at: [1, 2, 3], status: 429 }] }, 4);
+    const byLimit = await early({ ban, faults: [{ at: 2, status: 429 }], plans: { free: { requestsPerMinute: 2 } } }, 4);
+    expect([always, byLimit]).toMatchObject([
+      { statuses: [429, 429, 429, 401], bans: 1 },
+      { statuses: [200, 429, 429, 401], bans: 1 },
+    ]);
+  });
+
+  test('and a 429 of the limit starts none if a fault answers in its place', async () => {
+    const { statuses, duringPenalty } = await early({ plans: { free: { requestsPerMinute: 1 } }, faults: [{ at: 2, status: 503 }] });
+    expect([statuses, duringPenalty]).toEqual([
+      [200, 503, 429],
+      [false, false, false],
+    ]);
+  });
+
+  test('and so does a 429 of `routes`', async () => {
+    const sandbox = createSandbox({ routes: () => new Response(null, { status: 429, headers: { 'retry-after': '60' } }) });
+    await asked(sandbox, '/pets/42');
+    await asked(sandbox, '/inventory');
+    expect(sandbox.report()).toMatchObject({ rateLimited: 1, duringPenalty: 1 });
   });
 });
 
