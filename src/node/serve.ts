@@ -130,7 +130,10 @@ function createListener(parts: SandboxParts, hostname: string): Server {
     {
       // Otherwise the adapter replaces the global Request and Response of the whole process.
       overrideGlobalObjects: false,
-      errorHandler: () => errorAnswer({ status: 400, code: 'bad_request', message: 'The request is not valid HTTP' }),
+      errorHandler: (error) =>
+        error instanceof SandboxError
+          ? errorAnswer({ status: 500, code: 'internal', message: error.message })
+          : errorAnswer({ status: 400, code: 'bad_request', message: 'The request is not valid HTTP' }),
     },
   );
   return createServer(listener);

@@ -2,6 +2,7 @@ import { checkFault, type Fault } from './fault.ts';
 import { drawLatency } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
 import type { Random } from './random.ts';
+import { callOwn } from './sandbox-error.ts';
 
 /** A fault as it is applied to one request, with its delay drawn. */
 export interface Mishap extends Omit<Fault, 'delayMs'> {
@@ -36,6 +37,14 @@ export class Faults {
     return () => this.#active.delete(own);
   }
 
+  /**
+   * Whether a fault has a condition of the caller's own, which may ask for the quantity of an update.
+   * @internal
+   */
+  get hasConditions(): boolean {
+    return [...this.#active.keys()].some(({ when }) => when !== undefined);
+  }
+
   /** Removes all faults. */
   clear(): void {
     this.#active.clear();
@@ -56,7 +65,7 @@ export class Faults {
 
   #hits({ at, rate, when }: Fault, request: SandboxRequest): boolean {
     if (typeof at === 'number' ? at !== request.number : at?.includes(request.number) === false) return false;
-    if (when?.(request) === false) return false;
+    if (when && callOwn('the condition `when` of a fault', () => when(request)) === false) return false;
     return rate === undefined || this.#random() < rate;
   }
 }

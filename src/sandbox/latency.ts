@@ -1,5 +1,6 @@
 import * as z from 'zod/mini';
 import type { Random } from './random.ts';
+import { callOwn, SandboxError, show } from './sandbox-error.ts';
 
 /**
  * How long a request takes, in milliseconds: a constant, evenly distributed between two values, log-normal with a median and a 99th
@@ -14,13 +15,19 @@ export type Latency = number | { fromMs: number; toMs: number } | { medianMs: nu
 /** The 99th percentile of the standard normal distribution. */
 const NORMAL_P99 = 2.3263;
 
-/** Draws the latency of one request. */
+/** Draws the latency of one request. @throws {SandboxError} for a function that throws or returns no number */
 export function drawLatency(latency: Latency, random: Random): number {
   if (typeof latency === 'number') return latency;
-  if (typeof latency === 'function') return latency();
+  if (typeof latency === 'function') return askLatency(latency);
   if ('fromMs' in latency) return latency.fromMs + random() * (latency.toMs - latency.fromMs);
   const spread = Math.log(latency.p99Ms / latency.medianMs) / NORMAL_P99;
   return latency.medianMs * Math.exp(spread * drawNormal(random));
+}
+
+function askLatency(latency: () => number): number {
+  const ms: unknown = callOwn('the function of a latency', latency);
+  if (typeof ms === 'number' && Number.isFinite(ms)) return ms;
+  throw new SandboxError(`Cannot use the function of a latency: it returned ${show(ms)}, not a number`);
 }
 
 /** A normally distributed number from two evenly distributed ones (Box–Muller transform). */

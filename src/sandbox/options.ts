@@ -55,7 +55,11 @@ export interface SandboxOptions<Plans extends string = string> {
   counting?: Counting;
   /** The source of the time, in milliseconds since 1970. @default the global Date.now, read at every call */
   clock?: TimeSource;
-  /** How long a request takes in milliseconds, half of it before it is counted and half after. @default 0 */
+  /**
+   * How long a request takes in milliseconds, half of it before it is counted and half after. If a function throws or returns no number,
+   * the request rejects with a `SandboxError`; on a port it is answered with 500 and the message.
+   * @default 0
+   */
   latency?: Latency;
   /** The faults to inject. @default none */
   faults?: readonly Fault[];

@@ -13,11 +13,16 @@ import type { Counting, Meter, Verdict } from './meter.ts';
 import type { Random } from './random.ts';
 import { type RetryAfterForm, readRetryAfter, retryAfterValue } from './retry-after.ts';
 import { parsePetId } from './stock.ts';
+import { readUpdate, type UpdateBody } from './update-body.ts';
 
 /** What Hono's context holds for a request. */
 export interface ServiceEnv {
   Bindings: { breakOff: (failure: Failure) => void };
-  Variables: { request: SandboxRequest };
+  Variables: {
+    request: SandboxRequest;
+    /** The body of an update that was read before the request was carried out. */
+    update: UpdateBody | undefined;
+  };
 }
 
 /** What all requests of a sandbox share. */
@@ -54,12 +59,15 @@ export interface Entrance {
   readonly basePath: string;
 }
 
-interface Visit {
+interface Arrival {
   readonly nowMs: number;
   readonly request: SandboxRequest;
   readonly verdict: Verdict | undefined;
   readonly meter: Meter;
   readonly told: ToldLimit;
+}
+
+interface Visit extends Arrival {
   readonly mishap: Mishap | undefined;
   /** By how much the clock of the node that answers is ahead. */
   readonly aheadMs: number;
@@ -73,8 +81,10 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
   return async (context, next) => {
     const latencyMs = drawLatency(desk.latency, desk.random);
     await desk.clock.sleep(latencyMs / 2);
-    const visit = arrive(context, { entrance, desk });
-    context.set('request', visit.request);
+    const arrival = arrive(context, { entrance, desk });
+    // Without conditions no fault needs the body, and reading it takes time.
+    if (desk.faults.hasConditions) await readAhead(context, arrival.request);
+    const visit = meetFaults(arrival, desk);
     const early = answerEarly(context, { visit, desk });
     if (early === undefined) await next();
     else context.res = early;
@@ -88,7 +98,7 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
   };
 }
 
-function arrive(context: Context<ServiceEnv>, { entrance, desk }: { entrance: Entrance; desk: Desk }): Visit {
+function arrive(context: Context<ServiceEnv>, { entrance, desk }: { entrance: Entrance; desk: Desk }): Arrival {
   const nowMs = desk.clock.now();
   const known = desk.keyring.identify(context.req.header('authorization'));
   const meter = known === undefined ? desk.keyring.meterOf('free') : desk.keyring.meter(entrance.environment, known);
@@ -102,9 +112,23 @@ function arrive(context: Context<ServiceEnv>, { entrance, desk }: { entrance: En
     duringPenalty: verdict?.duringPenalty ?? false,
   });
   if (verdict?.beginsBan) desk.ledger.noteBan();
+  context.set('request', request);
+  return { nowMs, request, verdict, meter, told: meter.told(nowMs, request.number) };
+}
+
+function meetFaults(arrival: Arrival, desk: Desk): Visit {
+  const { request } = arrival;
   const mishap = desk.faults.draw(request);
   request.fault = mishap && nameMishap(mishap);
-  return { nowMs, request, verdict, meter, told: meter.told(nowMs, request.number), mishap, aheadMs: pickNode(desk) };
+  return { ...arrival, mishap, aheadMs: pickNode(desk) };
+}
+
+/** Reads the quantity of an update for the conditions of faults. A body that fails here fails again where the update is carried out. */
+async function readAhead(context: Context<ServiceEnv>, request: SandboxRequest): Promise<void> {
+  if (request.method !== 'PATCH' || request.petId === undefined) return;
+  const update = await readUpdate(context.req.raw).catch(() => undefined);
+  context.set('update', update);
+  request.quantity = update?.quantity;
 }
 
 function pickNode({ nodes, random }: Desk): number {

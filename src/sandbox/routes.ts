@@ -1,15 +1,12 @@
 import { type Context, Hono, type Next } from 'hono';
 import { INVENTORY_PATH } from '../contract/http.ts';
-import { InventoryUpdate } from '../contract/models.ts';
 import { jsonAnswer, refuse } from './answers.ts';
-import { readBodyText } from './body-text.ts';
 import { bodyOf, itemText, listPieces } from './item-text.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
 import type { SandboxRoutes } from './options.ts';
 import type { ServiceEnv } from './reception.ts';
 import { parsePetId, type Stock } from './stock.ts';
-
-const MAX_BODY_BYTES = 65_536;
+import { readUpdate } from './update-body.ts';
 
 /** A list of up to this length is sent as one text, with a Content-Length; a longer one is streamed. */
 const MAX_ITEMS_AT_ONCE = 1_000;
@@ -54,10 +51,8 @@ async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>
   const { request } = context.var;
   const petId = parsePetId(context.req.param('petId'));
   if (petId === undefined) return refuse(request, { status: 400, code: 'invalid_pet_id', message: 'petId must be the digits of an int64' });
-  const text = await readBodyText(context.req.raw, MAX_BODY_BYTES);
-  if (text === undefined)
-    return refuse(request, { status: 413, code: 'body_too_large', message: 'The body must not be larger than 64 KiB' });
-  const quantity = parseQuantity(text);
+  const { isTooLarge, quantity } = context.var.update ?? (await readUpdate(context.req.raw));
+  if (isTooLarge) return refuse(request, { status: 413, code: 'body_too_large', message: 'The body must not be larger than 64 KiB' });
   if (quantity === undefined) {
     return refuse(request, { status: 400, code: 'invalid_body', message: 'The body must be JSON with a whole number as quantity' });
   }
@@ -68,14 +63,6 @@ async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>
   stock.set(updated);
   ledger.noteUpdate(petId);
   return jsonAnswer(200, itemText(updated));
-}
-
-function parseQuantity(text: string): number | undefined {
-  try {
-    return InventoryUpdate.safeParse(JSON.parse(text)).data?.quantity;
-  } catch {
-    return undefined;
-  }
 }
 
 /** The specification names these endpoints but does not describe their answers, so the sandbox cannot give one. */

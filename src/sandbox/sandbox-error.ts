@@ -13,6 +13,15 @@ export class SandboxError extends Error {
   override readonly name = 'SandboxError';
 }
 
+/** Calls a function of the caller's. @throws {SandboxError} that says which one failed, with what it threw as its cause */
+export function callOwn<Result>(name: string, own: () => Result): Result {
+  try {
+    return own();
+  } catch (error) {
+    throw new SandboxError(`Cannot use ${name}: it threw ${error}`, { cause: error });
+  }
+}
+
 /** Shows a caller's value in a message: text in quotes, objects and functions only by their kind. */
 export function show(value: unknown): string {
   if (typeof value === 'string') return value.length > 60 ? `"${value.slice(0, 60)}..."` : `"${value}"`;

@@ -5,6 +5,7 @@ import type { Failure } from './fault.ts';
 import type { SandboxRoutes } from './options.ts';
 import { type Desk, type Entrance, receive, type ServiceEnv } from './reception.ts';
 import { createRoutes } from './routes.ts';
+import { SandboxError } from './sandbox-error.ts';
 import type { Stock } from './stock.ts';
 
 /** An answer, and the failure with which the transport (a function call or a socket) has to break the exchange, if any. */
@@ -15,6 +16,7 @@ export interface Exchange {
 
 /** The service without its transport, which is a function call or a socket. */
 export interface Service {
+  /** @throws {SandboxError} if a function of the caller's that faults or latencies ask failed */
   answer(request: Request): Promise<Exchange>;
 }
 
@@ -42,7 +44,11 @@ export function createService({ environments, domains, routes, ...desk }: Servic
     app.route(environment.basePath, createRoutes({ stock: environment.stock, ledger: desk.ledger, own: routes }));
   }
   app.notFound(() => errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }));
-  app.onError(() => errorAnswer({ status: 500, code: 'internal', message: 'The sandbox could not answer' }));
+  app.onError((error) => {
+    // The sandbox is set up wrongly, and an answer would hide that.
+    if (error instanceof SandboxError) throw error;
+    return errorAnswer({ status: 500, code: 'internal', message: 'The sandbox could not answer' });
+  });
   return { answer: (request) => exchange(app, request) };
 }
 

@@ -22,6 +22,15 @@ describe('serveSandbox', () => {
     expect([answer.status, sandbox.inventory.get(1)?.quantity]).toEqual([200, 44]);
   });
 
+  test('answers 500 with what a function of the caller threw', async () => {
+    const when = () => {
+      throw new Error('a typo');
+    };
+    const { url } = await started({ faults: [{ when, status: 503 }] });
+    const answer = await fetch(`${url}/inventory`);
+    expect([answer.status, await answer.json()]).toMatchObject([500, { message: expect.stringContaining('it threw Error: a typo') }]);
+  });
+
   test('serves staging next to production', async () => {
     const { stagingUrl, keys, sandbox } = await started({ pets: 1 });
     const headers = { authorization: `Bearer ${keys.free}` };

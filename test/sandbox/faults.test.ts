@@ -33,6 +33,15 @@ describe('faults happen', () => {
     expect(sandbox.report().faults).toBe(1);
   });
 
+  test('by the quantity of an update, which is carried out as usual if the rule does not apply', async () => {
+    const sandbox = createSandbox({ pets: 1, faults: [{ when: ({ quantity }) => quantity === 0, status: 400 }] });
+    const bodies = [{ quantity: 0 }, { quantity: 5 }, { amount: 0 }, { quantity: 1, note: 'x'.repeat(70_000) }];
+    const answers = await Promise.all(bodies.map((body) => asked(sandbox, '/inventory/1', patch(body))));
+    expect(answers.map(({ status }) => status)).toEqual([400, 200, 400, 413]);
+    expect(sandbox.requests.map(({ code }) => code)).toEqual(['fault', undefined, 'invalid_body', 'body_too_large']);
+    expect(sandbox.inventory.get(1)?.quantity).toBe(5);
+  });
+
   test('`faults.add` adds a fault at run time, and returns a function that removes it', async () => {
     const sandbox = createSandbox();
     const takeBack = sandbox.faults.add({ status: 429 });
@@ -58,6 +67,27 @@ describe('faults happen', () => {
     const sandbox = createSandbox({ faults });
     const [empty, page] = [await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory')];
     expect([empty.status, empty.body, page.status, await page.text()]).toEqual([204, null, 502, '<html>']);
+  });
+});
+
+describe('a function of the caller that fails rejects the request:', () => {
+  const cause = new Error('a typo');
+  const fail = () => {
+    throw cause;
+  };
+
+  test.each([
+    ['`when`', { faults: [{ when: fail, status: 503 }] }, 'Cannot use the condition `when` of a fault: it threw Error: a typo'],
+    ['`latency`', { latency: fail }, 'Cannot use the function of a latency: it threw Error: a typo'],
+    ['`delayMs`', { faults: [{ delayMs: fail }] }, 'Cannot use the function of a latency: it threw Error: a typo'],
+  ])('%s', async (_name, options, message) => {
+    await expect(asked(createSandbox(options), '/inventory')).rejects.toThrow(new SandboxError(message, { cause }));
+  });
+
+  test('a latency that is no number', async () => {
+    const sandbox = createSandbox({ latency: () => Number.NaN });
+    const message = 'Cannot use the function of a latency: it returned NaN, not a number';
+    await expect(asked(sandbox, '/inventory')).rejects.toThrow(new SandboxError(message));
   });
 });
 

@@ -1,5 +1,30 @@
+import { InventoryUpdate } from '../contract/models.ts';
+
+const MAX_UPDATE_BYTES = 65_536;
+
+/** The body of an update. */
+export interface UpdateBody {
+  readonly isTooLarge: boolean;
+  /** Undefined if the body is not valid. */
+  readonly quantity: number | undefined;
+}
+
+/** Reads the body of an update. */
+export async function readUpdate(request: Request): Promise<UpdateBody> {
+  const text = await readBodyText(request, MAX_UPDATE_BYTES);
+  return { isTooLarge: text === undefined, quantity: text === undefined ? undefined : parseQuantity(text) };
+}
+
+function parseQuantity(text: string): number | undefined {
+  try {
+    return InventoryUpdate.safeParse(JSON.parse(text)).data?.quantity;
+  } catch {
+    return undefined;
+  }
+}
+
 /** Reads the text of a request's body; undefined if it is larger than `maxBytes`. */
-export async function readBodyText(request: Request, maxBytes: number): Promise<string | undefined> {
+async function readBodyText(request: Request, maxBytes: number): Promise<string | undefined> {
   const announced = request.headers.get('content-length');
   // A server does not let a client send more than it announced. Reading the text at once is twice as fast as piece by piece.
   if (Number(announced ?? 0) > maxBytes) return undefined;
