@@ -36,7 +36,8 @@ export interface Fault {
   /** The share of requests that it applies to, from 0 to 1, drawn from the sandbox's seed. */
   rate?: number;
   /**
-   * A condition of your own. It knows the `quantity` of an update, but not the answer. If it throws, the request rejects with a
+   * A condition of your own, which holds if it returns true, and must not be async. It knows the `quantity` of an update, but not the
+   * answer. If it throws, the request rejects with a
    * `SandboxError`; on a port it is answered with 500 and the message.
    */
   when?: (request: Readonly<SandboxRequest>) => boolean;

@@ -2,7 +2,7 @@ import { checkFault, type Fault } from './fault.ts';
 import { drawLatency } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
 import type { Random } from './random.ts';
-import { callOwn } from './sandbox-error.ts';
+import { callOwn, SandboxError } from './sandbox-error.ts';
 
 /** A fault as it is applied to one request, with its delay drawn. */
 export interface Mishap extends Omit<Fault, 'delayMs'> {
@@ -65,9 +65,17 @@ export class Faults {
 
   #hits({ at, rate, when }: Fault, request: SandboxRequest): boolean {
     if (typeof at === 'number' ? at !== request.number : at?.includes(request.number) === false) return false;
-    if (when && callOwn('the condition `when` of a fault', () => when(request)) === false) return false;
+    if (when && !holds(when, request)) return false;
     return rate === undefined || this.#random() < rate;
   }
+}
+
+/** Asks a fault's own condition. @throws {SandboxError} if it throws or returns a promise */
+function holds(when: (request: SandboxRequest) => unknown, request: SandboxRequest): boolean {
+  const name = 'the condition `when` of a fault';
+  const answer = callOwn(name, () => when(request));
+  if (answer instanceof Promise) throw new SandboxError(`Cannot use ${name}: it returned a promise, so it must not be async`);
+  return Boolean(answer);
 }
 
 /** Describes a mishap in the ledger, such as `status 503, reset`. */

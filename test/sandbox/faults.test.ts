@@ -33,6 +33,11 @@ describe('faults happen', () => {
     expect(sandbox.report().faults).toBe(1);
   });
 
+  test.each([undefined, null, 0, ''])('not by a rule that returns %s', async (result) => {
+    const options: object = { faults: [{ when: () => result, status: 503 }] };
+    expect((await asked(createSandbox(options), '/inventory')).status).toBe(200);
+  });
+
   test('by the quantity of an update, which is carried out as usual if the rule does not apply', async () => {
     const sandbox = createSandbox({ pets: 1, faults: [{ when: ({ quantity }) => quantity === 0, status: 400 }] });
     const bodies = [{ quantity: 0 }, { quantity: 5 }, { amount: 0 }, { quantity: 1, note: 'x'.repeat(70_000) }];
@@ -82,6 +87,12 @@ describe('a function of the caller that fails rejects the request:', () => {
     ['`delayMs`', { faults: [{ delayMs: fail }] }, 'Cannot use the function of a latency: it threw Error: a typo'],
   ])('%s', async (_name, options, message) => {
     await expect(asked(createSandbox(options), '/inventory')).rejects.toThrow(new SandboxError(message, { cause }));
+  });
+
+  test('a `when` that is async', async () => {
+    const options: object = { faults: [{ when: async () => false, status: 503 }] };
+    const message = 'Cannot use the condition `when` of a fault: it returned a promise, so it must not be async';
+    await expect(asked(createSandbox(options), '/inventory')).rejects.toThrow(new SandboxError(message));
   });
 
   test('a latency that is no number', async () => {
