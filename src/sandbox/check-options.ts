@@ -8,7 +8,8 @@ export type OptionRules<Options> = Readonly<Record<keyof Options, readonly [sche
 export const words = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
 /**
- * Checks options against their rules; an undefined option counts as missing. Messages put `place` before the name of an option.
+ * Checks options against their rules; an undefined option counts as missing. Messages put `place` before the name of an option,
+ * and do not show `keys`.
  * @throws {SandboxError} that names the option, the rule and the value.
  */
 export function checkOptions(options: object, rules: Readonly<Record<string, readonly [z.ZodMiniType, string]>>, place = ''): void {
@@ -19,6 +20,6 @@ export function checkOptions(options: object, rules: Readonly<Record<string, rea
       throw new SandboxError(`Cannot use \`${place}${name}\`: there is no such option, only ${[...known.keys()].join(', ')}`);
     }
     if (value === undefined || schema.safeParse(value).success) continue;
-    throw new SandboxError(`Cannot use ${show(value)} as \`${place}${name}\`: ${rule}`);
+    throw new SandboxError(`Cannot use ${name === 'keys' ? 'that value' : show(value)} as \`${place}${name}\`: ${rule}`);
   }
 }

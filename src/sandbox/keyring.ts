@@ -1,6 +1,7 @@
 import type { PlanLimits } from '../contract/plans.ts';
+import { words } from './check-options.ts';
 import { Meter, type MeterRules } from './meter.ts';
-import { SandboxError, show } from './sandbox-error.ts';
+import { SandboxError } from './sandbox-error.ts';
 
 /** A valid key. */
 export interface KnownKey {
@@ -23,11 +24,9 @@ export class Keyring {
 
   /** Makes a key valid; without `key`, a new one is made up. @throws {SandboxError} */
   add(plan: string, key: string = this.#inventKey(plan)): string {
-    if (!this.#plans.has(plan)) {
-      throw new SandboxError(`Cannot add a key for the plan ${show(plan)}: the plans are ${[...this.#plans.keys()].map(show).join(', ')}`);
-    }
-    if (!/^[!-~]+$/.test(key)) throw new SandboxError(`Cannot add ${show(key)} as a key: it must be visible ASCII without spaces`);
-    if (this.#known.has(key)) throw new SandboxError(`Cannot add ${show(key)} as a key: the sandbox has it already`);
+    if (!this.#plans.has(plan)) throw new SandboxError(this.#unknownPlan(key));
+    if (!/^[!-~]+$/.test(key)) throw new SandboxError('Cannot add that key: it must be visible ASCII without spaces');
+    if (this.#known.has(key)) throw new SandboxError('Cannot add that key: the sandbox has it already');
     this.#known.set(key, { key, plan });
     return key;
   }
@@ -67,6 +66,14 @@ export class Keyring {
   /** All valid keys, in the order in which they were added. */
   list(): KnownKey[] {
     return [...this.#known.values()];
+  }
+
+  /** Does not show the plan: it may be a key, as plan and key are easily swapped. */
+  #unknownPlan(key: string): string {
+    if (this.#plans.has(key)) {
+      return 'Cannot add a key: plan and key are swapped; `keys` maps each key to its plan, and `addKey` takes the plan first';
+    }
+    return `Cannot add a key for that plan: the plans are ${words([...this.#plans.keys()])}, and \`keys\` maps each key to its plan`;
   }
 
   #inventKey(plan: string): string {

@@ -34,13 +34,28 @@ describe('createSandbox refuses', () => {
     ['{"nodes":[]}', 'Cannot use that list as `nodes`: it must be a list of milliseconds, one for each node'],
     ['{"retryAfter":"soon"}', 'Cannot use "soon" as `retryAfter`: it must be one of "seconds", "date", "decimal", "short", "missing"'],
     ['{"ban":true}', 'Cannot use true as `ban`: it must be { after, forMs } or false'],
-    ['{"keys":{"mine":"gold"}}', 'Cannot add a key for the plan "gold": the plans are "free", "pro", "business"'],
-    ['{"keys":{"a b":"free"}}', 'Cannot add "a b" as a key: it must be visible ASCII without spaces'],
     ['{"domains":["a b"]}', 'Cannot serve the domain "a b": it must be a host name such as "stock.example.com"'],
     ['{"domains":[{"from":"a.example","to":"b.example","status":200}]}', 'Cannot redirect "a.example" with 200'],
   ])('%s', (options, message) => {
     expect(() => createSandbox(untyped(options))).toThrow(SandboxError);
     expect(() => createSandbox(untyped(options))).toThrow(message);
+  });
+
+  test.each([
+    [{ keys: { pro: 'sk_live_42' } }, 'Cannot add a key: plan and key are swapped; `keys` maps each key to its plan, and `addKey`'],
+    [{ keys: { mine: 'sk_live_42' } }, 'Cannot add a key for that plan: the plans are "free", "pro", "business", and `keys`'],
+    [{ keys: { 'sk_live_42 ': 'pro' } }, 'Cannot add that key: it must be visible ASCII without spaces'],
+    [{ keys: { psk_sk_live_42: 'gold' } }, 'Cannot add a key for that plan: '],
+    [{ keys: 'sk_live_42' }, 'Cannot use that value as `keys`: it must be an object of keys, each with the name of its plan'],
+  ])('%j, and does not show the key', (options: object, message) => {
+    expect(() => createSandbox(options)).toThrow(SandboxError);
+    expect(() => createSandbox(options)).toThrow(message);
+    expect(() => createSandbox(options)).not.toThrow('sk_live_42');
+  });
+
+  test('a key that `addKey` gets as the plan, and does not show it', () => {
+    const { addKey } = createSandbox();
+    expect(() => Reflect.apply(addKey, undefined, ['sk_live_42'])).toThrow(/^Cannot add a key for that plan: the plans are "free"/);
   });
 
   test('a long value is cut in the message, a function is not printed', () => {
@@ -62,7 +77,7 @@ describe('the stock refuses', () => {
   });
 
   test('a key twice', () => {
-    expect(() => addKey('pro', keys.free)).toThrow(/^Cannot add "psk_sandbox_free_\d+" as a key: the sandbox has it already$/);
+    expect(() => addKey('pro', keys.free)).toThrow(new SandboxError('Cannot add that key: the sandbox has it already'));
   });
 });
 
