@@ -10,8 +10,10 @@ let folder = '';
 
 beforeAll(async () => {
   folder = await mkdtemp(join(tmpdir(), 'petstore-'));
-  const entryPoints = [new URL('../src/index.ts', import.meta.url).pathname];
-  await build({ entryPoints, outfile: join(folder, 'index.mjs'), bundle: true, format: 'esm', platform: 'node', logLevel: 'silent' });
+  const source = (path: string) => new URL(`../src/${path}`, import.meta.url).pathname;
+  const entryPoints = { index: source('index.ts'), sandbox: source('sandbox/index.ts'), node: source('node/index.ts') };
+  const outExtension = { '.js': '.mjs' };
+  await build({ entryPoints, outdir: folder, outExtension, bundle: true, format: 'esm', platform: 'node', logLevel: 'silent' });
 });
 
 afterAll(() => rm(folder, { recursive: true }));
@@ -38,6 +40,23 @@ test('a process stays while a call waits for a permit whose Response is not read
     const held = await one.fetch('/pets/42');
     one.listInventory().then(({ length }) => console.log(held.status, length));`;
   expect(await run(program)).toBe('200 0\n');
+});
+
+test('a process exits after a request to a sandbox was aborted on its way', async () => {
+  const program = `import { createSandbox } from './sandbox.mjs';
+    const sandbox = createSandbox({ latency: 120_000 });
+    await sandbox.fetch(sandbox.baseUrl + '/inventory', { signal: AbortSignal.timeout(50) }).catch(({ name }) => console.log(name));
+    sandbox.clock.advance(1);`;
+  expect(await run(program)).toBe('TimeoutError\n');
+});
+
+test('a process exits after a served sandbox was closed while a request was on its way', async () => {
+  const program = `import { serveSandbox } from './node.mjs';
+    const served = await serveSandbox({ latency: 120_000 });
+    const answer = fetch(served.url + '/inventory').catch(({ message }) => console.log(message));
+    setTimeout(() => served.close(), 300);
+    await answer;`;
+  expect(await run(program)).toBe('fetch failed\n');
 });
 
 test('a process whose client never made a call exits', async () => {

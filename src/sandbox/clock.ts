@@ -15,6 +15,7 @@ export type TimeSource =
 interface Sleeper {
   readonly dueAtMs: number;
   timer: ReturnType<typeof setTimeout> | undefined;
+  keepsProcess: boolean;
   wake(): void;
 }
 
@@ -77,17 +78,35 @@ export class SandboxClock {
 
   /** Resolves when the time has passed by this clock, or as soon as the signal aborts. */
   sleep(ms: number, signal?: AbortSignal): Promise<void> {
-    if (ms <= 0 || signal?.aborted) return Promise.resolve();
+    if (signal?.aborted) return Promise.resolve();
+    return this.#sleep(ms, { signal, onAbort: (sleeper) => sleeper.wake() });
+  }
+
+  /**
+   * Resolves when the time has passed by this clock. From an abort on, that time does not keep the process alive.
+   * @internal
+   */
+  travel(ms: number, signal: AbortSignal): Promise<void> {
+    const release = (sleeper: Sleeper) => {
+      sleeper.keepsProcess = false;
+      sleeper.timer?.unref?.();
+    };
+    return this.#sleep(ms, { signal, onAbort: release });
+  }
+
+  #sleep(ms: number, { signal, onAbort }: { signal: AbortSignal | undefined; onAbort: (sleeper: Sleeper) => void }): Promise<void> {
+    if (ms <= 0) return Promise.resolve();
     return new Promise((resolve) => {
+      const abort = () => onAbort(sleeper);
       const wake = () => {
         clearTimeout(sleeper.timer);
         this.#sleepers.delete(sleeper);
-        signal?.removeEventListener('abort', wake);
+        signal?.removeEventListener('abort', abort);
         resolve();
       };
-      const sleeper: Sleeper = { dueAtMs: this.now() + ms, timer: undefined, wake };
+      const sleeper: Sleeper = { dueAtMs: this.now() + ms, timer: undefined, keepsProcess: true, wake };
       this.#sleepers.add(sleeper);
-      signal?.addEventListener('abort', wake);
+      signal?.addEventListener('abort', abort);
       this.#arm(sleeper);
     });
   }
@@ -106,5 +125,7 @@ export class SandboxClock {
     // Rounded up, since a timer drops fractions and would fire too early. Not below 0, since Node warns of a negative delay.
     const leftMs = Math.max(0, Math.ceil(sleeper.dueAtMs - this.now()));
     sleeper.timer = setTimeout(sleeper.wake, Math.min(leftMs, LONGEST_TIMER_MS));
+    // In a browser a timer is a number, which has no `unref`.
+    if (!sleeper.keepsProcess) sleeper.timer.unref?.();
   }
 }

@@ -80,7 +80,8 @@ const NOTHING_DONE: ReadonlySet<Failure | undefined> = new Set(['reset', 'stall'
 export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<ServiceEnv> {
   return async (context, next) => {
     const latencyMs = drawLatency(desk.latency, desk.random);
-    await desk.clock.sleep(latencyMs / 2);
+    // The signal is only read if needed: a server creates it on first access, which costs more than the whole answer.
+    if (latencyMs > 0) await desk.clock.travel(latencyMs / 2, context.req.raw.signal);
     const arrival = arrive(context, { entrance, desk });
     // Without conditions no fault needs the body, and reading it takes time.
     if (desk.faults.hasConditions) await readAhead(context, arrival.request);
@@ -92,7 +93,6 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     const isCountedAtOnce = desk.counting.at === 'arrival';
     if (isCountedAtOnce) finish(context, { visit, desk });
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
-    // The signal is only read if needed: a server creates it on first access, which costs more than the whole answer.
     if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
     if (!isCountedAtOnce) finish(context, { visit, desk });
   };
