@@ -39,8 +39,10 @@ export function errorAnswer({ status, code, message }: Refusal): Response {
   return jsonAnswer(status, JSON.stringify(body));
 }
 
-/** Refuses a request, and records the code. */
+/** Refuses a request, and records the code. A 401 says how to authenticate (RFC 9110 section 15.5.2). */
 export function refuse(request: SandboxRequest, refusal: Refusal): Response {
   request.code = refusal.code;
-  return errorAnswer(refusal);
+  const answer = errorAnswer(refusal);
+  if (refusal.status === 401) answer.headers.set('www-authenticate', 'Bearer');
+  return answer;
 }

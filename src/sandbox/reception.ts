@@ -163,11 +163,9 @@ function faultAnswer(request: SandboxRequest, { body, status }: { body?: string;
 }
 
 function unauthorized(request: SandboxRequest, hasKey: boolean): Response {
-  const answer = hasKey
+  return hasKey
     ? refuse(request, { status: 401, code: 'invalid_key', message: 'The API key is not valid' })
     : refuse(request, { status: 401, code: 'missing_key', message: 'The API key is missing: send it as a bearer token' });
-  answer.headers.set('www-authenticate', 'Bearer');
-  return answer;
 }
 
 function banned(request: SandboxRequest, untilMs: number): Response {

@@ -155,11 +155,12 @@ describe('the ban of a key that keeps asking', () => {
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } }, ban: { after: 2, forMs: 90_000 }, clock: () => nowMs });
     const sent = await Promise.all(Array.from({ length: 6 }, () => asked(sandbox, '/inventory')));
     const statuses = sent.map(({ status }) => status);
-    const banned = await (await asked(sandbox, '/inventory')).json();
+    const banned = await asked(sandbox, '/inventory');
     nowMs += 90_000;
     statuses.push((await asked(sandbox, '/inventory')).status);
     expect(statuses).toEqual([200, 429, 429, 429, 401, 401, 200]);
-    expect(banned).toMatchObject({ code: 'key_banned', status: 401 });
+    expect(banned.headers.get('www-authenticate')).toBe('Bearer');
+    expect(await banned.json()).toMatchObject({ code: 'key_banned', status: 401 });
     expect(sandbox.report()).toMatchObject({ bans: 1, duringPenalty: 3 });
   });
 
