@@ -66,10 +66,24 @@ const FAULT_RULES: OptionRules<Fault> = {
   times: [positive, 'it must be a whole number, 1 or more'],
   status: [z.int().check(z.gte(200), z.lte(599)), 'it must be a whole number from 200 to 599'],
   body: [z.string(), 'it must be a string'],
-  headers: [z.record(z.string(), z.nullable(z.string())), 'it must be an object with a string for each header, or null to remove it'],
+  headers: [
+    z.record(z.string(), z.nullable(z.string())).check(z.refine(areHeaders)),
+    'it must be an object of valid header names, each with a valid value, or null to remove it',
+  ],
   delayMs: [latencySchema, LATENCY_RULE],
   fail: [z.enum(FAILURES), `it must be one of ${words(FAILURES)}`],
 };
+
+function areHeaders(headers: Readonly<Record<string, string | null>>): boolean {
+  try {
+    const valid = new Headers();
+    for (const [name, value] of Object.entries(headers)) valid.set(name, value ?? '');
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 const EFFECTS = ['status', 'headers', 'delayMs', 'fail'] as const;
 
 /**
