@@ -1,4 +1,4 @@
-import { deliver, networkError } from './network.ts';
+import { deliver, networkError, orAbort } from './network.ts';
 import type { Service } from './service.ts';
 
 /** The limit of the Fetch standard. */
@@ -43,13 +43,4 @@ function redirected(request: Request, target: URL): Request {
   if (target.origin !== new URL(request.url).origin) headers.delete('authorization');
   const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
   return new Request(target, { method, headers, signal: request.signal, redirect: request.redirect });
-}
-
-/** Settles as `answer` does, or rejects with the signal's reason as soon as it aborts. */
-function orAbort<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    signal.addEventListener('abort', abort, { once: true });
-    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
 }
