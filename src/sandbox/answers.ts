@@ -28,9 +28,9 @@ interface Refusal {
 /** The statuses without content (RFC 9110); the constructor of Response rejects a body with them. */
 const BODILESS = new Set([204, 205, 304]);
 
-/** An answer whose body is this JSON text. */
+/** An answer whose body is this JSON text; without a body, if the text is empty. */
 export function jsonAnswer(status: number, text: string): Response {
-  return new Response(BODILESS.has(status) ? null : text, { status, headers: { 'content-type': 'application/json' } });
+  return new Response(text === '' || BODILESS.has(status) ? null : text, { status, headers: { 'content-type': 'application/json' } });
 }
 
 /** An answer with an Error body (specification, Error). */

@@ -13,6 +13,7 @@ export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malform
  * `reset`: the connection is reset before the request is carried out. `lost`: the request is carried out, then the connection is reset.
  * `stall`: the request is not carried out, and no answer comes. `stall-body`: the answer stops in the middle of its body.
  * `cut`: the connection ends in the middle of the body. `malformed`: the body is complete but not valid JSON.
+ * An answer without a body stops, or its connection ends, before its headers.
  *
  * @example
  * const fail: Failure = 'cut';

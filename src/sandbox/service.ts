@@ -52,8 +52,12 @@ export function createService({ environments, domains, routes, ...desk }: Servic
   return { answer: (request) => exchange(app, request) };
 }
 
+/** How an exchange breaks where its answer has no body to break. */
+const WITHOUT_BODY: Readonly<Partial<Record<Failure, Failure>>> = { cut: 'lost', 'stall-body': 'stall' };
+
 async function exchange(app: Hono<ServiceEnv>, request: Request): Promise<Exchange> {
   const broken: Failure[] = [];
   const response = await app.fetch(request, { breakOff: (failure) => broken.push(failure) });
-  return { response, failure: broken[0] };
+  const [failure] = broken;
+  return { response, failure: (response.body === null && failure && WITHOUT_BODY[failure]) || failure };
 }

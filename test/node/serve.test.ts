@@ -102,6 +102,18 @@ describe('serveSandbox breaks real sockets', () => {
     expect(sandbox.inventory.get(1)?.quantity).toBe(77);
   });
 
+  test.each(['GET', 'HEAD'])('cut and stall-body break a %s whose answer has no body before its headers', async (method) => {
+    const body = { status: 503, body: '' };
+    const faults = [
+      { at: 1, fail: 'cut', ...body },
+      { at: 2, fail: 'stall-body', ...body },
+    ] as const;
+    const { url } = await started({ faults });
+    const cut = await fetch(`${url}/inventory`, { method }).catch((error: unknown) => error);
+    expect(cut).toMatchObject({ message: 'fetch failed' });
+    await expect(fetch(`${url}/inventory`, { method, signal: AbortSignal.timeout(200) })).rejects.toThrow('timeout');
+  });
+
   test('cut announces more bytes than it sends and closes', async () => {
     const { url, keys } = await started({ faults: [{ fail: 'cut' }] });
     const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });

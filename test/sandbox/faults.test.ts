@@ -207,6 +207,20 @@ describe('exchanges break as a real fetch does', () => {
     expect(new TextDecoder().decode(half?.value)).toMatch(/^\[\{"petId":1,/);
   });
 
+  test.each([
+    ['a status without a body', { status: 503, body: '' }, {}],
+    ['204', { status: 204 }, {}],
+    ['HEAD', {}, { method: 'HEAD' }],
+  ])('%s: an answer without a body breaks before its headers', async (_name, fault, init) => {
+    const faults = [
+      { at: 1, fail: 'cut', ...fault },
+      { at: 2, fail: 'stall-body', ...fault },
+    ] as const;
+    const sandbox = createSandbox({ faults });
+    await expect(asked(sandbox, '/inventory', init)).rejects.toThrow('fetch failed');
+    expect(await soFar(asked(sandbox, '/inventory', init))).toBe('pending');
+  });
+
   test('a delay is added to the answer, by the clock of the sandbox', async () => {
     const sandbox = createSandbox({ faults: [{ delayMs: 5_000 }] });
     sandbox.clock.hold();
