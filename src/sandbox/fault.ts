@@ -32,7 +32,7 @@ export type Failure = (typeof FAILURES)[number];
  * console.log(sandbox.report().byStatus); // → { '200': 1, '503': 2 }
  */
 export interface Fault {
-  /** Request numbers, counted from 1 over the whole sandbox. */
+  /** Request numbers, counted from 1 over the whole sandbox; `clear()` does not start them again. */
   at?: number | readonly number[];
   /** The share of requests that it applies to, from 0 to 1, drawn from the sandbox's seed. */
   rate?: number;

@@ -33,8 +33,16 @@ export class Faults {
   add(fault: Fault): () => void {
     checkFault(fault);
     const own = { ...fault };
-    this.#active.set(own, { left: fault.times ?? Number.POSITIVE_INFINITY });
+    this.#active.set(own, { left: timesOf(own) });
     return () => this.#active.delete(own);
+  }
+
+  /**
+   * Lets every fault happen as often as when it was added.
+   * @internal
+   */
+  refill(): void {
+    for (const [fault, turns] of this.#active) turns.left = timesOf(fault);
   }
 
   /**
@@ -68,6 +76,10 @@ export class Faults {
     if (when && !holds(when, request)) return false;
     return rate === undefined || this.#random() < rate;
   }
+}
+
+function timesOf({ times = Number.POSITIVE_INFINITY }: Fault): number {
+  return times;
 }
 
 /** Asks a fault's own condition. @throws {SandboxError} if it throws or returns a promise */

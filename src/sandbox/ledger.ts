@@ -7,7 +7,7 @@
  * console.log(first?.method, first?.path, first?.quantity, first?.status); // → PATCH /inventory/1 12 200
  */
 export interface SandboxRequest {
-  /** Counts from 1, over all keys and environments, in the order of arrival. */
+  /** Counts from 1, over all keys and environments, in the order of arrival. Only `reset()` makes it begin again. */
   readonly number: number;
   /** When it arrived, by the sandbox's clock, in milliseconds since 1970. */
   readonly atMs: number;
@@ -69,6 +69,7 @@ export class Ledger {
   readonly #limit: number;
   readonly #listeners = new Set<(request: SandboxRequest) => void>();
   #report: SandboxReport = emptyReport();
+  #opened = 0;
 
   constructor(limit: number) {
     this.#limit = limit;
@@ -77,8 +78,9 @@ export class Ledger {
   /** Records a request on arrival. */
   open(arrival: Omit<SandboxRequest, 'number' | 'quantity' | 'status' | 'code' | 'fault'>): SandboxRequest {
     this.#report.requests += 1;
+    this.#opened += 1;
     const request: SandboxRequest = {
-      number: this.#report.requests,
+      number: this.#opened,
       ...arrival,
       quantity: undefined,
       status: undefined,
@@ -121,10 +123,16 @@ export class Ledger {
     return structuredClone(this.#report);
   }
 
-  /** Forgets requests and counts; the next request has the number 1. */
+  /** Forgets requests and counts; numbers go on. */
   clear(): void {
     this.requests.length = 0;
     this.#report = emptyReport();
+  }
+
+  /** Forgets requests and counts; the next request has the number 1. */
+  reset(): void {
+    this.clear();
+    this.#opened = 0;
   }
 }
 

@@ -49,9 +49,12 @@ export interface Sandbox<Plans extends string = never> {
   readonly domains: Domains;
   /** A copy of the counts of all requests. */
   report(): SandboxReport;
-  /** Forgets requests and counts of the report; stock and quotas stay. */
+  /** Forgets requests and counts of the report; stock and quotas stay, and the numbers of requests go on. */
   clear(): void;
-  /** Resets the sandbox: the initial stock in both environments, full quotas, no bans, no requests. Keys, faults and the clock stay. */
+  /**
+   * Resets the sandbox: the initial stock in both environments, full quotas, no bans, no requests. Keys, faults and the clock stay. Requests
+   * count from 1 again and the `times` of faults from 0, so that faults happen as in a new sandbox.
+   */
   reset(): void;
   /**
    * Adds a key for a plan, and returns it. Without `key`, a new one is made.
@@ -120,7 +123,8 @@ export function assembleSandbox(options: SandboxOptions, stock: Stock = new Memo
     stagingStock.clear();
     fillStocks(first, { stock, stagingStock });
     keyring.refill();
-    ledger.clear();
+    desk.faults.refill();
+    ledger.reset();
   };
   const sandbox = openSandbox(options, { ...desk, domains, service, stock, stagingStock, plans: [...plans.keys()], reset });
   fillStocks(first, { stock, stagingStock });

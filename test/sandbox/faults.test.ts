@@ -47,6 +47,26 @@ describe('faults happen', () => {
     expect(sandbox.inventory.get(1)?.quantity).toBe(5);
   });
 
+  test('once more after `reset()`, but not after `clear()`', async () => {
+    const sandbox = createSandbox({
+      faults: [
+        { at: 1, status: 503 },
+        { times: 1, status: 500 },
+      ],
+    });
+    const statuses = async () => [(await asked(sandbox, '/inventory')).status, (await asked(sandbox, '/inventory')).status];
+    const first = await statuses();
+    sandbox.clear();
+    const cleared = await statuses();
+    sandbox.reset();
+    expect([first, cleared, await statuses()]).toEqual([
+      [503, 500],
+      [200, 200],
+      [503, 500],
+    ]);
+    expect(sandbox.requests.map(({ number }) => number)).toEqual([1, 2]);
+  });
+
   test('`faults.add` adds a fault at run time, and returns a function that removes it', async () => {
     const sandbox = createSandbox();
     const takeBack = sandbox.faults.add({ status: 429 });
