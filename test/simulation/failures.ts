@@ -28,6 +28,11 @@ export function isFailure({ status, kind }: RecordedRequest): boolean {
   return status >= 500 || status === 408 || status === 425;
 }
 
+/** Whether a call gave up a request that would have had its answer, if the service had been as fast as before. */
+function isHang({ status, kind, ms = 0 }: RecordedRequest, answeredInMs: number): boolean {
+  return status === undefined && kind === 'abort' && ms > answeredInMs;
+}
+
 /** Whether the body of a good answer broke. */
 export function hasBrokenBody({ status = 0, kind = '' }: RecordedRequest): boolean {
   return status >= 200 && status < 300 && BROKEN_BODIES.includes(kind);
@@ -47,9 +52,11 @@ export class Failures {
   constructor(requests: readonly RecordedRequest[]) {
     this.#broken = requests.filter(hasBrokenBody);
     let row: RecordedRequest[] = [];
+    let answeredInMs = requests.find(({ status }) => status !== undefined)?.ms ?? 0;
     for (const request of requests) {
-      if (isFailure(request)) row.push(request);
+      if (isFailure(request) || isHang(request, answeredInMs)) row.push(request);
       else if (request.status !== undefined) row = this.#end(row);
+      if (request.status !== undefined) answeredInMs = request.ms ?? answeredInMs;
     }
     this.#end(row);
   }
@@ -77,7 +84,11 @@ export class Failures {
 }
 
 function take(failures: RecordedRequest[], { call, nowMs }: Arrival): RecordedRequest | undefined {
-  const isDue = (failure: RecordedRequest) => (failure.call === call ? failure.atMs - OWN_MS : failure.atMs + OWN_MS) <= nowMs;
+  const isDue = (failure: RecordedRequest) => {
+    if (failure.call === call) return failure.atMs - OWN_MS <= nowMs;
+    // Another call may not be aborted, and would hang for longer.
+    return failure.kind !== 'abort' && failure.atMs + OWN_MS <= nowMs;
+  };
   const index = failures.findIndex(isDue);
   return index < 0 ? undefined : failures.splice(index, 1)[0];
 }

@@ -97,7 +97,7 @@ export class RecordedService {
 
   #fail({ status, kind, retryAfterMs }: RecordedRequest, nowMs: number): Response | undefined {
     if (status !== undefined) return this.#respond({ status, body: '', nowMs, waitMs: retryAfterMs });
-    if (kind === 'timeout') return undefined;
+    if (kind === 'timeout' || kind === 'abort') return undefined;
     throw new TypeError('fetch failed', { cause: connectionReset() });
   }
 

@@ -104,6 +104,26 @@ describe('a replay with an unchanged plan', () => {
     expect(figuresOf(again.now)).toEqual({ ...figuresOf(then), longestCallMs: expect.any(Number), tookMs: expect.any(Number) });
   });
 
+  test.each([
+    ['one request', [2], 3],
+    ['an outage', [3, 4, 5, 6], 7],
+  ])('leaves %s that a call gave up without an answer', async (_, at, count) => {
+    const { then, again } = await playAgain({
+      service: { faults: [{ at, fail: 'stall' }] },
+      client: { plan: 'free' },
+      work: async (client, { time }) => {
+        for (let call = 0; call < count; call++) {
+          const leave = new AbortController();
+          void time.wait(500).then(() => leave.abort());
+          await client.listInventory({ signal: leave.signal }).catch(() => {});
+        }
+      },
+    });
+    expect(figuresOf(then)).toMatchObject({ unanswered: at.length, succeeded: count - at.length });
+    expect(figuresOf(again.now)).toMatchObject({ unanswered: at.length, succeeded: count - at.length, callsFailed: at.length });
+    expect(figuresOf(again.now).longestCallMs).toBe(figuresOf(then).longestCallMs);
+  });
+
   const endsOf = ({ calls }: Recording) => calls.map(({ settled, requests }) => [settled?.kind ?? settled?.outcome, requests.length]);
 
   test('does not retry a request by fetch() that was not retried, and retries one that was', async () => {
