@@ -19,7 +19,8 @@ export interface DomainRedirect {
   status?: number;
 }
 
-const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
+/** The statuses with which a service redirects (Fetch standard, redirect status). */
+export const REDIRECT_STATUSES = [301, 302, 303, 307, 308];
 
 /**
  * The custom domains of the sandbox. There may be several. The sandbox stops serving a removed one at once.

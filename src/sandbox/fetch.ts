@@ -1,8 +1,12 @@
+import { REDIRECT_STATUSES } from './domains.ts';
 import { deliver, networkError, orAbort } from './network.ts';
 import type { Service } from './service.ts';
 
 /** The limit of the Fetch standard. */
 const MAX_REDIRECTS = 20;
+
+/** Describe a body, so a request that loses its body loses them, too. */
+const BODY_HEADERS = ['content-encoding', 'content-language', 'content-length', 'content-location', 'content-type'];
 
 interface FetchParts {
   readonly service: Service;
@@ -12,8 +16,15 @@ interface FetchParts {
 
 interface Trip {
   readonly request: Request;
+  /** The body, to send it again at a redirect. Undefined if there is none, or if it can be sent only once. */
+  readonly body: Promise<ArrayBuffer> | undefined;
   readonly signal: AbortSignal;
   readonly redirects: number;
+}
+
+interface Redirect {
+  readonly status: number;
+  readonly target: URL;
 }
 
 /** Makes a fetch that reaches one sandbox and nothing else. Otherwise it behaves like the platform's fetch, also when aborted. */
@@ -22,8 +33,17 @@ export function createFetch(parts: FetchParts): typeof globalThis.fetch {
     const request = new Request(input, init);
     const signal = init?.signal ?? request.signal;
     signal.throwIfAborted();
-    return orAbort(travel(parts, { request, signal, redirects: 0 }), signal);
+    const body = init?.body instanceof ReadableStream ? undefined : copyBody(request);
+    return orAbort(travel(parts, { request, body, signal, redirects: 0 }), signal);
   };
+}
+
+/** Reads a copy of the body at once, since the service cannot cancel a body of which an unread copy exists. */
+function copyBody(request: Request): Promise<ArrayBuffer> | undefined {
+  if (request.body === null || request.redirect !== 'follow') return undefined;
+  const body = request.clone().arrayBuffer();
+  body.catch(() => {});
+  return body;
 }
 
 async function travel(parts: FetchParts, trip: Trip): Promise<Response> {
@@ -32,15 +52,37 @@ async function travel(parts: FetchParts, trip: Trip): Promise<Response> {
   if (!parts.owns(url)) throw networkError('ENOTFOUND', `getaddrinfo ENOTFOUND ${url.hostname}`);
   const response = await deliver(await parts.service.answer(request), signal);
   const location = response.headers.get('location');
-  if (location === null || response.status < 300 || response.status > 399 || request.redirect === 'manual') return response;
-  if (request.redirect === 'error' || redirects >= MAX_REDIRECTS) throw networkError('ERR_REDIRECT', 'unexpected redirect');
-  return travel(parts, { request: redirected(request, new URL(location, url)), signal, redirects: redirects + 1 });
+  const isRedirect = REDIRECT_STATUSES.includes(response.status);
+  if (isRedirect && request.redirect === 'error') throw networkError('ERR_REDIRECT', 'unexpected redirect');
+  if (!isRedirect || request.redirect === 'manual' || location === null) return located(response, { url, redirects });
+  if (redirects >= MAX_REDIRECTS) throw networkError('ERR_REDIRECT', 'redirect count exceeded');
+  if (!URL.canParse(location, url)) throw networkError('ERR_INVALID_URL', `Invalid URL: ${location}`);
+  return travel(parts, await redirected(trip, { status: response.status, target: new URL(location, url) }));
 }
 
-/** The request for a redirect: without a body, and without the key for another origin (Fetch standard, HTTP-redirect fetch). */
-function redirected(request: Request, target: URL): Request {
+/** Adds the address of the answer, which the constructor of Response does not take. */
+function located(response: Response, { url, redirects }: { url: URL; redirects: number }): Response {
+  url.hash = '';
+  return Object.defineProperties(response, { url: { value: url.href }, redirected: { value: redirects > 0 } });
+}
+
+/**
+ * The next request of a redirect: without the key for another origin, and without a body if it becomes a GET (Fetch standard, HTTP-redirect
+ * fetch).
+ */
+async function redirected({ request, body, signal, redirects }: Trip, { status, target }: Redirect): Promise<Trip> {
   const headers = new Headers(request.headers);
   if (target.origin !== new URL(request.url).origin) headers.delete('authorization');
-  const method = request.method === 'HEAD' ? 'HEAD' : 'GET';
-  return new Request(target, { method, headers, signal: request.signal, redirect: request.redirect });
+  const kept = { headers, signal: request.signal, redirect: request.redirect };
+  if (status !== 303 && request.body !== null && body === undefined) throw networkError('ERR_REDIRECT', 'a stream cannot be sent again');
+  if (!becomesGet(request.method, status)) {
+    const again = new Request(target, { ...kept, method: request.method, body: (await body) ?? null });
+    return { request: again, body, signal, redirects: redirects + 1 };
+  }
+  for (const name of BODY_HEADERS) headers.delete(name);
+  return { request: new Request(target, kept), body: undefined, signal, redirects: redirects + 1 };
+}
+
+function becomesGet(method: string, status: number): boolean {
+  return status === 303 ? method !== 'HEAD' : method === 'POST' && (status === 301 || status === 302);
 }

@@ -131,3 +131,61 @@ describe('custom domains', () => {
     await expect(ask(sandbox, 'http://a.example/v1/inventory')).rejects.toThrow('fetch failed');
   });
 });
+
+describe('a redirect', () => {
+  /** Redirects `/moved` with this status, and echoes every other request. */
+  const moving = (status: number) => async (request: Request) => {
+    if (request.url.endsWith('/moved')) return new Response(null, { status, headers: { location: '/v1/echo#part' } });
+    return new Response(`${request.method} ${await request.text()} ${request.headers.get('content-type')}`);
+  };
+
+  test.each([
+    [301, 'PATCH', 'PATCH {} application/json'],
+    [302, 'PUT', 'PUT {} application/json'],
+    [307, 'POST', 'POST {} application/json'],
+    [308, 'DELETE', 'DELETE {} application/json'],
+    [301, 'POST', 'GET  null'],
+    [302, 'POST', 'GET  null'],
+    [303, 'PATCH', 'GET  null'],
+  ])('with %i keeps or changes the method %s and the body as the Fetch standard says', async (status, method, seen) => {
+    const sandbox = createSandbox({ routes: moving(status) });
+    const headers = { authorization: `Bearer ${sandbox.keys.free}`, 'content-type': 'application/json' };
+    const answer = await asked(sandbox, '/moved', { method, headers, body: '{}' });
+    expect(await answer.text()).toBe(seen);
+  });
+
+  test('of an update to another domain is sent with its body', async () => {
+    const sandbox = createSandbox({ domains: ['new.example', { from: 'old.example', to: 'new.example', status: 308 }] });
+    const answer = await sandbox.fetch('http://old.example/v1/inventory/1', patch({ quantity: 5 }));
+    expect([answer.status, sandbox.requests.map(({ method, path }) => `${method} ${path}`)]).toEqual([401, ['PATCH /inventory/1']]);
+  });
+
+  test('of a stream fails, unless the body is dropped', async () => {
+    const stream: RequestInit & { duplex: 'half' } = { method: 'POST', body: new Blob(['{}']).stream(), duplex: 'half' };
+    await expect(asked(createSandbox({ routes: moving(307) }), '/moved', stream)).rejects.toThrow('fetch failed');
+    const again = { ...stream, body: new Blob(['{}']).stream() };
+    expect(await (await asked(createSandbox({ routes: moving(303) }), '/moved', again)).text()).toBe('GET  null');
+  });
+
+  test('is only followed with a redirect status', async () => {
+    const answers = await Promise.all([300, 304].map((status) => asked(createSandbox({ routes: moving(status) }), '/moved')));
+    expect(answers.map(({ status, redirected }) => [status, redirected])).toEqual([
+      [300, false],
+      [304, false],
+    ]);
+  });
+
+  test('to an invalid address fails', async () => {
+    const sandbox = createSandbox({ routes: () => new Response(null, { status: 302, headers: { location: 'http://[' } }) });
+    await expect(asked(sandbox, '/moved')).rejects.toThrow('fetch failed');
+  });
+
+  test('is visible in `url` and `redirected` of the answer', async () => {
+    const sandbox = createSandbox({ routes: moving(302) });
+    const answers = [await asked(sandbox, '/echo?a=1#part'), await asked(sandbox, '/moved')];
+    expect(answers.map(({ url, redirected }) => [url, redirected])).toEqual([
+      [`${sandbox.baseUrl}/echo?a=1`, false],
+      [`${sandbox.baseUrl}/echo`, true],
+    ]);
+  });
+});
