@@ -23,12 +23,12 @@ export function createRoutes(parts: RouteParts): Hono<ServiceEnv> {
   const routes = new Hono<ServiceEnv>();
   routes.get(`/${INVENTORY_PATH}`, () => listInventory(parts.stock));
   routes.patch(`/${INVENTORY_PATH}/:petId`, (context) => updateInventory(context, parts));
+  routes.all(`/${INVENTORY_PATH}`, (context) => methodNotAllowed(context.var.request, 'GET'));
+  routes.all(`/${INVENTORY_PATH}/:petId`, (context) => methodNotAllowed(context.var.request, 'PATCH'));
   const { own } = parts;
   if (own) routes.all('*', async (context, next) => answerOwn(context.req.raw, own, next));
   routes.get('/pets/:petId', (context) => notShown(context.var.request, 'GET /pets/{petId} is deprecated, and its record is not shown'));
   routes.get('/store/orders', (context) => notShown(context.var.request, 'The record of GET /store/orders is not shown'));
-  routes.all(`/${INVENTORY_PATH}`, (context) => methodNotAllowed(context.var.request, 'GET'));
-  routes.all(`/${INVENTORY_PATH}/:petId`, (context) => methodNotAllowed(context.var.request, 'PATCH'));
   routes.all('*', (context) => refuse(context.var.request, { status: 404, code: 'not_found', message: 'There is no such path' }));
   return routes;
 }

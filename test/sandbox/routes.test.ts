@@ -28,6 +28,15 @@ describe('The option `routes`', () => {
     ]);
   });
 
+  test('is not asked about the inventory, whatever the method', async () => {
+    const sandbox = createSandbox({ routes: () => Response.json({}) });
+    const answers = [await ask(sandbox, '/inventory/1'), await ask(sandbox, '/inventory', { method: 'POST' })];
+    expect(answers.map(({ status, headers }) => [status, headers.get('allow')])).toEqual([
+      [405, 'PATCH'],
+      [405, 'GET'],
+    ]);
+  });
+
   test('may answer later, with a body that it reads, and with headers that cannot be changed', async () => {
     const moved = () => Response.redirect('https://shop.example/', 302);
     const sandbox = createSandbox({ routes: async (request) => (request.body ? new Response(await request.text()) : moved()) });
