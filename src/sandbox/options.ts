@@ -15,7 +15,8 @@ import { POLICIES, type Policy } from './windows.ts';
 
 /**
  * Answers requests to endpoints of your own. If it returns `undefined`, the sandbox answers the request, as it always does for the
- * inventory. It is called after the key and its quota were checked. If it throws, the answer is a 500.
+ * inventory. It is called after the key and its quota were checked. If it throws, or returns anything else, the answer is a 500
+ * with a message that says why.
  *
  * @example
  * const routes: SandboxRoutes = (request) =>

@@ -5,6 +5,7 @@ import { bodyOf, itemText, listPieces } from './item-text.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
 import type { SandboxRoutes } from './options.ts';
 import type { ServiceEnv } from './reception.ts';
+import { show } from './sandbox-error.ts';
 import { parsePetId, type Stock } from './stock.ts';
 import { readUpdate } from './update-body.ts';
 
@@ -33,12 +34,23 @@ export function createRoutes(parts: RouteParts): Hono<ServiceEnv> {
   return routes;
 }
 
-/** Answers with a copy, since the headers of a Response from a fetch are immutable. */
 async function answerOwn(request: Request, own: SandboxRoutes, next: Next): Promise<Response | undefined> {
   const answer = await own(request);
-  if (answer) return new Response(answer.body, answer);
+  if (answer) return copyOf(answer);
   await next();
   return undefined;
+}
+
+/**
+ * Copies an answer of the caller's own, since the headers of a Response from a fetch are immutable.
+ * @throws {TypeError} for anything but a Response whose body was not read; the sandbox answers it with a 500.
+ */
+function copyOf(answer: Response): Response {
+  // Not by instanceof, since libraries and test environments have a class Response of their own.
+  const isResponse = Object.prototype.toString.call(answer) === '[object Response]';
+  if (!isResponse) throw new TypeError(`Cannot use ${show(answer)} as an answer of \`routes\`: it must be a Response or undefined`);
+  if (!answer.bodyUsed && !answer.body?.locked) return new Response(answer.body, answer);
+  throw new TypeError('Cannot use that Response as an answer of `routes`: its body was used before; make one for each request');
 }
 
 function listInventory(stock: Stock): Response {

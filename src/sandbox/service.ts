@@ -47,7 +47,7 @@ export function createService({ environments, domains, routes, ...desk }: Servic
   app.onError((error) => {
     // The sandbox is set up wrongly, and an answer would hide that.
     if (error instanceof SandboxError) throw error;
-    return errorAnswer({ status: 500, code: 'internal', message: 'The sandbox could not answer' });
+    return errorAnswer({ status: 500, code: 'internal', message: `The sandbox could not answer: ${error.message}` });
   });
   return { answer: (request) => exchange(app, request) };
 }

@@ -60,6 +60,26 @@ describe('The option `routes`', () => {
     expect(sandbox.report().byStatus).toEqual({ 500: 1, 503: 1 });
   });
 
+  test.each([
+    ['an object', () => ({ id: 42 }), 'Cannot use that object as an answer of `routes`: it must be a Response or undefined'],
+    ['a text', () => 'hi', 'Cannot use "hi" as an answer of `routes`: it must be a Response or undefined'],
+    ['an error', () => Promise.reject(new Error('made up')), 'made up'],
+  ])('answers 500 and says why if the function gives %s', async (_name, given, reason) => {
+    const options: object = { routes: given };
+    const sandbox = createSandbox(options);
+    const answer = await ask(sandbox, '/pets/42');
+    expect([answer.status, await answer.json()]).toMatchObject([500, { message: `The sandbox could not answer: ${reason}` }]);
+  });
+
+  test('answers 500 if it gives the same Response twice', async () => {
+    const rex = Response.json({ id: 42 });
+    const sandbox = createSandbox({ routes: () => rex });
+    const answers = [await ask(sandbox, '/pets/42'), await ask(sandbox, '/pets/42')];
+    const message = 'The sandbox could not answer: Cannot use that Response as an answer of `routes`: its body was used before; make one';
+    expect(answers.map(({ status }) => status)).toEqual([200, 500]);
+    expect(await answers[1]?.text()).toContain(message);
+  });
+
   test('must be a function', () => {
     const options: object = { routes: {} };
     expect(() => createSandbox(options)).toThrow(
