@@ -1,3 +1,5 @@
+import { SandboxError, show } from './sandbox-error.ts';
+
 /**
  * The source of a sandbox's time, in milliseconds since 1970: a function, or an object such as `Date`.
  *
@@ -44,22 +46,31 @@ export class SandboxClock {
     this.#source = typeof source === 'function' ? source : () => source.now();
   }
 
-  /** The time by this clock, in milliseconds since 1970. */
+  /**
+   * The time by this clock, in milliseconds since 1970.
+   * @throws {SandboxError} if the source gives anything but a finite number.
+   */
   now(): number {
-    return this.#heldAtMs ?? this.#source() + this.#aheadMs;
+    return this.#heldAtMs ?? this.#sourceMs() + this.#aheadMs;
   }
 
-  /** Sets the clock, forwards or backwards. It keeps running from there unless it is held. */
+  /**
+   * Sets the clock, forwards or backwards. It keeps running from there unless it is held.
+   * @throws {SandboxError} for anything but a finite number or a valid Date.
+   */
   set(at: number | Date): void {
-    const atMs = Number(at);
+    const atMs = checkMs(at instanceof Date ? at.getTime() : at, 'the time of the clock');
     if (this.#heldAtMs !== undefined) this.#heldAtMs = atMs;
-    else this.#aheadMs = atMs - this.#source();
+    else this.#aheadMs = atMs - this.#sourceMs();
     this.#wakeDue();
   }
 
-  /** Moves the clock forwards. Waits that end in that time end now. */
+  /**
+   * Moves the clock forwards. Waits that end in that time end now.
+   * @throws {SandboxError} for anything but a finite number.
+   */
   advance(ms: number): void {
-    this.set(this.now() + ms);
+    this.set(this.now() + checkMs(ms, 'the time to advance the clock'));
   }
 
   /** Stops the clock: from now on only `set` and `advance` move it, and waits have no timers. */
@@ -71,7 +82,7 @@ export class SandboxClock {
   /** Lets a held clock run again, from the instant at which it is held. */
   release(): void {
     if (this.#heldAtMs === undefined) return;
-    this.#aheadMs = this.#heldAtMs - this.#source();
+    this.#aheadMs = this.#heldAtMs - this.#sourceMs();
     this.#heldAtMs = undefined;
     this.#wakeDue();
   }
@@ -111,6 +122,10 @@ export class SandboxClock {
     });
   }
 
+  #sourceMs(): number {
+    return checkMs(this.#source(), 'the time of `clock`');
+  }
+
   #wakeDue(): void {
     const nowMs = this.now();
     for (const sleeper of this.#sleepers) {
@@ -128,4 +143,10 @@ export class SandboxClock {
     // In a browser a timer is a number, which has no `unref`.
     if (!sleeper.keepsProcess) sleeper.timer.unref?.();
   }
+}
+
+/** Returns milliseconds that a caller or a caller's function gave. @throws {SandboxError} for anything but a finite number */
+export function checkMs(ms: unknown, what: string): number {
+  if (typeof ms === 'number' && Number.isFinite(ms)) return ms;
+  throw new SandboxError(`Cannot use ${show(ms)} as ${what}: it must be a number of milliseconds`);
 }

@@ -1,5 +1,7 @@
+import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test } from 'vitest';
 import { SandboxClock } from '../../src/sandbox/clock.ts';
+import { asked } from './ask.ts';
 
 test('SandboxClock wakes a sleeper whose time has passed before the timer is set, and causes no warning', async () => {
   const warnings: Error[] = [];
@@ -15,4 +17,35 @@ test('SandboxClock wakes a sleeper whose time has passed before the timer is set
   await new Promise((resolve) => setImmediate(resolve));
   process.off('warning', hear);
   expect(warnings).toEqual([]);
+});
+
+test.each([
+  [new Date(0), 'that object'],
+  [Number.NaN, 'NaN'],
+  ['1795219200000', '"1795219200000"'],
+])('a sandbox says that its clock gives no number, but %o', async (time, shown) => {
+  const options: object = { clock: () => time };
+  const sandbox = createSandbox(options);
+  const message = `Cannot use ${shown} as the time of \`clock\`: it must be a number of milliseconds`;
+  expect(() => sandbox.clock.now()).toThrow(message);
+  expect(await (await asked(sandbox, '/inventory')).json()).toMatchObject({
+    status: 500,
+    message: `The sandbox could not answer: ${message}`,
+  });
+});
+
+test.each([
+  ['set', new Date('garbage'), 'Cannot use NaN as the time of the clock: it must be a number of milliseconds'],
+  ['set', null, 'Cannot use null as the time of the clock: it must be a number of milliseconds'],
+  ['advance', undefined, 'Cannot use undefined as the time to advance the clock: it must be a number of milliseconds'],
+  ['advance', '60000', 'Cannot use "60000" as the time to advance the clock: it must be a number of milliseconds'],
+] as const)('SandboxClock refuses %s(%o), and keeps its time', (method, time, message) => {
+  const clock = new SandboxClock(() => 5);
+  expect(() => Reflect.apply(clock[method], clock, [time])).toThrow(message);
+  expect(clock.now()).toBe(5);
+});
+
+test('a sandbox says that its latency is no number', async () => {
+  const answer = await asked(createSandbox({ latency: () => Number.NaN }), '/inventory');
+  expect(await answer.text()).toContain('Cannot use NaN as a latency: it must be a number of milliseconds');
 });
