@@ -8,6 +8,15 @@ export type OptionRules<Options> = Readonly<Record<keyof Options, readonly [sche
 export const words = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 
 /**
+ * Checks that a value is an object of named options, not a list, a function or an object of another kind such as a Map.
+ * @throws {SandboxError} that shows the value, its `place` and an example.
+ */
+export function checkObject(value: unknown, { place, example }: { place: string; example: string }): void {
+  if (Object.prototype.toString.call(value) === '[object Object]') return;
+  throw new SandboxError(`Cannot use ${show(value)} as ${place}: it must be a plain object such as ${example}`);
+}
+
+/**
  * Checks options against their rules; an undefined option counts as missing. Messages put `place` before the name of an option,
  * and do not show `keys`.
  * @throws {SandboxError} that names the option, the rule and the value.

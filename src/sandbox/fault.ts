@@ -1,8 +1,8 @@
 import * as z from 'zod/mini';
-import { checkOptions, type OptionRules, words } from './check-options.ts';
+import { checkObject, checkOptions, type OptionRules, words } from './check-options.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
-import { SandboxError, show } from './sandbox-error.ts';
+import { SandboxError } from './sandbox-error.ts';
 
 /** All values of {@link Failure}. */
 export const FAILURES = ['reset', 'lost', 'stall', 'stall-body', 'cut', 'malformed'] as const;
@@ -92,9 +92,7 @@ const EFFECTS = ['status', 'headers', 'delayMs', 'fail'] as const;
  * @throws {SandboxError} that names the field, the rule and the value.
  */
 export function checkFault(fault: Fault, place = 'fault'): void {
-  if (typeof fault !== 'object' || fault === null || Array.isArray(fault)) {
-    throw new SandboxError(`Cannot use ${show(fault)} as \`${place}\`: it must be an object such as { status: 503 }`);
-  }
+  checkObject(fault, { place: `\`${place}\``, example: '{ status: 503 }' });
   checkOptions(fault, FAULT_RULES, `${place}.`);
   if (EFFECTS.some((effect) => fault[effect] !== undefined)) return;
   throw new SandboxError(`Cannot use that object as \`${place}\`: it must have at least one of ${EFFECTS.join(', ')}`);

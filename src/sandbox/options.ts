@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { InventoryItem, PetId } from '../contract/models.ts';
 import type { PlanLimits } from '../contract/plans.ts';
-import { checkOptions, type OptionRules, words } from './check-options.ts';
+import { checkObject, checkOptions, type OptionRules, words } from './check-options.ts';
 import type { TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
 import { checkFault, type Fault } from './fault.ts';
@@ -149,6 +149,7 @@ function isLazy(pets: unknown): boolean {
 
 /** Checks the options of a sandbox, with `more` rules for the options of its server. @throws {SandboxError} */
 export function checkSandboxOptions(options: SandboxOptions, more: OptionRules<object> = {}): void {
+  checkObject(options, { place: 'the options of a sandbox', example: '{ pets: 3 }' });
   checkOptions(options, { ...more, ...OPTION_RULES });
   for (const [index, fault] of (options.faults ?? []).entries()) checkFault(fault, `faults[${index}]`);
 }

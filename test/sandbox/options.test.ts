@@ -1,3 +1,4 @@
+import { serveSandbox } from 'petstore-inventory/node';
 import { createSandbox, SandboxError, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expect, test } from 'vitest';
 
@@ -23,7 +24,7 @@ describe('createSandbox refuses', () => {
     ['{"faults":[{"headers":{"x y":"1"}}]}', 'Cannot use that object as `faults[0].headers`: it must be an object of valid header names'],
     ['{"faults":[{"headers":{"x y":null}}]}', 'Cannot use that object as `faults[0].headers`'],
     ['{"faults":[{"headers":{"x":"a\\nb"}}]}', 'Cannot use that object as `faults[0].headers`'],
-    ['{"faults":[503]}', 'Cannot use 503 as `faults[0]`: it must be an object such as { status: 503 }'],
+    ['{"faults":[503]}', 'Cannot use 503 as `faults[0]`: it must be a plain object such as { status: 503 }'],
     ['{"pets":-1}', 'Cannot use -1 as `pets`: it must be a number of pets or a list'],
     ['{"pets":[null]}', 'Cannot use that list as `pets`'],
     ['{"latency":{"fromMs":5,"toMs":1}}', 'Cannot use that object as `latency`'],
@@ -65,6 +66,22 @@ describe('createSandbox refuses', () => {
     expect(() => createSandbox(untyped(`{"policy":"${'x'.repeat(100)}"}`))).toThrow(`Cannot use "${'x'.repeat(60)}..." as`);
     expect(() => createSandbox({ ...untyped('{}'), window: Number.NaN })).toThrow('Cannot use NaN as `window`');
     expect(() => createSandbox(Object.assign(untyped('{}'), { seed: () => 1 }))).toThrow('Cannot use that function as `seed`');
+  });
+});
+
+describe('createSandbox and serveSandbox refuse options that are', () => {
+  test.each([
+    [5, '5'],
+    [true, 'true'],
+    [null, 'null'],
+    ['pets', '"pets"'],
+    [[], 'that list'],
+    [() => 1, 'that function'],
+    [new Map([['pets', 3]]), 'that object'],
+  ])('%o', async (options, shown) => {
+    const message = `Cannot use ${shown} as the options of a sandbox: it must be a plain object such as { pets: 3 }`;
+    expect(() => Reflect.apply(createSandbox, undefined, [options])).toThrow(new SandboxError(message));
+    await expect(Reflect.apply(serveSandbox, undefined, [options])).rejects.toThrow(message);
   });
 });
 
