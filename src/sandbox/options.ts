@@ -10,6 +10,7 @@ import { LIMIT_FIELDS, type LimitHeaders, TOLD_WINDOWS, type ToldWindow } from '
 import type { Ban, Counting } from './meter.ts';
 import type { DateHeader } from './reception.ts';
 import { RETRY_AFTER_FORMS, type RetryAfterForm } from './retry-after.ts';
+import { SandboxError, show } from './sandbox-error.ts';
 import type { StockEntry } from './stock.ts';
 import { POLICIES, type Policy } from './windows.ts';
 
@@ -116,7 +117,7 @@ const redirect = z.strictObject({ from: z.string(), to: z.string(), status: z.op
 
 const OPTION_RULES: OptionRules<SandboxOptions> = {
   pets: [
-    z.union([whole, z.array(entry), z.custom(isLazy)]),
+    z.union([whole, z.custom(isList)]),
     'it must be a number of pets or a list of { petId, quantity, status? } with numbers (or a bigint as petId)',
   ],
   keys: [z.record(z.string(), z.string()), 'it must be an object of keys, each with the name of its plan'],
@@ -143,8 +144,19 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   history: [positive, 'it must be a whole number, 1 or more'],
 };
 
-function isLazy(pets: unknown): boolean {
-  return typeof pets === 'object' && pets !== null && !Array.isArray(pets) && Symbol.iterator in pets;
+function isList(pets: unknown): boolean {
+  return typeof pets === 'object' && pets !== null && Symbol.iterator in pets;
+}
+
+/**
+ * Checks one entry of `pets` as it is taken from the list, since a generator gives its entries only once.
+ * @throws {SandboxError} that names the entry and the rule.
+ */
+export function checkEntry(pet: StockEntry, index: number): StockEntry {
+  if (entry.safeParse(pet).success) return pet;
+  throw new SandboxError(
+    `Cannot use ${show(pet)} as \`pets[${index}]\`: it must be { petId, quantity, status? } with safe integers (or a bigint as petId)`,
+  );
 }
 
 /** Checks the options of a sandbox, with `more` rules for the options of its server. @throws {SandboxError} */

@@ -9,7 +9,7 @@ import { Keyring } from './keyring.ts';
 import { Ledger, type SandboxReport, type SandboxRequest } from './ledger.ts';
 import { resolveLimitHeaders } from './limit-headers.ts';
 import { type MeterRules, resolveCounting } from './meter.ts';
-import { checkSandboxOptions, type SandboxOptions } from './options.ts';
+import { checkEntry, checkSandboxOptions, type SandboxOptions } from './options.ts';
 import { createRandom } from './random.ts';
 import type { Desk } from './reception.ts';
 import { createService, type Environment, type Service } from './service.ts';
@@ -208,7 +208,7 @@ function firstStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions): FirstSt
     const invent = (count: number, from: number) => inventPets(count, createRandom(from));
     return { pets: () => invent(pets, seed), staging: () => invent(Math.min(pets, DEFAULT_PETS), seed + 2) };
   }
-  const listed = Array.from(pets, toStockItem);
+  const listed = Array.from(pets, (pet, index) => toStockItem(checkEntry(pet, index)));
   return { pets: () => listed, staging: () => listed };
 }
 

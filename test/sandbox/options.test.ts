@@ -26,7 +26,11 @@ describe('createSandbox refuses', () => {
     ['{"faults":[{"headers":{"x":"a\\nb"}}]}', 'Cannot use that object as `faults[0].headers`'],
     ['{"faults":[503]}', 'Cannot use 503 as `faults[0]`: it must be a plain object such as { status: 503 }'],
     ['{"pets":-1}', 'Cannot use -1 as `pets`: it must be a number of pets or a list'],
-    ['{"pets":[null]}', 'Cannot use that list as `pets`'],
+    ['{"pets":"1"}', 'Cannot use "1" as `pets`: it must be a number of pets or a list'],
+    [
+      '{"pets":[{"petId":1,"quantity":2},null]}',
+      'Cannot use null as `pets[1]`: it must be { petId, quantity, status? } with safe integers',
+    ],
     ['{"latency":{"fromMs":5,"toMs":1}}', 'Cannot use that object as `latency`'],
     ['{"burst":0}', 'Cannot use 0 as `burst`: it must be a whole number, 1 or more'],
     ['{"counting":{"at":"noon"}}', 'Cannot use that object as `counting`: it must be { at?: "arrival" or "completion", refused?'],
@@ -107,4 +111,16 @@ test('createSandbox treats an undefined option as left out, and takes pets from 
   }
   const { inventory } = createSandbox({ ...untyped('{}'), pets: pets() });
   expect([...inventory].map(({ petId }) => petId)).toEqual([4n]);
+});
+
+test.each([
+  ['a Map', new Map([[1, 5]]), 'that list'],
+  ['a Set', new Set([{ petId: '7', quantity: 5 }]), 'that object'],
+  ['an unknown field', new Set([{ petId: 7, quantity: 5, foo: 1 }]), 'that object'],
+  ['a status that is no text', [{ petId: 7, quantity: 5, status: 5 }].values(), 'that object'],
+])('createSandbox checks each pet of %s', (_name, pets, shown) => {
+  const options: object = { pets };
+  expect(() => createSandbox(options)).toThrow(
+    `Cannot use ${shown} as \`pets[0]\`: it must be { petId, quantity, status? } with safe integers (or a bigint as petId)`,
+  );
 });
