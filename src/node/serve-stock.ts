@@ -6,6 +6,8 @@ import { loadSqlite } from './sqlite.ts';
 
 /** Marks the database of a sandbox: "PETS" in ASCII. */
 const APPLICATION_ID = 0x50455453;
+/** Marks a file that was filled, even if all pets were removed since. */
+const FILLED = 1;
 const ROWS_AT_ONCE = 1_000;
 const BEFORE_FIRST = -(2n ** 63n);
 
@@ -21,6 +23,7 @@ export class SqliteStock implements Stock {
   readonly #page: StatementSync;
   readonly #put: StatementSync;
   readonly #drop: StatementSync;
+  #isNew: boolean;
   // Kept here, since counting five million rows takes longer than sending the first of them.
   #size: number;
 
@@ -38,6 +41,12 @@ export class SqliteStock implements Stock {
     );
     this.#drop = prepare('DELETE FROM pets WHERE petId = ?');
     this.#size = Number(prepare('SELECT count(*) AS size FROM pets').get()?.size);
+    // Files of earlier versions have no mark.
+    this.#isNew = this.#size === 0 && prepare('PRAGMA user_version').get()?.user_version !== BigInt(FILLED);
+  }
+
+  get isNew(): boolean {
+    return this.#isNew;
   }
 
   get size(): number {
@@ -55,20 +64,17 @@ export class SqliteStock implements Stock {
   }
 
   fill(items: Iterable<StockItem>): void {
-    this.#database.exec('BEGIN');
+    this.#database.exec('BEGIN; DELETE FROM pets;');
+    this.#size = 0;
     for (const item of items) this.set(item);
-    this.#database.exec('COMMIT');
+    this.#database.exec(`PRAGMA user_version = ${FILLED}; COMMIT;`);
+    this.#isNew = false;
   }
 
   delete(petId: bigint): boolean {
     const isGone = Number(this.#drop.run(petId).changes) > 0;
     if (isGone) this.#size -= 1;
     return isGone;
-  }
-
-  clear(): void {
-    this.#database.exec('DELETE FROM pets');
-    this.#size = 0;
   }
 
   /** Reads page by page, so that a list can be abandoned, and updates can be made while it is read. */

@@ -18,7 +18,11 @@ interface ServeOptions {
   port?: number;
   /** The address to listen on. Any address but a loopback address opens the sandbox to the network. @default '127.0.0.1' */
   hostname?: string;
-  /** The path of a file that keeps the stock (SQLite, ids in ascending order); created if it is missing. @default memory */
+  /**
+   * The path of a file that keeps the stock of production (SQLite, ids in ascending order); created if it is missing. `pets` fills a new file,
+   * and a reset refills it; otherwise a file keeps its pets. The stock of staging is in memory.
+   * @default memory
+   */
   db?: string;
 }
 

@@ -92,7 +92,7 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox<string> {
   return assembleSandbox(options).sandbox;
 }
 
-/** Makes a sandbox with its stock in `stock`, such as a file. Pets that are already in it stay. */
+/** Makes a sandbox with its stock in `stock`, such as a file. If that was filled before, it keeps its pets. */
 export function assembleSandbox(options: SandboxOptions, stock: Stock = new MemoryStock()): SandboxParts {
   checkSandboxOptions(options);
   const stagingStock = new MemoryStock();
@@ -119,15 +119,15 @@ export function assembleSandbox(options: SandboxOptions, stock: Stock = new Memo
   const service = createService({ ...desk, domains, routes: options.routes, environments: environmentsOf({ stock, stagingStock }) });
   const first = firstStocks(options);
   const reset = () => {
-    stock.clear();
-    stagingStock.clear();
-    fillStocks(first, { stock, stagingStock });
+    stock.fill(first.pets());
+    stagingStock.fill(first.staging());
     keyring.refill();
     desk.faults.refill();
     ledger.reset();
   };
   const sandbox = openSandbox(options, { ...desk, domains, service, stock, stagingStock, plans: [...plans.keys()], reset });
-  fillStocks(first, { stock, stagingStock });
+  if (stock.isNew) stock.fill(first.pets());
+  stagingStock.fill(first.staging());
   return { sandbox, service, keyring, ledger, stock };
 }
 
@@ -210,10 +210,4 @@ function firstStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions): FirstSt
   }
   const listed = Array.from(pets, (pet, index) => toStockItem(checkEntry(pet, index)));
   return { pets: () => listed, staging: () => listed };
-}
-
-/** Fills the stocks. A stock in a file may already have its pets. */
-function fillStocks({ pets, staging }: FirstStocks, { stock, stagingStock }: Stocks): void {
-  stagingStock.fill(staging());
-  if (stock.size === 0) stock.fill(pets());
 }

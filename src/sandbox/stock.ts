@@ -30,19 +30,24 @@ export interface StockEntry {
 /** Where a sandbox keeps its pets. */
 export interface Stock {
   readonly size: number;
+  /** Whether it was never filled, in this run or an earlier one. A stock whose pets were all removed is not new. */
+  readonly isNew: boolean;
   get(petId: bigint): StockItem | undefined;
   set(item: StockItem): void;
-  /** Adds many pets. */
+  /** Replaces all pets by these. */
   fill(items: Iterable<StockItem>): void;
   delete(petId: bigint): boolean;
-  /** Removes all pets. */
-  clear(): void;
   values(): IterableIterator<StockItem>;
 }
 
 /** The default: pets in this process's memory, in the order in which they were added. */
 export class MemoryStock implements Stock {
   readonly #items = new Map<bigint, StockItem>();
+  #isNew = true;
+
+  get isNew(): boolean {
+    return this.#isNew;
+  }
 
   get size(): number {
     return this.#items.size;
@@ -57,15 +62,13 @@ export class MemoryStock implements Stock {
   }
 
   fill(items: Iterable<StockItem>): void {
+    this.#isNew = false;
+    this.#items.clear();
     for (const item of items) this.set(item);
   }
 
   delete(petId: bigint): boolean {
     return this.#items.delete(petId);
-  }
-
-  clear(): void {
-    this.#items.clear();
   }
 
   values(): IterableIterator<StockItem> {

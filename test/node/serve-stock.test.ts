@@ -32,6 +32,22 @@ test('`db` keeps the stock from one run to the next, every digit of it', async (
   expect(again.sandbox.inventory.size).toBe(2);
 });
 
+test('`db` keeps an empty stock empty, and the pets in a file of an earlier version', async () => {
+  const db = join(folder(), 'inventory.sqlite');
+  const first = await serveSandbox({ db, pets: 1 });
+  first.sandbox.inventory.delete(1);
+  await first.close();
+  const again = await serveSandbox({ db });
+  expect(again.sandbox.inventory.size).toBe(0);
+  again.sandbox.inventory.set(5, { quantity: 3 });
+  await again.close();
+  const file = new DatabaseSync(db);
+  file.exec('PRAGMA user_version = 0');
+  file.close();
+  const { sandbox } = await started({ db });
+  expect([...sandbox.inventory].map(({ petId }) => petId)).toEqual([5n]);
+});
+
 test('a list from a file is complete even if it has several pages, and may be left halfway', async () => {
   const served = await started({ db: join(folder(), 'many.sqlite'), pets: 2_500 });
   const { inventory } = served.sandbox;
