@@ -122,7 +122,7 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .description('serve a sandbox of the service on this machine')
     .option('--port <port>', 'the port; 0 takes a free one', '8080')
     .option('--db <path>', 'a file that keeps the stock (SQLite)')
-    .option('--pets <number>', 'made-up pets in a new stock', '12')
+    .option('--pets <number>', 'made-up pets in a new stock (default: 12)')
     .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
     .option('--state', 'show what the keys of the sandbox at --port have left, and exit')
     .option('--reset', 'reset the stock, quotas and requests of the sandbox at --port, and exit')

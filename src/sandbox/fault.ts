@@ -49,7 +49,7 @@ export interface Fault {
    * remove its Retry-After, and starts the penalty of that wait like a 429 of the limit.
    */
   status?: number;
-  /** The exact body of an answer with `status`. @default an Error body for a status of 400 or more, else nothing */
+  /** The exact body of an answer with `status`; only with that. @default an Error body for a status of 400 or more, else nothing */
   body?: string;
   /** Headers to set in the answer, or to remove with `null`. They do not need `status`. */
   headers?: Readonly<Record<string, string | null>>;
@@ -94,6 +94,9 @@ const EFFECTS = ['status', 'headers', 'delayMs', 'fail'] as const;
 export function checkFault(fault: Fault, place = 'fault'): void {
   checkObject(fault, { place: `\`${place}\``, example: '{ status: 503 }' });
   checkOptions(fault, FAULT_RULES, `${place}.`);
+  if (fault.body !== undefined && fault.status === undefined) {
+    throw new SandboxError(`Cannot use \`${place}.body\`: it needs a \`status\``);
+  }
   if (EFFECTS.some((effect) => fault[effect] !== undefined)) return;
   throw new SandboxError(`Cannot use that object as \`${place}\`: it must have at least one of ${EFFECTS.join(', ')}`);
 }

@@ -51,7 +51,7 @@ export interface SandboxOptions<Plans extends string = string> {
    * @default 'fixed-clock'
    */
   policy?: Policy | { minute: Policy; day: Policy };
-  /** Most tokens that the minute's `token-bucket` holds, whatever the plan. @default the plan's requests per minute */
+  /** Most tokens that the minute's `token-bucket` holds, whatever the plan; only with that policy. @default the plan's requests per minute */
   burst?: number;
   /** What costs quota, and when. @default { at: 'arrival', refused: false, uncounted: [] } */
   counting?: Counting;
@@ -163,5 +163,12 @@ export function checkEntry(pet: StockEntry, index: number): StockEntry {
 export function checkSandboxOptions(options: SandboxOptions, more: OptionRules<object> = {}): void {
   checkObject(options, { place: 'the options of a sandbox', example: '{ pets: 3 }' });
   checkOptions(options, { ...more, ...OPTION_RULES });
+  checkBurst(options);
   for (const [index, fault] of (options.faults ?? []).entries()) checkFault(fault, `faults[${index}]`);
+}
+
+function checkBurst({ burst, policy = 'fixed-clock' }: SandboxOptions): void {
+  const ofMinute = typeof policy === 'string' ? policy : policy.minute;
+  if (burst === undefined || ofMinute === 'token-bucket') return;
+  throw new SandboxError(`Cannot use \`burst\` with the policy "${ofMinute}": only the minute's "token-bucket" has one`);
 }

@@ -15,7 +15,7 @@ export interface SandboxCommandOptions {
   verbose?: boolean;
   port: string;
   db?: string;
-  pets: string;
+  pets?: string;
   limits?: string;
   state?: boolean;
   reset?: boolean;
@@ -27,6 +27,7 @@ export async function sandbox(options: SandboxCommandOptions, terminal: Terminal
 }
 
 async function askServed(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
+  refuseUnused(options);
   const pageUrl = `http://127.0.0.1:${portNumber(options.port)}/`;
   if (options.reset) await resetSandbox(pageUrl);
   if (!options.state) return EXIT.done;
@@ -35,13 +36,20 @@ async function askServed(options: SandboxCommandOptions, terminal: Terminal): Pr
   return EXIT.done;
 }
 
+/** Refuses options that a sandbox takes only when it is started. @throws UsageError */
+function refuseUnused(options: SandboxCommandOptions): void {
+  const unused = (['db', 'pets', 'limits'] as const).find((name) => options[name] !== undefined);
+  if (unused === undefined) return;
+  throw new UsageError(`Cannot use --${unused} with --${options.reset ? 'reset' : 'state'}: the sandbox at --port is already served`);
+}
+
 /** Serves until it is interrupted. Writes addresses and keys to stdout, in the format of an .env file or as JSON. */
 async function serve(options: SandboxCommandOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = options.limits === undefined ? undefined : parseLimits(options.limits);
   const { serveSandbox } = await import('../../node/serve.ts');
   const served = await serveSandbox({
     port: portNumber(options.port),
-    pets: wholeNumber('pets', options.pets),
+    ...(options.pets !== undefined && { pets: wholeNumber('pets', options.pets) }),
     ...(options.db !== undefined && { db: options.db }),
     ...(limits && { plans: { free: limits, pro: limits, business: limits } }),
   });
