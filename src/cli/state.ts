@@ -38,6 +38,21 @@ export async function openState(
   return state === false ? undefined : openOwn(terminal);
 }
 
+/**
+ * Forgets what runs of this user share about keys at addresses whose service counts from zero again. If that fails, the command prints the
+ * reason and goes on.
+ */
+export async function forgetShared({ addresses, apiKeys }: { addresses: string[]; apiKeys: string[] }, terminal: Terminal): Promise<void> {
+  const state = openOwn(terminal);
+  try {
+    for (const address of addresses) for (const apiKey of apiKeys) await state?.forget({ address, apiKey });
+  } catch (error) {
+    tell(terminal, `petstore: the quota that runs share is not reset: ${messageOf(error)} (petstore quota --reset resets that of one key)`);
+  } finally {
+    state?.close();
+  }
+}
+
 async function openNamed(place: string): Promise<SharedState> {
   const path = /^file:(?:\/\/)?(.+)$/.exec(place)?.[1];
   if (path !== undefined) return onFile(path, place);

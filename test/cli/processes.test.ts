@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { buildCli } from './support/build-cli.ts';
 import { runAtTerminal } from './support/run-at-terminal.ts';
@@ -109,6 +109,28 @@ describe.skipIf(process.platform === 'win32')('petstore in a process that is tol
     const child = spawn(process.execPath, [cli.file, 'sandbox', '--port', '0'], { stdio: ['ignore', 'pipe', 'pipe'] });
     child.stderr.once('data', () => child.kill('SIGTERM'));
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
+  });
+});
+
+describe('petstore after a new start of the sandbox', () => {
+  /** Starts `petstore sandbox` with two requests a day; gives its variables. */
+  async function start(port: string) {
+    const words = [cli.file, 'sandbox', '--port', port, '--limits', '60/2', '--json'];
+    const child = spawn(process.execPath, words, { env: environment(), stdio: ['ignore', 'pipe', 'ignore'] });
+    const { url, keys } = JSON.parse(String(await new Promise((resolve) => child.stdout.once('data', resolve))));
+    const stop = () => new Promise((resolve) => child.once('close', resolve) && child.kill('SIGTERM'));
+    onTestFinished(async () => void (child.exitCode ?? (await stop())));
+    return { port: new URL(url).port, stop, env: { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: keys.pro } };
+  }
+
+  test('does not remember the quota of the sandbox before, nor after --reset', async () => {
+    const first = await start('0');
+    const codes = [await runUnread(['list'], first.env), await runUnread(['list'], first.env), await runUnread(['list'], first.env)];
+    await first.stop();
+    const { port, env } = await start(first.port);
+    codes.push(await runUnread(['list'], env), await runUnread(['list'], env), await runUnread(['sandbox', '--reset', '--port', port]));
+    codes.push(await runUnread(['list'], env));
+    expect(codes.map(({ code }) => code)).toEqual([0, 0, 5, 0, 0, 0, 0]);
   });
 });
 

@@ -1,3 +1,4 @@
+import { VERSION_SEGMENT } from '../../contract/http.ts';
 import type { PlanLimits } from '../../contract/plans.ts';
 import type { ServedSandbox } from '../../node/index.ts';
 import { parsePlanLimits } from '../../options/client-options.ts';
@@ -6,6 +7,7 @@ import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { wholeNumber } from '../option-values.ts';
 import { describeState, readSandboxState, resetSandbox } from '../sandbox-state.ts';
+import { forgetShared } from '../state.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -30,8 +32,12 @@ async function askServed(options: SandboxCommandOptions, terminal: Terminal): Pr
   refuseUnused(options);
   const pageUrl = `http://127.0.0.1:${portNumber(options.port)}/`;
   if (options.reset) await resetSandbox(pageUrl);
-  if (!options.state) return EXIT.done;
   const state = await readSandboxState(pageUrl);
+  if (options.reset) {
+    const addresses = [`${pageUrl}${VERSION_SEGMENT}`, `${pageUrl}staging/${VERSION_SEGMENT}`];
+    await forgetShared({ addresses, apiKeys: state.keys.map(({ key }) => key) }, terminal);
+  }
+  if (!options.state) return EXIT.done;
   await writeResult(terminal.stdout, options.json ? `${JSON.stringify(state)}\n` : describeState(state));
   return EXIT.done;
 }
@@ -56,6 +62,7 @@ async function serve(options: SandboxCommandOptions, terminal: Terminal): Promis
   const { url, stagingUrl, pageUrl, keys } = served;
   const { signal, stopListening } = interruptSignal(terminal);
   try {
+    await forgetShared({ addresses: [url, stagingUrl], apiKeys: Object.values(keys) }, terminal);
     await writeResult(
       terminal.stdout,
       options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : describeServed({ url, stagingUrl, pageUrl, keys }),
