@@ -66,14 +66,20 @@ class LaggingCopy {
     this.#lagMs = lagMs;
   }
 
+  // Applies what is old enough, since a copy that no header reports is never asked for its Remaining.
   note(atMs: number, apply: (window: Window) => void): void {
+    this.#catchUp(atMs - this.#lagMs);
     this.#changes.push({ atMs, apply });
   }
 
   remaining(nowMs: number): number {
     const seenMs = nowMs - this.#lagMs;
+    this.#catchUp(seenMs);
+    return this.#window.remaining(seenMs);
+  }
+
+  #catchUp(seenMs: number): void {
     const unseen = this.#changes.findIndex(({ atMs }) => atMs > seenMs);
     for (const { apply } of this.#changes.splice(0, unseen < 0 ? this.#changes.length : unseen)) apply(this.#window);
-    return this.#window.remaining(seenMs);
   }
 }
