@@ -87,7 +87,7 @@ export interface SandboxOptions<Plans extends string = string> {
   nodes?: readonly number[];
   /** Custom domains and redirects between domains. @default none */
   domains?: readonly (string | DomainRedirect)[];
-  /** How many of the latest requests are kept in full; the counts include all. @default 100000 */
+  /** How many of the latest requests are kept in full, at least; a quarter more at most. The counts include all. @default 100000 */
   history?: number;
 }
 
