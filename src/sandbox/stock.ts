@@ -94,7 +94,8 @@ export function toStockItem({ petId, quantity, status = 'available' }: StockEntr
   const id = BigInt(petId);
   if (BigInt.asIntN(64, id) !== id) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);
   if (!Number.isSafeInteger(quantity)) throw new SandboxError(`Cannot stock pet ${petId}: ${show(quantity)} is not an integer`);
-  return { petId: id, quantity, status };
+  // A stock has no -0.
+  return { petId: id, quantity: quantity + 0, status };
 }
 
 /** Parses a petId from a path; undefined if it is not an int64. */

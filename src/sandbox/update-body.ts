@@ -17,7 +17,9 @@ export async function readUpdate(request: Request): Promise<UpdateBody> {
 
 function parseQuantity(text: string): number | undefined {
   try {
-    return InventoryUpdate.safeParse(JSON.parse(text)).data?.quantity;
+    const update = InventoryUpdate.safeParse(JSON.parse(text));
+    // JSON knows -0, but a stock has no -0.
+    return update.success ? update.data.quantity + 0 : undefined;
   } catch {
     return undefined;
   }

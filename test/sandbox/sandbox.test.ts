@@ -232,6 +232,15 @@ describe('sandboxes', () => {
     expect([...before, revoked, await statusOf(added), sandbox.revokeKey(added)]).toEqual([200, 200, 200, true, 401, false]);
   });
 
+  test('a quantity is a safe integer, and never -0', async () => {
+    const sandbox = createSandbox({ pets: [{ petId: 1, quantity: -0 }] });
+    const first = sandbox.inventory.get(1)?.quantity;
+    const zero = await asked(sandbox, '/inventory/1', { method: 'PATCH', body: '{"quantity":-0}' });
+    const unsafe = await asked(sandbox, '/inventory/1', { method: 'PATCH', body: '{"quantity":9007199254740993}' });
+    expect([zero.status, unsafe.status]).toEqual([200, 400]);
+    expect([first, sandbox.inventory.get(1)?.quantity, sandbox.requests[0]?.quantity]).toEqual([0, 0, 0]);
+  });
+
   test('changes of the inventory are visible in both directions', async () => {
     const sandbox = createSandbox({ pets: 1 });
     sandbox.inventory.set(2n, { quantity: 9, status: 'sold' });
