@@ -147,6 +147,13 @@ describe('serveSandbox checks the Host header', () => {
     const head = `GET /v1/inventory HTTP/1.1\r\nHost: ${host}\r\nConnection: close\r\n\r\n`;
     expect(await rawAnswer(url, head)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
   });
+
+  test('a request for the hostname of the options is served, however that is capitalised', async () => {
+    // This name of 127.0.0.1 has a letter and needs no DNS.
+    const { url } = await started({ hostname: '0X7F.0.0.1' });
+    const head = 'GET /v1/inventory HTTP/1.1\r\nHost: 0x7f.0.0.1\r\nConnection: close\r\n\r\n';
+    expect(await rawAnswer(url, head)).toMatch(/^HTTP\/1.1 401 /);
+  });
 });
 
 describe('serveSandbox with odd clients', () => {
