@@ -284,9 +284,9 @@ export class Ledger {
     return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isAsking), this.#day.freeAt(1, nowMs, this.#isAsking));
   }
 
-  /** Whether the key opens again after a single refusal, and no good answer has come since. */
+  /** Whether the key opens again after a refusal, and no good answer has come since. */
   get #isAsking(): boolean {
-    return this.#isReopening && this.#cooldown.isFirst;
+    return this.#isReopening;
   }
 
   /** Requests that are left to others: head-room, and what they may send before an answer reports it. */
