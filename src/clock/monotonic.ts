@@ -1,7 +1,54 @@
+/** From such a jump of the machine's clock against the monotonic one on, it is checked whether the machine was suspended. */
+const JUMP_MS = 5_000;
+/** By how much the two measures of a suspension may differ. */
+const PRECISION_MS = 2_000;
+
+declare const process: { getBuiltinModule?: (name: 'os') => { uptime(): number } | undefined } | undefined;
+
+/** What the clocks showed at one moment. */
+interface Moment {
+  monotonicMs: number;
+  wallMs: number;
+  /** Since the machine started, suspensions included; undefined if the runtime does not tell. */
+  uptimeMs: number | undefined;
+}
+
+let compared: Moment | undefined;
+let suspendedMs = 0;
+
 /**
- * Milliseconds on a monotonic clock. Durations are measured on it, so that setting the machine's date changes no wait. If the runtime has
- * no such clock, the machine's clock is used.
+ * Milliseconds on a monotonic clock. Durations are measured on it, so that setting the machine's date changes no wait. Where the runtime
+ * tells how long the machine has been up, the time in which it was suspended counts too, which most monotonic clocks leave out. If the
+ * runtime has no such clock, the machine's clock is used.
  */
 export function monotonicMs(): number {
-  return globalThis.performance?.now() ?? Date.now();
+  const nowMs = globalThis.performance?.now();
+  const wallMs = Date.now();
+  if (nowMs === undefined) return wallMs;
+  compared ??= momentAt(nowMs, wallMs);
+  if (Math.abs(wallMs - compared.wallMs - (nowMs - compared.monotonicMs)) > JUMP_MS) compareAgain(compared, momentAt(nowMs, wallMs));
+  return nowMs + suspendedMs;
+}
+
+function momentAt(monotonicMs: number, wallMs: number): Moment {
+  return { monotonicMs, wallMs, uptimeMs: readUptimeMs() };
+}
+
+/** Some runtimes have a module without this function, or one that throws. */
+function readUptimeMs(): number | undefined {
+  try {
+    const uptime = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('os')?.uptime();
+    return uptime === undefined ? undefined : uptime * 1000;
+  } catch {
+    return undefined;
+  }
+}
+
+/** After a suspension, both the machine's clock and its uptime are ahead by the same time. Otherwise the date was set. */
+function compareAgain(before: Moment, now: Moment): void {
+  compared = now;
+  if (before.uptimeMs === undefined || now.uptimeMs === undefined) return;
+  const passedMs = now.monotonicMs - before.monotonicMs;
+  const [byWallMs, byUptimeMs] = [now.wallMs - before.wallMs - passedMs, now.uptimeMs - before.uptimeMs - passedMs];
+  if (passedMs >= 0 && byUptimeMs > 0 && Math.abs(byWallMs - byUptimeMs) <= PRECISION_MS) suspendedMs += byUptimeMs;
 }

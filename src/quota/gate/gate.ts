@@ -16,7 +16,7 @@ import { Releaser } from './releaser.ts';
 import type { RetryLimit } from './retry-limit.ts';
 
 const SWEEP_EVERY_MS = 1000;
-/** When to look again if only an answer can end the wait. */
+/** When to look again at the latest: a timer takes no notice of the time in which the machine is suspended. */
 const LOOK_AGAIN_MS = 60_000;
 
 /**
@@ -199,7 +199,7 @@ export class Gate {
   #wakeAt(instantMs: number, nowMs: number): void {
     // A listener may have aborted the waiting calls, or made another call, which has already set the timer.
     if (this.#queue.size === 0 || this.#stopTimer) return;
-    const lookAtMs = Number.isFinite(instantMs) ? instantMs : nowMs + LOOK_AGAIN_MS;
+    const lookAtMs = Math.min(instantMs, nowMs + LOOK_AGAIN_MS);
     this.#stopTimer = startTimer(lookAtMs - nowMs, () => {
       this.#clock.reach(lookAtMs);
       this.#pump();

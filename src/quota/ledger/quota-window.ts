@@ -302,8 +302,9 @@ export class QuotaWindow {
     return nowMs >= this.#endsAtMs;
   }
 
-  /** The Limit of the headers no longer counts. */
+  /** What headers reported no longer counts, and neither does their Limit. */
   forgetLimit(): void {
+    this.#observedAtMs = undefined;
     this.#allowed = undefined;
     this.#setLimits();
   }

@@ -1,6 +1,7 @@
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
+import { freshAddress } from '../../support/client.ts';
 import { holdTime } from '../../support/time.ts';
 
 holdTime();
@@ -41,6 +42,89 @@ test.each(Array.from({ length: 24 }, (_, n) => n + 1))(
     expect(ends).toEqual(Array.from({ length: 9 }, () => 'done'));
   },
 );
+
+const HOUR_MS = 3_600_000;
+
+/** Headers of an answer that is given now. */
+function headersNow(limit: number, remaining: number, endsInMs = 60_000): Record<string, string> {
+  const endsAt = Math.ceil((Date.now() + endsInMs) / 1000);
+  const date = new Date().toUTCString();
+  return { date, 'x-ratelimit-limit': `${limit}`, 'x-ratelimit-remaining': `${remaining}`, 'x-ratelimit-reset': `${endsAt}` };
+}
+
+describe('the day of a plan', () => {
+  /** Gives how many of some calls, one every 30 seconds, succeed. */
+  const succeeding = async (client: PetStoreClient, calls: number) => {
+    let succeeded = 0;
+    for (let n = 0; n < calls; n++) {
+      client.listInventory().then(
+        () => succeeded++,
+        () => {},
+      );
+      await vi.advanceTimersByTimeAsync(30_000);
+    }
+    return succeeded;
+  };
+  const clientOf = (plan: PetStoreClientOptions['plan'], answer: (request: number, path: string) => Response) => {
+    let requests = 0;
+    const fetch = async (input: string | URL | Request) => answer(++requests, String(input));
+    return new PetStoreClient({ apiKey: 'key', baseUrl: freshAddress(), plan, fetch });
+  };
+  const refusal = (retryAfter: string) => new Response(null, { status: 429, headers: { 'retry-after': retryAfter } });
+
+  test('does not count as used up after two refusals in a row that ask for minutes', async () => {
+    const client = clientOf('business', (request) =>
+      request === 40 || request === 41 ? refusal('180') : new Response('[]', { headers: headersNow(1_000, 990) }),
+    );
+    await succeeding(client, 60);
+    expect(await succeeding(client, 120)).toBe(120);
+  });
+
+  test('is tried again within hours after refusals with some good answers between them', async () => {
+    const refused = new Set([40, 44, 48]);
+    const client = clientOf('business', (request) =>
+      refused.has(request) ? refusal('600') : new Response('[]', { headers: headersNow(1_000, 990) }),
+    );
+    await succeeding(client, 120);
+    expect(await succeeding(client, 240)).toBeGreaterThan(120);
+  });
+
+  test('is not that of the minute whose Reset only seems far away, since one answer has an old Date', async () => {
+    const anHourAgo = () => new Date(Date.now() - HOUR_MS).toUTCString();
+    const client = clientOf(
+      'free',
+      (request) => new Response('[]', { headers: { ...headersNow(60, 50), ...(request === 2 && { date: anHourAgo() }) } }),
+    );
+    await succeeding(client, 3);
+    expect(client.quota.day.limit).toBe(1_000);
+    expect(await succeeding(client, 100)).toBe(100);
+  });
+
+  test('is not that of a minute if every Date is a minute behind its Reset', async () => {
+    const behind = () => new Date(Date.now() - 65_000).toUTCString();
+    const endsAt = () => `${(Math.floor(Date.now() / 60_000) + 1) * 60}`;
+    let used = { minute: '', requests: 0 };
+    const client = clientOf('free', () => {
+      used = { minute: endsAt(), requests: used.minute === endsAt() ? used.requests + 1 : 1 };
+      const headers = { ...headersNow(60, 60 - used.requests), 'x-ratelimit-reset': endsAt(), date: behind() };
+      return new Response('[]', { headers });
+    });
+    expect(await succeeding(client, 100)).toBe(100);
+    expect(client.quota.day.limit).not.toBe(60);
+  });
+
+  test.each(['pro', undefined] as const)('has the limit of another endpoint only until that one resets (plan %s)', async (plan) => {
+    const client = clientOf(plan, (_request, path) => {
+      const headers = path.endsWith('orders') ? headersNow(20, 19, HOUR_MS) : headersNow(300, 290);
+      return new Response('[]', { headers });
+    });
+    await (await client.fetch('/store/orders')).text();
+    expect(client.quota.day.limit).toBe(20);
+    await vi.advanceTimersByTimeAsync(HOUR_MS + 60_000);
+    expect(await succeeding(client, 100)).toBe(100);
+    expect(client.quota.day.limit).toBe(10_000);
+  });
+});
 
 describe('a plan that is larger than what the headers say', () => {
   const warningsOf = async (service: SandboxOptions, options: PetStoreClientOptions) => {

@@ -12,6 +12,12 @@ describe('LearnedLimit', () => {
     expect([learned.most(100), learned.most(60_100)]).toEqual([30, 33]);
   });
 
+  test('doubles within half an hour, even if its window is a day', () => {
+    const learned = new LearnedLimit(86_400_000);
+    learned.shrink(40, { sentAtMs: 0, nowMs: 100 });
+    expect([learned.most(100), learned.most(1_800_100), learned.most(3_600_100)]).toEqual([30, 60, 120]);
+  });
+
   test('shrinks once for requests that were refused together', () => {
     const learned = new LearnedLimit(60_000);
     learned.shrink(40, { sentAtMs: 0, nowMs: 100 });
