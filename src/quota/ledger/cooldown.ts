@@ -5,7 +5,7 @@ const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
 const GROWTH_WITHOUT_RETRY_AFTER = 4;
 const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 6 * 3_600_000;
 /** The longest backoff of a key that is refused each time its Retry-After has passed. */
-const LONGEST_BACKOFF_MS = 3_600_000;
+const LONGEST_BACKOFF_MS = 600_000;
 /** The random addition to a wait: at most this time, and at most this part of the wait. */
 const MOST_JITTER_MS = 250;
 const JITTER = 0.05;
