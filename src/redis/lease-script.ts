@@ -6,7 +6,7 @@
  * Runs on Redis 6 and later. cjson keeps 14 digits of a number, and all numbers are shorter.
  */
 export const LEASE_SCRIPT = `
-local UNLIMITED, MINUTE, HOUR, SLOT = 1e12, 60000, 3600000, 5000
+local UNLIMITED, MINUTE, SLOT, DAY_SLOT = 1e12, 60000, 5000, 600000
 local time = redis.call('TIME')
 local now = ARGV[2] and tonumber(ARGV[2]) or tonumber(time[1]) * 1000 + math.floor(tonumber(time[2]) / 1000)
 local request = cjson.decode(ARGV[1])
@@ -72,7 +72,7 @@ end
 local function waitForQuota()
   local day, byPlan, minute = 0, 0, 0
   if freeInDay() < 1 then
-    day = (record.day and record.day.endsAtMs > now and record.day.endsAtMs or firstSlot(record.daySlots, HOUR, 24)) - now
+    day = (record.day and record.day.endsAtMs > now and record.day.endsAtMs or firstSlot(record.daySlots, DAY_SLOT, 144)) - now
   end
   if freeByPlan() < 1 then byPlan = math.min(planTurnsAt(), firstSlot(record.minuteSlots, SLOT, 12)) - now end
   if isKnown() and record.minute.left < 1 then minute = record.minute.endsAtMs - now end
@@ -83,7 +83,7 @@ local function count(granted)
   if record.day then record.day.left = record.day.left - granted end
   record.sinceTurn = record.sinceTurn + granted
   add(record.minuteSlots, slotOf(SLOT), granted)
-  add(record.daySlots, slotOf(HOUR), granted)
+  add(record.daySlots, slotOf(DAY_SLOT), granted)
   local member = record.members[request.member]
   if member then member.granted = member.granted + granted end
 end
@@ -195,7 +195,7 @@ local function grant()
 end
 
 dropBelow(record.minuteSlots, math.floor(now / SLOT) - 12)
-dropBelow(record.daySlots, math.floor(now / HOUR) - 24)
+dropBelow(record.daySlots, math.floor(now / DAY_SLOT) - 144)
 if request.plan.requestsPerDay or isFresh(request.minute) then record.limitPerDay = request.plan.requestsPerDay end
 if request.closedForMs > 0 then
   record.closedUntilMs = math.max(record.closedUntilMs, now + request.closedForMs)

@@ -1,12 +1,13 @@
-import { MINUTE_MS } from '../../contract/plans.ts';
+import { DAY_MS, MINUTE_MS } from '../../contract/plans.ts';
 import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 import { UNLIMITED } from '../ledger/settings.ts';
 
-const HOUR_MS = 3_600_000;
 /** Time slots of the rolling counts of the minute and the day. */
 const MINUTE_SLOTS = 12;
 const SLOT_MS = MINUTE_MS / MINUTE_SLOTS;
-const DAY_SLOTS = 24;
+/** Ten minutes each: a job that runs every night at the same time waits for that long at most until its last run has left the count. */
+const DAY_SLOTS = 144;
+const DAY_SLOT_MS = DAY_MS / DAY_SLOTS;
 /** After this time without an answer to a probe, another process may send one. */
 const PROBE_TIMEOUT_MS = 1000;
 /** How soon to request again while another process's probe is out. */
@@ -54,7 +55,7 @@ export interface QuotaRecord {
   /** When the plan's count was last reset, and how many slots were granted since. */
   turnedAtMs: number;
   sinceTurn: number;
-  /** Slots granted in each twelfth of a minute, and in each hour. */
+  /** Slots granted in each twelfth of a minute, and in each 144th of a day. */
   minuteSlots: SlotCounts;
   daySlots: SlotCounts;
   /** The processes that requested since the window began. */
@@ -250,7 +251,7 @@ function count(record: QuotaRecord, { member, granted, nowMs }: { member: string
   if (record.day) record.day.left -= granted;
   record.sinceTurn += granted;
   add(record.minuteSlots, slotOf(nowMs, SLOT_MS), granted);
-  add(record.daySlots, slotOf(nowMs, HOUR_MS), granted);
+  add(record.daySlots, slotOf(nowMs, DAY_SLOT_MS), granted);
   if (record.members[member]) record.members[member].granted += granted;
 }
 
@@ -280,7 +281,7 @@ function waitMsOf(record: QuotaRecord, request: LeaseRequest, nowMs: number): nu
 
 function dayWaitMs(record: QuotaRecord, nowMs: number): number {
   if (record.day && record.day.endsAtMs > nowMs) return record.day.endsAtMs - nowMs;
-  return firstSlotMs(record.daySlots, HOUR_MS, DAY_SLOTS) - nowMs;
+  return firstSlotMs(record.daySlots, DAY_SLOT_MS, DAY_SLOTS) - nowMs;
 }
 
 function refuse(record: QuotaRecord, { waitMs, reason }: Pick<LeaseResponse, 'waitMs' | 'reason'>): LeaseResponse {
@@ -293,7 +294,7 @@ function isKnown(record: QuotaRecord, nowMs: number): boolean {
 
 function forgetOld(record: QuotaRecord, nowMs: number): void {
   dropBelow(record.minuteSlots, slotOf(nowMs, SLOT_MS) - MINUTE_SLOTS);
-  dropBelow(record.daySlots, slotOf(nowMs, HOUR_MS) - DAY_SLOTS);
+  dropBelow(record.daySlots, slotOf(nowMs, DAY_SLOT_MS) - DAY_SLOTS);
 }
 
 /** How much of what is free one process may take: its even part first, and the rest except the even parts of other active processes. */

@@ -206,7 +206,7 @@ test.each([
   const { store, fail } = recordStore(record);
   const isOffline = Object.assign(new TypeError('fetch failed'), { cause: Object.assign(new Error('x'), { code: 'ENOTFOUND' }) });
   const { client } = leasing(store, { fetch: () => Promise.reject(isOffline), maxRetries: 0 });
-  record.daySlots = { [Math.floor(Date.now() / 3_600_000)]: 7 };
+  record.daySlots = { [Math.floor(Date.now() / 600_000)]: 7 };
   if (isLost) fail(new Error('down'));
   for (let n = 0; n < 50; n++) {
     void client.listInventory().catch(() => {});
