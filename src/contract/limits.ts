@@ -25,6 +25,8 @@ const LONGEST_WINDOW_MS = 25 * 3_600_000;
 const LATE_RESET_MS = 5_000;
 /** A longer wait makes no difference to a caller, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
+/** Smaller numbers are times from now. */
+const FIRST_TIMESTAMP = 1e9;
 /** A Retry-After that reads as an instant at most this far from now is one, and not a wait of decades. */
 const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
 
@@ -35,8 +37,8 @@ export function readAnswer(status: number, headers: Headers, receivedAtMs: numbe
   const answer: Answer = ageMs > 0 ? { status, receivedAtMs } : readFresh(status, headers, { dateMs, receivedAtMs });
   // A Retry-After of a successful answer is ignored.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
-  const retryAfterMs = parseRetryAfter(retryAfter, dateMs ?? receivedAtMs);
-  if (retryAfterMs !== undefined) answer.retryAfterMs = Math.max(0, retryAfterMs - ageMs);
+  const retryAfterMs = parseRetryAfter(retryAfter, dateMs === undefined ? receivedAtMs : dateMs + ageMs);
+  if (retryAfterMs !== undefined) answer.retryAfterMs = retryAfterMs;
   return answer;
 }
 
@@ -87,7 +89,7 @@ export function readRateLimit(
 /** By the specification Reset is a Unix timestamp in seconds. Milliseconds, and seconds from now, are recognized by their size. */
 function readReset(reset: number | undefined, nowMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
   if (reset === undefined) return {};
-  if (reset < 1e9) return reset * 1000 <= LONGEST_WINDOW_MS ? { resetInMs: reset * 1000 } : {};
+  if (reset < FIRST_TIMESTAMP) return reset * 1000 <= LONGEST_WINDOW_MS ? { resetInMs: reset * 1000 } : {};
   const resetAtMs = reset > 1e11 ? reset : reset * 1000;
   return resetAtMs < nowMs - LATE_RESET_MS || resetAtMs > nowMs + LONGEST_WINDOW_MS ? {} : { resetAtMs };
 }
@@ -115,5 +117,6 @@ function parseWait(value: string, nowMs: number): number | undefined {
 
 /** Some services send a Unix timestamp, in seconds or milliseconds, where a number of seconds belongs. */
 function timestampOf(number: number, nowMs: number): number | undefined {
+  if (number < FIRST_TIMESTAMP) return undefined;
   return [number * 1000, number].find((instant) => Math.abs(instant - nowMs) <= INSTANT_WITHIN_MS);
 }

@@ -198,15 +198,25 @@ describe('readAnswer', () => {
     expect(readAnswer(status, new Headers({ 'Retry-After': '12' }), NOW_MS).retryAfterMs).toBe(12_000);
   });
 
-  test('reads of a cached answer only how long to wait from now: its limits and its time are those of another moment', () => {
+  test('reads of a cached answer only how long to wait: its limits and its time are those of another moment', () => {
     const headers = limits(60, 0, NOW_SECONDS + 30);
     headers.set('Date', 'Sat, 21 Nov 2026 10:00:00 GMT');
     headers.set('Retry-After', '12');
     headers.set('Age', '5');
-    expect(readAnswer(429, headers, NOW_MS)).toEqual({ status: 429, receivedAtMs: NOW_MS, retryAfterMs: 7_000 });
-    headers.set('Age', '13');
-    expect(readAnswer(429, headers, NOW_MS).retryAfterMs).toBe(0);
+    expect(readAnswer(429, headers, NOW_MS)).toEqual({ status: 429, receivedAtMs: NOW_MS, retryAfterMs: 12_000 });
     expect(readAnswer(200, headers, NOW_MS)).toEqual({ status: 200, receivedAtMs: NOW_MS });
+  });
+
+  test.each([
+    ['at the time of Date and the Age since', '60', 'Sat, 21 Nov 2026 09:59:00 GMT'],
+    ['on our clock without a Date', '60', undefined],
+  ])('reads the date in Retry-After of a cached answer %s', (_how, age, date) => {
+    const headers = new Headers({ 'Retry-After': 'Sat, 21 Nov 2026 10:01:30 GMT', age, ...(date && { date }) });
+    expect(readAnswer(503, headers, NOW_MS).retryAfterMs).toBe(90_000);
+  });
+
+  test('takes no wait of minutes for an instant, even if the clock of a device shows 1970', () => {
+    expect(parseRetryAfter('60', 3_600_000)).toBe(60_000);
   });
 
   test.each(['0', '-1', 'old'])('reads an answer with an Age of %s like one without', (age) => {

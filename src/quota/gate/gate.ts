@@ -71,8 +71,11 @@ export class Gate {
   join(settings: QuotaSettings, warn: (message: string) => void): void {
     const isAlone = this.isLeft;
     this.#clients++;
-    if (isAlone) this.#ledger.restart(settings);
-    else if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts for both');
+    if (isAlone) {
+      this.#ledger.restart(settings);
+      this.#permits.restart();
+    } else if (this.#ledger.join(settings))
+      warn('another client uses this address and key with another plan: the stricter counts for both');
     // The other client may have changed what the waiting calls are allowed.
     this.#pump();
   }

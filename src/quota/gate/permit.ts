@@ -147,6 +147,11 @@ export class Permits {
     this.#leaseClient = leaseClient;
   }
 
+  /** The plan of another client counts now. */
+  restart(): void {
+    this.#isPlanDoubted = false;
+  }
+
   /** Whether the key is open, so that permits may be used. */
   get areValid(): boolean {
     return this.closedUntil(this.#clock.now()) === undefined;

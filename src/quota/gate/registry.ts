@@ -91,8 +91,8 @@ function heldFor(gate: Gate): Pick<Entry, 'gate' | 'weak'> {
 const registry = new GateRegistry();
 
 /**
- * Returns the gate of an address and key. If it exists already, the stricter plan and the first store of its clients that are
- * not closed count, and `warn` is called about each difference.
+ * Returns the gate of an address and key. If it exists already, the stricter plan and the first store count until all its
+ * clients are closed, and `warn` is called about each difference.
  * @throws ConfigurationError if the store cannot be used
  */
 export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse): Gate {

@@ -230,13 +230,20 @@ export class Ledger {
     return areOtherPlans(known.plan, settings.plan);
   }
 
-  /** Takes the settings of a client in place of those of clients that were all closed. What is known of the windows stays. */
+  /** Takes the settings of a client in place of those of clients that were all closed. What answers have shown stays known. */
   restart(settings: QuotaSettings): void {
+    if (settings.plan !== undefined) this.#limits = limitsOf(settings.plan);
+    else if (this.#isPlanGiven) this.#limits = this.#observedLimits();
     this.#settings = settings;
     this.#share = commonShare(settings);
-    this.#limits = limitsOf(settings.plan ?? PLANS.free);
     this.#isPlanGiven = settings.plan !== undefined;
     this.#resize();
+  }
+
+  /** The limits as headers reported them, or else those of Free. */
+  #observedLimits(): Limits {
+    const requestsPerMinute = this.#minuteMade?.observedLimit ?? PLANS.free.requestsPerMinute;
+    return { requestsPerMinute, requestsPerDay: this.#dayMade?.observedLimit ?? dayOfPlanWith(requestsPerMinute) };
   }
 
   #resize(): void {
@@ -386,7 +393,10 @@ export class Ledger {
     return sinceMs !== undefined && atMs >= sinceMs;
   }
 
-  /** Otherwise the probes of some hours without a network would use up a day that the service has not counted. */
+  /**
+   * Takes a failed request from the count of the day: otherwise the probes of some hours without a network would use up a day of which the
+   * service has counted nothing.
+   */
   #uncount(sending: Sending, nowMs: number): void {
     sending.isUncounted = true;
     this.#day.remove(nowMs);
@@ -477,19 +487,24 @@ export class Ledger {
   }
 
   /** The window that the headers describe; undefined if they describe none. */
-  #windowOf({ limit, remaining, resetAtMs, resetInMs, dateMs }: Answer, nowMs: number): QuotaWindow | undefined {
+  #windowOf(answer: Answer, nowMs: number): QuotaWindow | undefined {
+    const { limit, remaining, resetAtMs, resetInMs, dateMs } = answer;
     if (limit === undefined && remaining === undefined && resetAtMs === undefined && resetInMs === undefined) return undefined;
     // A lower bound.
     const aheadMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atMost(nowMs));
     if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
-    if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#isMinutesLimit(limit) ? this.#minute : this.#day;
+    if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#isOfMinute(answer) ? this.#minute : this.#day;
     if (!this.#isPlanGiven && aheadMs !== undefined && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
     return limit !== undefined && limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
   }
 
-  /** Then a Reset that seems to be far ahead is the minute's too, and `Date` is wrong. */
-  #isMinutesLimit(limit: number | undefined): boolean {
-    if (limit === undefined || limit === this.#day.limit) return false;
+  /**
+   * Whether an answer describes the minute, although by its `Date` the Reset is too far ahead: `Date` is wrong if the Limit is the minute's,
+   * and the Reset is near by the machine's clock.
+   */
+  #isOfMinute({ limit, resetAtMs, receivedAtMs }: Answer): boolean {
+    if (limit === undefined || limit === this.#day.limit || resetAtMs === undefined) return false;
+    if (resetAtMs - receivedAtMs > LONGEST_MINUTE_MS) return false;
     return limit === this.#minute.observedLimit || (this.#isPlanGiven && limit === this.#limits.requestsPerMinute);
   }
 
@@ -598,10 +613,8 @@ export class Ledger {
   /** Until an answer of the next day names it again: it may have been that of another endpoint, or of an older plan. */
   #forgetLimitOfDay(): void {
     this.#day.forgetLimit();
-    if (this.#isPlanGiven) return;
-    const requestsPerDay = dayOfPlanWith(this.#limits.requestsPerMinute);
-    this.#limits = { ...this.#limits, requestsPerDay };
-    this.#day.resize(shareOf(requestsPerDay, this.#share));
+    if (!this.#isPlanGiven) this.#limits = { ...this.#limits, requestsPerDay: dayOfPlanWith(this.#limits.requestsPerMinute) };
+    this.#day.resize(shareOf(this.#limits.requestsPerDay, this.#share));
   }
 
   /** Whether others may have sent since an answer last reported Remaining. */
