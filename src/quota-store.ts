@@ -88,6 +88,8 @@ export interface LeaseRequest {
   returned: number;
   /** The Reset of that window, in milliseconds since 1970; 0 if it is unknown. */
   returnedResetAtMs: number;
+  /** Requests that failed and do not count for the day: they were not sent, or were probes in an outage. Their slots stay used. */
+  uncounted: number;
   /** How many of its requests have no answer yet: they may be counted in a window that begins now. */
   unanswered: number;
   /** The headers of answers that came after the end of the window in which their requests were sent. */

@@ -89,11 +89,12 @@ local function count(granted)
 end
 
 local function giveBack()
-  if request.returned == 0 then return end
+  local ofDay = request.returned + request.uncounted
+  if ofDay == 0 then return end
   takeBack(record.minuteSlots, request.returned)
-  takeBack(record.daySlots, request.returned)
+  takeBack(record.daySlots, ofDay)
   record.sinceTurn = math.max(0, record.sinceTurn - request.returned)
-  if record.day then record.day.left = record.day.left + request.returned end
+  if record.day then record.day.left = record.day.left + ofDay end
   if not record.minute or record.minute.resetAtMs ~= request.returnedResetAtMs then return end
   record.minute.left = record.minute.left + request.returned
   local member = record.members[request.member]

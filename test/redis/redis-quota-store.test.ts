@@ -35,6 +35,7 @@ const step = fc.record({
   wanted: fc.integer({ min: 0, max: 6 }),
   returned: fc.constantFrom(0, 0, 0, 1, 2),
   returnedOf: fc.constantFrom(-1, 0, undefined),
+  uncounted: fc.constantFrom(0, 0, 0, 0, 1, 2),
   unanswered: fc.constantFrom(0, 0, 0, 1, 2),
   lateAnswers: fc.array(fc.record({ of: fc.constantFrom(-1, 0), remaining: fc.integer({ min: 0, max: 20 }) }), { maxLength: 2 }),
   plan: fc.constantFrom(...PLANS),

@@ -7,6 +7,7 @@ export function leaseRequestOf(request: Partial<LeaseRequest>): LeaseRequest {
     wanted: 0,
     returned: 0,
     returnedResetAtMs: 0,
+    uncounted: 0,
     unanswered: 0,
     lateAnswers: [],
     plan: {},

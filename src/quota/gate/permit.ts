@@ -2,7 +2,7 @@ import type { Call } from '../../call.ts';
 import type { SteadyClock } from '../../clock/steady-clock.ts';
 import type { Answer } from '../../contract/limits.ts';
 import type { PetStoreError } from '../../errors.ts';
-import type { LeaseClient } from '../lease/lease-client.ts';
+import type { LeaseClient, Slot } from '../lease/lease-client.ts';
 import { isPromising } from '../ledger/circuit-breaker.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import type { Sending } from '../ledger/outstanding.ts';
@@ -33,6 +33,8 @@ export class Permit {
   readonly sending: Sending;
   readonly limits: ClientLimits;
   readonly share: Share | undefined;
+  /** The slot of the quota that processes share, if they do. */
+  slot: Slot | undefined;
   readonly #permits: Permits;
   // Whether the status is a 2xx and the body is still to come.
   #isPromising = false;
@@ -173,7 +175,7 @@ export class Permits {
     const permit = new Permit({ permits: this, call, sending: this.#ledger.send(nowMs), limits, share });
     this.#inFlight ??= new Map();
     this.#inFlight.set(permit, true);
-    this.#leaseClient?.use(call, nowMs);
+    permit.slot = this.#leaseClient?.use(call, nowMs);
     return permit;
   }
 
@@ -231,11 +233,11 @@ export class Permits {
     this.#leaseClient?.lose(sending.atMs, nowMs);
   }
 
-  /** Takes a request that the ledger no longer counts from the counts of the client and of the processes. */
-  #uncount({ sending, share }: Permit): void {
+  /** Takes a request that the ledger does not count for the day from that of the client's share and of the store. */
+  #uncount({ sending, share, slot }: Permit): void {
     if (!sending.isUncounted) return;
     share?.uncount();
-    this.#leaseClient?.uncount();
+    slot?.client.uncount(slot);
   }
 
   /** The body of an answer failed after its headers. */
@@ -259,7 +261,7 @@ export class Permits {
   cancel(permit: Permit): void {
     this.#ledger.unsend(permit.sending, this.#clock.now());
     permit.share?.remove();
-    this.#leaseClient?.cancel();
+    this.#leaseClient?.cancel(permit.slot);
     this.release(permit);
   }
 

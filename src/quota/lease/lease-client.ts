@@ -29,6 +29,12 @@ export interface LeaseClientStart extends Omit<StoreConnectionStart, 'redactor' 
   onChange: () => void;
 }
 
+/** The slot of one request, and who leased it. */
+export interface Slot {
+  client: LeaseClient;
+  lease: Lease;
+}
+
 /** The answer to a request. */
 export interface ObservedAnswer {
   answer: Answer;
@@ -71,7 +77,7 @@ export class LeaseClient {
   // The late answers since the last lease.
   #lateAnswers: LeaseRequest['lateAnswers'] = [];
   #closedUntilMs = Number.NEGATIVE_INFINITY;
-  // Requests that failed and no longer count, which the next request to the store gives back.
+  // Requests that failed and do not count for the day, which the next request to the store reports.
   #uncounted = 0;
   // The number of processes, by the store's last response.
   #members: number | undefined;
@@ -108,25 +114,26 @@ export class LeaseClient {
   }
 
   /** Takes a slot for a request that is about to be sent. */
-  use(call: Call, nowMs: number): void {
+  use(call: Call, nowMs: number): Slot {
     this.#notices.report(call);
     this.#unanswered++;
     this.#usedAtMs = nowMs;
     if (this.#isProbe) this.#probeSentAtMs = nowMs;
     this.#lease.use();
+    return { client: this, lease: this.#lease };
   }
 
-  /** Puts back the slot of a request that was not sent after all. */
-  cancel(): void {
+  /** A request was not sent after all. Its slot is free again if it is one of the current lease. */
+  cancel(slot: Slot | undefined): void {
     this.#unanswered--;
+    if (slot?.lease !== this.#lease) return;
     this.#lease.giveBack();
     this.#watchIdleSlots();
   }
 
-  /** A request that failed no longer counts. */
-  uncount(): void {
-    // The slots of a local lease are in no store.
-    if (!this.#isLocal) this.#uncounted++;
+  /** A request that failed does not count for the day of the store that granted its slot. */
+  uncount({ lease }: Slot): void {
+    if (lease.isShared) this.#uncounted++;
   }
 
   /** No answer came. A probe is then not reported as answered: after a timeout the store lets another process send one. */
@@ -225,13 +232,14 @@ export class LeaseClient {
   #requestFor(wanted: number, nowMs: number): LeaseRequest {
     const isProbeAnswered = this.#isProbeAnswered;
     this.#isProbeAnswered = false;
-    const returned = this.#lease.end(nowMs) + this.#uncounted;
+    const uncounted = this.#uncounted;
     this.#uncounted = 0;
     return {
       member: this.#member,
       wanted,
-      returned,
+      returned: this.#lease.end(nowMs),
       returnedResetAtMs: this.#lease.resetAtMs,
+      uncounted,
       unanswered: this.#unanswered,
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),
       ...this.#start.ledger.observed(this.#start.clock.now()),

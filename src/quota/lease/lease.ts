@@ -15,11 +15,18 @@ export class Lease {
   /** The Reset of their window. */
   readonly resetAtMs: number;
   readonly expiresAtMs: number;
+  /** Whether a store granted it, which counts its slots. */
+  readonly isShared: boolean;
   #slots: number;
 
   /** @param requestedAtMs when the request to the store was sent: counted from then, the lease cannot outlast the window */
-  constructor({ granted, resetAtMs, expiresInMs }: Pick<LeaseResponse, 'granted' | 'resetAtMs' | 'expiresInMs'>, requestedAtMs: number) {
+  constructor(
+    { granted, resetAtMs, expiresInMs }: Pick<LeaseResponse, 'granted' | 'resetAtMs' | 'expiresInMs'>,
+    requestedAtMs: number,
+    isShared = true,
+  ) {
     this.#slots = granted;
+    this.isShared = isShared;
     this.resetAtMs = resetAtMs;
     this.expiresAtMs = requestedAtMs + expiresInMs;
   }
@@ -61,7 +68,7 @@ export function localLease({ plan, minute, processes = PRESUMED_PROCESSES }: Loc
   const part = Math.floor(Math.min(limit, minute?.remaining ?? limit) / processes);
   // Before the first answer, one request has to find out what is left.
   const granted = minute ? part : Math.max(1, part);
-  return new Lease({ granted, resetAtMs: minute?.resetAtMs ?? 0, expiresInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs);
+  return new Lease({ granted, resetAtMs: minute?.resetAtMs ?? 0, expiresInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs, false);
 }
 
 /** Decides how many slots to request from a store, and when, so that few requests are needed. Pure: the time is a parameter. */

@@ -102,12 +102,12 @@ function close(record: QuotaRecord, untilMs: number): void {
   if (record.minute) record.minute.endsAtMs = 0;
 }
 
-function giveBack(record: QuotaRecord, { returned, returnedResetAtMs, member }: LeaseRequest): void {
-  if (returned === 0) return;
+function giveBack(record: QuotaRecord, { returned, uncounted, returnedResetAtMs, member }: LeaseRequest): void {
+  if (returned + uncounted === 0) return;
   takeBack(record.minuteSlots, returned);
-  takeBack(record.daySlots, returned);
+  takeBack(record.daySlots, returned + uncounted);
   record.sinceTurn = Math.max(0, record.sinceTurn - returned);
-  if (record.day) record.day.left += returned;
+  if (record.day) record.day.left += returned + uncounted;
   if (record.minute?.resetAtMs !== returnedResetAtMs) return;
   record.minute.left += returned;
   if (record.members[member]) record.members[member].granted -= returned;

@@ -34,7 +34,7 @@ export class Share {
     this.#day.remove();
   }
 
-  /** A request that failed no longer counts for the day. */
+  /** A request that failed does not count for the day. */
   uncount(): void {
     this.#day.remove();
   }

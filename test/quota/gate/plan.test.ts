@@ -100,6 +100,13 @@ describe('the day of a plan', () => {
     expect(await succeeding(client, 100)).toBe(100);
   });
 
+  test('has its own Limit even if that of the minute is the same number, as on a plan that is too large', async () => {
+    const client = clientOf('business', () => new Response('[]', { headers: headersNow(1_000, 10, 14 * HOUR_MS) }));
+    await succeeding(client, 2);
+    expect([client.quota.minute.limit, client.quota.day.limit]).toEqual([1_000, 1_000]);
+    expect(client.quota.day.remaining).toBeLessThanOrEqual(10);
+  });
+
   test('is not that of a minute if every Date is a minute behind its Reset', async () => {
     const behind = () => new Date(Date.now() - 65_000).toUTCString();
     const endsAt = () => `${(Math.floor(Date.now() / 60_000) + 1) * 60}`;

@@ -183,6 +183,19 @@ describe('Two clients with one address and key', () => {
     },
   );
 
+  test.each([undefined, 'business'] as const)(
+    'once all are closed (plan %s), a client without a plan has what headers have shown',
+    async (plan) => {
+      const baseUrl = freshAddress();
+      const headers = { 'x-ratelimit-limit': '300', 'x-ratelimit-remaining': '250', 'x-ratelimit-reset': '60' };
+      const { client } = scriptedClient([() => Response.json([], { headers })], { baseUrl, ...(plan && { plan }) });
+      await client.listInventory();
+      client.close();
+      const { quota } = scriptedClient([], { baseUrl }).client;
+      expect([quota.minute.limit, quota.day.limit, quota.day.remaining]).toEqual([300, 10_000, 9_999]);
+    },
+  );
+
   test('a client that is closed twice leaves once: the stricter plan of one that is open still counts', () => {
     const baseUrl = freshAddress();
     scriptedClient([], { baseUrl, plan: { requestsPerMinute: 5 } });

@@ -392,6 +392,22 @@ test('a store is joined with the address and the key, even if a function gives t
   expect(join.mock.calls.map(([name]) => name)).toEqual([{ address: expect.stringContaining(new URL(baseUrl).host), apiKey: keys.shared }]);
 });
 
+test('a request that is cancelled after another client brought another store gives nothing to that store', async () => {
+  const [first, second] = [recordStore(), recordStore()];
+  const gate = makeGate();
+  bringStore(gate, first.store);
+  const entering = gate.enter(makeListCall(), makeLimits());
+  await vi.advanceTimersByTimeAsync(100);
+  const permit = await entering;
+  bringStore(gate, second.store);
+  permit.cancel();
+  const next = gate.enter(makeListCall(), makeLimits());
+  await vi.advanceTimersByTimeAsync(1_000);
+  await next;
+  expect(second.leaseRequests.map(({ returned }) => returned)).not.toContain(1);
+  expect(second.leaseRequests.length).toBeGreaterThan(0);
+});
+
 test('once all clients are closed, the store of the next one counts, or none', async () => {
   const { baseUrl, fetch, keys } = createSandbox({ plans: { shared: PLAN } });
   const warn = vi.fn();

@@ -121,6 +121,18 @@ describe('exchangeLease', () => {
     expect(record.minute?.left).toBe(50);
   });
 
+  test('takes requests that do not count for the day from the day alone', () => {
+    const plan = { requestsPerMinute: 100, requestsPerDay: 4 };
+    const record = knownRecord({ remaining: 50 }, plan);
+    const { granted } = exchangeLease(record, leaseRequestOf({ wanted: 3, plan }), NOON);
+    const minute = () => structuredClone([record.minute, record.sinceTurn, record.minuteSlots]);
+    const before = minute();
+    exchangeLease(record, leaseRequestOf({ uncounted: granted, plan }), NOON);
+    expect(minute()).toEqual(before);
+    const again = Array.from({ length: 5 }, () => exchangeLease(record, leaseRequestOf({ wanted: 1, plan }), NOON).granted);
+    expect(again).toEqual([1, 1, 1, 0, 0]);
+  });
+
   test("takes returned slots out of the plan's count, even if they were granted in an earlier part of the minute", () => {
     const plan = { requestsPerMinute: 3 };
     const record = emptyRecord();
