@@ -275,19 +275,6 @@ describe('sandboxes', () => {
     expect([await statusOf(), await statusOf()]).toEqual([200, 429]);
   });
 
-  test('a long list has each pet once, even if one is removed and added again while it is read', async () => {
-    const sandbox = createSandbox({ pets: 20_000 });
-    const reader = (await asked(sandbox, '/inventory')).body?.pipeThrough(new TextDecoderStream()).getReader();
-    const first = await reader?.read();
-    sandbox.inventory.delete(1);
-    sandbox.inventory.set(1, { quantity: 5 });
-    sandbox.inventory.delete(20_000);
-    let text = first?.value ?? '';
-    for (let piece = await reader?.read(); piece?.value !== undefined; piece = await reader?.read()) text += piece.value;
-    const ids = JSON.parse(text).map(({ petId }: { petId: number }) => petId);
-    expect([ids.length, new Set(ids).size, ids.at(-1)]).toEqual([19_999, 19_999, 19_999]);
-  });
-
   test('a long list is written while it is read, so that changes behind its first piece are in it', async () => {
     const sandbox = createSandbox({ pets: 50_000 });
     const reader = (await asked(sandbox, '/inventory')).body?.pipeThrough(new TextDecoderStream()).getReader();
