@@ -1,5 +1,5 @@
 import { REDIRECT_STATUSES } from './domains.ts';
-import { deliver, networkError, orAbort } from './network.ts';
+import { deliver, networkError } from './network.ts';
 import type { Service } from './service.ts';
 
 /** The limit of the Fetch standard. */
@@ -85,4 +85,13 @@ async function redirected({ request, body, signal, redirects }: Trip, { status, 
 
 function becomesGet(method: string, status: number): boolean {
   return status === 303 ? method !== 'HEAD' : method === 'POST' && (status === 301 || status === 302);
+}
+
+/** Settles as `answer` does, or rejects with the signal's reason as soon as it aborts. */
+function orAbort<T>(answer: Promise<T>, signal: AbortSignal): Promise<T> {
+  return new Promise((resolve, reject) => {
+    const abort = () => reject(signal.reason);
+    signal.addEventListener('abort', abort, { once: true });
+    answer.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
+  });
 }

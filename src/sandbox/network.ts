@@ -20,27 +20,29 @@ function carry(
   { signal, failure }: { signal: AbortSignal; failure: Failure | undefined },
 ): ReadableStream<Uint8Array<ArrayBuffer>> {
   const reader = body.getReader();
+  let stopListening = () => {};
   let isBroken = false;
-  let leave = () => {};
-  const left = new Promise<void>((resolve) => {
-    leave = resolve;
-  });
   return new ReadableStream(
     {
-      // It listens to the signal only while a piece is read: a body that is not read to its end would leave its listener behind.
+      start(controller) {
+        const abort = () => {
+          controller.error(signal.reason);
+          reader.cancel(signal.reason).catch(() => {});
+        };
+        signal.addEventListener('abort', abort, { once: true });
+        stopListening = () => signal.removeEventListener('abort', abort);
+      },
       async pull(controller) {
-        try {
-          const piece = await orAbort(isBroken ? breakBody(failure, left) : reader.read(), signal);
-          isBroken = failure !== undefined;
-          if (piece.done) controller.close();
-          else controller.enqueue(isBroken ? piece.value.slice(0, piece.value.byteLength / 2) : piece.value);
-        } catch (error) {
-          reader.cancel(error).catch(() => {});
-          throw error;
-        }
+        if (isBroken) return breakBody(controller, failure);
+        const piece = await reader.read();
+        if (signal.aborted) return;
+        isBroken = failure !== undefined;
+        if (!piece.done) return controller.enqueue(isBroken ? piece.value.slice(0, piece.value.byteLength / 2) : piece.value);
+        stopListening();
+        controller.close();
       },
       cancel(reason) {
-        leave();
+        stopListening();
         return reader.cancel(reason);
       },
     },
@@ -48,19 +50,9 @@ function carry(
   );
 }
 
-/** Stalls until the reader has left, or fails like a cut body. It is called after half of the first piece. */
-async function breakBody(failure: Failure | undefined, left: Promise<void>): Promise<never> {
-  if (failure === 'stall-body') await left;
+/** Stalls, or fails like a cut body. It is called after half of the first piece. */
+async function breakBody(controller: ReadableStreamDefaultController, failure: Failure | undefined): Promise<void> {
+  if (failure === 'stall-body') await new Promise(() => {});
   const cause = Object.assign(new Error('other side closed'), { code: 'UND_ERR_SOCKET' });
-  throw new TypeError('terminated', { cause });
-}
-
-/** Settles as `work` does, or rejects with the signal's reason as soon as it aborts. */
-export function orAbort<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  return new Promise((resolve, reject) => {
-    const abort = () => reject(signal.reason);
-    if (signal.aborted) abort();
-    signal.addEventListener('abort', abort, { once: true });
-    work.then(resolve, reject).finally(() => signal.removeEventListener('abort', abort));
-  });
+  controller.error(new TypeError('terminated', { cause }));
 }

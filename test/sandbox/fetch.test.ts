@@ -1,17 +1,6 @@
-import { getEventListeners } from 'node:events';
-import { createSandbox, type Fault } from 'petstore-inventory/sandbox';
+import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
-import { soFar } from '../support/outcome.ts';
 import { asked, patch } from './ask.ts';
-
-/** Leaves a body that stalls after its first half. */
-async function stalled(answer: Response): Promise<void> {
-  const reader = answer.body?.getReader();
-  await reader?.read();
-  const rest = reader?.read();
-  await soFar(Promise.resolve(rest));
-  await reader?.cancel();
-}
 
 describe('the fetch of a sandbox', () => {
   test('accepts a string, a URL and a Request', async () => {
@@ -56,24 +45,6 @@ describe('the fetch of a sandbox', () => {
     leave.abort(new Error('enough read'));
     await expect(reader?.read()).rejects.toThrow('enough read');
   });
-
-  test.each([
-    ['is not read', [], async () => {}],
-    ['is cut', [{ fail: 'cut' }], async (answer: Response) => answer.text()],
-    ['stalls and is cancelled', [{ fail: 'stall-body' }], stalled],
-    ['is read in part', [], async (answer: Response) => answer.body?.getReader().read()],
-  ] satisfies [string, Fault[], (answer: Response) => Promise<unknown>][])(
-    'leaves no abort listener if a body %s',
-    async (_, faults, use) => {
-      const { signal } = new AbortController();
-      const request = new Request('http://sandbox.localhost/', { signal });
-      const ofRequest = getEventListeners(signal, 'abort').length;
-      const answer = await asked(createSandbox({ pets: 20_000, faults }), '/inventory', { signal });
-      await use(answer).catch(() => {});
-      await vi.waitFor(() => expect(getEventListeners(signal, 'abort')).toHaveLength(2 * ofRequest));
-      expect(request.signal.aborted).toBe(false);
-    },
-  );
 
   test('allows an unread body to be cancelled', async () => {
     const answer = await asked(createSandbox({ pets: 20_000 }), '/inventory');
