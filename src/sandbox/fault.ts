@@ -37,16 +37,15 @@ export interface Fault {
   /** The share of requests that it applies to, from 0 to 1, drawn from the sandbox's seed. */
   rate?: number;
   /**
-   * A condition of your own, which holds if it returns true, and must not be async. It knows the `quantity` of an update, but not the
-   * answer. If it throws, the request rejects with a
-   * `SandboxError`; on a port it is answered with 500 and the message.
+   * A condition of your own, asked before the body of the request is read. It must not be async. If it throws, `sandbox.fetch` rejects with
+   * a `SandboxError`; on a port the answer is a 500 with its message.
    */
-  when?: (request: Readonly<SandboxRequest>) => boolean;
+  when?: (request: Readonly<Omit<SandboxRequest, 'quantity' | 'status' | 'code' | 'fault'>>) => boolean;
   /** How often it happens at most. @default no limit */
   times?: number;
   /**
    * The request is not carried out, and is answered with this status (200 to 599). A 429 asks to wait one second, unless `headers` set or
-   * remove its Retry-After, and starts the penalty of that wait like a 429 of the limit.
+   * remove its Retry-After; requests before that are `duringPenalty`.
    */
   status?: number;
   /** The exact body of an answer with `status`; only with that. @default an Error body for a status of 400 or more, else nothing */

@@ -45,14 +45,6 @@ export class Faults {
     for (const [fault, turns] of this.#active) turns.left = timesOf(fault);
   }
 
-  /**
-   * Whether a fault has a condition of the caller's own, which may ask for the quantity of an update.
-   * @internal
-   */
-  get hasConditions(): boolean {
-    return [...this.#active.keys()].some(({ when }) => when !== undefined);
-  }
-
   /** Removes all faults. */
   clear(): void {
     this.#active.clear();

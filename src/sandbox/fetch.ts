@@ -17,7 +17,7 @@ interface FetchParts {
 interface Trip {
   readonly request: Request;
   /** The body, to send it again at a redirect. Undefined if there is none, or if it can be sent only once. */
-  readonly body: Promise<ArrayBuffer> | undefined;
+  readonly body: Exclude<RequestInit['body'], null>;
   readonly signal: AbortSignal;
   readonly redirects: number;
 }
@@ -33,17 +33,16 @@ export function createFetch(parts: FetchParts): typeof globalThis.fetch {
     const request = new Request(input, init);
     const signal = init?.signal ?? request.signal;
     signal.throwIfAborted();
-    const body = init?.body instanceof ReadableStream ? undefined : copyBody(request);
+    const body = init?.body && canRepeat(init.body) ? init.body : undefined;
     return orAbort(travel(parts, { request, body, signal, redirects: 0 }), signal);
   };
 }
 
-/** Reads a copy of the body at once, since the service cannot cancel a body of which an unread copy exists. */
-function copyBody(request: Request): Promise<ArrayBuffer> | undefined {
-  if (request.body === null || request.redirect !== 'follow') return undefined;
-  const body = request.clone().arrayBuffer();
-  body.catch(() => {});
-  return body;
+const REPEATABLE = [Blob, FormData, URLSearchParams, ArrayBuffer];
+
+/** Whether a body can be sent again as it was given: not a stream, nor the body of a Request, which is one. */
+function canRepeat(body: unknown): boolean {
+  return typeof body === 'string' || ArrayBuffer.isView(body) || REPEATABLE.some((kind) => body instanceof kind);
 }
 
 async function travel(parts: FetchParts, trip: Trip): Promise<Response> {
@@ -57,7 +56,7 @@ async function travel(parts: FetchParts, trip: Trip): Promise<Response> {
   if (!isRedirect || request.redirect === 'manual' || location === null) return located(response, { url, redirects });
   if (redirects >= MAX_REDIRECTS) throw networkError('ERR_REDIRECT', 'redirect count exceeded');
   if (!URL.canParse(location, url)) throw networkError('ERR_INVALID_URL', `Invalid URL: ${location}`);
-  return travel(parts, await redirected(trip, { status: response.status, target: new URL(location, url) }));
+  return travel(parts, redirected(trip, { status: response.status, target: new URL(location, url) }));
 }
 
 /** Adds the address of the answer, which the constructor of Response does not take. */
@@ -70,13 +69,13 @@ function located(response: Response, { url, redirects }: { url: URL; redirects: 
  * The next request of a redirect: without the key for another origin, and without a body if it becomes a GET (Fetch standard, HTTP-redirect
  * fetch).
  */
-async function redirected({ request, body, signal, redirects }: Trip, { status, target }: Redirect): Promise<Trip> {
+function redirected({ request, body, signal, redirects }: Trip, { status, target }: Redirect): Trip {
   const headers = new Headers(request.headers);
   if (target.origin !== new URL(request.url).origin) headers.delete('authorization');
   const kept = { headers, signal: request.signal, redirect: request.redirect };
   if (status !== 303 && request.body !== null && body === undefined) throw networkError('ERR_REDIRECT', 'a stream cannot be sent again');
   if (!becomesGet(request.method, status)) {
-    const again = new Request(target, { ...kept, method: request.method, body: (await body) ?? null });
+    const again = new Request(target, { ...kept, method: request.method, body: body ?? null });
     return { request: again, body, signal, redirects: redirects + 1 };
   }
   for (const name of BODY_HEADERS) headers.delete(name);

@@ -104,14 +104,9 @@ export class Meter {
     return { kind: 'admitted', duringPenalty, beginsBan: false, untilMs: nowMs };
   }
 
-  /**
-   * Starts the penalty of a 429, which asks to wait until `untilMs`. A 429 that another part gave counts towards the ban like one of the
-   * limit, which `judge` has counted. Returns whether it started a ban.
-   */
-  penalise({ kind, duringPenalty }: Verdict, { untilMs, nowMs }: { untilMs: number; nowMs: number }): boolean {
-    const beginsBan = kind === 'admitted' && this.#countRefusal(nowMs, duringPenalty);
-    this.#penaltyUntilMs = Math.max(this.#penaltyUntilMs, untilMs);
-    return beginsBan;
+  /** Starts the penalty of a 429 that does not come from the limit, and asks to wait until `untilMs`. A ban goes on without it. */
+  penalise(untilMs: number, nowMs: number): void {
+    if (nowMs >= this.#bannedUntilMs) this.#penaltyUntilMs = Math.max(this.#penaltyUntilMs, untilMs);
   }
 
   /** Counts a request by its answer, or removes it from the count. Returns whether the headers have to report anew. */
@@ -159,19 +154,20 @@ export class Meter {
 
   /** Refuses a request with a 429 or, after too many refusals during a penalty, with a ban. */
   #refuse({ opensAtMs, nowMs, duringPenalty }: { opensAtMs: number; nowMs: number; duringPenalty: boolean }): Verdict {
-    if (this.#countRefusal(nowMs, duringPenalty)) return { kind: 'banned', duringPenalty, beginsBan: true, untilMs: this.#bannedUntilMs };
-    const untilMs = waitsUntilMs(this.#rules.retryAfter, { opensAtMs, nowMs });
-    return { kind: 'limited', duringPenalty, beginsBan: false, untilMs };
-  }
-
-  /** Counts a refused request towards the ban; returns whether it started one. */
-  #countRefusal(nowMs: number, duringPenalty: boolean): boolean {
     if (duringPenalty) this.#refusedInPenalty += 1;
     const { ban } = this.#rules;
-    if (ban === false || this.#refusedInPenalty <= ban.after) return false;
+    if (ban === false || this.#refusedInPenalty <= ban.after) {
+      return { kind: 'limited', duringPenalty, beginsBan: false, untilMs: this.#punish(opensAtMs, nowMs) };
+    }
     this.#bannedUntilMs = nowMs + ban.forMs;
     this.#penaltyUntilMs = Number.NEGATIVE_INFINITY;
     this.#refusedInPenalty = 0;
-    return true;
+    return { kind: 'banned', duringPenalty, beginsBan: true, untilMs: this.#bannedUntilMs };
+  }
+
+  #punish(opensAtMs: number, nowMs: number): number {
+    const untilMs = waitsUntilMs(this.#rules.retryAfter, { opensAtMs, nowMs });
+    this.#penaltyUntilMs = Math.max(this.#penaltyUntilMs, untilMs);
+    return untilMs;
   }
 }

@@ -13,16 +13,11 @@ import type { Counting, Meter, Verdict } from './meter.ts';
 import type { Random } from './random.ts';
 import { type RetryAfterForm, readRetryAfter, retryAfterValue } from './retry-after.ts';
 import { parsePetId } from './stock.ts';
-import { readUpdate, type UpdateBody } from './update-body.ts';
 
 /** What Hono's context holds for a request. */
 export interface ServiceEnv {
   Bindings: { breakOff: (failure: Failure) => void };
-  Variables: {
-    request: SandboxRequest;
-    /** The body of an update that was read before the request was carried out. */
-    update: UpdateBody | undefined;
-  };
+  Variables: { request: SandboxRequest };
 }
 
 /** What all requests of a sandbox share. */
@@ -83,18 +78,16 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     // The signal is only read if needed: a server creates it on first access, which costs more than the whole answer.
     if (latencyMs > 0) await desk.clock.travel(latencyMs / 2, context.req.raw.signal);
     const arrival = arrive(context, { entrance, desk });
-    // Without conditions no fault needs the body, and reading it takes time.
-    if (desk.faults.hasConditions) await readAhead(context, arrival.request);
     const visit = meetFaults(arrival, desk);
     const early = answerEarly(context, { visit, desk });
     if (early === undefined) await next();
     else context.res = early;
-    if (context.res.status === 429) startPenalty(context.res.headers, { visit, desk });
     const isCountedAtOnce = desk.counting.at === 'arrival';
     if (isCountedAtOnce) finish(context, { visit, desk });
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
     if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
     if (!isCountedAtOnce) finish(context, { visit, desk });
+    if (context.res.status === 429) startPenalty(context.res.headers, { visit, desk });
   };
 }
 
@@ -121,14 +114,6 @@ function meetFaults(arrival: Arrival, desk: Desk): Visit {
   const mishap = desk.faults.draw(request);
   request.fault = mishap && nameMishap(mishap);
   return { ...arrival, mishap, aheadMs: pickNode(desk) };
-}
-
-/** Reads the quantity of an update for the conditions of faults. A body that fails here fails again where the update is carried out. */
-async function readAhead(context: Context<ServiceEnv>, request: SandboxRequest): Promise<void> {
-  if (request.method !== 'PATCH' || request.petId === undefined) return;
-  const update = await readUpdate(context.req.raw).catch(() => undefined);
-  context.set('update', update);
-  request.quantity = update?.quantity;
 }
 
 function pickNode({ nodes, random }: Desk): number {
@@ -186,14 +171,13 @@ function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; until
   return answer;
 }
 
-/** Starts the penalty of a 429, whether a limit, a fault or an endpoint of the caller's own gave it. */
+/** Starts the penalty of a 429 that a fault or an endpoint of the caller's own gave, when it is handed out. The limit starts its own. */
 function startPenalty(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
-  const { verdict, meter, nowMs } = visit;
-  if (verdict === undefined) return;
-  overrideHeaders(headers, visit.mishap);
-  const limitedUntilMs = verdict.kind === 'limited' ? verdict.untilMs : undefined;
-  const untilMs = readRetryAfter(headers.get(RETRY_AFTER_HEADER), visit) ?? limitedUntilMs;
-  if (untilMs !== undefined && meter.penalise(verdict, { untilMs, nowMs })) desk.ledger.noteBan();
+  const { verdict, meter, aheadMs } = visit;
+  if (verdict?.kind !== 'admitted') return;
+  const nowMs = desk.clock.now();
+  const untilMs = readRetryAfter(headers.get(RETRY_AFTER_HEADER), { nowMs, aheadMs });
+  if (untilMs !== undefined) meter.penalise(untilMs, nowMs);
 }
 
 function finish(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): void {

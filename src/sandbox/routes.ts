@@ -36,7 +36,7 @@ export function createRoutes(parts: RouteParts): Hono<ServiceEnv> {
 
 async function answerOwn(request: Request, own: SandboxRoutes, next: Next): Promise<Response | undefined> {
   const answer = await own(request);
-  if (answer) return copyOf(answer);
+  if (answer !== undefined) return copyOf(answer);
   await next();
   return undefined;
 }
@@ -63,7 +63,7 @@ async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>
   const { request } = context.var;
   const petId = parsePetId(context.req.param('petId'));
   if (petId === undefined) return refuse(request, { status: 400, code: 'invalid_pet_id', message: 'petId must be the digits of an int64' });
-  const { isTooLarge, quantity } = context.var.update ?? (await readUpdate(context.req.raw));
+  const { isTooLarge, quantity } = await readUpdate(context.req.raw);
   if (isTooLarge) return refuse(request, { status: 413, code: 'body_too_large', message: 'The body must not be larger than 64 KiB' });
   if (quantity === undefined) {
     return refuse(request, { status: 400, code: 'invalid_body', message: 'The body must be JSON with a whole number as quantity' });

@@ -53,7 +53,7 @@ export interface Sandbox<Plans extends string = never> {
   clear(): void;
   /**
    * Resets the sandbox: the initial stock in both environments, full quotas, no bans, no requests. Keys, faults and the clock stay. Requests
-   * count from 1 again and the `times` of faults from 0, so that faults happen as in a new sandbox.
+   * count from 1 again and the `times` of faults from 0, so that faults happen as in a new sandbox, though a `rate` goes on drawing.
    */
   reset(): void;
   /**
