@@ -1,5 +1,5 @@
-import { mkdirSync } from 'node:fs';
-import { join } from 'node:path';
+import { existsSync, mkdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import * as z from 'zod/mini';
 import { quotaStoreOn, recordName } from '../node/file-quota-store.ts';
 import { QuotaFile } from '../node/quota-file.ts';
@@ -43,9 +43,12 @@ export async function openState(
  * reason and goes on.
  */
 export async function forgetShared({ addresses, apiKeys }: { addresses: string[]; apiKeys: string[] }, terminal: Terminal): Promise<void> {
-  const state = openOwn(terminal);
+  const path = ownPath(terminal);
+  if (path === undefined || !existsSync(path)) return;
+  let state: SharedState | undefined;
   try {
-    for (const address of addresses) for (const apiKey of apiKeys) await state?.forget({ address, apiKey });
+    state = onFile(path, path);
+    for (const address of addresses) for (const apiKey of apiKeys) await state.forget({ address, apiKey });
   } catch (error) {
     tell(terminal, `petstore: the quota that runs share is not reset: ${messageOf(error)} (petstore quota --reset resets that of one key)`);
   } finally {
@@ -60,13 +63,17 @@ async function openNamed(place: string): Promise<SharedState> {
   throw new UsageError(`Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT`);
 }
 
+function ownPath({ env }: Terminal): string | undefined {
+  const folder = stateFolder(env, process.platform);
+  return folder === undefined ? undefined : join(folder, 'quota.db');
+}
+
 /** If this user's state cannot be opened, the command prints the reason and runs without it. */
 function openOwn(terminal: Terminal): SharedState | undefined {
-  const folder = stateFolder(terminal.env, process.platform);
-  if (folder === undefined) return undefined;
+  const path = ownPath(terminal);
+  if (path === undefined) return undefined;
   try {
-    mkdirSync(folder, { recursive: true, mode: 0o700 });
-    const path = join(folder, 'quota.db');
+    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
     return onFile(path, path);
   } catch (error) {
     const why = messageOf(error);
