@@ -43,6 +43,11 @@ export class SqliteStock implements Stock {
     this.#size = Number(prepare('SELECT count(*) AS size FROM pets').get()?.size);
     // Files of earlier versions have no mark.
     this.#isNew = this.#size === 0 && prepare('PRAGMA user_version').get()?.user_version !== BigInt(FILLED);
+    if (!this.#isNew) this.#mark();
+  }
+
+  #mark(): void {
+    this.#database.exec(`PRAGMA user_version = ${FILLED};`);
   }
 
   get isNew(): boolean {
@@ -67,7 +72,8 @@ export class SqliteStock implements Stock {
     this.#database.exec('BEGIN; DELETE FROM pets;');
     this.#size = 0;
     for (const item of items) this.set(item);
-    this.#database.exec(`PRAGMA user_version = ${FILLED}; COMMIT;`);
+    this.#mark();
+    this.#database.exec('COMMIT;');
     this.#isNew = false;
   }
 

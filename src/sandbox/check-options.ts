@@ -12,7 +12,8 @@ export const words = (names: readonly string[]) => names.map((name) => `"${name}
  * @throws {SandboxError} that shows the value, its `place` and an example.
  */
 export function checkObject(value: unknown, { place, example }: { place: string; example: string }): void {
-  if (Object.prototype.toString.call(value) === '[object Object]') return;
+  // A module that exports the options is one of them.
+  if (/^\[object (?:Object|Module)\]$/.test(Object.prototype.toString.call(value))) return;
   throw new SandboxError(`Cannot use ${show(value)} as ${place}: it must be a plain object such as ${example}`);
 }
 

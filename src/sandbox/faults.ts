@@ -78,7 +78,11 @@ function timesOf({ times = Number.POSITIVE_INFINITY }: Fault): number {
 function holds(when: (request: SandboxRequest) => unknown, request: SandboxRequest): boolean {
   const name = 'the condition `when` of a fault';
   const answer = callOwn(name, () => when(request));
-  if (answer instanceof Promise) throw new SandboxError(`Cannot use ${name}: it returned a promise, so it must not be async`);
+  if (answer instanceof Promise) {
+    // Its rejection would end the process.
+    answer.catch(() => {});
+    throw new SandboxError(`Cannot use ${name}: it returned a promise, so it must not be async`);
+  }
   return Boolean(answer);
 }
 

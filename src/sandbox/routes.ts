@@ -35,10 +35,19 @@ export function createRoutes(parts: RouteParts): Hono<ServiceEnv> {
 }
 
 async function answerOwn(request: Request, own: SandboxRoutes, next: Next): Promise<Response | undefined> {
-  const answer = await own(request);
+  const answer = await callRoutes(request, own);
   if (answer !== undefined) return copyOf(answer);
   await next();
   return undefined;
+}
+
+/** What is thrown and is no Error would not be answered with a 500. */
+async function callRoutes(request: Request, own: SandboxRoutes): Promise<Response | undefined> {
+  try {
+    return await own(request);
+  } catch (thrown) {
+    throw thrown instanceof Error ? thrown : new Error(String(thrown));
+  }
 }
 
 /**

@@ -63,7 +63,9 @@ describe('The option `routes`', () => {
   test.each([
     ['an object', () => ({ id: 42 }), 'Cannot use that object as an answer of `routes`: it must be a Response or undefined'],
     ['a text', () => 'hi', 'Cannot use "hi" as an answer of `routes`: it must be a Response or undefined'],
+    ['null', () => null, 'Cannot use null as an answer of `routes`: it must be a Response or undefined'],
     ['an error', () => Promise.reject(new Error('made up')), 'made up'],
+    ['a text that is thrown', () => Promise.reject('made up'), 'made up'],
   ])('answers 500 and says why if the function gives %s', async (_name, given, reason) => {
     const options: object = { routes: given };
     const sandbox = createSandbox(options);
