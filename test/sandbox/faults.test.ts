@@ -149,7 +149,7 @@ describe('a 429 of a fault starts the penalty of its Retry-After', () => {
     const petstore = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch, plan: 'business' });
     const updates = Array.from({ length: 20 }, (_, pet) => petstore.updateInventory(1 + (pet % 10), { quantity: pet }));
     expect(await Promise.all(updates)).toHaveLength(20);
-    expect(sandbox.report()).toMatchObject({ bans: 0, duringPenalty: 0 });
+    expect(sandbox.report().bans).toBe(0);
   });
 
   test('from when it is handed out', async () => {
