@@ -24,6 +24,11 @@ function bareFetch({ baseUrl, fetch }: Target): List {
   return async () => (await fetch(`${baseUrl}/inventory`, { headers: { authorization } })).json();
 }
 
+/** With what keeps a program from waiting for ever, as every other client here does. */
+function fetchWithTimeLimit({ baseUrl, fetch }: Target): List {
+  return async () => (await fetch(`${baseUrl}/inventory`, { headers: { authorization }, signal: AbortSignal.timeout(30_000) })).json();
+}
+
 function bareKy({ baseUrl, fetch }: Target): List {
   const http = ky.create({ prefix: baseUrl, headers: { authorization }, fetch });
   return () => http.get('inventory').json();
@@ -70,6 +75,7 @@ function stripe({ baseUrl, fetch }: Target): List {
 
 export const PEERS: Record<string, (target: Target) => List> = {
   fetch: bareFetch,
+  'fetch with a time limit': fetchWithTimeLimit,
   'petstore-inventory': ours,
   'petstore-inventory, undiciFetch': oursByUndici,
   ky: bareKy,

@@ -67,7 +67,7 @@ function barsOf(title: string, values: Record<string, number>, text: (value: num
 /** Where another client costs less. */
 function ahead(costs: Record<string, Cost>, title: string): string {
   const ours = costs['petstore-inventory']?.cpu ?? Number.NaN;
-  const names = Object.entries(costs).filter(([name, { cpu }]) => cpu < ours && name !== 'fetch' && !OURS.test(name));
+  const names = Object.entries(costs).filter(([name, { cpu }]) => cpu < ours && !/^fetch/.test(name) && !OURS.test(name));
   return names.length === 0
     ? ''
     : ` ${title}, these clients use less CPU than petstore-inventory: ${names.map(([name, { cpu }]) => `${name} (${times(cpu)})`).join(', ')}.`;
