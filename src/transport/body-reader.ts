@@ -1,11 +1,4 @@
-type Bytes = Uint8Array<ArrayBuffer>;
-
-export type BodyReader = ReadableStreamDefaultReader<Bytes>;
-
-/** The body of a Response from a caller's fetch: a stream of this runtime, or something like one. */
-export interface BodyStream {
-  getReader(): BodyReader;
-}
+import { type BodyReader, type BodyStream, type Bytes, DIRECT } from './wire-answer.ts';
 
 /**
  * Gives a reader of a body whose `cancel` ends a read that is under way (Streams standard, section 4.3.4). A stream that is not this
@@ -13,7 +6,7 @@ export interface BodyStream {
  */
 export function readerOf(body: BodyStream): BodyReader {
   const reader = body.getReader();
-  if (body instanceof ReadableStream) return reader;
+  if (body instanceof ReadableStream || DIRECT in body) return reader;
   const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
     const { value, done } = await reader.read();
     if (done) controller.close();

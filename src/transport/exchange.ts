@@ -5,17 +5,18 @@ import { type Answer, readAnswer } from '../contract/limits.ts';
 import { ConfigurationError, ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
 import type { NetworkFailure } from './attempt-observer.ts';
-import { type BodyReader, readerOf } from './body-reader.ts';
+import { readerOf } from './body-reader.ts';
 import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
 import type { Send, WireRequest } from './http.ts';
 import { isBodyNetworkError, isNetworkError } from './network-error.ts';
+import type { BodyReader, BodyStream, WireAnswer } from './wire-answer.ts';
 
 /** The time limit of an attempt starts again after this many bytes of body: a large list may take long, a stalled one may not. */
 const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
 
 /** An answer whose headers have come, and what they say. */
 export interface Received {
-  response: Response;
+  response: WireAnswer;
   answer: Answer;
 }
 
@@ -66,7 +67,7 @@ export class Exchange {
   }
 
   /** Checks the answer: it may be a network error without a status (fetch standard, network error), or anything from a caller's fetch. */
-  #take(response: Response): Received {
+  #take(response: WireAnswer): Received {
     if (response?.type === 'error') throw new Error('fetch gave a network error');
     const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']);
     if (!isAnswer) throw new TypeError('fetch gave no answer');
@@ -76,7 +77,7 @@ export class Exchange {
     return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
   }
 
-  #takeBody(body: ReadableStream<Uint8Array<ArrayBuffer>>, isUsed: boolean): void {
+  #takeBody(body: BodyStream, isUsed: boolean): void {
     if (!hasMethods(body, ['getReader'])) this.#badBody = this.#badFetch('a web Response, whose body is a ReadableStream');
     else if (isUsed || body.locked) this.#badBody = this.#badFetch('a Response whose body is unread: read `response.clone()` instead');
     else this.#reader = readerOf(body);

@@ -1,3 +1,5 @@
+import { DIRECT, isDirect, type WireAnswer } from './wire-answer.ts';
+
 // Node's types have no BodyInit.
 export type RequestBody = NonNullable<RequestInit['body']>;
 
@@ -20,14 +22,15 @@ export interface HttpTarget {
 }
 
 /** Sends one request and gives the answer as soon as its headers have come. */
-export type Send = (request: WireRequest) => Promise<Response>;
+export type Send = (request: WireRequest) => Promise<WireAnswer>;
 
 /** Like {@link Send}, for any target, so that all clients share one function. */
-export type Http = (request: WireRequest, target: HttpTarget) => Promise<Response>;
+export type Http = (request: WireRequest, target: HttpTarget) => Promise<WireAnswer>;
 
 /** The {@link Http} of this package's own requests: an address, plain headers, text or no body. */
-export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }: HttpTarget): Promise<Response> {
-  return fetch(`${baseUrl}/${request.path}`, initOf(request));
+export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }: HttpTarget): Promise<WireAnswer> {
+  const [address, init] = [`${baseUrl}/${request.path}`, initOf(request)];
+  return isDirect(fetch) ? fetch[DIRECT](address, init) : fetch(address, init);
 }
 
 /** The request as fetch takes it. */

@@ -6,12 +6,13 @@ import type { AttemptObserver } from './attempt-observer.ts';
 import { type Body, concat } from './body.ts';
 import type { Exchange } from './exchange.ts';
 import { statusFailure } from './status-failure.ts';
+import type { WireAnswer } from './wire-answer.ts';
 
 const MAX_ERROR_BYTES = 65_536;
 const DROPPED_AT_CUT = 4096;
 
 interface Parts {
-  response: Response;
+  response: WireAnswer;
   answer: Answer;
   exchange: Exchange;
   observer: AttemptObserver;
@@ -53,8 +54,8 @@ export class OpenAnswer implements Body {
     return this.#parts.exchange.nextWhenAsked();
   }
 
-  /** The Response of fetch; its body is read only through this class. */
-  get response(): Response {
+  /** The answer of fetch; its body is read only through this class. */
+  get response(): WireAnswer {
     return this.#parts.response;
   }
 

@@ -20,6 +20,7 @@ import type { Http, HttpTarget, RequestBody, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
 import { isRefusal } from './status-failure.ts';
+import type { WireAnswer } from './wire-answer.ts';
 
 /** Names the client in runtimes that allow it; browsers send their own header. */
 const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;
@@ -175,7 +176,7 @@ export class Transport {
     }
   }
 
-  #send(call: Call, wired: WireRequest): Promise<Response> {
+  #send(call: Call, wired: WireRequest): Promise<WireAnswer> {
     const { client, baseUrl, fetch } = this.#options;
     if (!isSurrounded(client)) return this.#sendTo(call, wired, this.#options);
     const surrounded: typeof globalThis.fetch = (input, init) =>
@@ -185,7 +186,7 @@ export class Transport {
     return this.#sendTo(call, wired, { baseUrl, fetch: surrounded });
   }
 
-  #sendTo(call: Call, wired: WireRequest, target: HttpTarget): Promise<Response> {
+  #sendTo(call: Call, wired: WireRequest, target: HttpTarget): Promise<WireAnswer> {
     return wired.init ? sendByKy(call, wired, target) : this.#options.http(wired, target);
   }
 

@@ -1,6 +1,6 @@
 import type { Proxies } from './proxies.ts';
 import type { DispatchedRequest } from './read-request.ts';
-import { type RawHeaders, readResponse } from './read-response.ts';
+import { type RawHeaders, readAnswer, type UndiciAnswer } from './read-response.ts';
 import { type Controller, ResponseBody } from './response-body.ts';
 import { routeFailure } from './route-failure.ts';
 
@@ -32,7 +32,7 @@ interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
 const ENCODINGS = 'gzip, br';
 
 /** Sends one request. Resolves when the headers have arrived; rejects as fetch does, or with the signal's reason. */
-export function dispatch(dispatcher: Dispatcher, request: DispatchedRequest, proxies: Proxies | undefined): Promise<Response> {
+export function dispatch(dispatcher: Dispatcher, request: DispatchedRequest, proxies: Proxies | undefined): Promise<UndiciAnswer> {
   return new Promise((resolve, reject) => {
     const { url, method, body } = request;
     const headers = { 'accept-encoding': ENCODINGS, ...request.headers };
@@ -48,7 +48,7 @@ export function dispatch(dispatcher: Dispatcher, request: DispatchedRequest, pro
 }
 
 interface Settling {
-  resolve: (response: Response) => void;
+  resolve: (answer: UndiciAnswer) => void;
   reject: (reason: unknown) => void;
 }
 
@@ -78,7 +78,7 @@ class ResponseHandler implements Handler {
     // Informational; the answer is still to come (RFC 9110 section 15.2).
     if (status < 200) return;
     this.#body = new ResponseBody(controller, () => this.#end());
-    this.#settling.resolve(readResponse({ status, statusText, headers }, this.#body, this.#request));
+    this.#settling.resolve(readAnswer({ status, statusText, headers }, this.#body, this.#request));
   }
 
   onResponseData(_controller: Controller, chunk: Uint8Array<ArrayBuffer>): void {

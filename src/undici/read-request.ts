@@ -9,7 +9,7 @@ export interface DispatchedRequest {
   signal: AbortSignal | undefined;
 }
 
-type Input = Parameters<typeof globalThis.fetch>[0];
+export type Input = Parameters<typeof globalThis.fetch>[0];
 
 /** Reads the arguments of fetch. An address and an `init` of plain values, as from the client, are read without making a Request. */
 export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest | Promise<DispatchedRequest> {

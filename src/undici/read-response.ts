@@ -1,7 +1,8 @@
 import { type Duplex, pipeline, Readable } from 'node:stream';
 import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import type { Bytes, WireAnswer } from '../transport/wire-answer.ts';
 import type { DispatchedRequest } from './read-request.ts';
-import type { Bytes, ResponseBody } from './response-body.ts';
+import { ResponseBody } from './response-body.ts';
 
 /** The response headers from undici, with names in lower case. */
 export type RawHeaders = Record<string, string | string[] | undefined>;
@@ -24,16 +25,39 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
   ...(zlib.createZstdDecompress ? [['zstd', zlib.createZstdDecompress] as const] : []),
 ]);
 
-/** Makes a Response whose body is decoded as by fetch. */
-export function readResponse({ status, statusText, headers: raw }: Head, body: ResponseBody, { method, url }: DispatchedRequest): Response {
+/** An answer with its body still as it comes from undici, if it needs no decoding. */
+export interface UndiciAnswer extends WireAnswer {
+  body: ResponseBody | ReadableStream<Bytes> | null;
+}
+
+/** Reads the head of an answer. Its body is decoded as by fetch. */
+export function readAnswer(
+  { status, statusText, headers: raw }: Head,
+  body: ResponseBody,
+  { method, url }: DispatchedRequest,
+): UndiciAnswer {
   const headers = headersOf(raw);
   const isBodiless = method === 'HEAD' || BODILESS.has(status);
   if (isBodiless) void dropBytes(body);
-  const stream = isBodiless ? null : decoded(body, headers.get('content-encoding'));
+  return {
+    status,
+    statusText: isText(statusText) ? statusText : '',
+    headers,
+    url: url.href,
+    redirected: false,
+    type: 'default',
+    bodyUsed: false,
+    body: isBodiless ? null : decoded(body, headers.get('content-encoding')),
+  };
+}
+
+/** Makes a Response of an answer. */
+export function responseOf({ status, statusText, headers, url, body }: UndiciAnswer): Response {
   // The constructor of Response rejects a status outside 200 to 599, which an answer may have.
   const isUsual = status >= 200 && status <= 599;
-  const response = new Response(stream, { status: isUsual ? status : 599, statusText: isText(statusText) ? statusText : '', headers });
-  Object.defineProperty(response, 'url', { value: url.href });
+  const stream = body instanceof ResponseBody ? body.toStream() : body;
+  const response = new Response(stream, { status: isUsual ? status : 599, statusText, headers });
+  Object.defineProperty(response, 'url', { value: url });
   return isUsual ? response : Object.defineProperty(response, 'status', { value: status });
 }
 
@@ -44,15 +68,15 @@ async function dropBytes(body: ResponseBody): Promise<void> {
 }
 
 /** Removes the codings in reverse order (RFC 9110 section 8.4). With an unknown coding, the body is not decoded, as with fetch. */
-function decoded(body: ResponseBody, codings: string | null): ReadableStream<Bytes> {
-  if (codings === null) return body.toStream();
+function decoded(body: ResponseBody, codings: string | null): ResponseBody | ReadableStream<Bytes> {
+  if (codings === null) return body;
   const decoders = codings
     .toLowerCase()
     .split(',')
     .map((coding) => DECODERS.get(coding.trim()))
     .reverse();
   const known = decoders.filter((decoder) => decoder !== undefined);
-  return known.length < decoders.length ? body.toStream() : streamOf(decode(body, known), body);
+  return known.length < decoders.length ? body : streamOf(decode(body, known), body);
 }
 
 /** Decodes a body. An empty body is valid with any coding. */

@@ -1,11 +1,11 @@
+import { type BodyStream, type Bytes, DIRECT } from '../transport/wire-answer.ts';
+
 /** The object with which a handler of undici 7 or 8 controls its response. */
 export interface Controller {
   pause(): void;
   resume(): void;
   abort(reason: Error): void;
 }
-
-export type Bytes = Uint8Array<ArrayBuffer>;
 
 /** With more bytes waiting to be read, the connection is paused. */
 const MOST_WAITING_BYTES = 65_536;
@@ -16,7 +16,9 @@ interface Reading {
 }
 
 /** The bytes of a response as they arrive. It is read like a ReadableStream, at a fraction of the cost. */
-export class ResponseBody {
+export class ResponseBody implements BodyStream {
+  readonly [DIRECT] = true;
+  readonly locked = false;
   readonly #controller: Controller;
   readonly #onCancel: () => void;
   readonly #chunks: Bytes[] = [];
@@ -28,6 +30,11 @@ export class ResponseBody {
   constructor(controller: Controller, onCancel: () => void) {
     this.#controller = controller;
     this.#onCancel = onCancel;
+  }
+
+  /** The body itself: it has one reader. */
+  getReader(): this {
+    return this;
   }
 
   push(chunk: Bytes): void {

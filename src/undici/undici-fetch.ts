@@ -1,8 +1,10 @@
 import { ConfigurationError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
+import { DIRECT } from '../transport/wire-answer.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
-import { readRequest } from './read-request.ts';
+import { type Input, readRequest } from './read-request.ts';
+import { responseOf } from './read-response.ts';
 
 /**
  * A dispatcher of undici 7 or 8, such as an `Agent`, a `Pool` or a `ProxyAgent`.
@@ -25,11 +27,12 @@ export interface AnyDispatcher {
  */
 export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typeof globalThis.fetch {
   const { dispatcher, proxies } = isDispatcher(given) ? { dispatcher: given, proxies: undefined } : prepare(resolveRoute(given));
-  return async (input, init) => {
+  const send = async (input: Input, init?: RequestInit) => {
     const request = await readRequest(input, init);
     if (request.signal?.aborted) throw request.signal.reason;
     return dispatch(typeof dispatcher === 'function' ? await dispatcher() : dispatcher, request, proxies);
   };
+  return Object.assign(async (input: Input, init?: RequestInit) => responseOf(await send(input, init)), { [DIRECT]: send });
 }
 
 /** Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. */

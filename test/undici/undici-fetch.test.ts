@@ -269,6 +269,19 @@ describe('undiciFetch', () => {
     expect(await (await undiciFetch()(service.url, init)).text()).toBe(String(length));
   });
 
+  test('gives a client its answer without making a Response', async () => {
+    await using service = await startHttp((_request, response) => response.end(JSON.stringify(items)));
+    const client = clientOf(service.url, undiciFetch());
+    const made = vi.spyOn(globalThis, 'Response');
+    onTestFinished(() => made.mockRestore());
+    const { data, headers } = await client.listInventory().withResponse();
+    expect([data, headers.get('content-length')]).toEqual([items, String(JSON.stringify(items).length)]);
+    expect(headers).toBeInstanceOf(Headers);
+    expect(made).not.toHaveBeenCalled();
+    await client.fetch('/inventory');
+    expect(made).toHaveBeenCalled();
+  });
+
   test('drops a body that a status cannot have, with its connection', async () => {
     await using service = await startHttp((_request, response) => response.writeHead(205).write(Buffer.alloc(8_000_000)));
     expect((await undiciFetch()(service.url)).status).toBe(205);
