@@ -30,6 +30,8 @@ export class ItemReader<Ids extends Int64> {
   /** The number of the next item. */
   #row = 0;
   #failure: ReadFailure | undefined;
+  /** Whether all items so far had the plain form, of which a list is read faster than by `JSON.parse`. */
+  isPlain = true;
 
   /** `int64` is the type of ids in the items. */
   constructor(int64: Ids) {
@@ -104,6 +106,7 @@ export class ItemReader<Ids extends Int64> {
   }
 
   #readAnyItems(items: InventoryItem<Ids>[]): boolean {
+    this.isPlain = false;
     const rows = this.#anyItems.read(this.#pending.view, this.#pending.at, this.#row);
     if (rows === undefined) return false;
     for (const item of rows.items) items.push(item);

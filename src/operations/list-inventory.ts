@@ -2,6 +2,7 @@ import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { failureAt } from '../json/failure.ts';
+import type { ItemReader } from '../json/item-reader.ts';
 import { parseRows } from '../json/parse-rows.ts';
 import type { Rows } from '../json/read-rows.ts';
 import { readUpTo } from '../transport/body.ts';
@@ -9,8 +10,17 @@ import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, type Fault, invalidResponse, loadReader, NOT_UTF8, type Operation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
-/** Up to this size, decoding and parsing the whole list at once is fastest. */
+/** Up to this size, decoding and parsing the whole list at once is fastest in a young process: that code is native. */
 const SMALL_LIST_BYTES = 1_048_576;
+/** Up to this size, it always is. */
+const SMALLEST_LIST_BYTES = 16_384;
+/** After so many bytes of small lists, the reader of long lists is loaded for the next ones: once compiled, it is faster. */
+const BYTES_BEFORE_READER = 4 * 1_048_576;
+/** The beginning of a list that shows the form in which the service writes it. */
+const BYTES_OF_FORM = 2048;
+
+let parsedBytes = 0;
+let long: typeof import('../json/item-reader.ts') | undefined;
 
 /** Reads the stock of all pets into one array (specification, listInventory). Fails if the list is longer than `maxBytes`. */
 export function listInventory<Ids extends Int64>(int64: Ids, maxBytes: number): Operation<InventoryItem<Ids>[]> {
@@ -47,9 +57,34 @@ async function readItems<Ids extends Int64>(
 type Result<Ids extends Int64> = Rows<Ids> & Pick<Fault, 'isCut' | 'body'>;
 
 function readSmall<Ids extends Int64>(bytes: Uint8Array, int64: Ids): Result<Ids> {
+  const items = long && bytes.byteLength > SMALLEST_LIST_BYTES ? readCompiled(new long.ItemReader(int64), bytes) : undefined;
+  return items ? { items } : readText(bytes, int64);
+}
+
+/** Gives nothing if the list is not of the plain form or not valid: its error is that of {@link readText}. */
+function readCompiled<Ids extends Int64>(reader: ItemReader<Ids>, bytes: Uint8Array): InventoryItem<Ids>[] | undefined {
+  const { items } = reader.push(bytes.subarray(0, BYTES_OF_FORM));
+  if (!reader.isPlain) return undefined;
+  const { failure } = reader.push(bytes.subarray(BYTES_OF_FORM), items);
+  return failure || reader.end().failure ? undefined : items;
+}
+
+function readText<Ids extends Int64>(bytes: Uint8Array, int64: Ids): Result<Ids> {
+  countText(bytes.byteLength);
   const text = decode(bytes);
   const rows = text === undefined ? { items: [], failure: NOT_UTF8 } : parseRows(text, int64);
   return rows.failure ? { ...rows, body: { bytes, document: 'list' } } : rows;
+}
+
+/** Loads the reader when it will pay. Without it, if it cannot be loaded, small lists are parsed as before. */
+function countText(bytes: number): void {
+  if (parsedBytes >= BYTES_BEFORE_READER) return;
+  parsedBytes += bytes;
+  if (parsedBytes < BYTES_BEFORE_READER) return;
+  const onLoad = (part: typeof long) => {
+    long = part;
+  };
+  import('../json/item-reader.ts').then(onLoad, () => {});
 }
 
 async function readLarge<Ids extends Int64>(

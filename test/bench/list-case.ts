@@ -1,4 +1,4 @@
-// Reads one list in one way: `node list-case.ts WAY BASE_URL ITEMS FIRST_ID`
+// Reads one list in one way, as the first of the process or after as many others: `node list-case.ts WAY BASE_URL ITEMS FIRST_ID READ_BEFORE`
 import { Readable } from 'node:stream';
 import { parse as parseLossless } from 'lossless-json';
 import chain from 'stream-chain';
@@ -6,7 +6,7 @@ import { parser } from 'stream-json';
 import { streamArray } from 'stream-json/streamers/stream-array.js';
 import { PetStoreClient } from '../../dist/index.js';
 
-const [way = '', baseUrl = '', items = '0', firstId = '1'] = process.argv.slice(2);
+const [way = '', baseUrl = '', items = '0', firstId = '1', readBefore = '0'] = process.argv.slice(2);
 const headers = { 'x-items': items, 'x-first-id': firstId };
 const int64 = BigInt(firstId) > 2n ** 53n ? 'bigint' : 'number';
 const petstore = () => new PetStoreClient({ apiKey: 'bench-key', baseUrl, plan: 'unlimited', int64, headers, maxResponseBytes: 2 ** 40 });
@@ -54,6 +54,8 @@ const WAYS: Record<string, () => Promise<number>> = {
   'lossless-json': async () => (parseLossless(await (await get()).text()) as unknown[]).length,
 };
 
+for (let read = 0; read < Number(readBefore); read++) await WAYS[way]?.();
+firstItemMs = undefined;
 const before = process.cpuUsage();
 const read = await WAYS[way]?.();
 const { user, system } = process.cpuUsage(before);

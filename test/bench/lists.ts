@@ -8,6 +8,8 @@ export interface ListCase {
   firstId: bigint;
   ways: readonly string[];
   rounds: number;
+  /** How often the process has read the list before. */
+  readBefore?: number;
 }
 
 export interface ListCost {
@@ -30,6 +32,14 @@ const ALL = ['res.json()', 'listInventory', 'streamInventory', 'streamInventory.
 
 export const LIST_CASES: readonly ListCase[] = [
   { name: '10,000 items', items: 10_000, firstId: 1n, ways: ALL, rounds: 7 },
+  {
+    name: '10,000 items, in a process that has read them 40 times',
+    items: 10_000,
+    firstId: 1n,
+    ways: ['res.json()', 'listInventory', 'streamInventory', 'streamInventory.batches'],
+    rounds: 11,
+    readBefore: 40,
+  },
   { name: '1,000,000 items', items: 1_000_000, firstId: 1n, ways: ALL, rounds: 11 },
   {
     name: '1,000,000 items, every id beyond 2^53',
@@ -49,13 +59,13 @@ export const LIST_CASES: readonly ListCase[] = [
   { name: '10,500,000 items', items: 10_500_000, firstId: 1n, ways: ['streamInventory.batches'], rounds: 1 },
 ];
 
-export async function measureList({ items, firstId, ways, rounds }: ListCase): Promise<Record<string, ListCost>> {
+export async function measureList({ items, firstId, ways, rounds, readBefore = 0 }: ListCase): Promise<Record<string, ListCost>> {
   const service = await startService();
   const outcomes: Record<string, Outcome>[] = [];
   for (let round = 0; round < rounds; round++) {
     const measured: Record<string, Outcome> = {};
     for (const way of ways) {
-      const outcome = await inProcess<Outcome>('list-case.ts', [way, service.baseUrl, `${items}`, `${firstId}`]);
+      const outcome = await inProcess<Outcome>('list-case.ts', [way, service.baseUrl, `${items}`, `${firstId}`, `${readBefore}`]);
       if (outcome.read !== items) throw new Error(`${way} read ${outcome.read} of ${items} items`);
       measured[way] = outcome;
     }

@@ -1,9 +1,15 @@
 import { PetStoreClient } from 'petstore-inventory';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { chunked, json, text } from '../support/answers.ts';
 import { freshAddress, KEY, scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { scriptedFetch } from '../support/scripted-fetch.ts';
+
+/** Reads so many lists that later ones are no longer parsed as one text. */
+async function warmUp(): Promise<void> {
+  const { client } = scriptedClient([() => text(200, longList(20_000))]);
+  for (let read = 0; read < 6; read++) await client.listInventory();
+}
 
 const pet = (petId: unknown, status = 'sold') => ({ petId, quantity: 1, status });
 
@@ -157,6 +163,44 @@ describe('listInventory', () => {
     const { client } = scriptedClient(answers, { maxResponseBytes: body.length });
     expect(await client.listInventory()).toHaveLength(count);
     expect(await rejectionOf(client.listInventory())).toMatchObject({ reason: 'too-large' });
+  });
+
+  test('gives the same before and after a process has read many lists', async () => {
+    const list = longList(1000);
+    const bodies = {
+      good: list,
+      'with white space': JSON.stringify(JSON.parse(list), undefined, 2),
+      'with a mark of its bytes': `\u{feff}${list}`,
+      'with a long id': list.replace('"petId":500,', '"petId":9007199254740993,'),
+      'with a fraction': list.replace('"petId":500,', '"petId":4503599627370497.5,'),
+      'with bad items': list.replace('"petId":500,', '"petId":"x",').replace('"petId":700,', ''),
+      'with a bad item and cut': list.replace('"petId":500,', '"petId":"x",').slice(0, -10),
+      cut: list.slice(0, -10),
+      'cut between items': list.slice(0, -1),
+      'followed by text': `${list} x`,
+      'no list': `{"items":${list}}`,
+      'no JSON': `<html>${'x'.repeat(40_000)}</html>`,
+      'no UTF-8': Buffer.concat([Buffer.from(list.slice(0, 30_000)), Buffer.from([0xff]), Buffer.from(list.slice(30_000))]),
+    };
+    const readAll = async () => {
+      const results: [string, unknown][] = [];
+      for (const [name, body] of Object.entries(bodies)) {
+        const { client } = scriptedClient([() => new Response(body, { headers: { 'content-type': 'application/json' } })]);
+        results.push([
+          name,
+          await client.listInventory({ maxRetries: 0 }).catch(({ message, reason, problems }) => ({ message, reason, problems })),
+        ]);
+      }
+      return Object.fromEntries(results);
+    };
+    const { ItemReader } = await import('../../src/json/item-reader.ts');
+    const push = vi.spyOn(ItemReader.prototype, 'push');
+    onTestFinished(() => push.mockRestore());
+    const before = await readAll();
+    expect(push).not.toHaveBeenCalled();
+    await warmUp();
+    expect(await readAll()).toEqual(before);
+    expect(push.mock.calls.length).toBeGreaterThanOrEqual(Object.keys(bodies).length);
   });
 
   test('refuses an item beyond 1 MiB', async () => {
