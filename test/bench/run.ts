@@ -10,6 +10,7 @@ import { PEERS } from './peers.ts';
 import { type Cost, measureCalls } from './per-call.ts';
 import { inProcess } from './processes.ts';
 import { measureStarts } from './starts.ts';
+import { measureWorkers } from './workers.ts';
 
 const OURS = /^petstore-inventory|Inventory/;
 const docs = new URL('../../docs/', import.meta.url);
@@ -95,7 +96,16 @@ async function page(): Promise<string> {
 
 async function start(): Promise<string> {
   const rows = Object.entries(await measureStarts()).map(([name, { ms, ratio }]) => [name, times(ratio), `${ms.toFixed(0)} ms`]);
-  return `The time of a program that lists three items once, from its start to its end.\n\n${table(['program', 'start to end', 'time'], rows)}`;
+  const workers = Object.entries(await measureWorkers()).map(([name, { ms, ratio }]) => {
+    return [name, times(ratio.whole), `${ms.whole.toFixed(0)} ms`, times(ratio.request), `${ms.request.toFixed(0)} ms`];
+  });
+  return `The time of a program that lists three items once, from its start to its end.
+
+${table(['program', 'start to end', 'time'], rows)}
+
+The time of a worker that does so in its first request, in workerd: with the start of workerd, and of the request alone.
+
+${table(['worker', 'start and request', 'time', 'request', 'time'], workers)}`;
 }
 
 async function memory(): Promise<string> {
