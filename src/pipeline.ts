@@ -130,8 +130,10 @@ export class Pipeline<Item extends object> {
 
   /** Ends every call that is under way, and every later one, with `reason`. */
   close(reason: unknown): void {
-    if (this.#closedBy === undefined) this.#steps.gate.leave();
-    this.#closedBy ??= reason;
+    if (this.#closedBy === undefined) {
+      this.#closedBy = reason;
+      this.#steps.gate.leave();
+    }
     this.#settleGone();
     for (const call of this.#calls ?? []) call.abortFromOutside(reason);
     UpdateNews.of(this.#steps.client)?.tellClosed(this.#closedBy);

@@ -59,5 +59,6 @@ async function exchange(app: Hono<ServiceEnv>, request: Request): Promise<Exchan
   const broken: Failure[] = [];
   const response = await app.fetch(request, { breakOff: (failure) => broken.push(failure) });
   const [failure] = broken;
-  return { response, failure: (response.body === null && failure && WITHOUT_BODY[failure]) || failure };
+  const instead = failure && response.body === null ? WITHOUT_BODY[failure] : undefined;
+  return { response, failure: instead ?? failure };
 }

@@ -3,7 +3,7 @@ import { InventoryUpdate } from '../contract/models.ts';
 const MAX_UPDATE_BYTES = 65_536;
 
 /** The body of an update. */
-export interface UpdateBody {
+interface UpdateBody {
   readonly isTooLarge: boolean;
   /** Undefined if the body is not valid. */
   readonly quantity: number | undefined;

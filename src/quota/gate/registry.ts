@@ -81,7 +81,10 @@ function gateIn({ gate, weak }: Entry): Gate | undefined {
   return gate ?? weak?.deref();
 }
 
-/** A gate that has been unused for long is held weakly, unless its key is still closed. Old versions of workerd have no `WeakRef`, but no isolate of theirs lives so long. */
+/**
+ * A gate that has been unused for long is held weakly, unless its key is still closed. Old versions of workerd have no `WeakRef`, but no
+ * isolate of theirs lives so long.
+ */
 function heldFor(gate: Gate): Pick<Entry, 'gate' | 'weak'> {
   const mayGo = gate.idleMs > UNUSED_AFTER_MS && gate.quota.closedUntil === undefined;
   return mayGo && globalThis.WeakRef ? { gate: undefined, weak: new WeakRef(gate) } : { gate };

@@ -109,7 +109,7 @@ export class Ledger {
   #isPlanGiven: boolean;
   // Since when the remaining quota is unknown. Until a request sent after this instant is answered, one probe is sent at a time.
   #unknownSinceMs: number | undefined = Number.NEGATIVE_INFINITY;
-  // Whether it is unknown because the service closed the key.
+  // Whether it is unknown because the service closed the key: no good answer has come since it opened again.
   #isReopening = false;
   // The latest probe, while it has no answer.
   #probe: Sending | undefined;
@@ -287,17 +287,12 @@ export class Ledger {
 
   #free(nowMs: number): number {
     const kept = this.#unknownSinceMs === undefined ? this.#kept(nowMs) : 0;
-    return Math.min(this.#minute.free(nowMs, this.#isAsking) - kept, this.#day.free(nowMs, this.#isAsking));
+    return Math.min(this.#minute.free(nowMs, this.#isReopening) - kept, this.#day.free(nowMs, this.#isReopening));
   }
 
   #freeAt(nowMs: number): number {
     const kept = this.#unknownSinceMs === undefined ? this.#kept(nowMs) : 0;
-    return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isAsking), this.#day.freeAt(1, nowMs, this.#isAsking));
-  }
-
-  /** Whether the key opens again after a refusal, and no good answer has come since. */
-  get #isAsking(): boolean {
-    return this.#isReopening;
+    return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isReopening), this.#day.freeAt(1, nowMs, this.#isReopening));
   }
 
   /** Requests that are left to others: head-room, and what they may send before an answer reports it. */
