@@ -32,7 +32,9 @@ export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typ
     if (request.signal?.aborted) throw request.signal.reason;
     return dispatch(typeof dispatcher === 'function' ? await dispatcher() : dispatcher, request, proxies);
   };
-  return Object.assign(async (input: Input, init?: RequestInit) => responseOf(await send(input, init)), { [DIRECT]: send });
+  const fetch = async (input: Input, init?: RequestInit) => responseOf(await send(input, init));
+  // Not enumerable, so that a wrapper with the properties of this function is not passed by.
+  return Object.defineProperty(fetch, DIRECT, { value: send });
 }
 
 /** Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. */

@@ -282,6 +282,14 @@ describe('undiciFetch', () => {
     expect(made).toHaveBeenCalled();
   });
 
+  test('is not passed by where a wrapper has its properties', async () => {
+    await using service = await startHttp((_request, response) => response.end(JSON.stringify(items)));
+    const fetch = undiciFetch();
+    const wrapped = vi.fn<typeof globalThis.fetch>((input, init) => fetch(input, init));
+    expect(await clientOf(service.url, Object.assign(wrapped, fetch)).listInventory()).toEqual(items);
+    expect(wrapped).toHaveBeenCalledOnce();
+  });
+
   test('drops a body that a status cannot have, with its connection', async () => {
     await using service = await startHttp((_request, response) => response.writeHead(205).write(Buffer.alloc(8_000_000)));
     expect((await undiciFetch()(service.url)).status).toBe(205);
