@@ -108,17 +108,10 @@ local function lateOf()
   return late
 end
 local function isFresh(window) return window and window.endsInMs > 0 and now - window.ageMs >= record.closedUntilMs end
-local function limitDay(limit)
-  local day, before = record.day, record.limitPerDay
-  record.limitPerDay = limit
-  if not day or not before or not limit or limit <= math.max(before, day.limit) then return end
-  day.left = day.left + limit - day.limit
-  day.limit = limit
-end
 local function observeDay(window)
   if record.day and window.resetAtMs < record.day.resetAtMs then return end
-  local before = record.day and record.day.resetAtMs == window.resetAtMs and record.day or { limit = 0, left = UNLIMITED }
-  record.day = { limit = math.max(before.limit, window.limit), left = math.min(before.left, window.remaining, record.limitPerDay or UNLIMITED),
+  local before = record.day and record.day.resetAtMs == window.resetAtMs and record.day.left or UNLIMITED
+  record.day = { limit = window.limit, left = math.min(before, window.remaining, record.limitPerDay or UNLIMITED),
     firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
 end
 local function describe(window)
@@ -204,7 +197,7 @@ end
 
 dropBelow(record.minuteSlots, math.floor(now / SLOT) - 12)
 dropBelow(record.daySlots, math.floor(now / DAY_SLOT) - 144)
-if request.plan.requestsPerDay or isFresh(request.minute) then limitDay(request.plan.requestsPerDay) end
+if request.plan.requestsPerDay or isFresh(request.minute) then record.limitPerDay = request.plan.requestsPerDay end
 if request.closedForMs > 0 then
   record.closedUntilMs = math.max(record.closedUntilMs, now + request.closedForMs)
   record.probeUntilMs = 0

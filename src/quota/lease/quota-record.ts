@@ -89,23 +89,11 @@ export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs:
   forgetOld(record, nowMs);
   // A process that knows neither the plan nor headers of the service uses the daily limit that others reported.
   const knowsPlan = request.plan.requestsPerDay !== undefined || (request.minute && isFresh(record, request.minute, nowMs));
-  if (knowsPlan) limitDay(record, request.plan.requestsPerDay);
+  if (knowsPlan) record.limitPerDay = request.plan.requestsPerDay;
   if (request.closedForMs > 0) close(record, nowMs + request.closedForMs);
   giveBack(record, request);
   observe(record, request, nowMs);
   return request.wanted > 0 ? grant(record, request, nowMs) : refuse(record, { waitMs: 0, reason: 'quota' });
-}
-
-/**
- * Takes the daily limit of a process. If that raises it within a day, the day has more left by the difference, and what the headers report
- * from then on counts: they may still be those of the smaller plan. So this is done once in a day for one limit.
- */
-function limitDay(record: QuotaRecord, limit: number | undefined): void {
-  const { day, limitPerDay } = record;
-  record.limitPerDay = limit;
-  if (!day || limitPerDay === undefined || limit === undefined || limit <= Math.max(limitPerDay, day.limit)) return;
-  day.left += limit - day.limit;
-  day.limit = limit;
 }
 
 function close(record: QuotaRecord, untilMs: number): void {
@@ -150,10 +138,10 @@ function isFresh(record: QuotaRecord, { endsInMs, ageMs }: ObservedWindow, nowMs
 
 function observeDay(record: QuotaRecord, { limit, remaining, resetAtMs, endsInMs }: ObservedWindow, nowMs: number): void {
   if (record.day && resetAtMs < record.day.resetAtMs) return;
-  const before = record.day?.resetAtMs === resetAtMs ? record.day : { limit: 0, left: UNLIMITED };
+  const before = record.day?.resetAtMs === resetAtMs ? record.day.left : UNLIMITED;
   record.day = {
-    limit: Math.max(before.limit, limit),
-    left: Math.min(before.left, remaining, record.limitPerDay ?? UNLIMITED),
+    limit,
+    left: Math.min(before, remaining, record.limitPerDay ?? UNLIMITED),
     firstRemaining: remaining,
     resetAtMs,
     endsAtMs: nowMs + endsInMs,

@@ -232,16 +232,12 @@ export class Ledger {
 
   /** Takes the settings of a client in place of those of clients that were all closed. What answers have shown stays known. */
   restart(settings: QuotaSettings): void {
-    const { requestsPerDay: before } = this.#limits;
     if (settings.plan !== undefined) this.#limits = limitsOf(settings.plan);
     else if (this.#isPlanGiven) this.#limits = this.#observedLimits();
     this.#settings = settings;
     this.#share = commonShare(settings);
     this.#isPlanGiven = settings.plan !== undefined;
     this.#resize();
-    // The plan was raised: what headers reported of the day is that of the smaller one.
-    if (this.#isPlanGiven && before !== undefined && before < (this.#limits.requestsPerDay ?? Number.POSITIVE_INFINITY))
-      this.#dayMade?.forgetLimit();
   }
 
   /** The limits as headers reported them, or else those of Free. */

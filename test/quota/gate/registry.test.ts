@@ -196,24 +196,6 @@ describe('Two clients with one address and key', () => {
     },
   );
 
-  test.each([
-    ['larger', 'pro', 'sent'],
-    ['same', 'free', 'refused'],
-  ] as const)('once all are closed, after a day that is used up, a call with the %s plan %s is %s', async (_, plan, outcome) => {
-    const baseUrl = freshAddress();
-    const headers = { 'x-ratelimit-limit': '1000', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': '18000' };
-    const { client } = scriptedClient([() => Response.json([], { headers })], { baseUrl, plan: 'free' });
-    await client.listInventory();
-    client.close();
-    const { client: next } = scriptedClient([() => Response.json([])], { baseUrl, plan, maxWaitMs: 0 });
-    const settled = next.listInventory().then(
-      () => 'sent',
-      () => 'refused',
-    );
-    await pass(10);
-    await expect(settled).resolves.toBe(outcome);
-  });
-
   test('a client that is closed twice leaves once: the stricter plan of one that is open still counts', () => {
     const baseUrl = freshAddress();
     scriptedClient([], { baseUrl, plan: { requestsPerMinute: 5 } });

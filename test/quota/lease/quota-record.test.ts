@@ -189,31 +189,6 @@ describe('exchangeLease', () => {
     expect(take(record, 'a', 1, NOON + 3_600_000).granted).toBe(1);
   });
 
-  describe('when the plan is raised within a day', () => {
-    const free = { requestsPerMinute: 100, requestsPerDay: 1_000 };
-    const pro = { ...free, requestsPerDay: 10_000 };
-    const dayOf = (remaining: number, limit = 1_000) => observed({ limit, remaining, resetAtMs: NOON + 3_600_000, endsInMs: 3_600_000 });
-
-    test('lets a process with the larger plan use what that adds to the day', () => {
-      const record = knownRecord({}, free);
-      expect(exchangeLease(record, leaseRequestOf({ wanted: 1, day: dayOf(0), plan: free }), NOON).granted).toBe(0);
-      expect(exchangeLease(record, leaseRequestOf({ wanted: 1, plan: pro }), NOON).granted).toBe(1);
-      expect(record.day?.left).toBe(8_999);
-      expect(exchangeLease(record, leaseRequestOf({ wanted: 1, day: dayOf(8_998, 10_000), plan: pro }), NOON).granted).toBe(1);
-      expect(record.day?.left).toBe(8_997);
-    });
-
-    test('believes the headers if they still report the smaller one, also beside a process with the smaller plan', () => {
-      const record = knownRecord({}, free);
-      exchangeLease(record, leaseRequestOf({ day: dayOf(0), plan: free }), NOON);
-      exchangeLease(record, leaseRequestOf({ wanted: 1, plan: pro }), NOON);
-      const granted = [pro, free, pro].map(
-        (plan) => exchangeLease(record, leaseRequestOf({ wanted: 1, day: dayOf(0), plan }), NOON).granted,
-      );
-      expect(granted).toEqual([0, 0, 0]);
-    });
-  });
-
   test('counts what it grants towards the day that was reported', () => {
     const record = knownRecord();
     const day = observed({ limit: 1_000, remaining: 3, resetAtMs: NOON + 3_600_000, endsInMs: 3_600_000 });
