@@ -1,3 +1,4 @@
+import { sharedTable } from './shared-table.ts';
 import { unharmed } from './thrown.ts';
 
 /** Calls fetch with these headers as well; the client's own headers win. */
@@ -6,22 +7,10 @@ export type FetchWith = (headers: Record<string, string>) => Promise<Response>;
 /** A function that runs around each request of a client. If it does not call `fetchWith` at once, or throws, the request is sent anyway. */
 export type Surrounding = (callId: number, fetchWith: FetchWith) => unknown;
 
-type Surroundings = Pick<WeakMap<object, ReadonlySet<Surrounding>>, 'get' | 'set' | 'has' | 'delete'>;
-
-// Each entry point is bundled separately, and a program may load two copies of the package: all of them share this table.
-const TABLE = Symbol.for('petstore-inventory.around-fetch');
-
-function sharedTable(): Surroundings {
-  const known: unknown = Reflect.get(globalThis, TABLE);
-  if (known instanceof WeakMap) return known;
-  const table: Surroundings = new WeakMap();
-  Object.defineProperty(globalThis, TABLE, { value: table });
-  return table;
-}
+const surroundingsOf = sharedTable<ReadonlySet<Surrounding>>('around-fetch');
 
 /** Runs a tracer around each request of a client. Returns a function that removes it. */
 export function surround(client: object, surrounding: Surrounding): () => void {
-  const surroundingsOf = sharedTable();
   // A wrapper, so that a function that is added twice can be removed once for each.
   const own: Surrounding = (callId, fetchWith) => surrounding(callId, fetchWith);
   surroundingsOf.set(client, new Set(surroundingsOf.get(client)).add(own));
@@ -35,13 +24,13 @@ export function surround(client: object, surrounding: Surrounding): () => void {
 
 /** Whether any function runs around the requests of a client. */
 export function isSurrounded(client: object): boolean {
-  return sharedTable().has(client);
+  return surroundingsOf.has(client);
 }
 
 /** Sends a request of a client inside the functions that run around it. */
 export function fetchSurrounded(client: object, callId: number, fetchWith: FetchWith): Promise<Response> {
   let outermost = fetchWith;
-  for (const surrounding of sharedTable().get(client) ?? []) {
+  for (const surrounding of surroundingsOf.get(client) ?? []) {
     const inner = outermost;
     outermost = (outer) => fetchWithin(surrounding, callId, (headers) => inner({ ...outer, ...headers }));
   }

@@ -1,6 +1,5 @@
 import type { Call } from '../call.ts';
 import type { ErrorBeginning, OpenAnswer } from '../transport/open-answer.ts';
-import type { WireAnswer } from '../transport/wire-answer.ts';
 import { FetchedBody } from './fetched-body.ts';
 
 interface Reading {
@@ -16,7 +15,7 @@ export function responseOf(reading: Reading): Response {
   if (response.body === null || BODILESS.has(response.status)) {
     reading.answer.close();
     reading.onEnd();
-    return copyOf(response, null);
+    return response.body === null ? response : copyOf(response, null);
   }
   const body = new FetchedBody(reading);
   return copyOf(response, new ReadableStream(body, { highWaterMark: 0 }), () => body.failed);
@@ -24,7 +23,7 @@ export function responseOf(reading: Reading): Response {
 
 /** The answer as a Response whose body has already been read. */
 export function readResponseOf({ response }: OpenAnswer, { bytes, end }: ErrorBeginning): Response {
-  if (response.body === null) return copyOf(response, null);
+  if (response.body === null) return response;
   if (typeof end !== 'object') return copyOf(response, new Uint8Array(bytes));
   let isGiven = bytes.byteLength === 0;
   const pull = (controller: ReadableStreamDefaultController<Uint8Array>) => {
@@ -40,7 +39,7 @@ const BODILESS: ReadonlySet<number> = new Set([101, 204, 205, 304]);
 
 type FailureOf = () => { error: unknown } | undefined;
 
-function copyOf(response: WireAnswer, body: BodyInit | null, failureOf: FailureOf = () => undefined): Response {
+function copyOf(response: Response, body: BodyInit | null, failureOf: FailureOf = () => undefined): Response {
   const { status, statusText, headers, url, redirected, type } = response;
   const isUsual = status >= 200 && status <= 599;
   const copy = new Response(body, { status: isUsual ? status : 599, statusText, headers });

@@ -1,4 +1,9 @@
-import { type BodyReader, type BodyStream, type Bytes, DIRECT } from './wire-answer.ts';
+import type { BodyReader, Bytes } from './direct-answer.ts';
+
+/** The body of a Response from a caller's fetch: a stream of this runtime, or something like one. */
+export interface BodyStream {
+  getReader(): BodyReader;
+}
 
 /**
  * Gives a reader of a body whose `cancel` ends a read that is under way (Streams standard, section 4.3.4). A stream that is not this
@@ -6,7 +11,7 @@ import { type BodyReader, type BodyStream, type Bytes, DIRECT } from './wire-ans
  */
 export function readerOf(body: BodyStream): BodyReader {
   const reader = body.getReader();
-  if (body instanceof ReadableStream || DIRECT in body) return reader;
+  if (body instanceof ReadableStream) return reader;
   const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
     const { value, done } = await reader.read();
     if (done) controller.close();

@@ -7,9 +7,9 @@ import { hasMethods } from '../options/rules.ts';
 import type { NetworkFailure } from './attempt-observer.ts';
 import { readerOf } from './body-reader.ts';
 import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
+import type { BodyReader, WireAnswer } from './direct-answer.ts';
 import type { Send, WireRequest } from './http.ts';
 import { isBodyNetworkError, isNetworkError } from './network-error.ts';
-import type { BodyReader, BodyStream, WireAnswer } from './wire-answer.ts';
 
 /** The time limit of an attempt starts again after this many bytes of body: a large list may take long, a stalled one may not. */
 const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
@@ -71,13 +71,14 @@ export class Exchange {
     if (response?.type === 'error') throw new Error('fetch gave a network error');
     const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']);
     if (!isAnswer) throw new TypeError('fetch gave no answer');
-    if (response.body) this.#takeBody(response.body, response.bodyUsed);
+    if (response.type === 'direct') this.#reader = response.getReader();
+    else if (response.body) this.#takeBody(response.body, response.bodyUsed);
     // A fetch that ignores its signal may answer after the exchange has ended.
     if (this.#isOver) this.#drop();
     return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
   }
 
-  #takeBody(body: BodyStream, isUsed: boolean): void {
+  #takeBody(body: ReadableStream<Uint8Array<ArrayBuffer>>, isUsed: boolean): void {
     if (!hasMethods(body, ['getReader'])) this.#badBody = this.#badFetch('a web Response, whose body is a ReadableStream');
     else if (isUsed || body.locked) this.#badBody = this.#badFetch('a Response whose body is unread: read `response.clone()` instead');
     else this.#reader = readerOf(body);

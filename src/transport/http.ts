@@ -1,4 +1,4 @@
-import { DIRECT, isDirect, type WireAnswer } from './wire-answer.ts';
+import { directly, type WireAnswer } from './direct-answer.ts';
 
 // Node's types have no BodyInit.
 export type RequestBody = NonNullable<RequestInit['body']>;
@@ -29,8 +29,8 @@ export type Http = (request: WireRequest, target: HttpTarget) => Promise<WireAns
 
 /** The {@link Http} of this package's own requests: an address, plain headers, text or no body. */
 export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }: HttpTarget): Promise<WireAnswer> {
-  const [address, init] = [`${baseUrl}/${request.path}`, initOf(request)];
-  return isDirect(fetch) ? fetch[DIRECT](address, init) : fetch(address, init);
+  const send = directly.get(fetch) ?? fetch;
+  return send(`${baseUrl}/${request.path}`, initOf(request));
 }
 
 /** The request as fetch takes it. */

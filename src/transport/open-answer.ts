@@ -4,9 +4,9 @@ import { PetStoreError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import { type Body, concat } from './body.ts';
+import type { WireAnswer } from './direct-answer.ts';
 import type { Exchange } from './exchange.ts';
 import { statusFailure } from './status-failure.ts';
-import type { WireAnswer } from './wire-answer.ts';
 
 const MAX_ERROR_BYTES = 65_536;
 const DROPPED_AT_CUT = 4096;
@@ -54,9 +54,10 @@ export class OpenAnswer implements Body {
     return this.#parts.exchange.nextWhenAsked();
   }
 
-  /** The answer of fetch; its body is read only through this class. */
-  get response(): WireAnswer {
-    return this.#parts.response;
+  /** The Response of fetch; its body is read only through this class. */
+  get response(): Response {
+    const { response } = this.#parts;
+    return response.type === 'direct' ? response.toResponse() : response;
   }
 
   /** Stops the time limit until the consumer asks for the next chunk. */

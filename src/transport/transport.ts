@@ -15,12 +15,12 @@ import { VERSION } from '../version.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import type { Credentials } from './credentials.ts';
 import { Deprecations } from './deprecations.ts';
+import type { WireAnswer } from './direct-answer.ts';
 import { Exchange, type Received } from './exchange.ts';
 import type { Http, HttpTarget, RequestBody, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
 import { isRefusal } from './status-failure.ts';
-import type { WireAnswer } from './wire-answer.ts';
 
 /** Names the client in runtimes that allow it; browsers send their own header. */
 const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;

@@ -1,6 +1,6 @@
 import type { Proxies } from './proxies.ts';
 import type { DispatchedRequest } from './read-request.ts';
-import { type RawHeaders, readAnswer, type UndiciAnswer } from './read-response.ts';
+import { type RawHeaders, UndiciAnswer } from './read-response.ts';
 import { type Controller, ResponseBody } from './response-body.ts';
 import { routeFailure } from './route-failure.ts';
 
@@ -26,7 +26,7 @@ interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
 }
 
 /**
- * undici's dispatchers send no Accept-Encoding and decode no bodies. `readResponse` decodes these encodings. Not deflate, since some servers
+ * undici's dispatchers send no Accept-Encoding and decode no bodies. `UndiciAnswer` decodes these encodings. Not deflate, since some servers
  * send it without the zlib format around it (RFC 9110 section 8.4.1.2).
  */
 const ENCODINGS = 'gzip, br';
@@ -78,7 +78,7 @@ class ResponseHandler implements Handler {
     // Informational; the answer is still to come (RFC 9110 section 15.2).
     if (status < 200) return;
     this.#body = new ResponseBody(controller, () => this.#end());
-    this.#settling.resolve(readAnswer({ status, statusText, headers }, this.#body, this.#request));
+    this.#settling.resolve(new UndiciAnswer({ status, statusText, headers }, this.#body, this.#request));
   }
 
   onResponseData(_controller: Controller, chunk: Uint8Array<ArrayBuffer>): void {

@@ -1,6 +1,6 @@
 import { type Duplex, pipeline, Readable } from 'node:stream';
 import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { Bytes, WireAnswer } from '../transport/wire-answer.ts';
+import type { BodyReader, Bytes, DirectAnswer } from '../transport/direct-answer.ts';
 import type { DispatchedRequest } from './read-request.ts';
 import { ResponseBody } from './response-body.ts';
 
@@ -25,40 +25,39 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
   ...(zlib.createZstdDecompress ? [['zstd', zlib.createZstdDecompress] as const] : []),
 ]);
 
-/** An answer with its body still as it comes from undici, if it needs no decoding. */
-export interface UndiciAnswer extends WireAnswer {
-  body: ResponseBody | ReadableStream<Bytes> | null;
-}
+/** An answer whose body is decoded as by fetch. */
+export class UndiciAnswer implements DirectAnswer {
+  readonly type = 'direct';
+  readonly status: number;
+  readonly headers: Headers;
+  readonly #statusText: string;
+  readonly #address: string;
+  // As it comes from undici, if it needs no decoding.
+  readonly #body: ResponseBody | ReadableStream<Bytes> | null;
 
-/** Reads the head of an answer. Its body is decoded as by fetch. */
-export function readAnswer(
-  { status, statusText, headers: raw }: Head,
-  body: ResponseBody,
-  { method, url }: DispatchedRequest,
-): UndiciAnswer {
-  const headers = headersOf(raw);
-  const isBodiless = method === 'HEAD' || BODILESS.has(status);
-  if (isBodiless) void dropBytes(body);
-  return {
-    status,
-    statusText: isText(statusText) ? statusText : '',
-    headers,
-    url: url.href,
-    redirected: false,
-    type: 'default',
-    bodyUsed: false,
-    body: isBodiless ? null : decoded(body, headers.get('content-encoding')),
-  };
-}
+  constructor({ status, statusText, headers }: Head, body: ResponseBody, { method, url }: DispatchedRequest) {
+    this.status = status;
+    this.headers = headersOf(headers);
+    this.#statusText = isText(statusText) ? statusText : '';
+    this.#address = url.href;
+    const isBodiless = method === 'HEAD' || BODILESS.has(status);
+    if (isBodiless) void dropBytes(body);
+    this.#body = isBodiless ? null : decoded(body, this.headers.get('content-encoding'));
+  }
 
-/** Makes a Response of an answer. */
-export function responseOf({ status, statusText, headers, url, body }: UndiciAnswer): Response {
-  // The constructor of Response rejects a status outside 200 to 599, which an answer may have.
-  const isUsual = status >= 200 && status <= 599;
-  const stream = body instanceof ResponseBody ? body.toStream() : body;
-  const response = new Response(stream, { status: isUsual ? status : 599, statusText, headers });
-  Object.defineProperty(response, 'url', { value: url });
-  return isUsual ? response : Object.defineProperty(response, 'status', { value: status });
+  getReader(): BodyReader | undefined {
+    return this.#body instanceof ReadableStream ? this.#body.getReader() : (this.#body ?? undefined);
+  }
+
+  toResponse(): Response {
+    const { status, headers } = this;
+    // The constructor of Response rejects a status outside 200 to 599, which an answer may have.
+    const isUsual = status >= 200 && status <= 599;
+    const stream = this.#body instanceof ResponseBody ? this.#body.toStream() : this.#body;
+    const response = new Response(stream, { status: isUsual ? status : 599, statusText: this.#statusText, headers });
+    Object.defineProperty(response, 'url', { value: this.#address });
+    return isUsual ? response : Object.defineProperty(response, 'status', { value: status });
+  }
 }
 
 /** Drops the connection if bytes come where none may be. */

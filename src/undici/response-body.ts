@@ -1,4 +1,4 @@
-import { type BodyStream, type Bytes, DIRECT } from '../transport/wire-answer.ts';
+import type { BodyReader, Bytes } from '../transport/direct-answer.ts';
 
 /** The object with which a handler of undici 7 or 8 controls its response. */
 export interface Controller {
@@ -16,9 +16,7 @@ interface Reading {
 }
 
 /** The bytes of a response as they arrive. It is read like a ReadableStream, at a fraction of the cost. */
-export class ResponseBody implements BodyStream {
-  readonly [DIRECT] = true;
-  readonly locked = false;
+export class ResponseBody implements BodyReader {
   readonly #controller: Controller;
   readonly #onCancel: () => void;
   readonly #chunks: Bytes[] = [];
@@ -30,11 +28,6 @@ export class ResponseBody implements BodyStream {
   constructor(controller: Controller, onCancel: () => void) {
     this.#controller = controller;
     this.#onCancel = onCancel;
-  }
-
-  /** The body itself: it has one reader. */
-  getReader(): this {
-    return this;
   }
 
   push(chunk: Bytes): void {

@@ -1,10 +1,9 @@
 import { ConfigurationError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
-import { DIRECT } from '../transport/wire-answer.ts';
+import { directly } from '../transport/direct-answer.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
 import { type Input, readRequest } from './read-request.ts';
-import { responseOf } from './read-response.ts';
 
 /**
  * A dispatcher of undici 7 or 8, such as an `Agent`, a `Pool` or a `ProxyAgent`.
@@ -32,9 +31,9 @@ export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typ
     if (request.signal?.aborted) throw request.signal.reason;
     return dispatch(typeof dispatcher === 'function' ? await dispatcher() : dispatcher, request, proxies);
   };
-  const fetch = async (input: Input, init?: RequestInit) => responseOf(await send(input, init));
-  // Not enumerable, so that a wrapper with the properties of this function is not passed by.
-  return Object.defineProperty(fetch, DIRECT, { value: send });
+  const fetch = async (input: Input, init?: RequestInit) => (await send(input, init)).toResponse();
+  directly.set(fetch, send);
+  return fetch;
 }
 
 /** Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. */

@@ -34,6 +34,8 @@ async function failureOf(work: Promise<unknown>) {
   return error;
 }
 
+type Fetch = typeof globalThis.fetch;
+
 const items = [{ petId: 1, quantity: 2, status: 'sold' }];
 
 describe('a service with its own certificate authority', () => {
@@ -282,12 +284,26 @@ describe('undiciFetch', () => {
     expect(made).toHaveBeenCalled();
   });
 
-  test('is not passed by where a wrapper has its properties', async () => {
+  test.each([
+    ['a wrapper with its properties', (fetch: Fetch, call: Fetch) => Object.assign(call, fetch)],
+    ['a wrapper that inherits from it', (fetch: Fetch, call: Fetch) => Object.setPrototypeOf(call, fetch)],
+    ['a Proxy', (fetch: Fetch, call: Fetch) => new Proxy(fetch, { apply: (_, _this, args: Parameters<Fetch>) => call(...args) })],
+  ])('is not called in place of %s', async (_, wrap) => {
     await using service = await startHttp((_request, response) => response.end(JSON.stringify(items)));
     const fetch = undiciFetch();
-    const wrapped = vi.fn<typeof globalThis.fetch>((input, init) => fetch(input, init));
-    expect(await clientOf(service.url, Object.assign(wrapped, fetch)).listInventory()).toEqual(items);
-    expect(wrapped).toHaveBeenCalledOnce();
+    let calls = 0;
+    const call: Fetch = (input, init) => {
+      calls += 1;
+      return fetch(input, init);
+    };
+    expect(await clientOf(service.url, wrap(fetch, call)).listInventory()).toEqual(items);
+    expect(calls).toBe(1);
+  });
+
+  test('can be mocked', async () => {
+    const mocked = vi.fn(undiciFetch()).mockImplementation(async () => Response.json(items));
+    expect(await clientOf('http://127.0.0.1:1/v1', mocked).listInventory()).toEqual(items);
+    expect(mocked).toHaveBeenCalledOnce();
   });
 
   test('drops a body that a status cannot have, with its connection', async () => {
