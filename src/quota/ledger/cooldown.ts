@@ -4,8 +4,13 @@ const BACKOFF_WITHOUT_RETRY_AFTER_MS = 1000;
 /** The factor from one such wait to the next. After four waits more than a minute has passed, so the day must be used up. */
 const GROWTH_WITHOUT_RETRY_AFTER = 4;
 const LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS = 6 * 3_600_000;
-/** The longest backoff of a key that is refused each time its Retry-After has passed. */
+/**
+ * The longest backoff of a key that is refused each time its Retry-After has passed: ten minutes, or this part of the time for which it has
+ * been refused. So few requests find out that a day is used up, and a key that is open again is not left closed for much longer.
+ */
 const LONGEST_BACKOFF_MS = 600_000;
+const BACKOFF_OF_REFUSED_TIME = 1 / 6;
+const LONGEST_BACKOFF_OF_ALL_MS = 3_600_000;
 /** The random addition to a wait: at most this time, and at most this part of the wait. */
 const MOST_JITTER_MS = 250;
 const JITTER = 0.05;
@@ -16,6 +21,7 @@ export class Cooldown {
   // Only moves forward: two 429s may arrive in either order, and the later reopening counts.
   #untilMs = Number.NEGATIVE_INFINITY;
   #strikes = 0;
+  #refusedSinceMs = 0;
 
   constructor(random: () => number) {
     this.#random = random;
@@ -27,6 +33,7 @@ export class Cooldown {
 
   /** Counts a 429 in a row: the first one, or one whose request was sent after the key was open again. */
   strike(sentAtMs: number): void {
+    if (this.#strikes === 0) this.#refusedSinceMs = sentAtMs;
     if (this.#strikes === 0 || sentAtMs >= this.#untilMs) this.#strikes++;
   }
 
@@ -46,10 +53,15 @@ export class Cooldown {
     const backoffMs =
       toldMs === undefined
         ? Math.min(LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS, BACKOFF_WITHOUT_RETRY_AFTER_MS * GROWTH_WITHOUT_RETRY_AFTER ** refusedAgain)
-        : Math.min(LONGEST_BACKOFF_MS, BACKOFF_MS * 2 ** refusedAgain);
+        : Math.min(this.#longestBackoffMs(nowMs), BACKOFF_MS * 2 ** refusedAgain);
     const waitMs = Math.max(toldMs ?? 0, backoffMs);
     const jitterMs = this.#random() * Math.min(MOST_JITTER_MS, JITTER * waitMs);
     this.closeUntil(nowMs + waitMs + jitterMs);
+  }
+
+  #longestBackoffMs(nowMs: number): number {
+    const ofRefusedTimeMs = (nowMs - this.#refusedSinceMs) * BACKOFF_OF_REFUSED_TIME;
+    return Math.min(LONGEST_BACKOFF_OF_ALL_MS, Math.max(LONGEST_BACKOFF_MS, ofRefusedTimeMs));
   }
 
   closeUntil(instantMs: number): void {

@@ -14,9 +14,19 @@ function waitsAfter(refusals: number, retryAfterMs: number | undefined): number[
   });
 }
 
-test('A key that is refused each time its Retry-After has passed is closed for longer and longer, for ten minutes at most', () => {
+test('A key that is refused each time its Retry-After has passed is closed for longer and longer, for ten minutes at most in the first hour', () => {
   expect(waitsAfter(5, 1000)).toEqual([1, 1, 2, 4, 8]);
   expect(waitsAfter(15, 1000).slice(-2)).toEqual([600, 600]);
+});
+
+test('A key that is refused for hours is tried again after a sixth of that time, and after an hour at the latest', () => {
+  const waits = waitsAfter(50, 1000);
+  const refusedFor = (times: number) => waits.slice(0, times).reduce((sum, wait) => sum + wait, 0);
+  for (const [index, wait] of waits.entries()) {
+    expect(wait).toBeLessThanOrEqual(Math.min(3600, Math.max(600, refusedFor(index) / 6)) + 0.001);
+  }
+  expect(waits.filter((_, index) => refusedFor(index) < 24 * 3600)).toHaveLength(45);
+  expect(waits.at(-1)).toBe(3600);
 });
 
 test('A key whose refusals do not say how long to wait is tried again at most eleven times in a day', () => {
