@@ -1,4 +1,6 @@
 const SHRINK = 0.75;
+/** With this many times as many requests the limit turns out to be larger. */
+const NEAR = 1.5;
 /** A refusal after fewer requests than this has another cause. */
 const FEWEST = 5;
 /** The factor by which the limit grows in a window without a refusal. */
@@ -14,6 +16,7 @@ export class LearnedLimit {
   readonly #lengthMs: number;
   #most = Number.POSITIVE_INFINITY;
   #atMs = Number.NEGATIVE_INFINITY;
+  #refusedAfter = Number.POSITIVE_INFINITY;
 
   constructor(lengthMs: number) {
     this.#lengthMs = lengthMs;
@@ -25,9 +28,15 @@ export class LearnedLimit {
     return this.#most * Math.max(GROWTH ** (sinceMs / this.#lengthMs), 2 ** (sinceMs / DOUBLES_IN_MS));
   }
 
+  /** Whether the next request may be refused as it was before, with `sent` requests since the window began. */
+  isNear(sent: number): boolean {
+    return sent >= Math.floor(SHRINK * this.#refusedAfter) && sent < NEAR * this.#refusedAfter;
+  }
+
   /** A request was refused after `sent` requests within a window's length. Refusals of requests that were sent together count once. */
-  shrink(sent: number, { sentAtMs, nowMs }: { sentAtMs: number; nowMs: number }): void {
+  shrink({ sent, sentSinceOpen }: { sent: number; sentSinceOpen: number }, { sentAtMs, nowMs }: { sentAtMs: number; nowMs: number }): void {
     if (sentAtMs < this.#atMs || sent < FEWEST) return;
+    if (sentSinceOpen >= FEWEST) this.#refusedAfter = sentSinceOpen;
     this.#most = SHRINK * Math.min(sent, this.most(nowMs));
     this.#atMs = nowMs;
   }

@@ -301,7 +301,7 @@ export class Ledger {
   }
 
   #mostInFlight(nowMs: number): number {
-    if (this.#day.isNearRefusal(nowMs)) return 1;
+    if (this.#day.isNearRefusal) return 1;
     const { concurrency } = this.#settings;
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
@@ -599,10 +599,12 @@ export class Ledger {
 
   #turnWindows(nowMs: number): void {
     const { unanswered } = this.#outstanding;
-    if (this.#day.isOver(nowMs)) this.#forgetLimitOfDay();
+    const isDayOver = this.#day.isOver(nowMs);
+    const wasDayShared = isDayOver && this.#day.hasOthers;
+    if (isDayOver) this.#forgetLimitOfDay();
     const minuteAsks = this.#minute.turn(nowMs, unanswered);
     const dayAsks = this.#day.turn(nowMs, unanswered);
-    if (minuteAsks || dayAsks || this.#isStale(nowMs)) this.#unknownSinceMs ??= nowMs;
+    if (minuteAsks || dayAsks || wasDayShared || this.#isStale(nowMs)) this.#unknownSinceMs ??= nowMs;
   }
 
   /** Until an answer of the next day names it again: it may have been that of another endpoint, or of an older plan. */

@@ -249,9 +249,9 @@ export class QuotaWindow {
   }
 
   /** Whether the window that began after a refusal has used up the learned limit, so that the next request may be refused. */
-  isNearRefusal(nowMs: number): boolean {
+  get isNearRefusal(): boolean {
     if (!this.#learned || this.#reopenedAtMs === undefined) return false;
-    return this.#sent.sentSince(this.#reopenedAtMs) >= Math.floor(this.#learned.most(nowMs));
+    return this.#learned.isNear(this.#sent.sentSince(this.#reopenedAtMs));
   }
 
   /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
@@ -304,7 +304,7 @@ export class QuotaWindow {
 
   /** What headers reported no longer counts, and neither does their Limit. */
   forgetLimit(): void {
-    this.#observedAtMs = undefined;
+    this.forget();
     this.#allowed = undefined;
     this.#setLimits();
   }
@@ -583,10 +583,12 @@ export class QuotaWindow {
   /** A request was refused, and no header reported Remaining. */
   observeBareRefusal(sentAtMs: number, nowMs: number): void {
     if (this.isKnown) return;
-    this.#slides ||= this.#reopenedAtMs !== undefined && this.#sent.sentSince(this.#reopenedAtMs) < FEWEST_OF_WINDOW;
+    const sent = this.#sent.sent(nowMs);
+    const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#sent.sentSince(this.#reopenedAtMs);
+    this.#slides ||= sentSinceOpen < FEWEST_OF_WINDOW && this.#reopenedAtMs !== undefined;
     this.#reopenedAtMs = undefined;
     this.#learned ??= new LearnedLimit(this.lengthMs);
-    this.#learned.shrink(this.#sent.sent(nowMs), { sentAtMs, nowMs });
+    this.#learned.shrink({ sent, sentSinceOpen }, { sentAtMs, nowMs });
   }
 
   /** The first request after a refusal succeeded. */

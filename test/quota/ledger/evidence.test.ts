@@ -4,6 +4,7 @@ import { Ledger } from '../../../src/quota/ledger/ledger.ts';
 import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
 
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
+const HOUR_MS = 3_600_000;
 
 /** A ledger that gets one answer after the other, a tenth of a second apart, with a window that ends at a minute past noon. */
 class Story {
@@ -183,9 +184,19 @@ describe('Ledger, for a client with half of the quota,', () => {
   });
 });
 
-describe('Ledger, refused for longer than a minute while no header reports the day,', () => {
-  const HOUR_MS = 3_600_000;
+describe('Ledger, after a day that others used up,', () => {
+  test('asks again when their oldest request has left, if the service counts the last 24 hours', () => {
+    const story = new Story({ plan: { requestsPerMinute: 60, requestsPerDay: 10_000 } });
+    for (const remaining of [9_000, 6_000, 3_000, 0]) {
+      story.answer({ limit: 10_000, remaining, resetAtMs: story.nowMs + 300_000 });
+      story.nowMs += 301_000;
+    }
+    story.nowMs += 25 * HOUR_MS;
+    expect(story.free).toBe(1);
+  });
+});
 
+describe('Ledger, refused for longer than a minute while no header reports the day,', () => {
   /**
    * How many requests passed and were refused in each window of a service that allows `perDay`, with one request after the other when the
    * ledger allows it.
@@ -207,5 +218,50 @@ describe('Ledger, refused for longer than a minute while no header reports the d
 
   test('continues once a request has passed, and is refused once in each window', () => {
     expect(playWindows(40, 4)).toEqual(Array(4).fill({ passed: 40, refused: 1 }));
+  });
+
+  interface Day {
+    passed: number;
+    refused: number;
+    /** How many requests were in flight together, each time, after so many had passed. */
+    batches: { after: number; size: number }[];
+  }
+
+  /** The requests of each day of a service that lets so many pass, with as many in flight as the ledger allows. */
+  function playDays(limits: readonly number[]): Day[] {
+    const { ledger } = new Story({ plan: 'unlimited' });
+    let nowMs = NOON_MS;
+    return limits.map((perDay, index) => {
+      const endsAtMs = NOON_MS + (index + 1) * 24 * HOUR_MS;
+      const day: Day = { passed: 0, refused: 0, batches: [] };
+      while (nowMs < endsAtMs) {
+        const { at, free } = ledger.look(nowMs, 0);
+        if (free > 0) day.batches.push({ after: day.passed, size: free });
+        const sendings = Array.from({ length: Math.max(0, free) }, () => ledger.send(nowMs));
+        nowMs = free > 0 ? nowMs + 100 : Math.max(nowMs, at);
+        for (const sending of sendings) {
+          const isRefused = day.passed >= perDay;
+          day[isRefused ? 'refused' : 'passed']++;
+          const answer = isRefused ? { status: 429, retryAfterMs: endsAtMs - nowMs } : { status: 200 };
+          ledger.observe(sending, { receivedAtMs: nowMs, dateMs: nowMs, ...answer }, nowMs);
+        }
+      }
+      return day;
+    });
+  }
+
+  test('comes to the end of the next days with one request in flight, so that one is refused', () => {
+    expect(playDays([100, 100, 100]).map(({ passed, refused }) => [passed, refused])).toEqual([
+      [100, 5],
+      [100, 1],
+      [100, 1],
+    ]);
+  });
+
+  test('sends several at a time again once half as many more have passed than on the day that was refused', () => {
+    const batches = playDays([100, 300])[1]?.batches ?? [];
+    const most = (from: number, to: number) =>
+      Math.max(...batches.filter(({ after }) => after >= from && after < to).map(({ size }) => size));
+    expect([most(0, 80), most(90, 150), most(170, 300)]).toEqual([8, 1, 8]);
   });
 });

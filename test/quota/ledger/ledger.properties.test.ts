@@ -159,6 +159,30 @@ describe('Ledger, with senseless headers,', () => {
     .map(([headers, wait]) => ({ ...headers, 'retry-after': wait }));
   // A distant Reset makes a Limit that of the day: with a limit of 1 a day, the calls take as many days as there are calls.
   const DAYS = 200;
+  // A Limit of the day so large that its Remaining seems to show billions of requests by others: nothing was sent when the day was over.
+  const manyOthers = {
+    world: {
+      policy: 'fixed-clock',
+      plan: { requestsPerMinute: 12, requestsPerDay: 10_000 },
+      calls: 16,
+      startMs: NOON_MS,
+      skewMs: 0,
+      delaysMs: [1000, 1002, 1],
+    },
+    headers: [
+      { 'retry-after': '0' },
+      { 'x-ratelimit-reset': String(NOON_MS), 'retry-after': '0' },
+      {
+        'x-ratelimit-limit': String(NOON_MS),
+        'x-ratelimit-remaining': '11',
+        'x-ratelimit-reset': String(NOON_MS + 184_614),
+        'retry-after': '',
+      },
+      { 'retry-after': '0' },
+      { 'x-ratelimit-limit': '15', 'x-ratelimit-reset': String(NOON_MS + 186_114), 'retry-after': '' },
+      { 'retry-after': '0' },
+    ],
+  } as const;
 
   test('does not throw, lets every call end and sends no more than twice the plan in any minute', () => {
     fc.assert(
@@ -177,7 +201,7 @@ describe('Ledger, with senseless headers,', () => {
           isWithinPlan: true,
         });
       }),
-      FUZZ,
+      { ...FUZZ, examples: [[{ ...manyOthers.world, delaysMs: [...manyOthers.world.delaysMs] }, [...manyOthers.headers]]] },
     );
   });
 
