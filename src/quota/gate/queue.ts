@@ -18,7 +18,7 @@ interface QueuedCallStart {
 export class QueuedCall {
   readonly call: Call;
   readonly limits: ClientLimits;
-  /** Its place in the order in which calls joined the queue. */
+  /** Its place in the order in which calls joined the queue; 0 for one that keeps the place of its first attempt. */
   number = 0;
   readonly #sinceMs: number;
   readonly #startedAtMs: number;
@@ -38,6 +38,11 @@ export class QueuedCall {
   /** Rejects when the call is refused or aborted. */
   get permit(): Promise<Permit> {
     return this.#permit.promise;
+  }
+
+  /** Whether the call keeps its place: its first attempt failed. After another failure it goes behind the calls that wait for their first. */
+  get isReturned(): boolean {
+    return this.call.attempts === 1;
   }
 
   /** Whether the call can still use a permit. */
@@ -75,8 +80,10 @@ export function deadlineMs(call: Call, { startedAtMs, outageSinceMs }: { started
 class Lane {
   readonly limits: ClientLimits;
   readonly priority: Call['priority'];
-  // A map keeps the order of insertion and deletes in constant time.
-  readonly calls = new Map<Call, QueuedCall>();
+  // Maps keep the order of insertion and delete in constant time.
+  readonly #new = new Map<Call, QueuedCall>();
+  // Calls whose first attempt failed: each was sent before all calls that still wait for theirs.
+  readonly #returned = new Map<Call, QueuedCall>();
   /** Lower bound of `maxWaitMs`; may be stale, since it stays when a call leaves. */
   leastMaxWaitMs = Number.POSITIVE_INFINITY;
 
@@ -92,23 +99,41 @@ class Lane {
 
   /** How many calls the client's own limits let take a permit. */
   ready(basis: ShareBasis): number {
-    return this.calls.size === 0 ? 0 : Math.min(this.calls.size, Math.max(0, this.limits.free(this.priority, basis)));
+    return this.size === 0 ? 0 : Math.min(this.size, Math.max(0, this.limits.free(this.priority, basis)));
+  }
+
+  get size(): number {
+    return this.#returned.size + this.#new.size;
+  }
+
+  get(call: Call): QueuedCall | undefined {
+    return this.#new.get(call) ?? this.#returned.get(call);
+  }
+
+  add(queued: QueuedCall): void {
+    (queued.isReturned ? this.#returned : this.#new).set(queued.call, queued);
   }
 
   remove(call: Call): boolean {
-    const isRemoved = this.calls.delete(call);
-    if (this.calls.size === 0) this.leastMaxWaitMs = Number.POSITIVE_INFINITY;
+    const isRemoved = this.#new.delete(call) || this.#returned.delete(call);
+    if (this.size === 0) this.leastMaxWaitMs = Number.POSITIVE_INFINITY;
     return isRemoved;
   }
 
   get first(): QueuedCall | undefined {
-    for (const queued of this.calls.values()) if (queued.isAwake) return queued;
+    for (const queued of this.#returned.values()) if (queued.isAwake) return queued;
+    for (const queued of this.#new.values()) if (queued.isAwake) return queued;
     return undefined;
+  }
+
+  get calls(): QueuedCall[] {
+    return [...this.#returned.values(), ...this.#new.values()];
   }
 }
 
 /**
- * The calls that wait for a permit: first in, first out within a priority, normal before low. Calls of a client that has used its
+ * The calls that wait for a permit: first in, first out within a priority, normal before low, and a call keeps its place if its first
+ * attempt fails. Calls of a client that has used its
  * concurrency or its share do not hold up other clients. A call is removed from the middle in constant time.
  */
 export class Queue {
@@ -137,8 +162,8 @@ export class Queue {
 
   add(queued: QueuedCall): void {
     const lane = this.#laneOf(queued.limits, queued.call.priority);
-    queued.number = ++this.#added;
-    lane.calls.set(queued.call, queued);
+    queued.number = queued.isReturned ? 0 : ++this.#added;
+    lane.add(queued);
     this.#size++;
     this.#measureOne(lane, queued);
   }
@@ -153,7 +178,7 @@ export class Queue {
   /** Moves a call from the low lane, after its priority was raised, behind the normal calls that already wait. */
   raise(call: Call): void {
     for (const { low } of this.#lanes?.values() ?? []) {
-      const queued = low.calls.get(call);
+      const queued = low.get(call);
       if (!queued) continue;
       this.remove(queued);
       this.add(queued);
@@ -165,7 +190,7 @@ export class Queue {
     const lanes = this.#lanes?.get(limits);
     if (!lanes?.normal.remove(call) && !lanes?.low.remove(call)) return;
     this.#size--;
-    if (lanes.normal.calls.size + lanes.low.calls.size === 0) this.#lanes?.delete(limits);
+    if (lanes.normal.size + lanes.low.size === 0) this.#lanes?.delete(limits);
   }
 
   /** The first call in the queue's order, whether or not its client may send. */
@@ -183,7 +208,7 @@ export class Queue {
 
   /** When the first client may send, and why not before, if no client may now. */
   look(basis: ShareBasis): Outlook {
-    const outlooks = [...this.#inOrder()].filter(({ calls }) => calls.size > 0).map((lane) => lane.look(basis));
+    const outlooks = [...this.#inOrder()].filter(({ size }) => size > 0).map((lane) => lane.look(basis));
     return outlooks.reduce((first, next) => (next.at < first.at ? next : first));
   }
 
@@ -195,7 +220,7 @@ export class Queue {
   }
 
   removeWhere(isWanted: (queued: QueuedCall) => boolean): QueuedCall[] {
-    const removed = [...this.#inOrder()].flatMap(({ calls }) => [...calls.values()].filter(isWanted));
+    const removed = [...this.#inOrder()].flatMap(({ calls }) => calls.filter(isWanted));
     for (const queued of removed) this.remove(queued);
     this.#measure(this.#outageSinceMs);
     return removed;
@@ -209,7 +234,7 @@ export class Queue {
     return [...this.#inOrder()].flatMap((lane) => {
       const outlook = lane.look(basis);
       if (!isTooLong(outlook, lane.leastMaxWaitMs)) return [];
-      const removed = this.removeWhere(({ call }) => lane.calls.has(call) && isTooLong(outlook, call.options.maxWaitMs));
+      const removed = this.removeWhere(({ call }) => lane.get(call) !== undefined && isTooLong(outlook, call.options.maxWaitMs));
       return removed.map((queued) => ({ queued, outlook }));
     });
   }
@@ -235,7 +260,7 @@ export class Queue {
     this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
     for (const lane of this.#inOrder()) {
       lane.leastMaxWaitMs = Number.POSITIVE_INFINITY;
-      for (const queued of lane.calls.values()) this.#measureOne(lane, queued);
+      for (const queued of lane.calls) this.#measureOne(lane, queued);
     }
   }
 

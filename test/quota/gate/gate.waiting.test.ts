@@ -98,6 +98,23 @@ describe('Gate keeps the queue in order:', () => {
     expect(visitors.log.map((line) => line.slice(2))).toEqual(['probe', 'normal 1', 'normal 2', 'low 2', 'low 1']);
   });
 
+  test('a call keeps its place if its first attempt fails, and goes behind the others if another one does', async () => {
+    const visitors = new Visitors(makeGate());
+    const refused = visitors.ask('refused');
+    visitors.ask('waiting 1');
+    visitors.ask('waiting 2');
+    for (const attempts of [1, 2]) {
+      visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 * attempts }));
+      refused.attempts = attempts;
+      visitors.ask('refused', refused);
+      await pass(1_100 * attempts);
+    }
+    visitors.answer();
+    await pass(60_000);
+    const names = visitors.log.map((line) => line.slice(line.indexOf(' ') + 1));
+    expect(names).toEqual(['refused', 'refused', 'waiting 1', 'waiting 2', 'refused']);
+  });
+
   test('a call that a share for low priority held up leaves as soon as it is raised', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate, makeLimits({ share: { low: 0.02 } }));
