@@ -121,6 +121,7 @@ export abstract class Candidate {
 export class FixedWindow extends Candidate {
   #sent: number;
   #turnedAtMs = Number.NEGATIVE_INFINITY;
+  #turnedBeforeMs = Number.NEGATIVE_INFINITY;
 
   constructor(limit: number, lengthMs: number, sent = 0) {
     super(limit, lengthMs);
@@ -155,8 +156,14 @@ export class FixedWindow extends Candidate {
   turn(atMs: number, unanswered: number): void {
     this.forget();
     if (atMs - this.#turnedAtMs < 0.9 * this.lengthMs) return;
+    this.#turnedBeforeMs = this.#turnedAtMs;
     this.#turnedAtMs = atMs;
     this.#sent = Math.min(this.#sent, unanswered);
+  }
+
+  /** The window that seemed to turn lasts: its turn is still to come. */
+  resume(): void {
+    this.#turnedAtMs = this.#turnedBeforeMs;
   }
 }
 

@@ -432,6 +432,7 @@ export class QuotaWindow {
     if (!isSame) this.#weighReset(reset, reading);
     if (isSame && !this.#reset) {
       this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs));
+      window.resume();
     }
     if (laterMs !== undefined && laterMs > WHOLE_TURN * this.lengthMs && this.#reset) {
       for (const candidate of this.#candidates) candidate.turn(reading.nowMs, reading.unanswered + 1);

@@ -38,6 +38,16 @@ describe('FixedWindow', () => {
     window.turn(54_000, 0);
     expect(window.free(54_000)).toBe(60);
   });
+
+  test('turns again sooner if the last turn had only seemed to come', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    window.turn(0, 0);
+    window.turn(57_000, 0);
+    sendTimes(window, 60, 57_000);
+    window.resume();
+    window.turn(MINUTE_MS, 0);
+    expect(window.free(MINUTE_MS)).toBe(60);
+  });
 });
 
 describe('SlidingLog', () => {

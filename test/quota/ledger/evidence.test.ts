@@ -2,6 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/contract/limits.ts';
 import { Ledger } from '../../../src/quota/ledger/ledger.ts';
 import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
+import { play } from './model.ts';
 
 const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
 const HOUR_MS = 3_600_000;
@@ -126,6 +127,15 @@ describe('Ledger, after a Retry-After,', () => {
     const opensMs = story.ledger.look(story.nowMs, 0).at;
     story.nowMs = opensMs;
     expect([Math.round((opensMs - NOON_MS) / 1_000), story.free]).toEqual([130, 1]);
+  });
+});
+
+describe('Ledger, if `Date` is ahead of the clock that counts,', () => {
+  test('loses no minute after a 429 has shown that a window which seemed to be over lasts', () => {
+    const ahead = (answer: Answer) => ({ ...answer, dateMs: Math.floor((answer.receivedAtMs + 2_600) / 1_000) * 1_000 });
+    const world = { policy: 'fixed-clock', startMs: NOON_MS + 40_000, skewMs: 0, delaysMs: [30], disturb: ahead } as const;
+    // Two calls in each of four minutes of the clock, the first of which has 20 seconds left.
+    expect(play({ ...world, plan: { requestsPerMinute: 2 }, calls: 8 }).tookMs).toBeLessThan(145_000);
   });
 });
 
