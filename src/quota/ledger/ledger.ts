@@ -443,7 +443,8 @@ export class Ledger {
     const reset = this.#resetOf(answer, sending, nowMs);
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit !== undefined) this.#observeLimit(subject, limit, reset);
-    const { status, remaining, dateMs: serverMs, retryAfterMs } = answer;
+    const { status, remaining, retryAfterMs } = answer;
+    const serverMs = this.#serverMs(answer, nowMs);
     const { unanswered } = this.#outstanding;
     subject.observe({ status, remaining, retryAfterMs, serverMs, reset, unanswered, concurrent, ...exchange });
     return subject;
@@ -461,14 +462,19 @@ export class Ledger {
     if (this.#serverClock.observeReset(resetAtMs, lengthMs, exchange)) this.#forget(exchange.nowMs);
   }
 
-  #resetOf({ resetAtMs, resetInMs, dateMs }: Answer, { atMs: sentAtMs }: Sending, nowMs: number): Reset | undefined {
+  /** The server's time when an answer came: its `Date`, or the latest possible. A Reset from now on is independent of it. */
+  #serverMs({ dateMs, resetInMs }: Answer, nowMs: number): number {
+    if (dateMs !== undefined) return dateMs;
+    if (resetInMs === undefined) return this.#serverClock.atMost(nowMs);
+    const serverMs = this.#serverClock.atLeast(nowMs);
+    return Number.isFinite(serverMs) ? serverMs : nowMs;
+  }
+
+  #resetOf(answer: Answer, { atMs: sentAtMs }: Sending, nowMs: number): Reset | undefined {
+    const { resetAtMs, resetInMs, dateMs } = answer;
     if (resetInMs !== undefined) {
-      const serverMs = dateMs ?? this.#serverClock.atLeast(nowMs);
-      return {
-        atMs: (Number.isFinite(serverMs) ? serverMs : nowMs) + resetInMs,
-        endsAtMs: nowMs + resetInMs,
-        slackMs: 1000 + nowMs - sentAtMs,
-      };
+      const atMs = this.#serverMs(answer, nowMs) + resetInMs;
+      return { atMs, endsAtMs: nowMs + resetInMs, slackMs: 1000 + nowMs - sentAtMs };
     }
     if (resetAtMs === undefined) return undefined;
     const serverMs = Math.max(dateMs ?? Number.NEGATIVE_INFINITY, this.#serverClock.presumed(nowMs));

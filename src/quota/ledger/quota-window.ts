@@ -47,8 +47,8 @@ export interface Reading {
   status: number;
   remaining: number | undefined;
   reset: Reset | undefined;
-  /** Lower bound of the server's time. */
-  serverMs: number | undefined;
+  /** The server's time, or its upper bound if the answer has no `Date`. */
+  serverMs: number;
   retryAfterMs: number | undefined;
   sentAtMs: number;
   /** Requests that are still in flight. */
@@ -465,7 +465,7 @@ export class QuotaWindow {
     const known = this.#reset ?? this.#passed;
     const laterMs = known === undefined ? 0 : reset.atMs - known.atMs;
     if (!known || laterMs <= precisionMs) return;
-    const hasPassed = serverMs === undefined ? this.#reset === undefined : serverMs + DATE_LAG_MS > known.atMs - reset.slackMs;
+    const hasPassed = serverMs + DATE_LAG_MS > known.atMs - reset.slackMs;
     if (hasPassed && laterMs >= WHOLE_TURN * this.lengthMs) return;
     this.#doubt(this.#window, 1);
     this.#doubt(this.#counter, 1);

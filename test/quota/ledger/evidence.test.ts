@@ -130,6 +130,14 @@ describe('Ledger, after a Retry-After,', () => {
   });
 });
 
+describe('Ledger, if answers have no `Date`,', () => {
+  test('takes a Reset that may have passed for passed, and meets one 429 on a weighted counter', () => {
+    const bare = ({ dateMs: _, ...answer }: Answer) => answer;
+    const world = { policy: 'sliding-counter', startMs: NOON_MS + 33_000, skewMs: 14_000_000, delaysMs: [130, 20], disturb: bare } as const;
+    expect(play({ ...world, plan: { requestsPerMinute: 1 }, calls: 8 }).refusals).toHaveLength(1);
+  });
+});
+
 describe('Ledger, if `Date` is ahead of the clock that counts,', () => {
   test('loses no minute after a 429 has shown that a window which seemed to be over lasts', () => {
     const ahead = (answer: Answer) => ({ ...answer, dateMs: Math.floor((answer.receivedAtMs + 2_600) / 1_000) * 1_000 });
