@@ -18,7 +18,7 @@ import type { Gate } from './quota/gate/gate.ts';
 import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
 import { Redactor } from './redactor.ts';
-import { type Reply, type ReplyPromise, replyPromise } from './reply.ts';
+import { type Answered, type ReplyPromise, replyPromise } from './reply.ts';
 import { createCredentials } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
@@ -218,7 +218,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   #call<T>(
     makeOperation: () => Operation<T>,
     options: RequestOptions | undefined,
-    send: (operation: Operation<T>, resolved: CallOptions) => Promise<Reply<T>>,
+    send: (operation: Operation<T>, resolved: CallOptions) => Promise<Answered<T>>,
   ): ReplyPromise<T> {
     try {
       const operation = makeOperation();

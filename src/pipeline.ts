@@ -9,7 +9,7 @@ import { InOrder } from './order/in-order.ts';
 import type { ClientLimits } from './quota/gate/client-limits.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import type { Permit } from './quota/gate/permit.ts';
-import type { Reply } from './reply.ts';
+import type { Answered } from './reply.ts';
 import { retry } from './retry/retry.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
@@ -37,7 +37,7 @@ type Beginning = Pick<Operation<unknown>, 'name' | 'petId'> & Pick<StreamOperati
 export class Pipeline<Item extends object> {
   readonly #steps: Steps;
   // Created with the first update.
-  #order: InOrder<Admitted, Reply<Item>> | undefined;
+  #order: InOrder<Admitted, Answered<Item>> | undefined;
   // Undefined while no call is under way: most clients are idle.
   #calls: Set<Call> | undefined;
   #lastId = 0;
@@ -49,7 +49,7 @@ export class Pipeline<Item extends object> {
   }
 
   /** Makes a call. Rejects with a PetStoreError, or with the reason of an abort. */
-  async send<T>(operation: Operation<T>, options: CallOptions): Promise<Reply<T>> {
+  async send<T>(operation: Operation<T>, options: CallOptions): Promise<Answered<T>> {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
@@ -62,7 +62,7 @@ export class Pipeline<Item extends object> {
   }
 
   /** Makes a call that changes a pet, after the earlier ones that change this pet. */
-  async update(operation: Operation<Item>, options: CallOptions): Promise<Reply<Item>> {
+  async update(operation: Operation<Item>, options: CallOptions): Promise<Answered<Item>> {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
@@ -101,7 +101,7 @@ export class Pipeline<Item extends object> {
   }
 
   /** Sends an update. `admitted` is the permit of its first attempt. */
-  #sendUpdate(call: Call, operation: Operation<Item>, admitted: Admitted): Promise<Reply<Item>> {
+  #sendUpdate(call: Call, operation: Operation<Item>, admitted: Admitted): Promise<Answered<Item>> {
     let first: Admitted | undefined = admitted;
     return this.#retry(call, () => {
       const admitting = first ?? this.#admit(call);
@@ -145,13 +145,20 @@ export class Pipeline<Item extends object> {
   }
 
   /** Awaits the permit even if it is there already, so that a call that its caller aborts at once is not sent. */
-  async #attempt<T>(call: Call, operation: Operation<T>, admitting: Admitted | Promise<Admitted>): Promise<Reply<T>> {
+  async #attempt<T>(call: Call, operation: Operation<T>, admitting: Admitted | Promise<Admitted>): Promise<Answered<T>> {
     const answer = await this.#steps.transport.open(call, operation.request, await admitting);
     try {
       const data = await operation.read(answer, call);
       const rateLimit = publicRateLimit(answer.answer);
-      const { status, headers } = answer;
-      return { data, status, headers, ...(rateLimit ? { rateLimit } : {}), attempts: call.attempts, waitedMs: Math.round(call.waitedMs) };
+      const { attempts, waitedMs } = call;
+      return {
+        data,
+        status: answer.status,
+        headers: () => answer.allHeaders,
+        ...(rateLimit ? { rateLimit } : {}),
+        attempts,
+        waitedMs: Math.round(waitedMs),
+      };
     } catch (failure) {
       answer.broke(failure);
       throw failure;
@@ -250,7 +257,7 @@ function outcomeOf(call: Call, failed: unknown): Pick<ClientEvents['settled'], '
 }
 
 /** The reply of a call. A superseded update gets that of the later one, with its own copy of the item. */
-function replyTo<Item extends object>(call: Call, reply: Reply<Item>): Reply<Item> {
+function replyTo<Item extends object>(call: Call, reply: Answered<Item>): Answered<Item> {
   const { attempts, supersededBy } = call;
   if (supersededBy === undefined) return reply;
   return { ...reply, data: { ...reply.data }, attempts, waitedMs: Math.round(call.waitedMs), supersededBy };

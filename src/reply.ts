@@ -24,6 +24,11 @@ export interface Reply<T> {
   supersededBy?: number;
 }
 
+/** A reply whose headers may be made when they are read: few callers read them. */
+export interface Answered<T> extends Omit<Reply<T>, 'headers'> {
+  headers: Headers | (() => Headers);
+}
+
 /**
  * A promise of the data that can also give the whole reply. Both come from the same request.
  *
@@ -40,15 +45,20 @@ export interface ReplyPromise<T> extends Promise<T> {
   withResponse(): Promise<Reply<T>>;
 }
 
-/** Turns a promise of a reply into what the methods of a client return. */
-export function replyPromise<T>(whole: Promise<Reply<T>>): ReplyPromise<T> {
-  const data = whole.then((answer) => answer.data);
+/** Turns a promise of an answer into what the methods of a client return. */
+export function replyPromise<T>(answering: Promise<Answered<T>>): ReplyPromise<T> {
+  const data = answering.then((answered) => answered.data);
+  let whole: Reply<T> | undefined;
   return Object.assign(data, {
     withResponse: () => {
       // The caller of `withResponse` gets a failure there, so the data promise must not report it as unhandled.
       data.catch(() => {});
       // A new promise, so that a failure that the caller does not handle is reported as unhandled.
-      return whole.then((answer) => answer);
+      return answering.then((answered) => {
+        const { headers } = answered;
+        whole ??= { ...answered, headers: typeof headers === 'function' ? headers() : headers };
+        return whole;
+      });
     },
   });
 }

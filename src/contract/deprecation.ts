@@ -18,7 +18,7 @@ interface Reading {
 }
 
 /** Reads Deprecation and Sunset; undefined if neither is there or valid. */
-export function readDeprecation(headers: Headers, { nowMs, address }: Reading): Deprecation | undefined {
+export function readDeprecation(headers: Pick<Headers, 'get'>, { nowMs, address }: Reading): Deprecation | undefined {
   const deprecation = headers.get('deprecation')?.trim() ?? '';
   const deprecatedAtMs = parseDeprecation(deprecation, nowMs);
   const sunsetAtMs = parseHttpDate(headers.get('sunset')?.trim() ?? '', nowMs);

@@ -30,7 +30,7 @@ const FIRST_TIMESTAMP = 1e9;
 /** A Retry-After that reads as an instant at most this far from now is one, and not a wait of decades. */
 const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
 
-export function readAnswer(status: number, headers: Headers, receivedAtMs: number): Answer {
+export function readAnswer(status: number, headers: Pick<Headers, 'get'>, receivedAtMs: number): Answer {
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
   const ageMs = readAge(headers.get('age'));
   // What a cached answer says about limits and the time was true when it was stored, and no request was counted.
@@ -47,7 +47,7 @@ interface Instants {
   receivedAtMs: number;
 }
 
-function readFresh(status: number, headers: Headers, { dateMs, receivedAtMs }: Instants): Answer {
+function readFresh(status: number, headers: Pick<Headers, 'get'>, { dateMs, receivedAtMs }: Instants): Answer {
   const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, dateMs ?? receivedAtMs, status >= 400) };
   if (dateMs !== undefined) answer.dateMs = dateMs;
   return answer;
@@ -71,7 +71,7 @@ function readDate(text: string, nowMs: number): number | undefined {
  * from a limiter that is switched off. `nowMs` is the server's time.
  */
 export function readRateLimit(
-  headers: Headers,
+  headers: Pick<Headers, 'get'>,
   nowMs: number,
   isRefused = false,
 ): Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'> {

@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import { readDeprecation } from '../contract/deprecation.ts';
 import type { Redactor } from '../redactor.ts';
+import type { HeaderFields } from './direct-answer.ts';
 
 /** The most announcements by one client, since the number of paths that `fetch` may request is unlimited. */
 const MOST_ANNOUNCED = 64;
@@ -12,7 +13,7 @@ interface Exchanged {
   path: string;
   /** The service's address. */
   baseUrl: string;
-  headers: Headers;
+  headers: HeaderFields;
 }
 
 /** Announces that the service has deprecated an endpoint or is going to stop it: once for each operation. */

@@ -4,13 +4,17 @@ export type Bytes = Uint8Array<ArrayBuffer>;
 
 export type BodyReader = Pick<ReadableStreamDefaultReader<Bytes>, 'read' | 'cancel'>;
 
+/** What the client reads of the headers of an answer, by names in lower case. */
+export type HeaderFields = Pick<Headers, 'get'>;
+
 /** What a fetch of this package gives the client in place of a Response, which would cost more. */
 export interface DirectAnswer {
   readonly type: 'direct';
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: HeaderFields;
   /** The body, which can be read once, either way; undefined if there is none. A `cancel` ends a read that is under way. */
   getReader(): BodyReader | undefined;
+  toHeaders(): Headers;
   toResponse(): Response;
 }
 

@@ -4,7 +4,7 @@ import { PetStoreError } from '../errors.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import { type Body, concat } from './body.ts';
-import type { WireAnswer } from './direct-answer.ts';
+import type { HeaderFields, WireAnswer } from './direct-answer.ts';
 import type { Exchange } from './exchange.ts';
 import { statusFailure } from './status-failure.ts';
 
@@ -33,7 +33,7 @@ export interface ErrorBeginning {
 /** An answer whose body is still to be read. */
 export class OpenAnswer implements Body {
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: HeaderFields;
   readonly answer: Answer;
   readonly #parts: Parts;
   #isReleased = false;
@@ -52,6 +52,12 @@ export class OpenAnswer implements Body {
   /** Like `next`, for consumers that may take their time between chunks. */
   nextWhenAsked(): Promise<Uint8Array | undefined> {
     return this.#parts.exchange.nextWhenAsked();
+  }
+
+  /** All headers, as `withResponse` gives them. */
+  get allHeaders(): Headers {
+    const { response } = this.#parts;
+    return response.type === 'direct' ? response.toHeaders() : response.headers;
   }
 
   /** The Response of fetch; its body is read only through this class. */

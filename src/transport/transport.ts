@@ -15,7 +15,7 @@ import { VERSION } from '../version.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import type { Credentials } from './credentials.ts';
 import { Deprecations } from './deprecations.ts';
-import type { WireAnswer } from './direct-answer.ts';
+import type { HeaderFields, WireAnswer } from './direct-answer.ts';
 import { Exchange, type Received } from './exchange.ts';
 import type { Http, HttpTarget, RequestBody, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
@@ -221,7 +221,7 @@ export class Transport {
     });
   }
 
-  #tellDeprecation(call: Call, request: AttemptRequest, headers: Headers): void {
+  #tellDeprecation(call: Call, request: AttemptRequest, headers: HeaderFields): void {
     if (!call.hasListener('deprecation')) return;
     const { baseUrl, redactor } = this.#options;
     this.#deprecations ??= new Deprecations();

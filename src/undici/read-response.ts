@@ -1,6 +1,6 @@
 import { type Duplex, pipeline, Readable } from 'node:stream';
 import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
-import type { BodyReader, Bytes, DirectAnswer } from '../transport/direct-answer.ts';
+import type { BodyReader, Bytes, DirectAnswer, HeaderFields } from '../transport/direct-answer.ts';
 import type { DispatchedRequest } from './read-request.ts';
 import { ResponseBody } from './response-body.ts';
 
@@ -29,7 +29,8 @@ const DECODERS: ReadonlyMap<string, () => Duplex> = new Map<string, () => Duplex
 export class UndiciAnswer implements DirectAnswer {
   readonly type = 'direct';
   readonly status: number;
-  readonly headers: Headers;
+  readonly headers: HeaderFields;
+  readonly #rawHeaders: RawHeaders;
   readonly #statusText: string;
   readonly #address: string;
   // As it comes from undici, if it needs no decoding.
@@ -37,7 +38,8 @@ export class UndiciAnswer implements DirectAnswer {
 
   constructor({ status, statusText, headers }: Head, body: ResponseBody, { method, url }: DispatchedRequest) {
     this.status = status;
-    this.headers = headersOf(headers);
+    this.headers = fieldsOf(headers);
+    this.#rawHeaders = headers;
     this.#statusText = isText(statusText) ? statusText : '';
     this.#address = url.href;
     const isBodiless = method === 'HEAD' || BODILESS.has(status);
@@ -49,8 +51,18 @@ export class UndiciAnswer implements DirectAnswer {
     return this.#body instanceof ReadableStream ? this.#body.getReader() : (this.#body ?? undefined);
   }
 
+  /** Made only for callers who read them: it costs more than reading the few that the client needs. */
+  toHeaders(): Headers {
+    const headers = new Headers();
+    for (const [name, value] of Object.entries(this.#rawHeaders)) {
+      for (const each of Array.isArray(value) ? value : [value ?? '']) headers.append(name, latin1Of(each));
+    }
+    return headers;
+  }
+
   toResponse(): Response {
-    const { status, headers } = this;
+    const { status } = this;
+    const headers = this.toHeaders();
     // The constructor of Response rejects a status outside 200 to 599, which an answer may have.
     const isUsual = status >= 200 && status <= 599;
     const stream = this.#body instanceof ResponseBody ? this.#body.toStream() : this.#body;
@@ -98,19 +110,20 @@ function streamOf(bytes: AsyncGenerator<Bytes>, body: ResponseBody): ReadableStr
   return new ReadableStream({ pull, cancel: () => body.cancel() }, { highWaterMark: 0 });
 }
 
-function headersOf(raw: RawHeaders): Headers {
-  const headers = new Headers();
-  for (const [name, value] of Object.entries(raw)) {
-    for (const each of Array.isArray(value) ? value : [value ?? '']) headers.append(name, isText(each) ? each : toBytes(each));
-  }
-  return headers;
+function fieldsOf(raw: RawHeaders): HeaderFields {
+  return {
+    get: (name) => {
+      const value = raw[name];
+      return value === undefined ? null : latin1Of(Array.isArray(value) ? value.join(', ') : value);
+    },
+  };
+}
+
+/** undici decodes header values as UTF-8, but Headers only accept characters that stand for bytes. */
+function latin1Of(text: string): string {
+  return isText(text) ? text : Buffer.from(text, 'utf8').toString('latin1');
 }
 
 function isText(text: string): boolean {
   return /^[\t\x20-\x7e\x80-\xff]*$/.test(text);
-}
-
-/** undici decodes header values as UTF-8, but Headers only accept characters that stand for bytes. */
-function toBytes(text: string): string {
-  return Buffer.from(text, 'utf8').toString('latin1');
 }

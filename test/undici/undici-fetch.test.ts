@@ -284,6 +284,18 @@ describe('undiciFetch', () => {
     expect(made).toHaveBeenCalled();
   });
 
+  test('makes Headers only for callers who read them', async () => {
+    await using service = await startHttp((_request, response) => response.end(JSON.stringify(items)));
+    const client = clientOf(service.url, undiciFetch());
+    await client.listInventory();
+    const made = vi.spyOn(globalThis, 'Headers');
+    onTestFinished(() => made.mockRestore());
+    await client.listInventory();
+    expect(made).not.toHaveBeenCalled();
+    await client.listInventory().withResponse();
+    expect(made).toHaveBeenCalledOnce();
+  });
+
   test.each([
     ['a wrapper with its properties', (fetch: Fetch, call: Fetch) => Object.assign(call, fetch)],
     ['a wrapper that inherits from it', (fetch: Fetch, call: Fetch) => Object.setPrototypeOf(call, fetch)],
