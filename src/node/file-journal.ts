@@ -134,13 +134,19 @@ class OpenFile {
     }
   }
 
+  /** Compares the length before, so that no line is written below those of another job, and after, since both may write at once. */
   async append(text: string): Promise<void> {
+    if (this.#isRegular) this.#refuseForeign(await this.#use((handle) => handle.stat()));
     // A torn line stays in the file, and a new line begins after it.
     const written = this.#endsInLine ? text : `\n${text}`;
-    const size = await this.#flush(written);
+    const found = await this.#use((handle) => this.#flush(handle, written));
     if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is not a file`, { code: 'journal_no_file' });
     this.#endsInLine = true;
     this.#length += Buffer.byteLength(written);
+    this.#refuseForeign(found);
+  }
+
+  #refuseForeign({ size }: { size: number }): void {
     if (size === this.#length) return;
     throw new JournalError(`Cannot continue with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
   }
@@ -153,12 +159,16 @@ class OpenFile {
     }
   }
 
-  /** Writes a text, and returns the size of the file when the text is on disk. */
-  async #flush(text: string): Promise<number> {
+  /** Writes a text, and returns the state of the file when the text is on disk. */
+  async #flush(handle: FileHandle, text: string): Promise<{ size: number }> {
+    await handle.appendFile(text);
+    if (this.#isRegular) await handle.datasync();
+    return handle.stat();
+  }
+
+  async #use<T>(use: (handle: FileHandle) => Promise<T>): Promise<T> {
     try {
-      await this.#handle.appendFile(text);
-      if (this.#isRegular) await this.#handle.datasync();
-      return (await this.#handle.stat()).size;
+      return await use(this.#handle);
     } catch (error) {
       throw journalError(`Cannot write journal ${this.#path}`, error);
     }
