@@ -1,4 +1,5 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
+import type { PetStoreError } from './errors.ts';
 import type { CallEvent } from './events.ts';
 import type { RequestOptions } from './options/call-options.ts';
 import type { Quota } from './quota/ledger/quota.ts';
@@ -35,10 +36,10 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
   /** The address of the store, without secrets: it identifies the store, so that a journal is not used for another one. */
   readonly baseUrl?: string;
   /**
-   * Like {@link PetStoreClient.on}, for the two events that views and jobs need. Without it, a list counts as sent when it is
+   * Like {@link PetStoreClient.on}, for the events that views and jobs need. Without it, a list counts as sent when it is
    * requested, and an aborted update as one that may have been applied.
    */
-  on?(name: 'started' | 'request', listener: (event: CallEvent) => void): () => void;
+  on?(name: 'started' | 'request' | 'retry', listener: (event: CallEvent & { error?: PetStoreError }) => void): () => void;
 }
 
 /**

@@ -62,7 +62,7 @@ export type UpdateFailure = PetStoreFailure | SyncItemError;
 
 /** Turns what an update threw into a failure. Only a client that is not a `PetStoreClient` throws other errors. */
 export function asFailure(thrown: unknown): UpdateFailure {
-  if (isPetStoreError(thrown)) return thrown;
+  if (isPetStoreError(thrown) || thrown instanceof SyncItemError) return thrown;
   const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];
   return new SyncItemError(`Cannot update: ${messageOf(thrown)}`, {
     reason: 'thrown',

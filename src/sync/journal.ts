@@ -43,6 +43,11 @@ export interface Journal {
   undoJournal?(): Journal;
 }
 
+/** The name of a journal in messages. */
+export function named({ name }: Journal): string {
+  return name === undefined ? 'this journal' : `journal ${name}`;
+}
+
 /**
  * A journal cannot be read or written. Its contents are left unchanged.
  *

@@ -2,7 +2,7 @@ import type { PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
 import { type StopReason, stopReason } from './failure.ts';
 import { JobLog } from './job-log.ts';
-import type { Journal } from './journal.ts';
+import { type Journal, JournalError, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { loadReplay } from './load-replay.ts';
 import { ProgressReporter } from './progress.ts';
@@ -22,8 +22,8 @@ export interface JobParts {
   options: CheckedOptions;
   /** The identity of the job that this one undoes. */
   undone?: { wanted: string; undoes: string };
-  /** Whether it is not finished even when everything was sent: what it found may still change. */
-  staysOpen?: boolean;
+  /** Whether it is not finished even when its updates, which are so many, were sent: what it found may still change. */
+  staysOpen?: (updates: number) => boolean;
   /** Called before the first update, if there is one. */
   beforeUpdates?: () => Promise<void>;
 }
@@ -36,10 +36,24 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
   return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob(parts, history);
 }
 
-/** Closes the journals after the job has ended. @throws the job's error, else a journal's */
-export async function thenClose(job: Promise<SyncReport>, journals: readonly (Journal | undefined)[]): Promise<SyncReport> {
-  const [run] = await Promise.allSettled([job]);
-  const closings = await Promise.allSettled(journals.map(async (journal) => journal?.close?.()));
+/** The journals of the jobs that have not ended. */
+const inUse = new WeakSet<Journal>();
+
+/**
+ * Does a job that has its journal for itself, then closes its journal and the others.
+ *
+ * @throws the job's error, else a journal's; a JournalError if another job of this process uses the journal
+ */
+export async function withJournal(
+  journal: Journal | undefined,
+  job: () => Promise<SyncReport>,
+  others: readonly Journal[] = [],
+): Promise<SyncReport> {
+  if (journal && inUse.has(journal)) throw busy(journal);
+  if (journal) inUse.add(journal);
+  const [run] = await Promise.allSettled([job()]);
+  const closings = await Promise.allSettled([journal, ...others].map(async (each) => each?.close?.()));
+  if (journal) inUse.delete(journal);
   if (run.status === 'rejected') throw run.reason;
   for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
   return run.value;
@@ -58,15 +72,20 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   await log.noteAll(endListing(job));
   await review(job, options);
   if (dryRun) return reportOf(job, undefined);
-  if (job.count('change') > 0) await beforeUpdates?.();
+  const updates = job.count('change');
+  if (updates > 0) await beforeUpdates?.();
 
   progress.beginUpdates(job);
   const run = new UpdateRun({ client, job, log, progress, priority, signal, now });
   await run.send(concurrency);
-  if (run.isComplete && !staysOpen) await log.noteAll(closingRecords(job, now()));
+  if (run.isComplete && !staysOpen?.(updates)) await log.noteAll(closingRecords(job, now()));
   await log.flush();
   progress.end();
   return reportOf(job, run.stopped);
+}
+
+function busy(journal: Journal): JournalError {
+  return new JournalError(`Cannot use ${named(journal)}: another job uses it; name journals after their job`, { code: 'journal_busy' });
 }
 
 interface ListParts {

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from '../errors.ts';
 import { fingerprint } from './fingerprint.ts';
-import { type Journal, JournalError } from './journal.ts';
+import { type Journal, JournalError, named } from './journal.ts';
 import { isBeginning, type JournalRecord, newerVersion, parseRecord } from './journal-record.ts';
 import { JOURNAL_VERSION } from './record-line.ts';
 import { restoreError } from './recorded-error.ts';
@@ -121,11 +121,6 @@ function takeOverPet(record: PetRecord, job: StockJob): void {
 
 function restoreFailure({ petId, quantity, error }: Extract<PetRecord, { type: 'failed' }>): FailedUpdate {
   return { petId, quantity, error: restoreError(error, petId) };
-}
-
-/** The name of a journal in messages. */
-export function named(journal: Journal): string {
-  return journal.name === undefined ? 'this journal' : `journal ${journal.name}`;
 }
 
 function unreadable(journal: Journal, lineNumber: number): JournalError {

@@ -1,6 +1,6 @@
 import type { PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
-import { performJob, thenClose } from './perform-job.ts';
+import { performJob, withJournal } from './perform-job.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
@@ -25,5 +25,5 @@ export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, 
   const options = resolveSyncOptions(given);
   const job = new StockJob(await readWanted(wanted, options.signal));
   if (options.signal?.aborted) return reportOf(job, 'abort');
-  return thenClose(performJob({ client, job, options }), [options.journal]);
+  return withJournal(options.journal, () => performJob({ client, job, options }));
 }

@@ -10,7 +10,7 @@ export interface SyncItemErrorDetails {
   code?: string | undefined;
   /** The HTTP status of the thrown error. */
   status?: number | undefined;
-  /** `conflict`, `duplicate` or `thrown`. */
+  /** `conflict`, `duplicate`, `unconfirmed` or `thrown`. */
   reason?: string | undefined;
   /** Whether the change was applied. */
   outcome?: UpdateOutcome | undefined;
@@ -20,8 +20,8 @@ export interface SyncItemErrorDetails {
 
 /**
  * The failure of one pet, found by the synchronisation itself. `reason` is `conflict` (the pet was changed by others: its quantity is
- * neither the one before a doubtful or undone update nor the one after it), `duplicate` (the service lists the pet more than once) or
- * `thrown` (a client that is not a `PetStoreClient` threw `cause`).
+ * neither the one before a doubtful or undone update nor the one after it), `duplicate` (the service lists the pet more than once),
+ * `unconfirmed` (the answer to its update has another quantity) or `thrown` (a client that is not a `PetStoreClient` threw `cause`).
  *
  * @example
  * const error = new SyncItemError('Cannot update pet 1: the service lists it twice', { reason: 'duplicate', outcome: 'not-sent' });
@@ -36,7 +36,7 @@ export class SyncItemError extends Error {
   readonly code: string | undefined;
   /** The HTTP status of the thrown error. */
   readonly status: number | undefined;
-  /** `conflict`, `duplicate` or `thrown`. */
+  /** `conflict`, `duplicate`, `unconfirmed` or `thrown`. */
   readonly reason: string | undefined;
   /** Whether the change was applied. */
   readonly outcome: UpdateOutcome | undefined;

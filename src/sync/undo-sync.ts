@@ -3,10 +3,10 @@ import type { Int64, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { badOption } from '../options/rules.ts';
 import { IdTable } from '../stock/id-table.ts';
-import type { Journal } from './journal.ts';
+import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { loadReplay } from './load-replay.ts';
-import { performJob, thenClose } from './perform-job.ts';
+import { performJob, withJournal } from './perform-job.ts';
 import { writeRecord } from './record-line.ts';
 import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
@@ -55,7 +55,7 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  */
 export async function undoSync(client: PetStoreApi<Int64>, given: UndoOptions): Promise<SyncReport> {
   const { journal, undoJournal, options } = resolveUndoOptions(given);
-  return thenClose(undo(client, { journal, options: { ...options, journal: undoJournal } }), [undoJournal, journal]);
+  return withJournal(undoJournal, () => undo(client, { journal, options: { ...options, journal: undoJournal } }), [journal]);
 }
 
 interface UndoParts {
@@ -72,7 +72,8 @@ async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts)
     job: new StockJob(stock, left),
     options,
     undone: past.identity,
-    staysOpen: past.changes.areDoubtful,
+    // A job that this undo does not close may go on.
+    staysOpen: (updates) => past.changes.areDoubtful || (updates === 0 && past.mayGoOn),
     // If the job's process still runs, it finds this line, which it has not written, and stops.
     beforeUpdates: async () => {
       if (!past.isClosed) await journal.append([writeRecord({ type: 'undo', at: new Date(now()).toISOString() })]);
@@ -95,26 +96,29 @@ interface Past {
   changes: PastChanges;
   /** Whether an earlier undo began and closed the job. */
   isClosed: boolean;
+  /** Whether the job is neither finished nor closed. */
+  mayGoOn: boolean;
 }
 
 /** @throws InvalidArgumentError, JournalError */
 async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
-  const { checkStore, named, recordsOf } = await loadReplay(signal);
+  const { checkStore, recordsOf } = await loadReplay(signal);
   const changes = new PastChanges();
   let job: Extract<JournalRecord, { type: 'job' }> | undefined;
   let beganAt: string | undefined;
-  let isClosed = false;
+  let [isClosed, isFinished] = [false, false];
   for await (const record of recordsOf(journal)) {
     // Updates that a run recorded after the undo had closed the job were never sent, or are in doubt already.
     isClosed ||= record.type === 'undo';
     if (isClosed) break;
     if (record.type === 'job') [job, beganAt] = [record, undefined];
+    isFinished = record.type === 'end';
     if (record.type === 'run') beganAt ??= record.at;
     changes.take(record);
   }
   if (!job) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
   checkStore(journal, job.store, store);
-  return { changes, identity: identityOf(job.wanted, beganAt), isClosed };
+  return { changes, identity: identityOf(job.wanted, beganAt), isClosed, mayGoOn: !isClosed && !isFinished };
 }
 
 function identityOf(wanted: string, beganAt = ''): Past['identity'] {

@@ -1,10 +1,11 @@
 import type { PetStoreApi } from '../api.ts';
-import type { Int64 } from '../contract/models.ts';
+import type { Int64, PetId } from '../contract/models.ts';
 import { asFailure, isBadOption, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
 import { recordError } from './recorded-error.ts';
 import type { Change, StockJob } from './stock-job.ts';
+import { SyncItemError } from './sync-item-error.ts';
 
 /** What an update run needs. */
 export interface RunParts {
@@ -26,7 +27,7 @@ export class UpdateRun {
   #stopped: StopReason | undefined;
   #isBroken = false;
   #openFailures = 0;
-  // The pets whose updates are waiting, and have sent no request so far; always empty if the client does not tell.
+  // The pets whose updates are waiting, and have sent no request that may have been applied; always empty if the client does not tell.
   readonly #unsent = new Set<string>();
 
   constructor(parts: RunParts) {
@@ -45,11 +46,16 @@ export class UpdateRun {
 
   /** @throws what the journal throws, and a ConfigurationError of the client; in both cases after all requests in flight have ended */
   async send(concurrency: number): Promise<void> {
-    const stopListening = this.#parts.client.on?.('request', ({ petId }) => this.#unsent.delete(String(petId)));
+    const { client } = this.#parts;
+    const stops = [
+      client.on?.('request', ({ petId }) => this.#unsent.delete(String(petId))),
+      // The outcome is that of all requests so far: after a 429, for example, nothing was applied.
+      client.on?.('retry', ({ petId, error }) => outcomeOf(error) !== 'unknown' && this.#unsent.add(String(petId))),
+    ];
     try {
       await this.#sendAll(concurrency);
     } finally {
-      stopListening?.();
+      for (const stop of stops) stop?.();
     }
   }
 
@@ -71,6 +77,8 @@ export class UpdateRun {
       if (this.#hasEnded()) this.#withdraw(change, NOT_SENT);
       else await this.#update(change);
     }
+    // There may be no next intent with which the last records would be written.
+    await this.#parts.log.flush();
   }
 
   #hasEnded(): boolean {
@@ -94,7 +102,12 @@ export class UpdateRun {
     if (client.on) this.#unsent.add(String(petId));
     try {
       // Updates of a job must not be superseded, since its report says which quantities were set.
-      await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
+      const { quantity } = await client.updateInventory(
+        petId,
+        { quantity: to },
+        { priority, latestOnly: false, ...(signal && { signal }) },
+      );
+      if (quantity !== to) throw unconfirmed(petId, { quantity, to });
       job.finish(row);
       log.note({ type: 'done', petId });
     } catch (error) {
@@ -138,4 +151,10 @@ export class UpdateRun {
   #withdraw({ petId, row }: Change, thrown: unknown): void {
     if (outcomeOf(thrown) !== 'unknown' && !this.#parts.job.isDoubtful(row)) this.#parts.log.note({ type: 'void', petId });
   }
+}
+
+/** The answer to an update has another quantity: the service may have set that one, or another program since. */
+function unconfirmed(petId: PetId, { quantity, to }: { quantity: number; to: number }): SyncItemError {
+  const message = `Cannot confirm the update of pet ${petId}: the service answered with the quantity ${quantity}, not ${to}`;
+  return new SyncItemError(message, { reason: 'unconfirmed', outcome: 'unknown' });
 }

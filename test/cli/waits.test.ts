@@ -72,7 +72,9 @@ describe('a wait', () => {
 
   test('for quota that is used up names the quota', async () => {
     const headers = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': String(Date.now() / 1000 + 60) };
-    vi.stubGlobal('fetch', async (_url: string, { method }: RequestInit) => Response.json(method === 'PATCH' ? PET : [PET], { headers }));
+    vi.stubGlobal('fetch', async (_url: string, { method }: RequestInit) =>
+      Response.json(method === 'PATCH' ? { ...PET, quantity: 7 } : [PET], { headers }),
+    );
     const terminal = new FakeTerminal({ isTTY: true, stdin: 'petId,quantity\n1,7\n' });
     const { code, waiting } = await runWaiting(['sync', '-'], terminal);
     expect(waiting).toMatch(/waiting for quota until 12:01:0[01]; 0\/1, 1 request, \d+ s left$/);
@@ -82,7 +84,7 @@ describe('a wait', () => {
   test('for quota shows the requests that were sent, and not those that wait', async () => {
     const pets = [1, 2, 3, 4].map((petId) => ({ ...PET, petId }));
     vi.stubGlobal('fetch', async (url: string, { method }: RequestInit) =>
-      Response.json(method === 'PATCH' ? pets[Number(url.at(-1)) - 1] : pets),
+      Response.json(method === 'PATCH' ? { ...PET, petId: Number(url.at(-1)), quantity: 7 } : pets),
     );
     const terminal = new FakeTerminal({ isTTY: true, stdin: 'petId,quantity\n1,7\n2,7\n3,7\n4,7\n' });
     const { code, waiting } = await runWaiting(['sync', '-', '--plan', '3/1000'], terminal);

@@ -1,5 +1,5 @@
 import { reply } from 'petstore-inventory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { AuthenticationError, BadRequestError, NotFoundError, ServerError, UnexpectedStatusError } from '../../src/errors.ts';
 import { JournalError, syncInventory } from '../../src/sync/index.ts';
 import { deferred } from '../support/deferred.ts';
@@ -62,6 +62,30 @@ describe('a journal', () => {
     const { store, journal } = await runOnce({ 2: { reject: error } });
     const { failed } = await syncInventory(store, TWO, { journal });
     expect(failed.map((each) => each.error.message.length)).toEqual([4_096]);
+  });
+
+  test('serves one job at a time', async () => {
+    const [store, journal] = [new FakeStore(pets(3, 5)), new MemoryJournal()];
+    const adjusted = pets(3, 5).map(([petId]) => ({ petId, adjust: 1 }));
+    const first = syncInventory(store, adjusted, { journal });
+    await expect(syncInventory(store, adjusted, { journal })).rejects.toMatchObject({
+      name: 'JournalError',
+      code: 'journal_busy',
+      message: 'Cannot use journal memory: another job uses it; name journals after their job',
+    });
+    await first;
+    expect(await syncInventory(store, adjusted, { journal })).toMatchObject({ updated: 3, finishedAt: expect.any(Date) });
+    expect([...store.stock.values()]).toEqual([6, 6, 6]);
+  });
+
+  test('shows what was done although nothing follows it', async () => {
+    const [store, journal] = [new FakeStore(pets(2, 5), { treat: (petId) => (petId === 2 ? 'hang' : 'apply') }), new MemoryJournal()];
+    const controller = new AbortController();
+    const wanted = pets(2, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    const job = syncInventory(store, wanted, { journal, concurrency: 2, signal: controller.signal });
+    await vi.waitFor(() => expect(journal.story).toContain('done 1'));
+    controller.abort();
+    await job;
   });
 
   test('accepts the same wanted state in another order', async () => {

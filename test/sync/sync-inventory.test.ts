@@ -358,6 +358,32 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect([1, 2, 3, 6].map((petId) => inventory.get(petId)?.quantity)).toEqual([55, 55, 55, then]);
   });
 
+  test('an adjustment that was refused, and waited to be sent again, when the run was aborted is computed anew', async () => {
+    const sandbox = createSandbox({ pets: [{ petId: 1, quantity: 50 }] });
+    const { baseUrl, faults, fetch, keys } = sandbox;
+    faults.add({ when: ({ petId }) => petId === 1n, status: 429, headers: { 'retry-after': '30' }, times: 1 });
+    const [journal, controller] = [new MemoryJournal(), new AbortController()];
+    const client = new PetStoreClient({ apiKey: keys.pro, baseUrl, fetch });
+    client.on('retry', () => setTimeout(() => controller.abort()));
+    const adjusted = [{ petId: 1, adjust: 5 }];
+    expect(await syncInventory(client, adjusted, { journal, signal: controller.signal })).toMatchObject({ stopped: 'abort' });
+    sandbox.inventory.set(1, { quantity: 3 });
+    const other = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
+    expect(await syncInventory(other, adjusted, { journal })).toMatchObject({ updated: 1, failed: [] });
+    expect(sandbox.inventory.get(1)?.quantity).toBe(8);
+  });
+
+  test('an update whose answer has another quantity is not confirmed', async () => {
+    const store = new FakeStore([[1, 5]]);
+    store.updateInventory = (petId) => reply({ petId, quantity: 7, status: 'available' });
+    const [failed] = (await syncInventory(store, [{ petId: 1, quantity: 6 }])).failed;
+    expect(failed?.error).toMatchObject({
+      reason: 'unconfirmed',
+      outcome: 'unknown',
+      message: 'Cannot confirm the update of pet 1: the service answered with the quantity 7, not 6',
+    });
+  });
+
   test('an abort in the list counts as an abort, even if its reason is a PetStoreError', async () => {
     const controller = new AbortController();
     const reason = new NotFoundError('another pet is gone', { status: 404 });

@@ -123,8 +123,12 @@ describe('undoSync', () => {
     const store = new FakeStore(pets(3, 5));
     const journal = new MemoryJournal();
     await syncInventory(store, WANTED, { journal, review: () => Promise.reject(new Error('no')) }).catch(() => {});
-    expect(await undoSync(store, { journal, undoJournal: new MemoryJournal() })).toEqual(EMPTY);
+    const undoJournal = new MemoryJournal();
+    expect(await undoSync(store, { journal, undoJournal })).toEqual(EMPTY);
     expect(await syncInventory(store, WANTED, { journal })).toMatchObject({ updated: 2 });
+    // What the job did since can be undone.
+    expect(await undoSync(store, { journal, undoJournal })).toMatchObject({ updated: 2 });
+    expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
   test('of a finished undo gives its report again, and sends nothing', async () => {
@@ -277,8 +281,8 @@ test('undoSync brings the stock back to where it was, wherever job and undo are 
         const left = perform().then(({ failed, pending }) => failed.length + pending.length);
         return Promise.race([killed, left]);
       };
-      const undo = () => undoSync(store, { journal, undoJournal, concurrency });
-      const begun = await run(jobEnds, () => syncInventory(store, wanted, { journal, concurrency }));
+      const undo = () => undoSync(store, { journal: journal.opened(), undoJournal: undoJournal.opened(), concurrency });
+      const begun = await run(jobEnds, () => syncInventory(store, wanted, { journal: journal.opened(), concurrency }));
       await new Promise((resolve) => setImmediate(resolve));
       // A job that was killed before its journal held anything has nothing to undo.
       fc.pre(begun !== 'killed' || jobEnds > 4);

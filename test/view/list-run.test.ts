@@ -15,7 +15,11 @@ type Batch = IteratorResult<InventoryItem[]>;
 /** Lists that ignore their signal and continue as the test says; each begins at once, and is sent when the test says so. */
 function openStation() {
   const lists: { options: RequestOptions; answers: ReturnType<typeof deferred<Batch>>[]; end: () => void }[] = [];
-  const listeners = { started: new Set<(event: CallEvent) => void>(), request: new Set<(event: CallEvent) => void>() };
+  const listeners = {
+    started: new Set<(event: CallEvent) => void>(),
+    request: new Set<(event: CallEvent) => void>(),
+    retry: new Set<(event: CallEvent) => void>(),
+  };
   const emit = (name: 'started' | 'request', callId: number) => {
     for (const listener of listeners[name]) listener({ callId, operation: 'streamInventory', attempt: 0 });
   };

@@ -14,6 +14,11 @@ export class TornJournal implements Journal {
     this.#last = Promise.resolve();
   }
 
+  /** The journal as another process opens it. */
+  opened(): Journal {
+    return { read: () => this.read(), append: (lines) => this.append(lines) };
+  }
+
   async *read(): AsyncGenerator<string> {
     const lines = this.#text.split('\n');
     if (lines.at(-1) === '') lines.pop();
