@@ -6,22 +6,34 @@ import type { WindowQuota } from '../quota/ledger/quota.ts';
 /** The quota is looked at again after this time, since it may change at any time, as when a window ends. */
 const LOOK_AGAIN_MS = 1_000;
 
+/** A window that turns as a whole has a Reset that moves by its length; one that moves by less, but by more than this, moves all the time. */
+const WHOLE_TURN = 0.85;
+const RESET_PRECISION_MS = 2_000;
+
 /** A window of the key's quota, and the number of the view's list requests in it. */
 interface SpentWindow {
   lengthMs: number;
   endsAtMs: number;
   requests: number;
+  /** The first Reset that was seen of it. */
+  resetAtMs: number | undefined;
+  /** Whether its Reset moves with time, as that of a token bucket or a sliding log: then it has no end at which it is full again. */
+  isRolling: boolean;
+}
+
+function spentWindow(lengthMs: number): SpentWindow {
+  return { lengthMs, endsAtMs: Number.NEGATIVE_INFINITY, requests: 0, resetAtMs: undefined, isRolling: false };
 }
 
 /**
  * Spaces lists evenly over the rest of the minute and of the day, so that they use at most `share` of the quota that other calls leave. The
- * lists that were already sent in a window count towards their share of it.
+ * lists that were already sent in a window count towards their share of it. In a window whose Reset moves, they are spaced over its length.
  */
 export class QuotaPace {
   readonly #client: Pick<PetStoreApi, 'quota'>;
   readonly #share: number;
-  readonly #minute: SpentWindow = { lengthMs: MINUTE_MS, endsAtMs: Number.NEGATIVE_INFINITY, requests: 0 };
-  readonly #day: SpentWindow = { lengthMs: DAY_MS, endsAtMs: Number.NEGATIVE_INFINITY, requests: 0 };
+  readonly #minute = spentWindow(MINUTE_MS);
+  readonly #day = spentWindow(DAY_MS);
   #leftAtMs = Number.NEGATIVE_INFINITY;
   // No list is due before this instant; then it is computed again.
   #dueAtMs = Number.NEGATIVE_INFINITY;
@@ -54,12 +66,14 @@ export class QuotaPace {
   }
 
   /** When one window allows the next list. */
-  #nextIn(window: SpentWindow, { remaining, resetAt }: WindowQuota, nowMs: number): number {
+  #nextIn(window: SpentWindow, { limit, remaining, resetAt }: WindowQuota, nowMs: number): number {
     if (remaining === undefined) return this.#leftAtMs;
     turn(window, resetAt);
     const left = this.#share * (remaining + window.requests) - window.requests;
     const restMs = restOf(window, resetAt);
-    return left < 1 ? nowMs + restMs : this.#leftAtMs + restMs / left;
+    const nextAtMs = left < 1 ? nowMs + restMs : this.#leftAtMs + restMs / left;
+    const spacedAtMs = this.#leftAtMs + window.lengthMs / (this.#share * (limit ?? Number.POSITIVE_INFINITY));
+    return window.isRolling ? Math.max(nextAtMs, spacedAtMs) : nextAtMs;
   }
 
   #note(window: SpentWindow, { resetAt }: WindowQuota = {}): void {
@@ -71,10 +85,18 @@ export class QuotaPace {
 /** Begins a new window if the old one has ended, and corrects its end if the reset is known by now. */
 function turn(window: SpentWindow, resetAt: Date | undefined): void {
   const nowMs = Date.now();
+  if (resetAt) noteReset(window, resetAt.getTime());
   if (resetAt && resetAt.getTime() > nowMs) window.endsAtMs = Math.min(window.endsAtMs, resetAt.getTime());
   if (nowMs < window.endsAtMs) return;
   window.endsAtMs = nowMs + restOf(window, resetAt);
   window.requests = 0;
+}
+
+function noteReset(window: SpentWindow, resetAtMs: number): void {
+  const movedMs = resetAtMs - (window.resetAtMs ?? resetAtMs);
+  const isNext = movedMs >= WHOLE_TURN * window.lengthMs;
+  window.isRolling ||= movedMs > RESET_PRECISION_MS && !isNext;
+  if (isNext || window.resetAtMs === undefined) window.resetAtMs = resetAtMs;
 }
 
 /** Milliseconds until a window ends; at most its length, since the reset follows the server's clock, which may be wrong. */

@@ -32,6 +32,8 @@ import {
 const ALWAYS = Number.NEGATIVE_INFINITY;
 /** The shortest time between two lists of `changes()`, even with a smaller `maxAgeMs`. */
 const LEAST_BETWEEN_LOOKS_MS = 100;
+/** The pause of `'quota'` reads after a failed list. */
+const FIRST_PAUSE_MS = 1_000;
 
 /** One read: its greatest age, and its pet; undefined for all pets. */
 interface Read {
@@ -72,6 +74,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   #turns: Turns | undefined;
   #ending: AbortController | undefined;
   #closed: { reason: unknown } | undefined;
+  // The failures in a row, while the held stock is stale.
+  #failure: Failure = { error: undefined, times: 0, atMs: 0 };
   // Set when the client was closed. The held stock can still be read, but no longer changes.
   #clientClosed: { reason: unknown } | undefined;
 
@@ -279,6 +283,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
 
   async #renewOrStale(read: Read): Promise<void> {
     try {
+      if (read.maxAgeMs === 'quota' && !this.#lists.isReading && this.#tryAgainInMs > 0) throw this.#failure.error;
       await this.#renew(read, false);
     } catch (error) {
       if (this.#closed || read.signal?.aborted || !this.#mayStay(error)) throw error;
@@ -289,6 +294,12 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   get #isYoung(): boolean {
     const { maxStaleMs } = this.#options;
     return maxStaleMs > 0 && this.#held.ageMs <= maxStaleMs;
+  }
+
+  /** After failed lists, the time until `'quota'` allows another one: a second, twice as long after each, at most until one is due anyway. */
+  get #tryAgainInMs(): number {
+    const { times, atMs } = this.#failure;
+    return this.#held.isStale ? Math.min(atMs + FIRST_PAUSE_MS * 2 ** (times - 1) - monotonicMs(), this.#pace.dueInMs) : 0;
   }
 
   /** Whether the held list may still be read after this failure. A closed client never gives a newer one. */
@@ -307,7 +318,11 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   #takeEnd(failed: { error: unknown } | undefined): void {
-    if (failed) this.#held.isStale = true;
+    if (failed) {
+      const times = this.#held.isStale ? this.#failure.times + 1 : 1;
+      this.#failure = { error: failed.error, times, atMs: monotonicMs() };
+      this.#held.isStale = true;
+    }
     this.#poller?.arm();
   }
 
@@ -324,7 +339,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   #dueInMs(maxAgeMs: number | 'quota'): number {
-    if (!this.#held.columns) return 0;
+    if (!this.#held.columns) return maxAgeMs === 'quota' ? this.#tryAgainInMs : 0;
     if (maxAgeMs !== 'quota') return Math.max(maxAgeMs, LEAST_BETWEEN_LOOKS_MS) - this.#held.ageMs;
     return Math.max(this.#pace.dueInMs, LEAST_BETWEEN_LOOKS_MS - this.#held.ageMs);
   }
@@ -363,6 +378,13 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     if (hasForm<Ids>(formed, areIdsBigint)) return formed;
     throw new TypeError(`The client gives ids of two types: ${item.petId} is not a number`);
   }
+}
+
+/** The last of the lists that failed, and how many have. */
+interface Failure {
+  error: unknown;
+  times: number;
+  atMs: number;
 }
 
 /** Whether the item's id has the type that the client gives. */
