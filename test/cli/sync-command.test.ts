@@ -547,6 +547,21 @@ describe('bad input', () => {
     ['a quantity that is too large', 'petId,quantity\n1,9007199254740993\n', 'row 2: quantity "9007199254740993" is beyond ±(2^53−1)'],
     ['an id beyond int64', 'petId,quantity\n9223372036854775808,2\n', 'row 2: petId "9223372036854775808" is beyond int64'],
     ['an id that is none', '[{"petId":1,"quantity":2},{"petId":{},"quantity":2}]', 'row 2: petId must be an integer, not an object'],
+    [
+      'an id with a fraction that a double cannot hold',
+      '[{"petId":4503599627370497.5,"quantity":2}]',
+      'row 1: petId must be an integer, not "4503599627370497.5": it has decimals',
+    ],
+    [
+      'a quantity with a fraction that a double cannot hold',
+      '{"petId":1,"quantity":1.00000000000000000001}\n',
+      'row 1: quantity must be an integer, not "1.00000000000000000001": it has decimals',
+    ],
+    [
+      'a change so small that a double holds 0',
+      '[{"petId":1,"adjust":1e-999}]',
+      'row 1: adjust must be an integer, not "1e-999": write all of its digits; spreadsheets show long numbers in this form',
+    ],
     ['no id', 'petId,quantity\n,2\n', 'row 2: it has no petId'],
     ['both columns', 'petId,quantity,adjust\n1,2,3\n', 'row 2: it has both a quantity and an adjust; leave one out'],
     ['neither column', 'petId,quantity,adjust\n1,,\n', 'row 2: it has neither a quantity nor an adjust'],

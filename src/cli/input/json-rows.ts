@@ -1,8 +1,8 @@
 import { JsonElements } from './json-elements.ts';
 import { badRow, type InputRow, MAX_ROW, type Place, type RowFields, tooLong, wantedRow } from './wanted-row.ts';
 
-/** A petId with so many digits that JSON.parse may round it. */
-const LONG_PET_ID = /("petId"\s*:\s*)(-?\d{16,})(?=\s*[,}])/g;
+/** A number with so many digits, or so small, that JSON.parse may round it to another integer. */
+const MAY_BE_ROUNDED = /("(?:petId|quantity|adjust)"\s*:\s*)(-?\d[\d.eE+-]{15,}|-?[\d.]+[eE]-\d+)(?=\s*[,}])/g;
 
 /** Reads a JSON array of objects. Each element is a row. */
 export async function* jsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
@@ -36,7 +36,7 @@ export async function* ndjsonRows(text: AsyncIterable<string>, name: string): As
 
 function parseRow(text: string, place: Place): InputRow {
   if (text.length > MAX_ROW) throw tooLong(place);
-  const value = parseJson(text.replace(LONG_PET_ID, '$1"$2"'));
+  const value = parseJson(text.replace(MAY_BE_ROUNDED, '$1"$2"'));
   const entry = isFields(value) ? wantedRow(value) : problemOf(value);
   return typeof entry === 'string' ? { row: place.row, reason: entry, text: text.trim() } : { row: place.row, entry };
 }
