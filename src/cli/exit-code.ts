@@ -10,6 +10,7 @@ export const EXIT = {
   authentication: 3,
   partlyDone: 4,
   quota: 5,
+  hungUp: 129,
   interrupted: 130,
   terminated: 143,
 } as const;

@@ -3,7 +3,7 @@ import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Why a command was stopped: SIGINT, SIGTERM, the time of `--until`, or a lost lock. */
+/** Why a command was stopped: SIGINT, SIGTERM, SIGHUP, the time of `--until`, or a lost lock. */
 export class Interruption extends DOMException {
   readonly exitCode: ExitCode;
 
@@ -16,6 +16,7 @@ export class Interruption extends DOMException {
 const INTERRUPTIONS = {
   SIGINT: { message: 'interrupted', exitCode: EXIT.interrupted },
   SIGTERM: { message: 'terminated', exitCode: EXIT.terminated },
+  SIGHUP: { message: 'the terminal was closed', exitCode: EXIT.hungUp },
 } as const;
 
 interface InterruptOptions {

@@ -12,15 +12,18 @@ if (Number.parseInt(process.version.slice(1), 10) < OLDEST_NODE) {
 nodeModule.enableCompileCache();
 const { runCli } = await import('./run-cli.ts');
 
+const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
+
 const terminal: Terminal = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   onInterrupt: (listener) => {
-    const [onInt, onTerm] = [() => listener('SIGINT'), () => listener('SIGTERM')];
-    process.on('SIGINT', onInt).on('SIGTERM', onTerm);
-    return () => process.off('SIGINT', onInt).off('SIGTERM', onTerm);
+    for (const signal of SIGNALS) process.on(signal, listener);
+    return () => {
+      for (const signal of SIGNALS) process.off(signal, listener);
+    };
   },
   exit: (code) => process.exit(code),
   now: Date.now,

@@ -16,7 +16,7 @@ import type { Terminal } from './terminal.ts';
 
 const ENVIRONMENT_HELP = `
 Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
-Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 130 interrupted, 143 terminated`;
+Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 129 terminal closed, 130 interrupted, 143 terminated`;
 
 /**
  * The commands with their arguments and options. Commands with large dependencies are imported when they run. `exit` receives the exit

@@ -7,8 +7,8 @@ export interface Terminal {
   readonly stdout: TextStream;
   readonly stderr: TextStream;
   readonly env: Readonly<Record<string, string | undefined>>;
-  /** Calls `listener` at every SIGINT (Ctrl-C) and SIGTERM. Returns a function that stops this. */
-  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
+  /** Calls `listener` at every SIGINT (Ctrl-C), SIGTERM and SIGHUP. Returns a function that stops this. */
+  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => void): () => void;
   /** Ends the process at once. */
   exit(code: number): void;
   /** Milliseconds since 1970. */

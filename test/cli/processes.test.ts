@@ -83,18 +83,21 @@ async function runAndEnd(words: string[], { requests, signal }: { requests: numb
   return { code: await closed, ...said };
 }
 
-describe.skipIf(process.platform === 'win32')('petstore in a process that is told to end by SIGTERM', () => {
-  test('lets the request under way finish, reports, closes the journal and ends with 143', async () => {
+describe.skipIf(process.platform === 'win32')('petstore in a process that is told to end', () => {
+  test.each([
+    ['SIGTERM', 143, 'terminated'],
+    ['SIGHUP', 129, 'the terminal was closed'],
+  ] as const)('by %s lets the request under way finish, reports, closes the journal and ends with %i', async (signal, exitCode, why) => {
     served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH' });
-    const [csv, journal] = [join(cli.folder, 'ended.csv'), join(cli.folder, 'ended.journal')];
+    const [csv, journal] = [join(cli.folder, `${signal}.csv`), join(cli.folder, `${signal}.journal`)];
     await writeFile(csv, 'petId,adjust\n1,1\n2,1\n3,1\n');
     const words = ['sync', csv, '--journal', journal, '--concurrency', '1', '--json'];
-    const { code, out, err } = await runAndEnd(words, { requests: 2, signal: 'SIGTERM' });
+    const { code, out, err } = await runAndEnd(words, { requests: served.sandbox.requests.length + 2, signal });
     expect({ code, report: JSON.parse(out) }).toEqual({
-      code: 143,
+      code: exitCode,
       report: { updated: 1, unchanged: 0, missing: 0, failed: 0, pending: 2, stopped: 'abort' },
     });
-    expect(err).toContain('petstore: terminated: 1 pet updated, 2 pets left; run the same command again to continue');
+    expect(err).toContain(`petstore: ${why}: 1 pet updated, 2 pets left; run the same command again to continue`);
     expect(await readFile(journal, 'utf8')).toMatch(/"done","petId":1\}\n$/);
     served.sandbox.faults.clear();
     expect((await runUnread(words)).code).toBe(0);

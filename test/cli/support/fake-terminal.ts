@@ -22,7 +22,7 @@ export class FakeTerminal implements Terminal {
   readonly stderr: TextStream;
   readonly env: Record<string, string>;
   readonly #stdin: string;
-  readonly #listeners = new Set<(signal: 'SIGINT' | 'SIGTERM') => void>();
+  readonly #listeners = new Set<(signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => void>();
 
   constructor({ stdin = '', env = {}, isTTY = false, stdoutError }: FakeTerminalOptions = {}) {
     this.#stdin = stdin;
@@ -44,7 +44,7 @@ export class FakeTerminal implements Terminal {
     })();
   }
 
-  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void {
+  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM' | 'SIGHUP') => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
