@@ -79,10 +79,11 @@ export class Domains {
    */
   redirectOf(address: string): { location: string; status: number } | undefined {
     if (this.#served.size === 0) return undefined;
-    const { hostname, protocol, pathname, search } = new URL(address);
+    const { hostname, port, protocol, pathname, search } = new URL(address);
     const redirect = this.#served.get(hostname);
     if (redirect === undefined) return undefined;
-    const origin = redirect.to.includes('://') ? redirect.to.replace(/\/+$/, '') : `${protocol}//${redirect.to}`;
+    const host = port === '' || redirect.to.includes(':') ? redirect.to : `${redirect.to}:${port}`;
+    const origin = redirect.to.includes('://') ? redirect.to.replace(/\/+$/, '') : `${protocol}//${host}`;
     return { location: `${origin}${pathname}${search}`, status: redirect.status };
   }
 }

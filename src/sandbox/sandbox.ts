@@ -184,8 +184,13 @@ function meterRules({ policy = 'fixed-clock', window = 60_000, ban = DEFAULT_BAN
   };
 }
 
+/** The name of a plan in a key, which is a header's value. */
+function inAscii(plan: string): string {
+  return plan.replaceAll(' ', '_').replace(/[^!-~]/gu, (character) => character.codePointAt(0)?.toString(16) ?? '');
+}
+
 function issueKeys(keyring: Keyring, { plans, suffix }: { plans: readonly string[]; suffix: string }): Sandbox<string>['keys'] {
-  const keyOf = (plan: string) => keyring.add(plan, `psk_sandbox_${plan.replace(/[^!-~]/g, '_')}_${suffix}`);
+  const keyOf = (plan: string) => keyring.add(plan, `psk_sandbox_${inAscii(plan)}_${suffix}`);
   const listed = { free: keyOf('free'), pro: keyOf('pro'), business: keyOf('business') };
   const custom = plans.filter((plan) => !Object.hasOwn(PLANS, plan));
   return { ...Object.fromEntries(custom.map((plan) => [plan, keyOf(plan)])), ...listed };

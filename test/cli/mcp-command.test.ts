@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { build } from 'esbuild';
-import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod/mini';
 import { PetStoreClient } from '../../src/client.ts';
 import { fileJournal } from '../../src/node/file-journal.ts';
@@ -99,7 +99,7 @@ describe('petstore mcp', () => {
     const rest = await call('list_inventory', { status: 'available', offset: first.nextOffset });
     expect(rest).toMatchObject({ pets: [{ petId: String(LONG_ID), quantity: 7 }], matching: 2 });
     expect(rest.nextOffset).toBeUndefined();
-    expect((await call('list_inventory', { petIds: [2, String(LONG_ID)], below: 6 })).pets).toEqual([
+    expect((await call('list_inventory', { petIds: ['002', String(LONG_ID)], below: 6 })).pets).toEqual([
       { petId: 2, quantity: 5, status: 'sold' },
     ]);
     expect(await call('get_quota')).toMatchObject({ quota: { minute: { limit: 300, remaining: 299 } } });
@@ -135,6 +135,21 @@ describe('petstore mcp', () => {
     const client = new PetStoreClient({ baseUrl: served.url, apiKey: served.keys.pro, int64: 'bigint' });
     await undoSync(client, { journal: fileJournal(applied.journal) });
     expect(quantities()).toEqual([0, 5, 7]);
+  });
+
+  test('applies a plan to its end for one call, even if another call of it that began the run is cancelled', async () => {
+    const { agent, call } = await startAgent(withJournals());
+    const { planId } = await call('plan_updates', { updates: [1, 2].map((petId) => ({ petId, quantity: 30 })) });
+    served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH', times: 1 });
+    const controller = new AbortController();
+    const first = agent.callTool({ name: 'apply_plan', arguments: { planId } }, undefined, controller).catch(() => {});
+    await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'));
+    const second = call('apply_plan', { planId });
+    await new Promise((resolve) => setTimeout(resolve, 50));
+    controller.abort();
+    expect(await second).toMatchObject({ updated: 2, pending: 0 });
+    await first;
+    expect(quantities()).toEqual([30, 30, 7]);
   });
 
   test('applies no plan that it did not show, and none that would now change something else', async () => {

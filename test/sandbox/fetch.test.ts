@@ -88,6 +88,8 @@ describe('custom domains', () => {
     const sandbox = createSandbox({ domains: ['new.example', { from: 'old.example', to: 'new.example' }] });
     const manual = await ask(sandbox, 'https://old.example/v1/inventory?a=1', { redirect: 'manual' });
     expect([manual.status, manual.headers.get('location')]).toEqual([301, 'https://new.example/v1/inventory?a=1']);
+    const local = await ask(sandbox, 'http://old.example:4010/v1/inventory', { redirect: 'manual' });
+    expect(local.headers.get('location')).toBe('http://new.example:4010/v1/inventory');
     expect((await ask(sandbox, 'https://old.example/v1/inventory')).status).toBe(401);
     await expect(ask(sandbox, 'https://old.example/v1/inventory', { redirect: 'error' })).rejects.toThrow('fetch failed');
   });

@@ -115,6 +115,12 @@ describe('createSandbox limits requests', () => {
     });
   });
 
+  test('gives each plan a key, in whatever script it is named', () => {
+    const { keys } = createSandbox({ plans: { малый: { requestsPerMinute: 1 }, 小さい: { requestsPerMinute: 2 }, 'my plan': {} } });
+    expect(new Set(Object.values(keys)).size).toBe(6);
+    expect(Object.values(keys).join('')).toMatch(/^[!-~]+$/);
+  });
+
   test('the request after the last one gets 429 with the seconds until the window turns, and the window turns', async () => {
     vi.useFakeTimers({ now: Date.parse('2026-11-21T10:00:20.500Z') });
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 1 } } });

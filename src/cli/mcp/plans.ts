@@ -81,10 +81,14 @@ export class Plans {
   async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string }> {
     const plan = this.#kept.get(planId);
     if (!plan) throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId)}: no such plan was shown; make one with plan_updates`);
+    const isJoined = plan.running !== undefined;
     plan.running ??= this.#run(plan, options).finally(() => {
       plan.running = undefined;
     });
-    return { report: await plan.running, journal: plan.journal };
+    const report = await plan.running;
+    // Whoever began the run may have aborted it.
+    if (isJoined && report.stopped === 'abort' && !options.signal?.aborted) return this.apply(planId, options);
+    return { report, journal: plan.journal };
   }
 
   async #run({ wanted, changes, journal }: KeptPlan, options: RunOptions): Promise<SyncReport> {

@@ -60,7 +60,7 @@ export function createMcpServer(client: Client, plans: Plans | undefined): McpSe
 }
 
 function addReading(server: McpServer, client: Client): void {
-  const view = new StockView(client, { maxAgeMs: MAX_AGE_MS });
+  const view = new StockView(client, { maxAgeMs: MAX_AGE_MS, maxStaleMs: MAX_AGE_MS });
   const annotations = { readOnlyHint: true };
   server.registerTool(
     'list_inventory',
@@ -72,7 +72,7 @@ function addReading(server: McpServer, client: Client): void {
     },
     ({ petIds, ...given }, { signal }) =>
       answer(async () => {
-        const wanted = petIds && new Set(petIds.map(String));
+        const wanted = petIds && new Set(petIds.map((petId) => String(BigInt(petId))));
         const all = await view.items({ signal });
         return page(all, { ...given, wanted, asOf: view.asOf });
       }),
