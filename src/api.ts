@@ -1,6 +1,5 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
-import type { PetStoreError } from './errors.ts';
-import type { CallEvent } from './events.ts';
+import type { CallEvent, ClientEvents } from './events.ts';
 import type { RequestOptions } from './options/call-options.ts';
 import type { Quota } from './quota/ledger/quota.ts';
 import type { ReplyPromise } from './reply.ts';
@@ -39,7 +38,10 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
    * Like {@link PetStoreClient.on}, for the events that views and jobs need. Without it, a list counts as sent when it is
    * requested, and an aborted update as one that may have been applied.
    */
-  on?(name: 'started' | 'request' | 'retry', listener: (event: CallEvent & { error?: PetStoreError }) => void): () => void;
+  on?(
+    name: 'started' | 'request' | 'retry',
+    listener: (event: CallEvent & Partial<Pick<ClientEvents['retry'], 'error'>>) => void,
+  ): () => void;
 }
 
 /**
