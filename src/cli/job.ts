@@ -184,9 +184,11 @@ async function dryRun(run: Run): Promise<End> {
   const ending = tellEnd(run, report);
   if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(report, { signal, rejected: 0 }) };
   const isNothingSent = record.requests.sent === 0;
-  await writePlan(planned?.changes ?? [], { report, quota: client.quota, name: job.name, options, terminal, isNothingSent });
+  const rejected = job.input?.rejected ?? 0;
+  const parts = { report, quota: client.quota, name: job.name, options, terminal, rejected, isNothingSent };
+  await writePlan(planned?.changes ?? [], parts);
   if (planned) refuse({ job, options, ...planned });
-  return { report, ending, exitCode: EXIT.done };
+  return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done };
 }
 
 interface Reviewed {

@@ -15,6 +15,8 @@ interface PlanParts {
   name: string;
   options: { json?: boolean };
   terminal: Terminal;
+  /** Rows of the input that are skipped. */
+  rejected?: number;
   /** Whether the run would send nothing, not even the list: the job is finished, or has no pets. */
   isNothingSent?: boolean;
 }
@@ -25,7 +27,7 @@ const BATCH = 1000;
 /** Writes a plan in the form of a diff, or as one JSON object, for as long as it is read. */
 export async function writePlan(
   changes: Iterable<ReviewedChange>,
-  { report, quota, name, options, terminal, isNothingSent = false }: PlanParts,
+  { report, quota, name, options, terminal, rejected = 0, isNothingSent = false }: PlanParts,
 ): Promise<void> {
   const requests = isNothingSent ? 0 : report.pending.length + 1;
   const cost = {
@@ -35,9 +37,14 @@ export async function writePlan(
   };
   const { unchanged, missing } = report;
   const failed = failedJson(report);
-  if (options.json) return writeResult(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...cost })}\n`);
+  const skipped = rejected > 0 && { rejected };
+  if (options.json)
+    return writeResult(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...skipped, ...cost })}\n`);
   const paint = paintFor(terminal.stdout, terminal);
-  await writeResults(terminal.stdout, planTexts(planLines(changes, report, paint), { name, end: `${summary(report, cost)}\n`, paint }));
+  await writeResults(
+    terminal.stdout,
+    planTexts(planLines(changes, report, paint), { name, end: `${summary(report, { ...cost, rejected })}\n`, paint }),
+  );
 }
 
 /** The lines with a head and an end, in batches. */
@@ -68,13 +75,19 @@ function* batches(lines: Iterable<string>): Generator<string> {
 
 function summary(
   { updated, pending, unchanged, missing, failed, finishedAt }: SyncReport,
-  { requests, estimatedMs, fitsToday: fits }: { requests: number; estimatedMs: number; fitsToday: boolean | 'unknown' },
+  {
+    requests,
+    estimatedMs,
+    fitsToday: fits,
+    rejected,
+  }: { requests: number; estimatedMs: number; fitsToday: boolean | 'unknown'; rejected: number },
 ): string {
   const counts = [
     finishedAt ? `${updated} updated` : counted(pending.length, 'change'),
     `${unchanged} unchanged`,
     `${missing.length} missing`,
     ...(failed.length > 0 ? [`${failed.length} failed`] : []),
+    ...(rejected > 0 ? [`${counted(rejected, 'bad row')} skipped`] : []),
   ];
   const today = fits === 'unknown' ? 'is unknown' : fits ? 'suffices' : 'does not suffice';
   return `${counts.join(', ')}: ${counted(requests, 'request')}, ${estimatedMs === 0 ? 'no waiting for quota' : `about ${duration(estimatedMs)}`}; today's quota ${today}`;

@@ -230,6 +230,14 @@ describe('bad rows', () => {
     expect(requests()).toEqual([]);
   });
 
+  test.each([
+    [[], '3 bad rows skipped: '],
+    [['--json'], '"rejected":3,'],
+  ])('are counted in a dry run %j', async (words, shown) => {
+    const { code, out } = await sync(BAD, ['--max-bad-rows', '5', '--dry-run', ...words]);
+    expect({ code, out }).toEqual({ code: 4, out: expect.stringContaining(shown) });
+  });
+
   test('are all written with --rejects, in one pass, with their reasons', async () => {
     const { code, err } = await sync(BAD, ['--rejects', file('r.csv')]);
     expect({ code, err }).toEqual({
