@@ -86,8 +86,13 @@ function* resultsOf({ record, report }: ReportParts): Generator<ReviewedChange &
     yield { ...change, result: change.at ? 'updated' : failed.has(String(change.petId)) ? 'failed' : 'pending' };
 }
 
-function countsOf({ report, rejected }: ReportParts): Record<string, number> {
-  const { updated = 0, unchanged = 0, missing = [], failed = [], pending = [] } = report ?? {};
+function countsOf({ report, rejected, record }: ReportParts): Record<string, number> {
+  if (!report) {
+    const changes = [...record.changes()];
+    const updated = changes.filter(({ at }) => at !== undefined).length;
+    return { updated, unchanged: 0, missing: 0, failed: 0, pending: changes.length - updated, rejected };
+  }
+  const { updated, unchanged, missing, failed, pending } = report;
   return { updated, unchanged, missing: missing.length, failed: failed.length, pending: pending.length, rejected };
 }
 

@@ -1,3 +1,4 @@
+import { appendFileSync } from 'node:fs';
 import { readFile, writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
 import { openState } from '../../src/cli/state.ts';
@@ -44,6 +45,18 @@ describe('--report', () => {
       rejects: [{ row: 6, reason: 'petId must be an integer, not "x"', text: 'x,1' }],
       waits: [],
     });
+  });
+
+  test('counts what was updated before an error ended the run', async () => {
+    const { served, sync, file } = await jobFolder();
+    const takeJournal = ({ path }: { path: string }): boolean => {
+      if (path === '/inventory/2') appendFileSync(file('j'), 'of another process\n');
+      return false;
+    };
+    served.sandbox.faults.add({ status: 400, when: takeJournal });
+    const words = ['--journal', file('j'), '--concurrency', '1', '--report', file('r.json')];
+    expect(await sync('petId,quantity\n1,9\n2,9\n3,9\n', words)).toMatchObject({ code: 1 });
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8')).counts).toMatchObject({ updated: 2, pending: 1 });
   });
 
   test('writes CSV with a line for each change, failure and reject', async () => {
