@@ -104,13 +104,31 @@ function openDatabase(path: string): DatabaseSync {
     database.exec('BEGIN');
     checkOwner(database, path);
     database.exec('COMMIT');
-    database.exec('PRAGMA journal_mode = WAL; PRAGMA synchronous = NORMAL;');
+    useWriteAheadLog(database);
+    database.exec('PRAGMA synchronous = NORMAL;');
     database.exec(`BEGIN IMMEDIATE; ${SETUP} COMMIT;`);
     chmodSync(path, 0o600);
     return database;
   } catch (error) {
     database?.close();
     throw error instanceof ConfigurationError ? error : unusable(path, reason(error, path), error);
+  }
+}
+
+/** How long to sleep before a lock is looked at again. */
+const LOOK_AGAIN_MS = 5;
+
+/** Several processes may create the file at once. SQLite does not wait for a lock when the mode changes, so this waits. */
+function useWriteAheadLog(database: DatabaseSync): void {
+  const untilMs = Date.now() + TIMEOUT_MS;
+  for (;;) {
+    try {
+      database.exec('PRAGMA journal_mode = WAL');
+      return;
+    } catch (error) {
+      if (Date.now() >= untilMs || !messageOf(error).includes('locked')) throw error;
+      Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, LOOK_AGAIN_MS);
+    }
   }
 }
 

@@ -1,3 +1,5 @@
+import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -139,6 +141,19 @@ describe('fileQuotaStore', () => {
     onTestFinished(() => prepared.mockRestore());
     fileQuotaStore(path).close();
     expect(prepared).toHaveBeenCalledWith(expect.stringContaining('sqlite_schema'));
+  });
+
+  test('waits for another process that is creating the file', async () => {
+    const script = `
+      const database = new (require('node:sqlite').DatabaseSync)(process.argv[1]);
+      database.exec('BEGIN IMMEDIATE; PRAGMA user_version = 0;');
+      console.log('locked');
+      setTimeout(() => (database.exec('COMMIT'), database.close()), 200);`;
+    const other = spawn(process.execPath, ['-e', script, path], { stdio: ['ignore', 'pipe', 'inherit'] });
+    const ended = once(other, 'exit');
+    await once(other.stdout, 'data');
+    fileQuotaStore(path).close();
+    expect(await ended).toEqual([0, null]);
   });
 
   test('closes its file with the last store that has it open, and ignores a second close', () => {
