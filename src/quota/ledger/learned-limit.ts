@@ -1,7 +1,7 @@
 const SHRINK = 0.75;
 /** With this many times as many requests the limit turns out to be larger. */
 const NEAR = 1.5;
-/** A refusal after fewer requests than this has another cause. */
+/** A refusal after fewer requests than this may have another cause: it counts only if it repeats. */
 const FEWEST = 5;
 /** The factor by which the limit grows in a window without a refusal. */
 const GROWTH = 1.1;
@@ -13,19 +13,25 @@ const DOUBLES_IN_MS = 1_800_000;
  * is a parameter.
  */
 export class LearnedLimit {
-  readonly #lengthMs: number;
+  readonly #growthPerMs: number;
   #most = Number.POSITIVE_INFINITY;
   #atMs = Number.NEGATIVE_INFINITY;
   #refusedAfter = Number.POSITIVE_INFINITY;
+  // The latest refusal after few requests.
+  #suspected = { sent: 0, atMs: Number.NEGATIVE_INFINITY };
 
   constructor(lengthMs: number) {
-    this.#lengthMs = lengthMs;
+    this.#growthPerMs = Math.max(Math.log(GROWTH) / lengthMs, Math.LN2 / DOUBLES_IN_MS);
   }
 
   /** Requests that may be sent in a window. */
   most(nowMs: number): number {
-    const sinceMs = Math.max(0, nowMs - this.#atMs);
-    return this.#most * Math.max(GROWTH ** (sinceMs / this.#lengthMs), 2 ** (sinceMs / DOUBLES_IN_MS));
+    return this.#most * Math.exp(this.#growthPerMs * Math.max(0, nowMs - this.#atMs));
+  }
+
+  /** When that many requests may be sent in a window. */
+  reachesAt(count: number): number {
+    return this.#most >= count ? this.#atMs : this.#atMs + Math.ceil(Math.log(count / this.#most) / this.#growthPerMs) + 1;
   }
 
   /** Whether the next request may be refused as it was before, with `sent` requests since the window began. */
@@ -35,9 +41,17 @@ export class LearnedLimit {
 
   /** A request was refused after `sent` requests within a window's length. Refusals of requests that were sent together count once. */
   shrink({ sent, sentSinceOpen }: { sent: number; sentSinceOpen: number }, { sentAtMs, nowMs }: { sentAtMs: number; nowMs: number }): void {
-    if (sentAtMs < this.#atMs || sent < FEWEST) return;
+    if (sentAtMs < this.#atMs || (sent < FEWEST && !this.#isRepeated(sent, sentAtMs, nowMs))) return;
     if (sentSinceOpen >= FEWEST) this.#refusedAfter = sentSinceOpen;
     this.#most = SHRINK * Math.min(sent, this.most(nowMs));
     this.#atMs = nowMs;
+  }
+
+  /** Whether the refusal before came after as many requests or more, and was not one of requests that were sent together with this one. */
+  #isRepeated(sent: number, sentAtMs: number, nowMs: number): boolean {
+    const { sent: before, atMs } = this.#suspected;
+    if (sentAtMs < atMs) return false;
+    this.#suspected = { sent, atMs: nowMs };
+    return sent <= before;
   }
 }

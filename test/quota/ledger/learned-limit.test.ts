@@ -27,12 +27,22 @@ describe('LearnedLimit', () => {
     expect(learned.most(300)).toBeCloseTo(22.5, 0);
   });
 
-  test('learns nothing from a refusal of fewer than five', () => {
+  test('learns from a refusal of fewer than five when the next one comes after as few', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 4, sentSinceOpen: 4 }, { sentAtMs: 0, nowMs: 100 });
-    expect(learned.most(100)).toBe(Number.POSITIVE_INFINITY);
-    learned.shrink({ sent: 5, sentSinceOpen: 5 }, { sentAtMs: 0, nowMs: 100 });
-    expect(learned.most(100)).toBe(3.75);
+    learned.shrink({ sent: 3, sentSinceOpen: 3 }, { sentAtMs: 0, nowMs: 100 });
+    learned.shrink({ sent: 3, sentSinceOpen: 3 }, { sentAtMs: 50, nowMs: 150 });
+    learned.shrink({ sent: 4, sentSinceOpen: 4 }, { sentAtMs: 60_000, nowMs: 60_100 });
+    expect(learned.most(60_100)).toBe(Number.POSITIVE_INFINITY);
+    learned.shrink({ sent: 4, sentSinceOpen: 4 }, { sentAtMs: 120_000, nowMs: 120_100 });
+    expect(learned.most(120_100)).toBe(3);
+  });
+
+  test('says when it has grown to a number of requests', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 100 });
+    const atMs = learned.reachesAt(33);
+    expect(atMs).toBeLessThanOrEqual(60_102);
+    expect([learned.most(atMs - 2) < 33, learned.most(atMs) >= 33, learned.reachesAt(30)]).toEqual([true, true, 100]);
   });
 
   test('grows from the refusal on, not before', () => {
