@@ -166,7 +166,7 @@ export class Permits {
 
   /** How many permits may be given now to `wanted` calls; if none, when to look again and why. */
   look(nowMs: number, wanted: number): Outlook {
-    const outlook = this.#ledger.look(nowMs, this.inFlight);
+    const outlook = this.#ledger.look(nowMs, this.inFlight, wanted);
     return this.#leaseClient && wanted > 0 ? this.#leaseClient.narrow(outlook, wanted, nowMs) : outlook;
   }
 

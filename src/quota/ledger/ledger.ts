@@ -77,6 +77,10 @@ const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
 /** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
 const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
+/** Calls that fit into the window are sent within this time, if answers take as long as usual. */
+const HASTE_MS = 200;
+/** If more calls wait than fit into the window, what is left of it is sent within this time: most calls wait for the next one anyway. */
+const LEISURE_MS = 3_000;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
 /** Good answers that allow one more request in flight after an unforeseen 429, while no header reports Remaining. */
@@ -258,8 +262,8 @@ export class Ledger {
     return { minute: this.#minute, day: this.#day };
   }
 
-  /** Returns what may be sent now, with `inFlight` requests whose bodies are not read yet. */
-  look(nowMs: number, inFlight: number): Outlook {
+  /** Returns what may be sent now, with `inFlight` requests whose bodies are not read yet, and `waiting` calls that want to be sent. */
+  look(nowMs: number, inFlight: number, waiting = 1): Outlook {
     if (this.#cooldown.untilMs > nowMs) return { free: 0, at: this.#cooldown.untilMs, reason: 'rate-limit' };
     this.#turnWindows(nowMs);
     const isFull = inFlight >= this.#settings.concurrency;
@@ -269,7 +273,7 @@ export class Ledger {
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
     if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
-    const slots = this.#mostInFlight(nowMs) - inFlight;
+    const slots = this.#mostInFlight(nowMs, inFlight + waiting) - inFlight;
     if (slots <= 0) return FULL;
     const sure = Math.min(free, this.#minute.sure(nowMs));
     return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
@@ -300,20 +304,32 @@ export class Ledger {
     return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
   }
 
-  #mostInFlight(nowMs: number): number {
+  #mostInFlight(nowMs: number, wanted: number): number {
     if (this.#day.isNearRefusal) return 1;
     const { concurrency } = this.#settings;
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
-    return this.#mayDayEndUnseen ? Math.min(most, mostWhileDayUnknown(this.#minute.limit)) : most;
+    const needed = this.#mayEndUnseen ? this.#neededInFlight(left, wanted) : Number.POSITIVE_INFINITY;
+    return Math.min(most, needed, this.#mayDayEndUnseen ? mostWhileDayUnknown(this.#minute.limit) : Number.POSITIVE_INFINITY);
+  }
+
+  /** As many requests in flight as speed needs: each may meet an unforeseen 429. */
+  #neededInFlight(left: number, wanted: number): number {
+    const { usualMs } = this.#outstanding;
+    if (wanted > left) return Math.max(1, Math.ceil((left * usualMs) / LEISURE_MS));
+    return Math.max(FEWEST_IN_FLIGHT, Math.ceil((wanted * usualMs) / HASTE_MS));
+  }
+
+  /** Whether the quota may be used up before a header says so: the day, or by others the minute. */
+  get #mayEndUnseen(): boolean {
+    return this.#mayDayEndUnseen || this.#minute.isShared || this.#headRoom.within(this.#minute.limit) > 0;
   }
 
   /** Whether the day may be used up before any header reports it; false if the day allows as much as all its minutes together. */
   get #mayDayEndUnseen(): boolean {
-    const perMinute = this.#minute.limit;
-    if (this.#day.isKnown || perMinute > DAY_UNKNOWN.limitPerMinute) return false;
-    return Number.isFinite(this.#day.limit) ? this.#day.limit < perMinute * MINUTES_PER_DAY : !this.#isPlanGiven;
+    if (this.#day.isKnown) return false;
+    return Number.isFinite(this.#day.limit) ? this.#day.limit < this.#minute.limit * MINUTES_PER_DAY : !this.#isPlanGiven;
   }
 
   /** One probe is sent at a time, and counts like any request; the next one only after its answer. */
@@ -325,8 +341,9 @@ export class Ledger {
   }
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
-    // After the key was closed, one request is sent first: others before its answer may be refused too.
-    if (this.#isReopening && this.#isProbed(unknownSinceMs)) return FULL;
+    // After the key was closed, one request is sent first: others before its answer may be refused too. It may have been sent before
+    // another answer closed the key again.
+    if (this.#isReopening && this.#probe !== undefined) return FULL;
     const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
     return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
   }
@@ -630,7 +647,8 @@ export class Ledger {
 
 /** Fewer for a smaller limit, which few requests in flight use up just as fast. */
 function mostWhileDayUnknown(limit: number): number {
-  const { leastInFlight, mostInFlight, partOfLimit } = DAY_UNKNOWN;
+  const { leastInFlight, mostInFlight, partOfLimit, limitPerMinute } = DAY_UNKNOWN;
+  if (limit > limitPerMinute) return Number.POSITIVE_INFINITY;
   return Math.min(mostInFlight, Math.max(leastInFlight, Math.ceil(limit / partOfLimit)));
 }
 

@@ -160,9 +160,14 @@ export class QuotaWindow {
     return (this.lead.offset ?? 0) > 0;
   }
 
+  /** Whether others have sent requests in the last seconds. */
+  get isShared(): boolean {
+    return this.#othersPerMs >= BUSY_PER_MS;
+  }
+
   /** Whether the oldest request of a log may be that of others who have stopped: the Reset then says when it leaves. */
   get #isLogOfOthers(): boolean {
-    return this.lead === this.#log && this.hasOthers && this.#othersPerMs < BUSY_PER_MS;
+    return this.lead === this.#log && this.hasOthers && !this.isShared;
   }
 
   get isBucket(): boolean {
@@ -235,6 +240,7 @@ export class QuotaWindow {
   #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
     const most = this.most(nowMs, isAsking);
     if (most === Number.POSITIVE_INFINITY) return nowMs;
+    if (most < count && this.#learned) return Math.max(nowMs, this.#learned.reachesAt(count));
     return this.#sent.sentAt(Math.max(0, most - count), nowMs);
   }
 
@@ -498,7 +504,7 @@ export class QuotaWindow {
   }
 
   #observeRemaining(remaining: number, reading: Reading): number {
-    const isShared = this.#othersPerMs >= BUSY_PER_MS;
+    const { isShared } = this;
     if (isShared) this.#ownSent ??= this.#log.copy();
     const fits = this.#candidates.map((candidate) => this.#fitOf(candidate, remaining, reading));
     if (this.#isSenseless(fits)) return 0;
@@ -610,12 +616,16 @@ export class QuotaWindow {
   /** Adds doubt to the candidates that fit worse than the best one. */
   #weigh(misfits: number[]): void {
     const least = Math.min(...misfits);
-    for (const [index, candidate] of this.#candidates.entries()) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
+    for (let index = 0; index < misfits.length; index++) {
+      const candidate = this.#candidates[index];
+      if (candidate) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
+    }
     this.#settle();
   }
 
   #settle(): void {
-    const least = Math.min(...this.#candidates.map(({ doubt }) => doubt));
+    let least = Number.POSITIVE_INFINITY;
+    for (const { doubt } of this.#candidates) least = Math.min(least, doubt);
     for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
   }
 }

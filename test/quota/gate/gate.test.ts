@@ -108,10 +108,18 @@ describe('Gate, while quota is free,', () => {
 
   test('has at most eight in flight when little is left, so that an unforeseen 429 costs few requests', async () => {
     const visitors = new Visitors(makeGate());
-    visitors.askTimes(40);
+    visitors.askTimes(30);
     visitors.answer(answerNow({ remaining: 40 }));
     await pass(500);
     expect(visitors.permits).toHaveLength(8);
+  });
+
+  test('has one in flight, if answers come at once, while more calls wait than are left', async () => {
+    const visitors = new Visitors(makeGate());
+    visitors.askTimes(100);
+    visitors.answer(answerNow({ remaining: 40 }));
+    await pass(500);
+    expect(visitors.permits).toHaveLength(1);
   });
 
   test('keeps the current probe when another permit is cancelled', async () => {

@@ -62,6 +62,48 @@ describe('Ledger, after unforeseen 429s,', () => {
   });
 });
 
+describe('Ledger, while the quota may end unseen,', () => {
+  /** How many requests may be in flight for so many waiting calls, if answers take a tenth of a second. */
+  const inFlightFor = (waiting: number, { requestsPerDay, left = 900 }: { requestsPerDay: number; left?: number }) => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 1_000, requestsPerDay }, concurrency: 64, share: 1 }, () => 0);
+    let nowMs = NOON_MS;
+    for (let remaining = left + 99; remaining >= left; remaining--) {
+      const sending = ledger.send(nowMs);
+      nowMs += 100;
+      const headers = { limit: 1_000, remaining, resetAtMs: NOON_MS + 60_000 };
+      ledger.observe(sending, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
+    }
+    return ledger.look(nowMs, 0, waiting).free;
+  };
+
+  test('has as many in flight as send within 200 ms what waits, and at least eight', () => {
+    expect([1, 10, 60, 120].map((waiting) => inFlightFor(waiting, { requestsPerDay: 10_000 }))).toEqual([8, 8, 30, 60]);
+  });
+
+  test('has as many in flight as send within three seconds what is left, if more calls wait than that', () => {
+    expect([900, 300, 30].map((left) => inFlightFor(2_000, { requestsPerDay: 10_000, left }))).toEqual([30, 10, 1]);
+  });
+
+  test('has as many in flight as may be if the day allows as much as all its minutes', () => {
+    expect(inFlightFor(2_000, { requestsPerDay: 1_440_000 })).toBe(64);
+  });
+});
+
+describe('Ledger, while its probe after a 429 is unanswered,', () => {
+  test('sends nothing beside it, even if the answer to an older request closes the key again', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
+    const refuse = (sending: ReturnType<Ledger['send']>, nowMs: number) =>
+      ledger.observe(sending, { status: 429, receivedAtMs: nowMs, dateMs: nowMs, retryAfterMs: 1_000 }, nowMs);
+    const [first, second] = [ledger.send(NOON_MS), ledger.send(NOON_MS)];
+    refuse(first, NOON_MS + 100);
+    const probe = ledger.send(NOON_MS + 1_200);
+    refuse(second, NOON_MS + 1_300);
+    expect(ledger.look(NOON_MS + 2_600, 1)).toMatchObject({ free: 0, reason: 'in-flight' });
+    ledger.observe(probe, { status: 200, receivedAtMs: NOON_MS + 2_700, dateMs: NOON_MS + 2_700 }, NOON_MS + 2_700);
+    expect(ledger.look(NOON_MS + 2_700, 0).free).toBe(1);
+  });
+});
+
 describe('Ledger, of a service that reports no Remaining,', () => {
   test('has one request in flight after a 429, and one more for every four good answers, up to eight', () => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 6_000 }, concurrency: 64, share: 1 }, () => 0);
