@@ -115,7 +115,8 @@ export class Gate {
     const nowMs = this.#clock.now();
     const basis = this.#basis(nowMs);
     const mayClient = limits.free(call.priority, basis) > 0;
-    const outlook = this.#permits.look(nowMs, this.#queue.ready(basis) + (mayClient ? 1 : 0));
+    const ready = this.#queue.ready(basis) + (mayClient ? 1 : 0);
+    const outlook = this.#permits.look(nowMs, { waiting: this.#queue.size + 1, ready });
     if (outlook.free > 0 && mayClient && this.#queue.size === 0) return this.#permits.give(call, limits, nowMs);
     const ofClient = limits.look(call.priority, basis);
     const refusal = this.#refusalOf(call, outlook, nowMs) ?? this.#refusalOf(call, ofClient, nowMs);
@@ -186,7 +187,7 @@ export class Gate {
     const nowMs = this.#clock.now();
     const basis = this.#basis(nowMs);
     const ready = this.#queue.ready(basis);
-    const ofKey = this.#permits.look(nowMs, ready);
+    const ofKey = this.#permits.look(nowMs, { waiting: this.#queue.size, ready });
     this.#refuseQueued(ofKey, basis);
     if (this.#queue.size === 0) return;
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
@@ -222,7 +223,7 @@ export class Gate {
   #release(most: number): void {
     const nowMs = this.#clock.now();
     const basis = this.#basis(nowMs);
-    const { free } = this.#permits.look(nowMs, this.#queue.ready(basis));
+    const { free } = this.#permits.look(nowMs, { waiting: this.#queue.size, ready: this.#queue.ready(basis) });
     for (let left = Math.min(free, most); left > 0; left--) {
       const queued = this.#queue.shift(basis);
       if (!queued) return;

@@ -102,6 +102,13 @@ export class Permit {
   }
 }
 
+/** The calls that wait for a permit. */
+interface Demand {
+  waiting: number;
+  /** Those that the limits of their clients let take one. */
+  ready: number;
+}
+
 /** Gives permits, and reports the outcome of each request to the ledger, the lease, the retry budget and the listeners. */
 export class Permits {
   /** Limits the retries of all calls. */
@@ -164,10 +171,10 @@ export class Permits {
     return untilMs === undefined ? undefined : this.#clock.toDate(untilMs);
   }
 
-  /** How many permits may be given now to `wanted` calls; if none, when to look again and why. */
-  look(nowMs: number, wanted: number): Outlook {
-    const outlook = this.#ledger.look(nowMs, this.inFlight, wanted);
-    return this.#leaseClient && wanted > 0 ? this.#leaseClient.narrow(outlook, wanted, nowMs) : outlook;
+  /** How many permits may be given now to the calls that wait, of which `ready` may take one; if none, when to look again and why. */
+  look(nowMs: number, { waiting, ready }: Demand): Outlook {
+    const outlook = this.#ledger.look(nowMs, this.inFlight, waiting);
+    return this.#leaseClient && ready > 0 ? this.#leaseClient.narrow(outlook, ready, nowMs) : outlook;
   }
 
   give(call: Call, limits: ClientLimits, nowMs: number): Permit {

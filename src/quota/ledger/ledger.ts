@@ -79,8 +79,12 @@ const KEPT_FROM_FLIGHT = 32;
 const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
 /** Calls that fit into the window are sent within this time, if answers take as long as usual. */
 const HASTE_MS = 200;
-/** If more calls wait than fit into the window, what is left of it is sent within this time: most calls wait for the next one anyway. */
-const LEISURE_MS = 3_000;
+/**
+ * If more calls wait than fit into the window, most of them wait for the next one anyway: as many as the limit are sent within this time.
+ * Not much more, since slots may come back a minute after they were used.
+ */
+const LEISURE_MS = 1_500;
+const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
 /** Good answers that allow one more request in flight after an unforeseen 429, while no header reports Remaining. */
@@ -273,7 +277,7 @@ export class Ledger {
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
     if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
-    const slots = this.#mostInFlight(nowMs, inFlight + waiting) - inFlight;
+    const slots = this.#mostInFlight(nowMs, { inFlight, waiting }) - inFlight;
     if (slots <= 0) return FULL;
     const sure = Math.min(free, this.#minute.sure(nowMs));
     return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
@@ -304,21 +308,21 @@ export class Ledger {
     return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
   }
 
-  #mostInFlight(nowMs: number, wanted: number): number {
+  #mostInFlight(nowMs: number, demand: { inFlight: number; waiting: number }): number {
     if (this.#day.isNearRefusal) return 1;
     const { concurrency } = this.#settings;
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
-    const needed = this.#mayEndUnseen ? this.#neededInFlight(left, wanted) : Number.POSITIVE_INFINITY;
+    const needed = this.#mayEndUnseen ? this.#neededInFlight(left, demand) : Number.POSITIVE_INFINITY;
     return Math.min(most, needed, this.#mayDayEndUnseen ? mostWhileDayUnknown(this.#minute.limit) : Number.POSITIVE_INFINITY);
   }
 
   /** As many requests in flight as speed needs: each may meet an unforeseen 429. */
-  #neededInFlight(left: number, wanted: number): number {
+  #neededInFlight(left: number, { inFlight, waiting }: { inFlight: number; waiting: number }): number {
     const { usualMs } = this.#outstanding;
-    if (wanted > left) return Math.max(1, Math.ceil((left * usualMs) / LEISURE_MS));
-    return Math.max(FEWEST_IN_FLIGHT, Math.ceil((wanted * usualMs) / HASTE_MS));
+    if (waiting <= left) return Math.max(FEWEST_IN_FLIGHT, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS));
+    return Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
   }
 
   /** Whether the quota may be used up before a header says so: the day, or by others the minute. */

@@ -114,12 +114,12 @@ describe('Gate, while quota is free,', () => {
     expect(visitors.permits).toHaveLength(8);
   });
 
-  test('has one in flight, if answers come at once, while more calls wait than are left', async () => {
+  test('has two in flight, if answers come at once, while more calls wait than are left', async () => {
     const visitors = new Visitors(makeGate());
     visitors.askTimes(100);
     visitors.answer(answerNow({ remaining: 40 }));
     await pass(500);
-    expect(visitors.permits).toHaveLength(1);
+    expect(visitors.permits).toHaveLength(2);
   });
 
   test('keeps the current probe when another permit is cancelled', async () => {

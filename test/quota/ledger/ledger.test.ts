@@ -64,13 +64,13 @@ describe('Ledger, after unforeseen 429s,', () => {
 
 describe('Ledger, while the quota may end unseen,', () => {
   /** How many requests may be in flight for so many waiting calls, if answers take a tenth of a second. */
-  const inFlightFor = (waiting: number, { requestsPerDay, left = 900 }: { requestsPerDay: number; left?: number }) => {
-    const ledger = new Ledger({ plan: { requestsPerMinute: 1_000, requestsPerDay }, concurrency: 64, share: 1 }, () => 0);
+  const inFlightFor = (waiting: number, { requestsPerDay, left = 350 }: { requestsPerDay: number; left?: number }) => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay }, concurrency: 64, share: 1 }, () => 0);
     let nowMs = NOON_MS;
     for (let remaining = left + 99; remaining >= left; remaining--) {
       const sending = ledger.send(nowMs);
       nowMs += 100;
-      const headers = { limit: 1_000, remaining, resetAtMs: NOON_MS + 60_000 };
+      const headers = { limit: 450, remaining, resetAtMs: NOON_MS + 60_000 };
       ledger.observe(sending, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
     }
     return ledger.look(nowMs, 0, waiting).free;
@@ -80,12 +80,12 @@ describe('Ledger, while the quota may end unseen,', () => {
     expect([1, 10, 60, 120].map((waiting) => inFlightFor(waiting, { requestsPerDay: 10_000 }))).toEqual([8, 8, 30, 60]);
   });
 
-  test('has as many in flight as send within three seconds what is left, if more calls wait than that', () => {
-    expect([900, 300, 30].map((left) => inFlightFor(2_000, { requestsPerDay: 10_000, left }))).toEqual([30, 10, 1]);
+  test('has as many in flight as send the limit within 1.5 seconds, if more calls wait than are left', () => {
+    expect([300, 30].map((left) => inFlightFor(2_000, { requestsPerDay: 10_000, left }))).toEqual([30, 8]);
   });
 
   test('has as many in flight as may be if the day allows as much as all its minutes', () => {
-    expect(inFlightFor(2_000, { requestsPerDay: 1_440_000 })).toBe(64);
+    expect(inFlightFor(2_000, { requestsPerDay: 648_000 })).toBe(64);
   });
 });
 
