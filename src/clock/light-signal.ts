@@ -8,16 +8,19 @@ export interface EndSignal {
 
 const NONE: readonly (() => void)[] = [];
 
-/** A cheap internal `AbortSignal`: every call has one. Its listeners must not throw. */
+/** A cheap internal `AbortSignal`: every call and every attempt has one. Its listeners must not throw. */
 export class LightSignal implements EndSignal {
   aborted = false;
   reason: unknown;
   #listeners: readonly (() => void)[] = NONE;
+  // Created for the first code that takes no other signal, such as `fetch`.
+  #controller: AbortController | undefined;
 
   abort(reason: unknown): void {
     if (this.aborted) return;
     this.aborted = true;
     this.reason = reason;
+    this.#controller?.abort(reason);
     // A listener may remove another one.
     for (const listener of this.#listeners) if (this.#listeners.includes(listener)) listener();
   }
@@ -26,8 +29,17 @@ export class LightSignal implements EndSignal {
     if (this.aborted) throw this.reason;
   }
 
+  /** The `AbortSignal` that aborts together with this one. */
+  toAbortSignal(): AbortSignal {
+    if (!this.#controller) {
+      this.#controller = new AbortController();
+      if (this.aborted) this.#controller.abort(this.reason);
+    }
+    return this.#controller.signal;
+  }
+
   addEventListener(_type: 'abort', listener: () => void): void {
-    this.#listeners = [...this.#listeners, listener];
+    this.#listeners = this.#listeners === NONE ? [listener] : [...this.#listeners, listener];
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {

@@ -1,8 +1,12 @@
+import type { EndSignal } from '../clock/light-signal.ts';
 import { sharedTable } from '../shared-table.ts';
 
 export type Bytes = Uint8Array<ArrayBuffer>;
 
-export type BodyReader = Pick<ReadableStreamDefaultReader<Bytes>, 'read' | 'cancel'>;
+export interface BodyReader extends Pick<ReadableStreamDefaultReader<Bytes>, 'read' | 'cancel'> {
+  /** Gives all chunks of a body that has arrived whole and has at most `maxBytes`; otherwise undefined, and it can still be read. */
+  takeWhole?(maxBytes: number): readonly Bytes[] | undefined;
+}
 
 /** What the client reads of the headers of an answer, by names in lower case. */
 export type HeaderFields = Pick<Headers, 'get'>;
@@ -20,10 +24,18 @@ export interface DirectAnswer {
 
 export type WireAnswer = Response | DirectAnswer;
 
-type SendDirectly = (address: string, init: RequestInit) => Promise<DirectAnswer>;
+/** A request of plain values. */
+export interface DirectRequest {
+  method: string;
+  headers: Readonly<Record<string, string>>;
+  body: string | undefined;
+  signal: EndSignal;
+}
+
+type SendDirectly = (address: string, request: DirectRequest) => Promise<DirectAnswer>;
 
 /**
  * How a fetch of this package sends a request for a {@link DirectAnswer}. Found by the function itself, so that a wrapper or mock of it, which
  * may have its properties, is called as the client's fetch.
  */
-export const directly = sharedTable<SendDirectly>('direct-answer.1');
+export const directly = sharedTable<SendDirectly>('direct-answer.2');

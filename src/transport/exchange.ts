@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { LightSignal } from '../clock/light-signal.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { startTimer } from '../clock/timer.ts';
 import { type Answer, readAnswer } from '../contract/limits.ts';
@@ -30,7 +31,7 @@ export class Exchange {
   readonly startedAtMs = monotonicMs();
   readonly #call: Call;
   readonly #asked: Asked;
-  readonly #controller = new AbortController();
+  readonly #signal = new LightSignal();
   readonly #onCallEnd = () => this.#stop(this.#call.signal.reason);
   #stopTimer = () => {};
   #bytesLeft = BYTES_PER_TIME_LIMIT;
@@ -53,17 +54,21 @@ export class Exchange {
   send(send: Send, request: Omit<WireRequest, 'signal'>): Promise<Received> {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
-      this.#ask(send, { ...request, signal: this.#controller.signal }).then(resolve, reject);
+      const fail = (thrown: unknown) => reject(this.#reasonOf(thrown, isNetworkError(thrown)));
+      const take = (response: WireAnswer) => {
+        try {
+          resolve(this.#take(response));
+        } catch (thrown) {
+          fail(thrown);
+        }
+      };
+      try {
+        Promise.resolve(send({ ...request, signal: this.#signal })).then(take, fail);
+      } catch (thrown) {
+        // A caller's fetch may also throw synchronously.
+        fail(thrown);
+      }
     });
-  }
-
-  /** An async function, since a caller's fetch may also throw synchronously. */
-  async #ask(send: Send, request: WireRequest): Promise<Received> {
-    try {
-      return this.#take(await send(request));
-    } catch (thrown) {
-      throw this.#reasonOf(thrown, isNetworkError(thrown));
-    }
   }
 
   /** Checks the answer: it may be a network error without a status (fetch standard, network error), or anything from a caller's fetch. */
@@ -96,28 +101,40 @@ export class Exchange {
     return new ConfigurationError(message, { ...this.#call.details(), option: 'fetch' });
   }
 
-  /** Gives the next bytes of the body, undefined at its end. */
-  async next(): Promise<Uint8Array | undefined> {
-    if (this.#badBody) throw this.#badBody;
-    if (!this.#reader) return undefined;
-    let read: ReadableStreamReadResult<Uint8Array>;
-    try {
-      read = await this.#reader.read();
-    } catch (thrown) {
-      throw this.#reasonOf(thrown, isBodyNetworkError(thrown));
-    }
-    return this.#takeBytes(read);
+  /** Gives all chunks of a body that has arrived whole and has at most `maxBytes`; otherwise undefined. */
+  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
+    if (this.#badBody || this.#isEnded) return undefined;
+    const chunks = this.#reader?.takeWhole?.(maxBytes);
+    if (chunks) this.#reader = undefined;
+    return chunks;
+  }
+
+  /** Gives the next bytes of the body, undefined at its end. Not an async function, which would cost more for each chunk. */
+  next(): Promise<Uint8Array | undefined> {
+    if (this.#badBody) return Promise.reject(this.#badBody);
+    if (!this.#reader) return Promise.resolve(undefined);
+    return this.#reader.read().then(
+      (read) => this.#takeBytes(read),
+      (thrown: unknown) => {
+        throw this.#reasonOf(thrown, isBodyNetworkError(thrown));
+      },
+    );
   }
 
   #takeBytes({ value, done }: ReadableStreamReadResult<Uint8Array>): Uint8Array | undefined {
     // A dropped body ends at once, even for a pending read.
-    if (this.#isOver || this.#controller.signal.aborted) throw this.#reasonOf(undefined, false);
+    if (this.#isEnded) throw this.#reasonOf(undefined, false);
     if (done) this.#reader = undefined;
     if (value === undefined) return undefined;
     if (!ArrayBuffer.isView(value)) throw this.#reasonOf(new TypeError('the body gave something other than bytes'), false);
     this.#bytesLeft -= value.byteLength;
     if (this.#bytesLeft <= 0) this.#restartTimer();
     return value;
+  }
+
+  /** Whether the exchange was stopped or closed. */
+  get #isEnded(): boolean {
+    return this.#isOver || this.#signal.aborted;
   }
 
   /** Like `next`, but with a time limit for each chunk; the time that the consumer takes between chunks does not count. */
@@ -166,15 +183,14 @@ export class Exchange {
   }
 
   #stop(reason: unknown): void {
-    this.#controller.abort(reason);
+    this.#signal.abort(reason);
     this.#giveUp?.(reason);
     this.#drop();
   }
 
   /** The error to throw. If the exchange was stopped or dropped, that is the reason, and the failure itself is ignored. */
   #reasonOf(thrown: unknown, isOfNetwork: boolean): unknown {
-    const { signal } = this.#controller;
-    if (signal.aborted) return signal.reason;
+    if (this.#signal.aborted) return this.#signal.reason;
     if (this.#isOver) return new DOMException('The answer was dropped', 'AbortError');
     this.#isOwnMistake = !isOfNetwork;
     if (thrown instanceof ConfigurationError) return this.#ofCall(thrown);

@@ -1,3 +1,4 @@
+import type { LightSignal } from '../clock/light-signal.ts';
 import { directly, type WireAnswer } from './direct-answer.ts';
 
 // Node's types have no BodyInit.
@@ -11,7 +12,7 @@ export interface WireRequest {
   body: RequestBody | undefined;
   /** Other fetch options of the caller. */
   init?: RequestInit | undefined;
-  signal: AbortSignal;
+  signal: LightSignal;
 }
 
 /** The address to which requests go, and the fetch that sends them. */
@@ -29,11 +30,18 @@ export type Http = (request: WireRequest, target: HttpTarget) => Promise<WireAns
 
 /** The {@link Http} of this package's own requests: an address, plain headers, text or no body. */
 export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }: HttpTarget): Promise<WireAnswer> {
-  const send = directly.get(fetch) ?? fetch;
-  return send(`${baseUrl}/${request.path}`, initOf(request));
+  const address = `${baseUrl}/${request.path}`;
+  const sendDirectly = directly.get(fetch);
+  const { method, headers, body, signal } = request;
+  if (!sendDirectly || !isText(body)) return fetch(address, initOf(request));
+  return sendDirectly(address, { method, headers, body, signal });
 }
 
 /** The request as fetch takes it. */
 export function initOf({ method, headers, body, init, signal }: WireRequest): RequestInit {
-  return { ...init, method, headers, signal, redirect: 'manual', ...(body === undefined ? {} : { body }) };
+  return { ...init, method, headers, signal: signal.toAbortSignal(), redirect: 'manual', ...(body === undefined ? {} : { body }) };
+}
+
+function isText(body: RequestBody | undefined): body is string | undefined {
+  return body === undefined || typeof body === 'string';
 }

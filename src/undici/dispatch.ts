@@ -65,7 +65,7 @@ class ResponseHandler implements Handler {
     this.#request = request;
     this.#proxies = proxies;
     this.#settling = settling;
-    request.signal?.addEventListener('abort', this.#onAbort);
+    request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
 
   onRequestStart(controller: Controller): void {

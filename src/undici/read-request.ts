@@ -1,21 +1,35 @@
 import { hasMethods } from '../options/rules.ts';
+import type { DirectRequest } from '../transport/direct-answer.ts';
 
 /** One request in the form that undici takes. */
 export interface DispatchedRequest {
   url: URL;
   method: string;
-  headers: Record<string, string>;
+  headers: Readonly<Record<string, string>>;
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
-  signal: AbortSignal | undefined;
+  signal: DirectRequest['signal'] | undefined;
 }
 
 export type Input = Parameters<typeof globalThis.fetch>[0];
 
-/** Reads the arguments of fetch. An address and an `init` of plain values, as from the client, are read without making a Request. */
+/** The latest address and its parts: most requests of a client go to the same one. Nothing changes a URL in here. */
+let latest: { address: string; url: URL } | undefined;
+
+function urlOf(address: string): URL {
+  if (latest?.address !== address) latest = { address, url: new URL(address) };
+  return latest.url;
+}
+
+/** Reads a request of the client. */
+export function readDirectRequest(address: string, { method, headers, body, signal }: DirectRequest): DispatchedRequest {
+  return { url: urlOf(address), method, headers, body: body ?? null, signal };
+}
+
+/** Reads the arguments of fetch. An address and an `init` of plain values are read without making a Request. */
 export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest | Promise<DispatchedRequest> {
   const { headers, body = null, method = 'GET', signal } = init;
   if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(new Request(input, init), body);
-  return { url: new URL(input), method, headers: headers ?? {}, body, signal: signal ?? undefined };
+  return { url: urlOf(input), method, headers: headers ?? {}, body, signal: signal ?? undefined };
 }
 
 /** Reads a Request, with the body that it was made of. A body whose length is known is read first, so that it is sent with Content-Length. */

@@ -3,7 +3,7 @@ import { hasMethods } from '../options/rules.ts';
 import { directly } from '../transport/direct-answer.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
-import { type Input, readRequest } from './read-request.ts';
+import { type DispatchedRequest, type Input, readDirectRequest, readRequest } from './read-request.ts';
 
 /**
  * A dispatcher of undici 7 or 8, such as an `Agent`, a `Pool` or a `ProxyAgent`.
@@ -26,13 +26,14 @@ export interface AnyDispatcher {
  */
 export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typeof globalThis.fetch {
   const { dispatcher, proxies } = isDispatcher(given) ? { dispatcher: given, proxies: undefined } : prepare(resolveRoute(given));
-  const send = async (input: Input, init?: RequestInit) => {
-    const request = await readRequest(input, init);
-    if (request.signal?.aborted) throw request.signal.reason;
-    return dispatch(typeof dispatcher === 'function' ? await dispatcher() : dispatcher, request, proxies);
+  const send = (request: DispatchedRequest) => {
+    if (request.signal?.aborted) return Promise.reject(request.signal.reason);
+    const ready = typeof dispatcher === 'function' ? dispatcher() : dispatcher;
+    // Dispatched synchronously if possible: each step of a promise comes before the request is written.
+    return ready instanceof Promise ? ready.then((made) => dispatch(made, request, proxies)) : dispatch(ready, request, proxies);
   };
-  const fetch = async (input: Input, init?: RequestInit) => (await send(input, init)).toResponse();
-  directly.set(fetch, send);
+  const fetch = async (input: Input, init?: RequestInit) => (await send(await readRequest(input, init))).toResponse();
+  directly.set(fetch, (address, request) => send(readDirectRequest(address, request)));
   return fetch;
 }
 

@@ -25,6 +25,16 @@ describe('LightSignal', () => {
     expect(told).toEqual([]);
   });
 
+  test('gives one AbortSignal that aborts together with it, even if it is asked for after the abort', () => {
+    const [early, late] = [new LightSignal(), new LightSignal()];
+    const signal = early.toAbortSignal();
+    expect([signal.aborted, early.toAbortSignal() === signal]).toEqual([false, true]);
+    early.abort('enough');
+    late.abort('too late');
+    expect([signal.aborted, signal.reason]).toEqual([true, 'enough']);
+    expect([late.toAbortSignal().aborted, late.toAbortSignal().reason]).toEqual([true, 'too late']);
+  });
+
   test('throws its reason once it is aborted', () => {
     const signal = new LightSignal();
     signal.throwIfAborted();

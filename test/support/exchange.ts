@@ -6,7 +6,7 @@ export function wire(answer: Answering): { http: Send; sent: WireRequest[] } {
   const sent: WireRequest[] = [];
   const http: Send = async (request) => {
     sent.push(request);
-    const seen: SeenRequest = { ...request, url: request.path, redirect: undefined };
+    const seen: SeenRequest = { ...request, url: request.path, signal: request.signal.toAbortSignal(), redirect: undefined };
     return answer(seen);
   };
   return { http, sent };

@@ -1,4 +1,5 @@
 import { describe, expect, test, vi } from 'vitest';
+import { LightSignal } from '../../src/clock/light-signal.ts';
 import { TimeoutError } from '../../src/errors.ts';
 import { Redactor } from '../../src/redactor.ts';
 import { Exchange } from '../../src/transport/exchange.ts';
@@ -44,7 +45,7 @@ describe('Exchange', () => {
     expect((await exchange.send(http, request)).answer.status).toBe(200);
     const read = [await exchange.next(), await exchange.next(), await exchange.next()];
     expect(read.map((chunk) => chunk && new TextDecoder().decode(chunk))).toEqual(['one', 'two', undefined]);
-    expect(sent).toEqual([{ ...request, signal: expect.any(AbortSignal) }]);
+    expect(sent).toEqual([{ ...request, signal: expect.any(LightSignal) }]);
   });
 
   test('gives no bytes if the answer has no body', async () => {

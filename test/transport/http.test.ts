@@ -1,4 +1,5 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
+import { LightSignal } from '../../src/clock/light-signal.ts';
 import { type Http, http } from '../../src/transport/http.ts';
 import { kyHttp } from '../../src/transport/ky-http.ts';
 import { failure, networkError, text } from '../support/answers.ts';
@@ -6,7 +7,7 @@ import { rejectionOf } from '../support/outcome.ts';
 import { scriptedFetch } from '../support/scripted-fetch.ts';
 
 const baseUrl = 'https://pets.test/v1';
-const { signal } = new AbortController();
+const signal = new LightSignal();
 const get = { method: 'GET', path: 'inventory', headers: { accept: 'application/json' }, body: undefined, signal } as const;
 const patch = { method: 'PATCH', path: 'inventory/42', headers: { 'x-a': '1' }, body: '{"quantity":1}', signal } as const;
 
@@ -23,8 +24,11 @@ describe.each<[string, Http]>([
     await http(get, { baseUrl, fetch });
     await http(patch, { baseUrl, fetch });
     expect(fetch.mock.calls).toEqual([
-      ['https://pets.test/v1/inventory', { method: 'GET', headers: get.headers, signal, redirect: 'manual' }],
-      ['https://pets.test/v1/inventory/42', { method: 'PATCH', headers: patch.headers, signal, redirect: 'manual', body: patch.body }],
+      ['https://pets.test/v1/inventory', { method: 'GET', headers: get.headers, signal: signal.toAbortSignal(), redirect: 'manual' }],
+      [
+        'https://pets.test/v1/inventory/42',
+        { method: 'PATCH', headers: patch.headers, signal: signal.toAbortSignal(), redirect: 'manual', body: patch.body },
+      ],
     ]);
   });
 
