@@ -43,7 +43,8 @@ async function readItems<Ids extends Int64>(
   call: Call,
   { int64, maxBytes }: Limits<Ids>,
 ): Promise<InventoryItem<Ids>[]> {
-  const { bytes, isComplete } = await readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
+  const reading = readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
+  const { bytes, isComplete } = reading instanceof Promise ? await reading : reading;
   const { items, failure, ...end } = isComplete
     ? readSmall(bytes, int64)
     : await readLarge(answer, call, { begun: bytes, int64, maxBytes });

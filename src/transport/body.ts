@@ -1,5 +1,7 @@
 /** The bytes of one answer, after decompression. */
 export interface Body {
+  /** Gives all chunks of a body that has arrived whole and has at most `maxBytes`; otherwise undefined, and it can still be read. */
+  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined;
   /** Gives the next bytes, undefined at the end. Rejects with a PetStoreError if they stop coming. */
   next(): Promise<Uint8Array | undefined>;
 }
@@ -10,8 +12,15 @@ export interface Read {
   isComplete: boolean;
 }
 
-/** Reads a body until it ends or the chunks read so far exceed `maxBytes`. */
-export async function readUpTo(body: Body, maxBytes: number): Promise<Read> {
+/** Reads a body until it ends or the chunks read so far exceed `maxBytes`: at once if it has arrived whole. */
+export function readUpTo(body: Body, maxBytes: number): Read | Promise<Read> {
+  const whole = body.takeWhole(maxBytes);
+  if (!whole) return readOn(body, maxBytes);
+  const size = whole.reduce((sum, chunk) => sum + chunk.byteLength, 0);
+  return { bytes: concat(whole, size), isComplete: true };
+}
+
+async function readOn(body: Body, maxBytes: number): Promise<Read> {
   const chunks: Uint8Array[] = [];
   let size = 0;
   for (let chunk = await body.next(); chunk; chunk = await body.next()) {

@@ -45,6 +45,10 @@ export class OpenAnswer implements Body {
     this.#parts = parts;
   }
 
+  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
+    return this.#parts.exchange.takeWhole(maxBytes);
+  }
+
   next(): Promise<Uint8Array | undefined> {
     return this.#parts.exchange.next();
   }

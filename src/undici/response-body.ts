@@ -50,6 +50,10 @@ export class ResponseBody implements BodyReader {
     this.#takeReading()?.reject(reason);
   }
 
+  takeWhole(maxBytes: number): readonly Bytes[] | undefined {
+    return this.#isEnded && this.#waitingBytes <= maxBytes ? this.#chunks.splice(0) : undefined;
+  }
+
   /** Reads the next bytes. After a failure, the bytes that arrived before it are returned first. */
   read(): Promise<ReadableStreamReadResult<Bytes>> {
     const chunk = this.#chunks.shift();

@@ -5,7 +5,7 @@ import { FUZZ } from '../support/fuzz.ts';
 
 function bodyOf(chunks: readonly Uint8Array[]): Body {
   const left = [...chunks];
-  return { next: vi.fn(async () => left.shift()) };
+  return { takeWhole: () => undefined, next: vi.fn(async () => left.shift()) };
 }
 
 const chunks = fc.array(fc.uint8Array({ maxLength: 20 }));
@@ -30,6 +30,12 @@ describe('readUpTo', () => {
     const body = bodyOf([new Uint8Array(6), new Uint8Array(6), new Uint8Array(6)]);
     await readUpTo(body, 10);
     expect(body.next).toHaveBeenCalledTimes(2);
+  });
+
+  test('gives a body that has arrived whole at once', () => {
+    const body = { takeWhole: () => [new Uint8Array([1, 2]), new Uint8Array([3])], next: vi.fn() };
+    expect(readUpTo(body, 10)).toEqual({ bytes: new Uint8Array([1, 2, 3]), isComplete: true });
+    expect(body.next).not.toHaveBeenCalled();
   });
 
   test('gives no bytes for an empty body', async () => {

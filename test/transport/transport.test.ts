@@ -153,13 +153,17 @@ describe('Transport.open', () => {
   test('rejects with a ConnectionError if the body of a 2xx answer breaks', async () => {
     const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'break')));
     const answer = await transport.open(makeCall(), update, observer);
-    expect(await rejectionOf(readUpTo(answer, 100))).toMatchObject({ name: 'ConnectionError', code: 'ECONNRESET', outcome: 'unknown' });
+    expect(await rejectionOf(Promise.resolve(readUpTo(answer, 100)))).toMatchObject({
+      name: 'ConnectionError',
+      code: 'ECONNRESET',
+      outcome: 'unknown',
+    });
   });
 
   test('rejects with a TimeoutError if the body of a 2xx answer stalls', async () => {
     const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'stall')));
     const answer = await transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer);
-    const rejection = rejectionOf(readUpTo(answer, 100));
+    const rejection = rejectionOf(Promise.resolve(readUpTo(answer, 100)));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await rejection).toBeInstanceOf(TimeoutError);
   });
