@@ -66,24 +66,21 @@ function readDate(text: string, nowMs: number): number | undefined {
   return latestDate.dateMs;
 }
 
+type RateLimitFields = Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'>;
+
 /**
  * Reads X-RateLimit-*. A header that is not an integer counts as missing, as does a Limit of 0. Zeros on an answer that is no refusal come
  * from a limiter that is switched off. `nowMs` is the server's time.
  */
-export function readRateLimit(
-  headers: Pick<Headers, 'get'>,
-  nowMs: number,
-  isRefused = false,
-): Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'> {
+export function readRateLimit(headers: Pick<Headers, 'get'>, nowMs: number, isRefused = false): RateLimitFields {
   const stated = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit));
   const remaining = parseInteger(headers.get(RATE_LIMIT_HEADERS.remaining));
   if (stated === 0 && remaining === 0 && !isRefused) return {};
   const limit = stated || undefined;
-  return {
-    ...(limit !== undefined && { limit }),
-    ...(remaining !== undefined && { remaining: Math.min(remaining, limit ?? remaining) }),
-    ...readReset(parseInteger(headers.get(RATE_LIMIT_HEADERS.reset)), nowMs),
-  };
+  const found: RateLimitFields = readReset(parseInteger(headers.get(RATE_LIMIT_HEADERS.reset)), nowMs);
+  if (limit !== undefined) found.limit = limit;
+  if (remaining !== undefined) found.remaining = Math.min(remaining, limit ?? remaining);
+  return found;
 }
 
 /** By the specification Reset is a Unix timestamp in seconds. Milliseconds, and seconds from now, are recognized by their size. */

@@ -39,7 +39,9 @@ export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }
 
 /** The request as fetch takes it. */
 export function initOf({ method, headers, body, init, signal }: WireRequest): RequestInit {
-  return { ...init, method, headers, signal: signal.toAbortSignal(), redirect: 'manual', ...(body === undefined ? {} : { body }) };
+  const own: RequestInit = { method, headers, signal: signal.toAbortSignal(), redirect: 'manual' };
+  if (body !== undefined) own.body = body;
+  return init ? { ...init, ...own } : own;
 }
 
 function isText(body: RequestBody | undefined): body is string | undefined {
