@@ -5,7 +5,7 @@ import { failureAt } from '../json/failure.ts';
 import type { ItemReader } from '../json/item-reader.ts';
 import { parseRows } from '../json/parse-rows.ts';
 import type { Rows } from '../json/read-rows.ts';
-import { readUpTo } from '../transport/body.ts';
+import { type Read, readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, type Fault, invalidResponse, loadReader, NOT_UTF8, type Operation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
@@ -38,17 +38,25 @@ interface Limits<Ids extends Int64> {
 }
 
 /** Reads a small list as one text, and a large one as it arrives, so that neither its bytes nor its text are ever in memory as a whole. */
-async function readItems<Ids extends Int64>(
+function readItems<Ids extends Int64>(
   answer: OpenAnswer,
   call: Call,
   { int64, maxBytes }: Limits<Ids>,
-): Promise<InventoryItem<Ids>[]> {
+): InventoryItem<Ids>[] | Promise<InventoryItem<Ids>[]> {
+  const take = ({ bytes, isComplete }: Read) =>
+    isComplete
+      ? check(answer, call, readSmall(bytes, int64))
+      : readLarge(answer, call, { begun: bytes, int64, maxBytes }).then((result) => check(answer, call, result));
   const reading = readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
-  const { bytes, isComplete } = reading instanceof Promise ? await reading : reading;
-  const { items, failure, ...end } = isComplete
-    ? readSmall(bytes, int64)
-    : await readLarge(answer, call, { begun: bytes, int64, maxBytes });
-  if (failure) throw await invalidResponse(call, answer, { ...failure, ...end });
+  return reading instanceof Promise ? reading.then(take) : take(reading);
+}
+
+function check<Ids extends Int64>(
+  answer: OpenAnswer,
+  call: Call,
+  { items, failure, ...end }: Result<Ids>,
+): InventoryItem<Ids>[] | Promise<never> {
+  if (failure) return invalidResponse(call, answer, { ...failure, ...end }).then((error) => Promise.reject(error));
   new UnknownStatuses(call, answer).announce(items);
   return items;
 }

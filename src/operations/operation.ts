@@ -20,7 +20,7 @@ export interface Operation<T> {
   petId?: PetId;
   request: AttemptRequest;
   /** Reads the body of a 2xx answer. Rejects with an InvalidResponseError if it is not as the specification promises. */
-  read(answer: OpenAnswer, call: Call): Promise<T>;
+  read(answer: OpenAnswer, call: Call): T | Promise<T>;
 }
 
 /** An operation whose answer is still being read when the call resolves. `read` has to call `onEnd` when that is over. */
