@@ -9,8 +9,9 @@ import { InOrder } from './order/in-order.ts';
 import type { ClientLimits } from './quota/gate/client-limits.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import type { Permit } from './quota/gate/permit.ts';
-import type { Answered } from './reply.ts';
+import type { Answered, Reply } from './reply.ts';
 import { retry } from './retry/retry.ts';
+import type { OpenAnswer } from './transport/open-answer.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
 import { UpdateNews } from './update-news.ts';
@@ -148,17 +149,9 @@ export class Pipeline<Item extends object> {
   async #attempt<T>(call: Call, operation: Operation<T>, admitting: Admitted | Promise<Admitted>): Promise<Answered<T>> {
     const answer = await this.#steps.transport.open(call, operation.request, await admitting);
     try {
-      const data = await operation.read(answer, call);
-      const rateLimit = publicRateLimit(answer.answer);
-      const { attempts, waitedMs } = call;
-      return {
-        data,
-        status: answer.status,
-        headers: () => answer.allHeaders,
-        ...(rateLimit ? { rateLimit } : {}),
-        attempts,
-        waitedMs: Math.round(waitedMs),
-      };
+      const reading = operation.read(answer, call);
+      const data = reading instanceof Promise ? await reading : reading;
+      return { data, rest: () => restOf(answer, call) };
     } catch (failure) {
       answer.broke(failure);
       throw failure;
@@ -245,8 +238,10 @@ export class Pipeline<Item extends object> {
     call.end();
     this.#steps.gate.retries.settle(call);
     UpdateNews.of(this.#steps.client)?.tell(call);
-    const ms = Math.round(monotonicMs() - call.startedAtMs);
-    call.emit('settled', (event) => ({ ...event, ...outcomeOf(call, failed), ms, ...failed }));
+    call.emit('settled', (event) => {
+      const ms = Math.round(monotonicMs() - call.startedAtMs);
+      return { ...event, ...outcomeOf(call, failed), ms, ...failed };
+    });
   }
 }
 
@@ -256,9 +251,16 @@ function outcomeOf(call: Call, failed: unknown): Pick<ClientEvents['settled'], '
   return { outcome: failed ? call.outcome : 'succeeded' };
 }
 
+/** What a call that has ended says beside its data. */
+function restOf({ answer, status, allHeaders: headers }: OpenAnswer, { attempts, waitedMs }: Call): Omit<Reply<unknown>, 'data'> {
+  const rateLimit = publicRateLimit(answer);
+  return { status, headers, ...(rateLimit ? { rateLimit } : {}), attempts, waitedMs: Math.round(waitedMs) };
+}
+
 /** The reply of a call. A superseded update gets that of the later one, with its own copy of the item. */
 function replyTo<Item extends object>(call: Call, reply: Answered<Item>): Answered<Item> {
-  const { attempts, supersededBy } = call;
+  const { attempts, waitedMs, supersededBy } = call;
   if (supersededBy === undefined) return reply;
-  return { ...reply, data: { ...reply.data }, attempts, waitedMs: Math.round(call.waitedMs), supersededBy };
+  const rest = () => ({ ...reply.rest(), attempts, waitedMs: Math.round(waitedMs), supersededBy });
+  return { data: { ...reply.data }, rest };
 }

@@ -24,9 +24,10 @@ export interface Reply<T> {
   supersededBy?: number;
 }
 
-/** A reply whose headers may be made when they are read: few callers read them. */
-export interface Answered<T> extends Omit<Reply<T>, 'headers'> {
-  headers: Headers | (() => Headers);
+/** The data of a reply, and the rest of it, which is made when it is read: few callers read it. */
+export interface Answered<T> {
+  data: T;
+  rest(): Omit<Reply<T>, 'data'>;
 }
 
 /**
@@ -46,7 +47,7 @@ export interface ReplyPromise<T> extends Promise<T> {
 }
 
 /** Turns a promise of an answer into what the methods of a client return. */
-export function replyPromise<T>(answering: Promise<Answered<T>>): ReplyPromise<T> {
+export function replyPromise<T>(answering: Promise<Answered<T> | Reply<T>>): ReplyPromise<T> {
   const data = answering.then((answered) => answered.data);
   let whole: Reply<T> | undefined;
   return Object.assign(data, {
@@ -55,8 +56,7 @@ export function replyPromise<T>(answering: Promise<Answered<T>>): ReplyPromise<T
       data.catch(() => {});
       // A new promise, so that a failure that the caller does not handle is reported as unhandled.
       return answering.then((answered) => {
-        const { headers } = answered;
-        whole ??= { ...answered, headers: typeof headers === 'function' ? headers() : headers };
+        whole ??= 'rest' in answered ? { data: answered.data, ...answered.rest() } : answered;
         return whole;
       });
     },

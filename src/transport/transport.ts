@@ -158,7 +158,7 @@ export class Transport {
       received = await exchange.send((wired) => this.#send(call, wired), this.#begin(call, request, key));
       const { answer, response } = received;
       const reopensAtMs = observer.observe(answer, () => {
-        this.#tellResponse(call, answer, Math.round(monotonicMs() - exchange.startedAtMs));
+        this.#tellResponse(call, answer, exchange.startedAtMs);
         this.#tellDeprecation(call, request, response.headers);
       });
       const address = `${this.#options.baseUrl}/${pathOf(request)}`;
@@ -213,8 +213,9 @@ export class Transport {
     else keysOf.set(call, { sent, renewed: undefined, isRenewed: false });
   }
 
-  #tellResponse(call: Call, answer: Answer, ms: number): void {
+  #tellResponse(call: Call, answer: Answer, startedAtMs: number): void {
     call.emit('response', (event) => {
+      const ms = Math.round(monotonicMs() - startedAtMs);
       const rateLimit = publicRateLimit(answer);
       const date = answer.dateMs === undefined ? {} : { date: new Date(answer.dateMs) };
       return { ...event, status: answer.status, ms, ...date, ...(rateLimit ? { rateLimit } : {}) };
