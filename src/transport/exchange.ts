@@ -8,7 +8,7 @@ import { hasMethods } from '../options/rules.ts';
 import type { NetworkFailure } from './attempt-observer.ts';
 import { readerOf } from './body-reader.ts';
 import { type Asked, connectionFailure, timeLimitFailure } from './connection-failure.ts';
-import type { BodyReader, WireAnswer } from './direct-answer.ts';
+import type { BodyReader, HeaderFields, WireAnswer } from './direct-answer.ts';
 import type { Send, WireRequest } from './http.ts';
 import { isBodyNetworkError, isNetworkError } from './network-error.ts';
 
@@ -18,6 +18,7 @@ const BYTES_PER_TIME_LIMIT = 4 * 1_048_576;
 /** An answer whose headers have come, and what they say. */
 export interface Received {
   response: WireAnswer;
+  headers: HeaderFields;
   answer: Answer;
 }
 
@@ -74,16 +75,19 @@ export class Exchange {
   /** Checks the answer: it may be a network error without a status (fetch standard, network error), or anything from a caller's fetch. */
   #take(response: WireAnswer): Received {
     if (response?.type === 'error') throw new Error('fetch gave a network error');
-    const isAnswer = Number.isInteger(response?.status) && hasMethods(response.headers, ['get']);
+    // Each is read once: in Node, these getters of a Response cost more than they seem to.
+    const [status, headers] = [response?.status, response?.headers];
+    const isAnswer = Number.isInteger(status) && hasMethods(headers, ['get']);
     if (!isAnswer) throw new TypeError('fetch gave no answer');
     if (response.type === 'direct') this.#reader = response.getReader();
-    else if (response.body) this.#takeBody(response.body, response.bodyUsed);
+    else this.#takeBody(response.body, response.bodyUsed);
     // A fetch that ignores its signal may answer after the exchange has ended.
     if (this.#isOver) this.#drop();
-    return { response, answer: readAnswer(response.status, response.headers, Date.now()) };
+    return { response, headers, answer: readAnswer(status, headers, Date.now()) };
   }
 
-  #takeBody(body: ReadableStream<Uint8Array<ArrayBuffer>>, isUsed: boolean): void {
+  #takeBody(body: ReadableStream<Uint8Array<ArrayBuffer>> | null, isUsed: boolean): void {
+    if (!body) return;
     if (!hasMethods(body, ['getReader'])) this.#badBody = this.#badFetch('a web Response, whose body is a ReadableStream');
     else if (isUsed || body.locked) this.#badBody = this.#badFetch('a Response whose body is unread: read `response.clone()` instead');
     else this.#reader = readerOf(body);

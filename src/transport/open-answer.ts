@@ -13,6 +13,7 @@ const DROPPED_AT_CUT = 4096;
 
 interface Parts {
   response: WireAnswer;
+  headers: HeaderFields;
   answer: Answer;
   exchange: Exchange;
   observer: AttemptObserver;
@@ -39,8 +40,8 @@ export class OpenAnswer implements Body {
   #isReleased = false;
 
   constructor(parts: Parts) {
-    this.status = parts.response.status;
-    this.headers = parts.response.headers;
+    this.status = parts.answer.status;
+    this.headers = parts.headers;
     this.answer = parts.answer;
     this.#parts = parts;
   }

@@ -156,10 +156,10 @@ export class Transport {
     let received: Received | undefined;
     try {
       received = await exchange.send((wired) => this.#send(call, wired), this.#begin(call, request, key));
-      const { answer, response } = received;
+      const { answer, headers } = received;
       const reopensAtMs = observer.observe(answer, () => {
         this.#tellResponse(call, answer, exchange.startedAtMs);
-        this.#tellDeprecation(call, request, response.headers);
+        this.#tellDeprecation(call, request, headers);
       });
       const address = `${this.#options.baseUrl}/${pathOf(request)}`;
       const open = new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor, reopensAtMs, address });
