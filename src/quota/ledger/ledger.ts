@@ -314,7 +314,9 @@ export class Ledger {
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
-    const needed = this.#mayEndUnseen ? this.#neededInFlight(left, demand) : Number.POSITIVE_INFINITY;
+    // An answered request whose body is still to come cannot meet a 429.
+    const answered = demand.inFlight - this.#outstanding.unanswered;
+    const needed = this.#mayEndUnseen ? answered + this.#neededInFlight(left, demand) : Number.POSITIVE_INFINITY;
     return Math.min(most, needed, this.#mayDayEndUnseen ? mostWhileDayUnknown(this.#minute.limit) : Number.POSITIVE_INFINITY);
   }
 
@@ -586,7 +588,7 @@ export class Ledger {
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
     const refused = isReported ? subject : isDay ? this.#day : this.#minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
-    if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.observeBareRefusal(sending.atMs, nowMs);
+    if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.observeBareRefusal(sending, nowMs);
   }
 
   #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {

@@ -74,7 +74,8 @@ export class Outstanding {
 
   observe(sentAtMs: number, nowMs: number): void {
     this.#settled++;
-    this.#usualMs += WEIGHT * (nowMs - sentAtMs - this.#usualMs);
+    const weight = this.#usualMs === 0 ? 1 : WEIGHT;
+    this.#usualMs += weight * (nowMs - sentAtMs - this.#usualMs);
   }
 
   lose(): void {

@@ -1,6 +1,7 @@
 import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, FixedWindow, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
+import type { Sending } from './outstanding.ts';
 import { UNLIMITED } from './settings.ts';
 
 const LEAST_MARGIN_MS = 10;
@@ -160,7 +161,7 @@ export class QuotaWindow {
     return (this.lead.offset ?? 0) > 0;
   }
 
-  /** Whether others have sent requests in the last seconds. */
+  /** Whether others send, by the latest answers. */
   get isShared(): boolean {
     return this.#othersPerMs >= BUSY_PER_MS;
   }
@@ -587,15 +588,18 @@ export class QuotaWindow {
     this.#weigh(misfits);
   }
 
-  /** A request was refused, and no header reported Remaining. */
-  observeBareRefusal(sentAtMs: number, nowMs: number): void {
+  /**
+   * A request was refused, and no header reported Remaining. Probes that are refused during one closure after few other requests show no
+   * limit.
+   */
+  observeBareRefusal({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
     if (this.isKnown) return;
     const sent = this.#sent.sent(nowMs);
     const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#sent.sentSince(this.#reopenedAtMs);
     this.#slides ||= sentSinceOpen < FEWEST_OF_WINDOW && this.#reopenedAtMs !== undefined;
     this.#reopenedAtMs = undefined;
     this.#learned ??= new LearnedLimit(this.lengthMs);
-    this.#learned.shrink({ sent, sentSinceOpen }, { sentAtMs, nowMs });
+    if (wasPlanned || sent >= FEWEST_OF_WINDOW) this.#learned.shrink({ sent, sentSinceOpen }, { sentAtMs, nowMs });
   }
 
   /** The first request after a refusal succeeded. */

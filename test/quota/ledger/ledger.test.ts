@@ -84,6 +84,16 @@ describe('Ledger, while the quota may end unseen,', () => {
     expect([300, 30].map((left) => inFlightFor(2_000, { requestsPerDay: 10_000, left }))).toEqual([30, 8]);
   });
 
+  test('counts no request whose answer has come, however long its body takes', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 10_000 }, concurrency: 64, share: 1 }, () => 0);
+    const sendings = Array.from({ length: 20 }, () => ledger.send(NOON_MS));
+    sendings.forEach((sending, sent) => {
+      const headers = { limit: 450, remaining: 449 - sent, resetAtMs: NOON_MS + 60_000 };
+      ledger.observe(sending, { status: 200, receivedAtMs: NOON_MS, dateMs: NOON_MS, ...headers }, NOON_MS);
+    });
+    expect(ledger.look(NOON_MS, 20, 10).free).toBe(8);
+  });
+
   test('has as many in flight as may be if the day allows as much as all its minutes', () => {
     expect(inFlightFor(2_000, { requestsPerDay: 648_000 })).toBe(64);
   });
@@ -101,6 +111,24 @@ describe('Ledger, while its probe after a 429 is unanswered,', () => {
     expect(ledger.look(NOON_MS + 2_600, 1)).toMatchObject({ free: 0, reason: 'in-flight' });
     ledger.observe(probe, { status: 200, receivedAtMs: NOON_MS + 2_700, dateMs: NOON_MS + 2_700 }, NOON_MS + 2_700);
     expect(ledger.look(NOON_MS + 2_700, 0).free).toBe(1);
+  });
+});
+
+describe('Ledger, after a closure of minutes that no header explains,', () => {
+  test('takes the refusals of its probes for no limit', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
+    const answer = (status: number, nowMs: number) => {
+      ledger.look(nowMs, 0);
+      ledger.observe(
+        ledger.send(nowMs),
+        { status, receivedAtMs: nowMs, dateMs: nowMs, ...(status === 429 && { retryAfterMs: 60_000 }) },
+        nowMs,
+      );
+    };
+    answer(200, NOON_MS);
+    for (let minute = 1; minute <= 5; minute++) answer(429, NOON_MS + minute * 61_000);
+    answer(200, NOON_MS + 400_000);
+    expect(ledger.look(NOON_MS + 400_000, 0).free).toBe(1);
   });
 });
 

@@ -12,7 +12,7 @@ describe('Outstanding', () => {
   test('waits a second for the answer to a probe, or twice as long as answers usually take', () => {
     const outstanding = new Outstanding();
     expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([0, 1_000]);
-    outstanding.observe(0, 800);
+    outstanding.observe(0, 100);
     expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([100, 1_000]);
     outstanding.observe(0, 8_100);
     expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([1_100, 2_200]);
