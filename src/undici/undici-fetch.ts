@@ -29,7 +29,7 @@ export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typ
   const send = (request: DispatchedRequest) => {
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
     const ready = typeof dispatcher === 'function' ? dispatcher() : dispatcher;
-    // Dispatched synchronously if possible: each step of a promise comes before the request is written.
+    // Dispatched synchronously if possible: a promise would delay the request.
     return ready instanceof Promise ? ready.then((made) => dispatch(made, request, proxies)) : dispatch(ready, request, proxies);
   };
   const fetch = async (input: Input, init?: RequestInit) => (await send(await readRequest(input, init))).toResponse();

@@ -38,6 +38,20 @@ function foreign(reader: object): Response {
   return Object.defineProperty(new Response(), 'body', { value: { getReader: () => reader } });
 }
 
+/** Sends a request whose answer has arrived whole. */
+async function sendForWhole(call = makeListCall()): Promise<Exchange> {
+  const exchange = new Exchange(call, asked);
+  const read = vi.fn(async () => ({ value: undefined, done: true as const }));
+  const reader = { takeWhole: () => [MEBIBYTE], read, cancel: async () => {} };
+  const headers = new Headers();
+  const toResponse = () => new Response(MEBIBYTE);
+  await exchange.send(
+    async () => ({ type: 'direct', status: 200, headers, getReader: () => reader, toHeaders: () => headers, toResponse }),
+    request,
+  );
+  return exchange;
+}
+
 describe('Exchange', () => {
   test('sends the request with a signal and gives the answer with its body, chunk by chunk', async () => {
     const { http, sent } = wire(() => new Response(chunked(['one', 'two'])));
@@ -46,6 +60,19 @@ describe('Exchange', () => {
     const read = [await exchange.next(), await exchange.next(), await exchange.next()];
     expect(read.map((chunk) => chunk && new TextDecoder().decode(chunk))).toEqual(['one', 'two', undefined]);
     expect(sent).toEqual([{ ...request, signal: expect.any(LightSignal) }]);
+  });
+
+  test('gives a body that has arrived whole at once, and nothing after it', async () => {
+    const exchange = await sendForWhole();
+    expect([exchange.takeWhole(2_000_000), exchange.takeWhole(2_000_000)]).toEqual([[MEBIBYTE], undefined]);
+    expect(await exchange.next()).toBeUndefined();
+  });
+
+  test('gives nothing of a body that has arrived whole once its time is over', async () => {
+    const exchange = await sendForWhole(makeListCall({ attemptTimeoutMs: 1_000 }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(exchange.takeWhole(2_000_000)).toBeUndefined();
+    expect(await rejectionOf(exchange.next())).toBeInstanceOf(TimeoutError);
   });
 
   test('gives no bytes if the answer has no body', async () => {

@@ -47,7 +47,7 @@ export class LearnedLimit {
     this.#atMs = nowMs;
   }
 
-  /** Whether the refusal before came after as many requests or more, and was not one of requests that were sent together with this one. */
+  /** Whether the refusal before, of a request that was not sent together with this one, came after as many requests or more. */
   #isRepeated(sent: number, sentAtMs: number, nowMs: number): boolean {
     const { sent: before, atMs } = this.#suspected;
     if (sentAtMs < atMs) return false;

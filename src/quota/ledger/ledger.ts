@@ -56,6 +56,12 @@ interface Limits {
   requestsPerDay?: number | undefined;
 }
 
+/** Requests whose bodies are not read yet, and calls that want to be sent. */
+interface Load {
+  inFlight: number;
+  waiting: number;
+}
+
 /** As many requests are in flight as may be. */
 export const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'in-flight' };
 
@@ -76,14 +82,15 @@ const LONGEST_DAY_MS = 25 * 3_600_000;
 const FEWEST_IN_FLIGHT = 8;
 const KEPT_FROM_FLIGHT = 32;
 /** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
-const DAY_UNKNOWN = { leastInFlight: 2, mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
+const DAY_UNKNOWN = { mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
 /** Calls that fit into the window are sent within this time, if answers take as long as usual. */
 const HASTE_MS = 200;
 /**
- * If more calls wait than fit into the window, most of them wait for the next one anyway: as many as the limit are sent within this time.
- * Not much more, since slots may come back a minute after they were used.
+ * If more calls wait than fit into the window, a whole window's requests are sent within this time: the last calls wait for the next window
+ * anyway. The time is short, since in a sliding log each slot comes back a minute after it was used.
  */
 const LEISURE_MS = 1_500;
+/** With one in flight, a slow answer would hold up all calls. */
 const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
@@ -308,20 +315,20 @@ export class Ledger {
     return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
   }
 
-  #mostInFlight(nowMs: number, demand: { inFlight: number; waiting: number }): number {
+  #mostInFlight(nowMs: number, load: Load): number {
     if (this.#day.isNearRefusal) return 1;
     const { concurrency } = this.#settings;
     if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
     // An answered request whose body is still to come cannot meet a 429.
-    const answered = demand.inFlight - this.#outstanding.unanswered;
-    const needed = this.#mayEndUnseen ? answered + this.#neededInFlight(left, demand) : Number.POSITIVE_INFINITY;
+    const answered = load.inFlight - this.#outstanding.unanswered;
+    const needed = this.#mayEndUnseen ? answered + this.#neededInFlight(left, load) : Number.POSITIVE_INFINITY;
     return Math.min(most, needed, this.#mayDayEndUnseen ? mostWhileDayUnknown(this.#minute.limit) : Number.POSITIVE_INFINITY);
   }
 
   /** As many requests in flight as speed needs: each may meet an unforeseen 429. */
-  #neededInFlight(left: number, { inFlight, waiting }: { inFlight: number; waiting: number }): number {
+  #neededInFlight(left: number, { inFlight, waiting }: Load): number {
     const { usualMs } = this.#outstanding;
     if (waiting <= left) return Math.max(FEWEST_IN_FLIGHT, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS));
     return Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
@@ -347,8 +354,8 @@ export class Ledger {
   }
 
   #lookForProbe(nowMs: number, unknownSinceMs: number): Outlook {
-    // After the key was closed, one request is sent first: others before its answer may be refused too. It may have been sent before
-    // another answer closed the key again.
+    // After the key was closed, one request is sent first: others before its answer may be refused too. That probe may be older than the
+    // latest closure: an answer to an earlier request can close the key again.
     if (this.#isReopening && this.#probe !== undefined) return FULL;
     const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
     return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
@@ -653,9 +660,9 @@ export class Ledger {
 
 /** Fewer for a smaller limit, which few requests in flight use up just as fast. */
 function mostWhileDayUnknown(limit: number): number {
-  const { leastInFlight, mostInFlight, partOfLimit, limitPerMinute } = DAY_UNKNOWN;
+  const { mostInFlight, partOfLimit, limitPerMinute } = DAY_UNKNOWN;
   if (limit > limitPerMinute) return Number.POSITIVE_INFINITY;
-  return Math.min(mostInFlight, Math.max(leastInFlight, Math.ceil(limit / partOfLimit)));
+  return Math.min(mostInFlight, Math.max(LEAST_IN_FLIGHT, Math.ceil(limit / partOfLimit)));
 }
 
 /** How far ahead a Reset is, in milliseconds; undefined if the server's time is not known. */

@@ -620,6 +620,7 @@ export class QuotaWindow {
   /** Adds doubt to the candidates that fit worse than the best one. */
   #weigh(misfits: number[]): void {
     const least = Math.min(...misfits);
+    // Every answer passes here: loops allocate nothing.
     for (let index = 0; index < misfits.length; index++) {
       const candidate = this.#candidates[index];
       if (candidate) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
