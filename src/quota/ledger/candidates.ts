@@ -362,12 +362,16 @@ export class SlidingCounter extends Candidate {
 
   override observe(seen: Seen): void {
     const weight = this.#weight(seen.nowMs);
-    if (seen.highest < 0 && this.#presumed > 0 && weight > 0) {
-      const less = Math.min(this.#presumed, -seen.highest / weight);
-      this.#before -= less;
-      this.#presumed -= less;
+    // More is left than even without the requests that failed: fewer of the presumed ones count.
+    const excess = -seen.highest - seen.uncounted;
+    if (excess <= 0 || this.#presumed === 0 || weight === 0) {
+      super.observe(seen);
+      return;
     }
-    super.observe(seen);
+    const less = Math.min(this.#presumed, excess / weight);
+    this.#before -= less;
+    this.#presumed -= less;
+    super.observe({ ...seen, lowest: seen.lowest + less * weight, highest: seen.highest + less * weight });
   }
 
   turn(atMs: number): void {

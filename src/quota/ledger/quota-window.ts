@@ -394,7 +394,7 @@ export class QuotaWindow {
     const aheadMs = reset && reset.endsAtMs - reading.nowMs;
     if (reset) this.#observeReset(reset, reading);
     if (reset && aheadMs !== undefined && reading.remaining !== undefined) this.#weighBucket(reading.remaining, aheadMs);
-    if (reading.status === 429) this.#observeRefusal(reading);
+    if (reading.status === 429 && !this.#isOfLonger(reading)) this.#observeRefusal(reading);
     if (reading.remaining === undefined) return;
     const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
     this.#noteOthers(this.#observeRemaining(remaining, reading), reading.nowMs);
@@ -405,6 +405,11 @@ export class QuotaWindow {
     this.#observedAtMs = reading.nowMs;
     this.#learned = undefined;
     this.#reopenedAtMs = undefined;
+  }
+
+  /** Whether a longer window refused the request: this one has some left, and turns long before Retry-After. */
+  #isOfLonger({ remaining = 0, retryAfterMs = 0 }: Reading): boolean {
+    return remaining > 0 && retryAfterMs > 2 * this.lengthMs;
   }
 
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */

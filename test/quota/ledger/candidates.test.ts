@@ -125,6 +125,18 @@ describe('SlidingCounter', () => {
 });
 
 describe('SlidingCounter', () => {
+  test('explains a Remaining by refused requests and by what others sent before the turn, each once', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS);
+    counter.observe(seen(counter, 40, 30_000));
+    counter.add(60_000);
+    expect(counter.room(60_000)).toBe(39);
+    counter.observe({ ...seen(counter, 40, 60_000), uncounted: 1 });
+    expect([counter.room(60_000), counter.free(60_000)]).toEqual([39, 40]);
+    counter.observe({ ...seen(counter, 45, 60_000), uncounted: 1 });
+    expect([counter.room(60_000), counter.free(60_000)]).toEqual([44, 45]);
+  });
+
   test("may have more room by what others' requests before the turn still weigh", () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     counter.align(MINUTE_MS);

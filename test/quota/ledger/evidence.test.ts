@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/contract/limits.ts';
 import { Ledger } from '../../../src/quota/ledger/ledger.ts';
+import { QuotaWindow } from '../../../src/quota/ledger/quota-window.ts';
 import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
 import { play } from './model.ts';
 
@@ -107,6 +108,36 @@ describe('Ledger, after a refusal while no header reports what is left,', () => 
     story.nowMs += 61_000;
     for (let sent = 0; sent < 15; sent++) story.answer({});
     expect(story.left).toBeLessThanOrEqual(2);
+  });
+});
+
+describe('Ledger, of a weighted counter,', () => {
+  test('meets one 429 at its first turn if others had sent before, and takes what they sent from the count once', () => {
+    const world = {
+      policy: 'sliding-counter',
+      startMs: NOON_MS + 38_207,
+      skewMs: 0,
+      delaysMs: [67, 67, 20, 20, 52],
+      othersMs: [0],
+    } as const;
+    expect(play({ ...world, plan: { requestsPerMinute: 3 }, calls: 7 }).refusals).toHaveLength(1);
+  });
+
+  test('takes the refusal of a request for which the minute had quota left for no sign of how the minute counts', () => {
+    const window = new QuotaWindow(60, 60_000);
+    const reading = { serverMs: NOON_MS, sentAtMs: NOON_MS - 100, unanswered: 0, concurrent: 0, nowMs: NOON_MS };
+    const reset = { atMs: NOON_MS + 20_000, endsAtMs: NOON_MS + 20_000, slackMs: 0 };
+    window.add(NOON_MS - 100);
+    window.observe({ ...reading, status: 200, remaining: 59, reset, retryAfterMs: undefined });
+    const doubts = () => window.candidates.map(({ doubt }) => doubt);
+    const before = doubts();
+    window.add(NOON_MS);
+    const refusal = { ...reading, status: 429, reset: undefined, sentAtMs: NOON_MS, nowMs: NOON_MS + 100 };
+    window.observe({ ...refusal, remaining: 59, retryAfterMs: 13_860_000 });
+    expect(doubts()).toEqual(before);
+    window.add(NOON_MS + 200);
+    window.observe({ ...refusal, remaining: 0, retryAfterMs: 20_000 });
+    expect(doubts()).not.toEqual(before);
   });
 });
 
