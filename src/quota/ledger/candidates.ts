@@ -531,9 +531,12 @@ export class TokenBucket extends Candidate {
     return this.perMs * ms;
   }
 
-  /** What others took comes back too, so the level itself is corrected, and not the offset. */
+  /**
+   * What others took comes back too, so the level itself is corrected, and not the offset. A difference of less than a request is what
+   * Remaining loses by being cut to whole requests.
+   */
   override observe({ lowest, highest, remaining, unanswered, nowMs }: Seen): void {
-    if (lowest > 0) this.#tokens.set(remaining - unanswered, nowMs);
+    if (lowest > 0) this.#tokens.set(lowest < 1 ? remaining : remaining - unanswered, nowMs);
     if (lowest <= 0 && highest < 0) {
       this.#own ??= this.#tokens.copy();
       this.#tokens.take(highest, nowMs);

@@ -154,6 +154,15 @@ describe('TokenBucket', () => {
     expect(bucket.freeAt(2, 0)).toBe(2_000);
   });
 
+  test('takes a Remaining cut to a whole request for no request of others, and does not subtract twice what is in flight', () => {
+    const bucket = new TokenBucket(6, MINUTE_MS);
+    sendTimes(bucket, 5, 0);
+    bucket.observe({ ...seen(bucket, 1, 300), unanswered: 1 });
+    expect(bucket.free(300)).toBe(1);
+    bucket.observe({ ...seen(bucket, 0, 600), unanswered: 1 });
+    expect(bucket.free(600)).toBe(-1);
+  });
+
   test('has the size that the headers report and the rate of the plan', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
     bucket.resize(6, 60);
