@@ -80,11 +80,13 @@ const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
 const LONGEST_DAY_MS = 25 * 3_600_000;
 /** With little quota left, few requests may be in flight, since each may meet an unforeseen 429. */
 const FEWEST_IN_FLIGHT = 8;
+/** Beside others, who may meet the same refusal. */
+const FEWEST_BESIDE_OTHERS = 4;
 const KEPT_FROM_FLIGHT = 32;
 /** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
 const DAY_UNKNOWN = { mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
 /** Calls that fit into the window are sent within this time, if answers take as long as usual. */
-const HASTE_MS = 200;
+const HASTE_MS = 400;
 /**
  * If more calls wait than fit into the window, a whole window's requests are sent within this time: the last calls wait for the next window
  * anyway. The time is short, since in a sliding log each slot comes back a minute after it was used.
@@ -94,8 +96,8 @@ const LEISURE_MS = 1_500;
 const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
-/** Good answers that allow one more request in flight after an unforeseen 429, while no header reports Remaining. */
-const ANSWERS_PER_SLOT = 4;
+/** How many more requests may be in flight after each good answer that follows an unforeseen 429: with Remaining, and without. */
+const MORE_IN_FLIGHT = { reported: 1, unreported: 1 / 4 } as const;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
@@ -131,9 +133,8 @@ export class Ledger {
   // Whether headers ever reported Remaining, and how many good answers in a row have not.
   #hasRemaining = false;
   #unreported = 0;
-  // How many requests may be in flight while no header reports Remaining, and the good answers since the last unforeseen 429.
+  // After an unforeseen 429, how many requests may be in flight where the quota may end unseen; at `FEWEST_IN_FLIGHT`, as many as else.
   #cautious = FEWEST_IN_FLIGHT;
-  #goodAnswers = 0;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
     this.#settings = settings;
@@ -318,7 +319,7 @@ export class Ledger {
   #mostInFlight(nowMs: number, load: Load): number {
     if (this.#day.isNearRefusal) return 1;
     const { concurrency } = this.#settings;
-    if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
+    if (!this.#minute.isKnown) return Math.min(concurrency, Math.floor(this.#cautious));
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
     // An answered request whose body is still to come cannot meet a 429.
@@ -327,11 +328,15 @@ export class Ledger {
     return Math.min(most, needed, this.#mayDayEndUnseen ? mostWhileDayUnknown(this.#minute.limit) : Number.POSITIVE_INFINITY);
   }
 
-  /** As many requests in flight as speed needs: each may meet an unforeseen 429. */
+  /** As many requests in flight as speed needs, since each may meet an unforeseen 429; after one, few until good answers have come. */
   #neededInFlight(left: number, { inFlight, waiting }: Load): number {
     const { usualMs } = this.#outstanding;
-    if (waiting <= left) return Math.max(FEWEST_IN_FLIGHT, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS));
-    return Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
+    const fewest = this.#minute.isShared ? FEWEST_BESIDE_OTHERS : FEWEST_IN_FLIGHT;
+    const needed =
+      waiting <= left
+        ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
+        : Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
+    return this.#cautious < FEWEST_IN_FLIGHT ? Math.min(needed, Math.max(LEAST_IN_FLIGHT, Math.floor(this.#cautious))) : needed;
   }
 
   /** Whether the quota may be used up before a header says so: the day, or by others the minute. */
@@ -584,14 +589,11 @@ export class Ledger {
   }
 
   #observeRefusal(sending: Sending, answer: Answer, subject: QuotaWindow | undefined, nowMs: number): void {
-    if (sending.wasPlanned) {
-      this.#headRoom.widen(this.#minute.limit);
-      this.#cautious = 1;
-      this.#goodAnswers = 0;
-    }
+    const isReported = subject !== undefined && answer.remaining === 0;
+    if (sending.wasPlanned) this.#headRoom.widen(this.#minute.limit);
+    if (sending.wasPlanned || !isReported) this.#cautious = 1;
     this.#cooldown.strike(sending.atMs);
     this.#close(answer, nowMs);
-    const isReported = subject !== undefined && answer.remaining === 0;
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
     const refused = isReported ? subject : isDay ? this.#day : this.#minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
@@ -622,9 +624,9 @@ export class Ledger {
    */
   #observeGood(sending: Sending, { remaining }: Answer, subject: QuotaWindow | undefined): void {
     this.#headRoom.narrow(this.#minute.isRefilled);
-    if (++this.#goodAnswers % ANSWERS_PER_SLOT === 0) this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + 1);
     this.#cooldown.forgive(sending.atMs);
     const isReported = remaining !== undefined && subject === this.#minute;
+    this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + MORE_IN_FLIGHT[isReported ? 'reported' : 'unreported']);
     if (isReported) this.#hasRemaining = true;
     this.#unreported = isReported ? 0 : this.#unreported + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;

@@ -76,8 +76,8 @@ describe('Ledger, while the quota may end unseen,', () => {
     return ledger.look(nowMs, 0, waiting).free;
   };
 
-  test('has as many in flight as send within 200 ms what waits, and at least eight', () => {
-    expect([1, 10, 60, 120].map((waiting) => inFlightFor(waiting, { requestsPerDay: 10_000 }))).toEqual([8, 8, 30, 60]);
+  test('has as many in flight as send within 400 ms what waits, and at least eight', () => {
+    expect([1, 10, 60, 120].map((waiting) => inFlightFor(waiting, { requestsPerDay: 10_000 }))).toEqual([8, 8, 15, 30]);
   });
 
   test('has as many in flight as send the limit within 1.5 seconds, if more calls wait than are left', () => {
@@ -92,6 +92,51 @@ describe('Ledger, while the quota may end unseen,', () => {
       ledger.observe(sending, { status: 200, receivedAtMs: NOON_MS, dateMs: NOON_MS, ...headers }, NOON_MS);
     });
     expect(ledger.look(NOON_MS, 20, 10).free).toBe(8);
+  });
+
+  test('has two in flight after a 429 that no header foretold, and one more after every good answer', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 10_000 }, concurrency: 64, share: 1 }, () => 0);
+    let [nowMs, remaining] = [NOON_MS, 440];
+    const answer = (status: number) => {
+      ledger.look(nowMs, 0);
+      const sending = ledger.send(nowMs);
+      nowMs += 100;
+      const headers = { limit: 450, remaining: status === 429 ? remaining : remaining--, resetAtMs: NOON_MS + 60_000 };
+      const retryAfterMs = status === 429 ? { retryAfterMs: 1_000 } : {};
+      ledger.observe(sending, { status, receivedAtMs: nowMs, dateMs: nowMs, ...headers, ...retryAfterMs }, nowMs);
+      return ledger.look(nowMs, 0, 20).free;
+    };
+    expect([answer(200), answer(200), answer(429)]).toEqual([8, 8, 0]);
+    nowMs += 1_100;
+    expect(Array.from({ length: 5 }, () => answer(200))).toEqual([2, 3, 4, 5, 6]);
+  });
+
+  test('has as many in flight as before after a 429 to a probe whose header said that nothing was left', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 10_000 }, concurrency: 64, share: 1 }, () => 0);
+    let nowMs = NOON_MS;
+    const answer = (status: number, remaining: number) => {
+      ledger.look(nowMs, 0);
+      const sending = ledger.send(nowMs);
+      nowMs += 100;
+      const headers = { limit: 450, remaining, resetAtMs: nowMs + 20_000, ...(status === 429 && { retryAfterMs: 20_000 }) };
+      ledger.observe(sending, { status, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
+    };
+    answer(429, 0);
+    nowMs += 21_000;
+    answer(200, 449);
+    expect(ledger.look(nowMs, 0, 20).free).toBe(8);
+  });
+
+  test('has at least four in flight while others send too', () => {
+    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 648_000 }, concurrency: 64, share: 1 }, () => 0);
+    let nowMs = NOON_MS;
+    for (let remaining = 440; remaining > 380; remaining -= 3) {
+      const sending = ledger.send(nowMs);
+      nowMs += 100;
+      const headers = { limit: 450, remaining, resetAtMs: NOON_MS + 60_000 };
+      ledger.observe(sending, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
+    }
+    expect([1, 60].map((waiting) => ledger.look(nowMs, 0, waiting).free)).toEqual([4, 15]);
   });
 
   test('has as many in flight as may be if the day allows as much as all its minutes', () => {
