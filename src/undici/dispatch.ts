@@ -1,7 +1,7 @@
 import type { Proxies } from './proxies.ts';
 import type { DispatchedRequest } from './read-request.ts';
 import { type RawHeaders, UndiciAnswer } from './read-response.ts';
-import { type Controller, ResponseBody } from './response-body.ts';
+import { type Controller, drop, ResponseBody } from './response-body.ts';
 import { routeFailure } from './route-failure.ts';
 
 interface Handler {
@@ -103,12 +103,14 @@ class ResponseHandler implements Handler {
     this.#settling.reject(reason);
   }
 
+  /** Ends the call first, since a dispatcher may fail to abort. */
   #abort(): void {
     const reason: unknown = this.#request.signal?.reason;
-    this.#controller?.abort(reason instanceof Error ? reason : new DOMException('The request was aborted', 'AbortError'));
     this.#body?.fail(reason);
     this.#settling.reject(reason);
     this.#end();
+    if (this.#controller)
+      drop(this.#controller, reason instanceof Error ? reason : new DOMException('The request was aborted', 'AbortError'));
   }
 
   #end(): void {

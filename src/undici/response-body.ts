@@ -7,6 +7,15 @@ export interface Controller {
   abort(reason: Error): void;
 }
 
+/** Aborts a request for which nobody waits any more. If its dispatcher fails to, nobody needs to know. */
+export function drop(controller: Controller, reason: Error): void {
+  try {
+    controller.abort(reason);
+  } catch {
+    // The request goes on, and its answer goes nowhere.
+  }
+}
+
 /** With more bytes waiting to be read, the connection is paused. */
 const MOST_WAITING_BYTES = 65_536;
 
@@ -75,7 +84,7 @@ export class ResponseBody implements BodyReader {
     this.#chunks.length = 0;
     if (this.#isEnded || this.#failure) return;
     this.end();
-    this.#controller.abort(new DOMException('The body was dropped', 'AbortError'));
+    drop(this.#controller, new DOMException('The body was dropped', 'AbortError'));
   }
 
   /** The body as a ReadableStream. */

@@ -35,3 +35,13 @@ describe('ResponseBody.takeWhole', () => {
     await expect(body.read()).rejects.toBe('broken');
   });
 });
+
+test('A body whose connection cannot be dropped is cancelled all the same', async () => {
+  const abort = () => {
+    throw new Error('cannot abort');
+  };
+  const body = new ResponseBody({ pause: vi.fn(), resume: vi.fn(), abort }, vi.fn());
+  body.push(ONE);
+  await body.cancel();
+  expect(await body.read()).toEqual({ value: undefined, done: true });
+});

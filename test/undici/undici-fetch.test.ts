@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { undiciFetch } from 'petstore-inventory/undici';
-import { Agent } from 'undici';
+import { Agent, DecoratorHandler, type Dispatcher } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Authority, makeAuthority, startGoAway, startHttp, startHttp2, startProxy, startTls } from './networks.ts';
@@ -351,6 +351,29 @@ describe('a dispatcher', () => {
     expect(await clientOf(service.url, undiciFetch(dispatcher)).listInventory()).toEqual(items);
     expect(proxy.led).toEqual(['tunnel localhost']);
     await dispatcher.close();
+  });
+
+  test('that fails to abort a request does not keep its call from ending', async () => {
+    const silent = createServer(() => {});
+    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
+    const address = silent.address();
+    const agent = new Agent();
+    const abort = () => {
+      throw new Error('cannot abort');
+    };
+    const cannotAbort = (handler: Dispatcher.DispatchHandler) => {
+      const onRequestStart: Dispatcher.DispatchHandler['onRequestStart'] = (controller, context) =>
+        handler.onRequestStart?.(Object.assign(Object.create(controller), { abort }), context);
+      return Object.assign(new DecoratorHandler(handler), { onRequestStart });
+    };
+    const dispatcher = agent.compose((dispatch) => (options, handler) => dispatch(options, cannotAbort(handler)));
+    const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/v1`;
+    const client = clientOf(url, undiciFetch(dispatcher), { attemptTimeoutMs: 100 });
+    expect(await failureOf(client.listInventory())).toMatchObject({ kind: 'timeout' });
+    const signal = AbortSignal.timeout(50);
+    await expect(client.listInventory({ signal })).rejects.toThrow(expect.objectContaining({ name: 'TimeoutError' }));
+    await agent.destroy();
+    silent.close();
   });
 
   test('and a ConnectionError caused by it hold no request', async () => {
