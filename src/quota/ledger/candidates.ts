@@ -363,15 +363,11 @@ export class SlidingCounter extends Candidate {
   override observe(seen: Seen): void {
     const weight = this.#weight(seen.nowMs);
     // More is left than even without the requests that failed: fewer of the presumed ones count.
-    const excess = -seen.highest - seen.uncounted;
-    if (excess <= 0 || this.#presumed === 0 || weight === 0) {
-      super.observe(seen);
-      return;
-    }
-    const less = Math.min(this.#presumed, excess / weight);
-    this.#before -= less;
-    this.#presumed -= less;
-    super.observe({ ...seen, lowest: seen.lowest + less * weight, highest: seen.highest + less * weight });
+    const freed = Math.min(this.#presumed * weight, Math.max(0, -seen.highest - seen.uncounted));
+    if (freed === 0) return super.observe(seen);
+    this.#before -= freed / weight;
+    this.#presumed -= freed / weight;
+    super.observe({ ...seen, lowest: seen.lowest + freed, highest: seen.highest + freed });
   }
 
   turn(atMs: number): void {

@@ -84,7 +84,9 @@ const FEWEST_IN_FLIGHT = 8;
 const FEWEST_BESIDE_OTHERS = 4;
 const KEPT_FROM_FLIGHT = 32;
 /** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
-const DAY_UNKNOWN = { mostInFlight: 8, partOfLimit: 8, limitPerMinute: 300 } as const;
+const LARGEST_LIMIT_HELD_BACK = 300;
+/** An eighth of such a limit may be in flight. */
+const PARTS_WHILE_DAY_UNKNOWN = 8;
 /** Calls that fit into the window are sent within this time, if answers take as long as usual. */
 const HASTE_MS = 400;
 /**
@@ -96,8 +98,8 @@ const LEISURE_MS = 1_500;
 const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
-/** How many more requests may be in flight after each good answer that follows an unforeseen 429: with Remaining, and without. */
-const MORE_IN_FLIGHT = { reported: 1, unreported: 1 / 4 } as const;
+/** How many more requests may be in flight after each good answer without Remaining that follows an unforeseen 429; with Remaining one. */
+const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
@@ -285,7 +287,7 @@ export class Ledger {
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
     if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
-    const slots = this.#mostInFlight(nowMs, { inFlight, waiting }) - inFlight;
+    const slots = Math.floor(this.#mostInFlight(nowMs, { inFlight, waiting })) - inFlight;
     if (slots <= 0) return FULL;
     const sure = Math.min(free, this.#minute.sure(nowMs));
     return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
@@ -319,7 +321,7 @@ export class Ledger {
   #mostInFlight(nowMs: number, load: Load): number {
     if (this.#day.isNearRefusal) return 1;
     const { concurrency } = this.#settings;
-    if (!this.#minute.isKnown) return Math.min(concurrency, Math.floor(this.#cautious));
+    if (!this.#minute.isKnown) return Math.min(concurrency, this.#cautious);
     const left = Math.min(this.#minute.free(nowMs), this.#day.isKnown ? this.#day.free(nowMs) : Number.POSITIVE_INFINITY);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
     // An answered request whose body is still to come cannot meet a 429.
@@ -336,7 +338,7 @@ export class Ledger {
       waiting <= left
         ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
         : Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
-    return this.#cautious < FEWEST_IN_FLIGHT ? Math.min(needed, Math.max(LEAST_IN_FLIGHT, Math.floor(this.#cautious))) : needed;
+    return this.#cautious < FEWEST_IN_FLIGHT ? Math.min(needed, Math.max(LEAST_IN_FLIGHT, this.#cautious)) : needed;
   }
 
   /** Whether the quota may be used up before a header says so: the day, or by others the minute. */
@@ -626,7 +628,7 @@ export class Ledger {
     this.#headRoom.narrow(this.#minute.isRefilled);
     this.#cooldown.forgive(sending.atMs);
     const isReported = remaining !== undefined && subject === this.#minute;
-    this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + MORE_IN_FLIGHT[isReported ? 'reported' : 'unreported']);
+    this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + (isReported ? 1 : MORE_IN_FLIGHT_UNREPORTED));
     if (isReported) this.#hasRemaining = true;
     this.#unreported = isReported ? 0 : this.#unreported + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;
@@ -662,9 +664,8 @@ export class Ledger {
 
 /** Fewer for a smaller limit, which few requests in flight use up just as fast. */
 function mostWhileDayUnknown(limit: number): number {
-  const { mostInFlight, partOfLimit, limitPerMinute } = DAY_UNKNOWN;
-  if (limit > limitPerMinute) return Number.POSITIVE_INFINITY;
-  return Math.min(mostInFlight, Math.max(LEAST_IN_FLIGHT, Math.ceil(limit / partOfLimit)));
+  if (limit > LARGEST_LIMIT_HELD_BACK) return Number.POSITIVE_INFINITY;
+  return Math.min(FEWEST_IN_FLIGHT, Math.max(LEAST_IN_FLIGHT, Math.ceil(limit / PARTS_WHILE_DAY_UNKNOWN)));
 }
 
 /** How far ahead a Reset is, in milliseconds; undefined if the server's time is not known. */

@@ -389,27 +389,22 @@ export class QuotaWindow {
 
   /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
-    const { reset } = reading;
+    const { reset, status, remaining: told, retryAfterMs, nowMs } = reading;
     if (reset && this.#isOvertaken(reset, reading.sentAtMs)) return;
-    const aheadMs = reset && reset.endsAtMs - reading.nowMs;
     if (reset) this.#observeReset(reset, reading);
-    if (reset && aheadMs !== undefined && reading.remaining !== undefined) this.#weighBucket(reading.remaining, aheadMs);
-    if (reading.status === 429 && !this.#isOfLonger(reading)) this.#observeRefusal(reading);
-    if (reading.remaining === undefined) return;
-    const remaining = Math.min(reading.remaining, this.#allowed ?? this.#planned);
-    this.#noteOthers(this.#observeRemaining(remaining, reading), reading.nowMs);
+    if (reset && told !== undefined) this.#weighBucket(told, reset.endsAtMs - nowMs);
+    // With some left, and a Retry-After long after this window turns, a longer window refused the request.
+    if (status === 429 && !(told && (retryAfterMs ?? 0) > 2 * this.lengthMs)) this.#observeRefusal(reading);
+    if (told === undefined) return;
+    const remaining = Math.min(told, this.#allowed ?? this.#planned);
+    this.#noteOthers(this.#observeRemaining(remaining, reading), nowMs);
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
-    if (reset) this.#noteReported(reset, remaining, reading.nowMs);
+    if (reset) this.#noteReported(reset, remaining, nowMs);
     if (this.#isClaiming) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
-    this.#observedAtMs = reading.nowMs;
+    this.#observedAtMs = nowMs;
     this.#learned = undefined;
     this.#reopenedAtMs = undefined;
-  }
-
-  /** Whether a longer window refused the request: this one has some left, and turns long before Retry-After. */
-  #isOfLonger({ remaining = 0, retryAfterMs = 0 }: Reading): boolean {
-    return remaining > 0 && retryAfterMs > 2 * this.lengthMs;
   }
 
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */
