@@ -354,9 +354,7 @@ describe('a dispatcher', () => {
   });
 
   test('that fails to abort a request does not keep its call from ending', async () => {
-    const silent = createServer(() => {});
-    await new Promise<void>((resolve) => silent.listen(0, '127.0.0.1', resolve));
-    const address = silent.address();
+    await using silent = await startHttp(() => {});
     const agent = new Agent();
     const abort = () => {
       throw new Error('cannot abort');
@@ -367,13 +365,11 @@ describe('a dispatcher', () => {
       return Object.assign(new DecoratorHandler(handler), { onRequestStart });
     };
     const dispatcher = agent.compose((dispatch) => (options, handler) => dispatch(options, cannotAbort(handler)));
-    const url = `http://127.0.0.1:${typeof address === 'object' && address ? address.port : 0}/v1`;
-    const client = clientOf(url, undiciFetch(dispatcher), { attemptTimeoutMs: 100 });
+    const client = clientOf(silent.url, undiciFetch(dispatcher), { attemptTimeoutMs: 100 });
     expect(await failureOf(client.listInventory())).toMatchObject({ kind: 'timeout' });
     const signal = AbortSignal.timeout(50);
     await expect(client.listInventory({ signal })).rejects.toThrow(expect.objectContaining({ name: 'TimeoutError' }));
     await agent.destroy();
-    silent.close();
   });
 
   test('and a ConnectionError caused by it hold no request', async () => {

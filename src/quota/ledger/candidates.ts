@@ -362,7 +362,7 @@ export class SlidingCounter extends Candidate {
 
   override observe(seen: Seen): void {
     const weight = this.#weight(seen.nowMs);
-    // More is left than even without the requests that failed: fewer of the presumed ones count.
+    // Remaining is larger than uncounted requests can explain, so that fewer of the presumed ones count.
     const freed = Math.min(this.#presumed * weight, Math.max(0, -seen.highest - seen.uncounted));
     if (freed === 0) return super.observe(seen);
     this.#before -= freed / weight;

@@ -80,9 +80,9 @@ const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
 const LONGEST_DAY_MS = 25 * 3_600_000;
 /** With little quota left, few requests may be in flight, since each may meet an unforeseen 429. */
 const FEWEST_IN_FLIGHT = 8;
-/** Beside others, who may meet the same refusal. */
-const FEWEST_BESIDE_OTHERS = 4;
 const KEPT_FROM_FLIGHT = 32;
+/** The same while others send, whose requests in flight may be refused too. */
+const FEWEST_BESIDE_OTHERS = 4;
 /** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
 const LARGEST_LIMIT_HELD_BACK = 300;
 /** An eighth of such a limit may be in flight. */
@@ -98,7 +98,7 @@ const LEISURE_MS = 1_500;
 const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
-/** How many more requests may be in flight after each good answer without Remaining that follows an unforeseen 429; with Remaining one. */
+/** After an unforeseen 429, one more request may be in flight after each good answer with Remaining, and this part of one without. */
 const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
@@ -135,7 +135,8 @@ export class Ledger {
   // Whether headers ever reported Remaining, and how many good answers in a row have not.
   #hasRemaining = false;
   #unreported = 0;
-  // After an unforeseen 429, how many requests may be in flight where the quota may end unseen; at `FEWEST_IN_FLIGHT`, as many as else.
+  // How many requests may be in flight while no header reports Remaining; below `FEWEST_IN_FLIGHT`, also where the quota may end unseen.
+  // An unforeseen 429 lowers it, and good answers raise it again.
   #cautious = FEWEST_IN_FLIGHT;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {

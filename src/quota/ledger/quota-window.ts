@@ -393,7 +393,7 @@ export class QuotaWindow {
     if (reset && this.#isOvertaken(reset, reading.sentAtMs)) return;
     if (reset) this.#observeReset(reset, reading);
     if (reset && told !== undefined) this.#weighBucket(told, reset.endsAtMs - nowMs);
-    // With some left, and a Retry-After long after this window turns, a longer window refused the request.
+    // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
     if (status === 429 && !(told && (retryAfterMs ?? 0) > 2 * this.lengthMs)) this.#observeRefusal(reading);
     if (told === undefined) return;
     const remaining = Math.min(told, this.#allowed ?? this.#planned);

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
+import type { Answer } from '../../../src/contract/limits.ts';
 import { Ledger } from '../../../src/quota/ledger/ledger.ts';
-
-const NOON_MS = Date.parse('2026-11-21T12:00:00Z');
+import { NOON_MS, Story } from './story.ts';
 
 /** A ledger with a plan of 60 a minute that has recognized a token bucket by four answers, two seconds apart. */
 function ledgerOfBucket(): Ledger {
@@ -63,80 +63,54 @@ describe('Ledger, after unforeseen 429s,', () => {
 });
 
 describe('Ledger, while the quota may end unseen,', () => {
-  /** How many requests may be in flight for so many waiting calls, if answers take a tenth of a second. */
-  const inFlightFor = (waiting: number, { requestsPerDay, left = 350 }: { requestsPerDay: number; left?: number }) => {
-    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay }, concurrency: 64, share: 1 }, () => 0);
-    let nowMs = NOON_MS;
-    for (let remaining = left + 99; remaining >= left; remaining--) {
-      const sending = ledger.send(nowMs);
-      nowMs += 100;
-      const headers = { limit: 450, remaining, resetAtMs: NOON_MS + 60_000 };
-      ledger.observe(sending, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
-    }
-    return ledger.look(nowMs, 0, waiting).free;
+  const HEADERS = { limit: 450, resetAtMs: NOON_MS + 60_000 };
+  const makeStory = (requestsPerDay = 10_000) => new Story({ plan: { requestsPerMinute: 450, requestsPerDay } });
+
+  /** How many requests may be in flight for so many waiting calls. */
+  const inFlightFor = (waiting: number, { requestsPerDay, left = 350 }: { requestsPerDay?: number; left?: number } = {}) => {
+    const story = makeStory(requestsPerDay);
+    for (let remaining = left + 99; remaining >= left; remaining--) story.answer({ ...HEADERS, remaining });
+    return story.freeFor(waiting);
   };
 
   test('has as many in flight as send within 400 ms what waits, and at least eight', () => {
-    expect([1, 10, 60, 120].map((waiting) => inFlightFor(waiting, { requestsPerDay: 10_000 }))).toEqual([8, 8, 15, 30]);
+    expect([1, 10, 60, 120].map((waiting) => inFlightFor(waiting))).toEqual([8, 8, 15, 30]);
   });
 
   test('has as many in flight as send the limit within 1.5 seconds, if more calls wait than are left', () => {
-    expect([300, 30].map((left) => inFlightFor(2_000, { requestsPerDay: 10_000, left }))).toEqual([30, 8]);
+    expect([300, 30].map((left) => inFlightFor(2_000, { left }))).toEqual([30, 8]);
   });
 
   test('counts no request whose answer has come, however long its body takes', () => {
-    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 10_000 }, concurrency: 64, share: 1 }, () => 0);
+    const { ledger } = makeStory();
     const sendings = Array.from({ length: 20 }, () => ledger.send(NOON_MS));
     sendings.forEach((sending, sent) => {
-      const headers = { limit: 450, remaining: 449 - sent, resetAtMs: NOON_MS + 60_000 };
+      const headers = { ...HEADERS, remaining: 449 - sent };
       ledger.observe(sending, { status: 200, receivedAtMs: NOON_MS, dateMs: NOON_MS, ...headers }, NOON_MS);
     });
     expect(ledger.look(NOON_MS, 20, 10).free).toBe(8);
   });
 
   test('has two in flight after a 429 that no header foretold, and one more after every good answer', () => {
-    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 10_000 }, concurrency: 64, share: 1 }, () => 0);
-    let [nowMs, remaining] = [NOON_MS, 440];
-    const answer = (status: number) => {
-      ledger.look(nowMs, 0);
-      const sending = ledger.send(nowMs);
-      nowMs += 100;
-      const headers = { limit: 450, remaining: status === 429 ? remaining : remaining--, resetAtMs: NOON_MS + 60_000 };
-      const retryAfterMs = status === 429 ? { retryAfterMs: 1_000 } : {};
-      ledger.observe(sending, { status, receivedAtMs: nowMs, dateMs: nowMs, ...headers, ...retryAfterMs }, nowMs);
-      return ledger.look(nowMs, 0, 20).free;
-    };
-    expect([answer(200), answer(200), answer(429)]).toEqual([8, 8, 0]);
-    nowMs += 1_100;
-    expect(Array.from({ length: 5 }, () => answer(200))).toEqual([2, 3, 4, 5, 6]);
+    const story = makeStory();
+    const freeAfter = (answer: Partial<Answer>) => story.answer({ ...HEADERS, ...answer }).freeFor(20);
+    const refused = { status: 429, remaining: 438, retryAfterMs: 1_000 };
+    expect([{ remaining: 440 }, { remaining: 439 }, refused].map(freeAfter)).toEqual([8, 8, 0]);
+    story.nowMs += 1_100;
+    expect([438, 437, 436, 435, 434].map((remaining) => freeAfter({ remaining }))).toEqual([2, 3, 4, 5, 6]);
   });
 
   test('has as many in flight as before after a 429 to a probe whose header said that nothing was left', () => {
-    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 10_000 }, concurrency: 64, share: 1 }, () => 0);
-    let nowMs = NOON_MS;
-    const answer = (status: number, remaining: number) => {
-      ledger.look(nowMs, 0);
-      const sending = ledger.send(nowMs);
-      nowMs += 100;
-      const headers = { limit: 450, remaining, resetAtMs: nowMs + 20_000, ...(status === 429 && { retryAfterMs: 20_000 }) };
-      ledger.observe(sending, { status, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
-    };
-    answer(429, 0);
-    nowMs += 21_000;
-    answer(200, 449);
-    expect(ledger.look(nowMs, 0, 20).free).toBe(8);
+    const story = makeStory();
+    story.answer({ ...HEADERS, status: 429, remaining: 0, resetAtMs: NOON_MS + 20_100, retryAfterMs: 20_000 });
+    story.nowMs += 21_000;
+    expect(story.answer({ ...HEADERS, remaining: 449, resetAtMs: story.nowMs + 20_100 }).freeFor(20)).toBe(8);
   });
 
   test('has at least four in flight while others send too', () => {
-    const ledger = new Ledger({ plan: { requestsPerMinute: 450, requestsPerDay: 648_000 }, concurrency: 64, share: 1 }, () => 0);
-    let nowMs = NOON_MS;
-    for (let remaining = 440; remaining > 380; remaining -= 3) {
-      const sending = ledger.send(nowMs);
-      nowMs += 100;
-      const headers = { limit: 450, remaining, resetAtMs: NOON_MS + 60_000 };
-      ledger.observe(sending, { status: 200, receivedAtMs: nowMs, dateMs: nowMs, ...headers }, nowMs);
-    }
-    expect([1, 60].map((waiting) => ledger.look(nowMs, 0, waiting).free)).toEqual([4, 15]);
+    const story = makeStory(648_000);
+    for (let remaining = 440; remaining > 380; remaining -= 3) story.answer({ ...HEADERS, remaining });
+    expect([1, 60].map((waiting) => story.freeFor(waiting))).toEqual([4, 15]);
   });
 
   test('has as many in flight as may be if the day allows as much as all its minutes', () => {
