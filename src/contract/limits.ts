@@ -48,7 +48,7 @@ interface Instants {
 }
 
 function readFresh(status: number, headers: Pick<Headers, 'get'>, { dateMs, receivedAtMs }: Instants): Answer {
-  const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, dateMs ?? receivedAtMs, status >= 400) };
+  const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, { dateMs, receivedAtMs }, status >= 400) };
   if (dateMs !== undefined) answer.dateMs = dateMs;
   return answer;
 }
@@ -70,25 +70,28 @@ type RateLimitFields = Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'reset
 
 /**
  * Reads X-RateLimit-*. A header that is not an integer counts as missing, as does a Limit of 0. Zeros on an answer that is no refusal come
- * from a limiter that is switched off. `nowMs` is the server's time.
+ * from a limiter that is switched off.
  */
-export function readRateLimit(headers: Pick<Headers, 'get'>, nowMs: number, isRefused = false): RateLimitFields {
+export function readRateLimit(headers: Pick<Headers, 'get'>, { dateMs, receivedAtMs }: Instants, isRefused = false): RateLimitFields {
   const stated = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit));
   const remaining = parseInteger(headers.get(RATE_LIMIT_HEADERS.remaining));
   if (stated === 0 && remaining === 0 && !isRefused) return {};
   const limit = stated || undefined;
-  const found: RateLimitFields = readReset(parseInteger(headers.get(RATE_LIMIT_HEADERS.reset)), nowMs);
+  // Without `Date`, as on a page whose service does not expose it, the machine's clock stands in, which may be a day off. A doubtful Reset
+  // must not hold up calls, so something must remain.
+  const offMs = dateMs === undefined && remaining ? LONGEST_WINDOW_MS : 0;
+  const found: RateLimitFields = readReset(parseInteger(headers.get(RATE_LIMIT_HEADERS.reset)), dateMs ?? receivedAtMs, offMs);
   if (limit !== undefined) found.limit = limit;
   if (remaining !== undefined) found.remaining = Math.min(remaining, limit ?? remaining);
   return found;
 }
 
 /** By the specification Reset is a Unix timestamp in seconds. Milliseconds, and seconds from now, are recognized by their size. */
-function readReset(reset: number | undefined, nowMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
+function readReset(reset: number | undefined, nowMs: number, offMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
   if (reset === undefined) return {};
   if (reset < FIRST_TIMESTAMP) return reset * 1000 <= LONGEST_WINDOW_MS ? { resetInMs: reset * 1000 } : {};
   const resetAtMs = reset > 1e11 ? reset : reset * 1000;
-  return resetAtMs < nowMs - LATE_RESET_MS || resetAtMs > nowMs + LONGEST_WINDOW_MS ? {} : { resetAtMs };
+  return resetAtMs < nowMs - LATE_RESET_MS - offMs || resetAtMs > nowMs + LONGEST_WINDOW_MS + offMs ? {} : { resetAtMs };
 }
 
 function parseInteger(text: string | null): number | undefined {

@@ -7,6 +7,7 @@ import { ownWorkMs } from '../support/own-work.ts';
 const NOW_MS = Date.parse('2026-11-21T10:00:00Z');
 const NOW_SECONDS = NOW_MS / 1000;
 const HOUR_MS = 3_600_000;
+const INSTANTS = { dateMs: NOW_MS, receivedAtMs: NOW_MS };
 
 function limits(limit: unknown, remaining: unknown, reset: unknown): Headers {
   return new Headers({
@@ -21,31 +22,31 @@ const headerText = fc.oneof(fc.stringMatching(/^[ -~]{0,40}$/), fc.integer().map
 
 describe('readRateLimit', () => {
   test('reads three integers, the reset as a Unix timestamp', () => {
-    expect(readRateLimit(limits(60, 42, NOW_SECONDS + 30), NOW_MS)).toEqual({ limit: 60, remaining: 42, resetAtMs: NOW_MS + 30_000 });
+    expect(readRateLimit(limits(60, 42, NOW_SECONDS + 30), INSTANTS)).toEqual({ limit: 60, remaining: 42, resetAtMs: NOW_MS + 30_000 });
   });
 
   test('reads a reset above 1e11 as milliseconds', () => {
-    expect(readRateLimit(limits(60, 42, NOW_MS + 30_500), NOW_MS).resetAtMs).toBe(NOW_MS + 30_500);
+    expect(readRateLimit(limits(60, 42, NOW_MS + 30_500), INSTANTS).resetAtMs).toBe(NOW_MS + 30_500);
   });
 
   test('reads a reset below 1e9 as seconds from now', () => {
-    expect(readRateLimit(limits(60, 42, 30), NOW_MS)).toEqual({ limit: 60, remaining: 42, resetInMs: 30_000 });
-    expect(readRateLimit(limits(60, 42, 0), NOW_MS)).toMatchObject({ resetInMs: 0 });
+    expect(readRateLimit(limits(60, 42, 30), INSTANTS)).toEqual({ limit: 60, remaining: 42, resetInMs: 30_000 });
+    expect(readRateLimit(limits(60, 42, 0), INSTANTS)).toMatchObject({ resetInMs: 0 });
   });
 
   test('reads nothing with a Limit and a Remaining of 0, as from a limiter that is switched off, unless the request was refused', () => {
-    expect(readRateLimit(limits(0, 0, 0), NOW_MS)).toEqual({});
+    expect(readRateLimit(limits(0, 0, 0), INSTANTS)).toEqual({});
     expect(readAnswer(200, limits(0, 0, NOW_SECONDS + 30), NOW_MS)).toEqual({ status: 200, receivedAtMs: NOW_MS });
     expect(readAnswer(429, limits(0, 0, NOW_SECONDS + 30), NOW_MS)).toMatchObject({ remaining: 0, resetAtMs: NOW_MS + 30_000 });
   });
 
   test('caps Remaining at the limit', () => {
-    expect(readRateLimit(limits(60, 61, NOW_SECONDS), NOW_MS).remaining).toBe(60);
+    expect(readRateLimit(limits(60, 61, NOW_SECONDS), INSTANTS).remaining).toBe(60);
   });
 
   test('ignores a reset more than 5 seconds in the past and one more than 25 hours ahead', () => {
     const resets = [NOW_SECONDS - 6, NOW_SECONDS - 5, NOW_SECONDS, NOW_SECONDS + 25 * 3600, NOW_SECONDS + 25 * 3600 + 1, 90_001];
-    const read = resets.map((reset) => readRateLimit(limits(60, 42, reset), NOW_MS));
+    const read = resets.map((reset) => readRateLimit(limits(60, 42, reset), INSTANTS));
     expect(read.map(({ resetAtMs }) => resetAtMs)).toEqual([
       undefined,
       NOW_MS - 5_000,
@@ -57,11 +58,18 @@ describe('readRateLimit', () => {
     expect(read.map(({ resetInMs }) => resetInMs)).toEqual(Array(6).fill(undefined));
   });
 
+  test('without a `Date`, reads a reset that is up to a day further away by the clock of this machine, which may be wrong', () => {
+    const hoursAhead = [-26, -25, -1, 49, 51];
+    const read = hoursAhead.map((hours) => readAnswer(200, limits(60, 42, NOW_SECONDS + hours * 3_600), NOW_MS).resetAtMs);
+    expect(read).toEqual([undefined, ...[-25, -1, 49].map((hours) => NOW_MS + hours * HOUR_MS), undefined]);
+    expect(readAnswer(200, limits(60, 0, NOW_SECONDS - 3_600), NOW_MS).resetAtMs).toBeUndefined();
+  });
+
   test.each(['', '-1', '1.5', '1e3', '+5', '0x10', 'sixty', 'NaN', 'Infinity', '60, 60', '1'.repeat(16)])(
     'reads the other two headers if one is %j',
     (garbage) => {
       const read = [limits(garbage, 42, NOW_SECONDS), limits(60, garbage, NOW_SECONDS), limits(60, 42, garbage)].map((headers) =>
-        readRateLimit(headers, NOW_MS),
+        readRateLimit(headers, INSTANTS),
       );
       expect(read).toEqual([
         { remaining: 42, resetAtMs: NOW_MS },
@@ -72,8 +80,8 @@ describe('readRateLimit', () => {
   );
 
   test('treats a limit of 0 as missing', () => {
-    expect(readRateLimit(limits(0, 0, NOW_SECONDS), NOW_MS, true)).toEqual({ remaining: 0, resetAtMs: NOW_MS });
-    expect(readRateLimit(limits(0, 42, NOW_SECONDS), NOW_MS)).toEqual({ remaining: 42, resetAtMs: NOW_MS });
+    expect(readRateLimit(limits(0, 0, NOW_SECONDS), INSTANTS, true)).toEqual({ remaining: 0, resetAtMs: NOW_MS });
+    expect(readRateLimit(limits(0, 42, NOW_SECONDS), INSTANTS)).toEqual({ remaining: 42, resetAtMs: NOW_MS });
   });
 
   test('gives valid numbers or nothing for any headers', () => {
@@ -84,7 +92,7 @@ describe('readRateLimit', () => {
           remaining: left = 0,
           resetAtMs = NOW_MS,
           resetInMs = 0,
-        } = readRateLimit(limits(limit, remaining, reset), NOW_MS);
+        } = readRateLimit(limits(limit, remaining, reset), INSTANTS);
         expect([most, left, resetInMs].every(Number.isSafeInteger)).toBe(true);
         expect(left >= 0 && resetInMs <= 25 * HOUR_MS && resetAtMs >= NOW_MS - 5_000 && resetAtMs <= NOW_MS + 25 * HOUR_MS).toBe(true);
       }),
