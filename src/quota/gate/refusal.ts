@@ -53,14 +53,14 @@ export function refusalToRetry(call: Call, last: PetStoreError): PetStoreError {
   return notTriedAgain(call, last, { why, retryAt: undefined });
 }
 
+/** The classes of the failures that a call tries again after; any other one is an unexpected status. */
+const TRIED_AGAIN = [RateLimitError, ConnectionError, TimeoutError, AuthenticationError, ServerError];
+
 /** A copy of the last failure that also says why there is no retry; the failure itself is its cause. */
 function notTriedAgain(call: Call, last: PetStoreError, { why, retryAt }: { why: string; retryAt: Date | undefined }): PetStoreError {
   const message = `${last.message}; not tried again: ${why}`;
   const { code, status, rateLimit, retryAfterMs, bodyText } = last;
   const details = { ...call.details(), code, status, rateLimit, retryAfterMs, bodyText, retryAt: retryAt ?? last.retryAt, cause: last };
-  if (last instanceof RateLimitError) return new RateLimitError(message, details);
-  if (last instanceof ConnectionError) return new ConnectionError(message, details);
-  if (last instanceof TimeoutError) return new TimeoutError(message, details);
-  if (last instanceof AuthenticationError) return new AuthenticationError(message, details);
-  return last instanceof ServerError ? new ServerError(message, details) : new UnexpectedStatusError(message, details);
+  const Same = TRIED_AGAIN.find((each) => last instanceof each) ?? UnexpectedStatusError;
+  return new Same(message, details);
 }

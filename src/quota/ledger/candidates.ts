@@ -43,7 +43,7 @@ export abstract class Candidate {
   /** From 0 (every answer fits) to 4 (none does). */
   doubt = 0;
   /** How unlikely the model is before anything was observed. */
-  abstract get prior(): number;
+  abstract readonly prior: number;
   protected limit: number;
   protected readonly lengthMs: number;
 
@@ -119,6 +119,7 @@ export abstract class Candidate {
 
 /** Counts requests from the beginning of a window, set by the clock or by the first request, until the whole count is reset at its end. */
 export class FixedWindow extends Candidate {
+  readonly prior = 0;
   #sent: number;
   #turnedAtMs = Number.NEGATIVE_INFINITY;
   #turnedBeforeMs = Number.NEGATIVE_INFINITY;
@@ -126,10 +127,6 @@ export class FixedWindow extends Candidate {
   constructor(limit: number, lengthMs: number, sent = 0) {
     super(limit, lengthMs);
     this.#sent = sent;
-  }
-
-  get prior(): number {
-    return 0;
   }
 
   room(): number {
@@ -181,14 +178,11 @@ const NONE: readonly Slot[] = [];
 
 /** Counts the requests within the last window's length, at any instant. */
 export class SlidingLog extends Candidate {
+  readonly prior = 0.4;
   #sent = 0;
   #slots: readonly Slot[] = NONE;
   // The slots that left the log last.
   #left: readonly Slot[] = NONE;
-
-  get prior(): number {
-    return 0.4;
-  }
 
   room(nowMs: number): number {
     this.#expire(nowMs);
@@ -311,6 +305,7 @@ export class SlidingLog extends Candidate {
 
 /** Counts the requests of a window set by the clock, and of the window before it the part that a sliding window would still hold. */
 export class SlidingCounter extends Candidate {
+  readonly prior = 0.39;
   #before = 0;
   // How many of these are presumed to be others'. Some may belong to the window before, which no longer counts.
   #presumed = 0;
@@ -320,10 +315,6 @@ export class SlidingCounter extends Candidate {
   constructor(limit: number, lengthMs: number, sent = 0) {
     super(limit, lengthMs);
     this.#sent = sent;
-  }
-
-  get prior(): number {
-    return 0.39;
   }
 
   room(nowMs: number): number {
@@ -456,6 +447,7 @@ class Tokens {
 
 /** Holds tokens up to its size, which come back one by one. */
 export class TokenBucket extends Candidate {
+  readonly prior = 0.8;
   readonly #tokens: Tokens;
   // The level by the plan, or by the share of it, if the service's bucket is larger; created when an answer shows that it is.
   #own: Tokens | undefined;
@@ -463,10 +455,6 @@ export class TokenBucket extends Candidate {
   constructor(limit: number, lengthMs: number) {
     super(limit, lengthMs);
     this.#tokens = new Tokens(limit, limit / lengthMs);
-  }
-
-  get prior(): number {
-    return 0.8;
   }
 
   /** Tokens that come back in a millisecond. */
