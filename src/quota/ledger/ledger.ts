@@ -72,7 +72,7 @@ const SECOND_MS = 1_000;
 const MINUTES_PER_DAY = 1_440;
 /** A Reset further away than this cannot be the minute's. */
 const LONGEST_MINUTE_MS = 120_000;
-/** A Reset this close is the minute's if no plan is given. */
+/** The minute's Reset is at most this far ahead, by whole seconds and an exact `Date`. */
 const TEACHING_MINUTE_MS = 62_000;
 /** Without a Reset a larger Limit is not believed to be the minute's. */
 const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
@@ -241,9 +241,8 @@ export class Ledger {
       plan: stricterPlan(known.plan, settings.plan),
       concurrency: known.concurrency + settings.concurrency,
     };
-    const isFirstPlan = !this.#isPlanGiven && settings.plan !== undefined;
     this.#isPlanGiven ||= settings.plan !== undefined;
-    this.#limits = isFirstPlan ? limitsOf(settings.plan) : stricterLimits(this.#limits, limitsOf(settings.plan));
+    if (this.#isPlanGiven) this.#limits = limitsOf(this.#settings.plan);
     this.#share = 1;
     this.#resize();
     return areOtherPlans(known.plan, settings.plan);
@@ -301,17 +300,20 @@ export class Ledger {
   }
 
   #free(nowMs: number): number {
-    const kept = this.#unknownSinceMs === undefined ? this.#kept(nowMs) : 0;
-    return Math.min(this.#minute.free(nowMs, this.#isReopening) - kept, this.#day.free(nowMs, this.#isReopening));
+    return Math.min(this.#minute.free(nowMs, this.#isReopening) - this.#kept(nowMs), this.#day.free(nowMs, this.#isReopening));
   }
 
   #freeAt(nowMs: number): number {
-    const kept = this.#unknownSinceMs === undefined ? this.#kept(nowMs) : 0;
-    return Math.max(nowMs, this.#minute.freeAt(1 + kept, nowMs, this.#isReopening), this.#day.freeAt(1, nowMs, this.#isReopening));
+    return Math.max(
+      nowMs,
+      this.#minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening),
+      this.#day.freeAt(1, nowMs, this.#isReopening),
+    );
   }
 
-  /** Requests that are left to others: head-room, and what they may send before an answer reports it. */
+  /** Requests that are left to others: head-room, and what they may send before an answer reports it. None for a probe. */
   #kept(nowMs: number): number {
+    if (this.#unknownSinceMs !== undefined) return 0;
     const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
     const usualMs = 2 * this.#outstanding.usualMs + (this.#minute.isLog ? 1000 : 0);
     const ofOthers = Math.max(0, Math.ceil(this.#minute.othersPerMs * usualMs - 0.05));
@@ -480,7 +482,7 @@ export class Ledger {
     if (answer.dateMs === undefined) this.#observeClock(answer, subject, exchange);
     const reset = this.#resetOf(answer, sending, nowMs);
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
-    if (limit !== undefined) this.#observeLimit(subject, limit, reset);
+    if (limit !== undefined) this.#observeLimit(subject, limit, answer, reset);
     const { status, remaining, retryAfterMs } = answer;
     const serverMs = this.#serverMs(answer, nowMs);
     const { unanswered } = this.#outstanding;
@@ -528,13 +530,22 @@ export class Ledger {
   /** The window that the headers describe; undefined if they describe none. */
   #windowOf(answer: Answer, nowMs: number): QuotaWindow | undefined {
     const { limit, remaining, resetAtMs, resetInMs, dateMs } = answer;
-    if (limit === undefined && remaining === undefined && resetAtMs === undefined && resetInMs === undefined) return undefined;
+    if ((limit ?? remaining ?? resetAtMs ?? resetInMs) === undefined) return undefined;
     // A lower bound.
     const aheadMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atMost(nowMs));
     if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
     if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#isOfMinute(answer) ? this.#minute : this.#day;
-    if (!this.#isPlanGiven && aheadMs !== undefined && aheadMs <= TEACHING_MINUTE_MS) return this.#minute;
-    return limit !== undefined && limit === this.#day.limit && limit !== this.#minute.limit ? this.#day : this.#minute;
+    return this.#isOfDay(answer, aheadMs) ? this.#day : this.#minute;
+  }
+
+  /** In the last two minutes of a day, a Limit is the day's if it was before, or is larger than the minute's and resets later. */
+  #isOfDay({ limit, resetAtMs }: Answer, aheadMs = 0): boolean {
+    const ofMinute = this.#minute.observedLimit;
+    if (limit === undefined || limit === ofMinute) return false;
+    if (limit === this.#day.observedLimit && (ofMinute === undefined || resetAtMs === this.#day.resetAtMs)) return true;
+    const isLater = aheadMs > TEACHING_MINUTE_MS;
+    const isPlanned = limit === this.#day.limit && limit !== this.#minute.limit;
+    return isPlanned ? this.#isPlanGiven || isLater : isLater && limit > (ofMinute ?? limit);
   }
 
   /**
@@ -547,29 +558,20 @@ export class Ledger {
     return limit === this.#minute.observedLimit || (this.#isPlanGiven && limit === this.#limits.requestsPerMinute);
   }
 
-  #observeLimit(subject: QuotaWindow, limit: number, reset: Reset | undefined): void {
-    if (!subject.observeLimit(limit)) return;
+  #observeLimit(subject: QuotaWindow, limit: number, { remaining }: Answer, reset: Reset | undefined): void {
+    if (!subject.observeLimit(limit, remaining)) return;
     if (this.#isPlanGiven) {
-      this.#shareOut(subject, limit);
+      // The share is that of what the service allows, if that is less than the plan.
+      const { requestsPerMinute, requestsPerDay } = this.#limits;
+      const planned = (subject === this.#minute ? requestsPerMinute : requestsPerDay) ?? limit;
+      if (this.#share < 1) subject.resize(shareOf(Math.min(planned, limit), this.#share));
       return;
     }
     if (!reset && subject === this.#minute && limit > LARGEST_LIMIT_WITHOUT_RESET) return;
-    subject.resize(shareOf(limit, this.#share));
-    if (subject === this.#day) {
-      this.#limits = { ...this.#limits, requestsPerDay: limit };
-      return;
-    }
     // The minute's limit identifies the plan, and so the day's limit.
-    const requestsPerDay = dayOfPlanWith(limit);
-    this.#limits = { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? this.#limits.requestsPerDay : requestsPerDay };
-    if (!this.#day.isKnown) this.#day.resize(shareOf(requestsPerDay, this.#share));
-  }
-
-  /** Cuts a window to the share of what the service allows, if that is less than the plan. */
-  #shareOut(subject: QuotaWindow, limit: number): void {
-    const { requestsPerMinute, requestsPerDay } = this.#limits;
-    const planned = subject === this.#minute ? requestsPerMinute : requestsPerDay;
-    if (this.#share < 1) subject.resize(shareOf(least(planned, limit), this.#share));
+    const requestsPerDay = this.#day.isKnown ? this.#limits.requestsPerDay : dayOfPlanWith(limit);
+    this.#limits = subject === this.#day ? { ...this.#limits, requestsPerDay: limit } : { requestsPerMinute: limit, requestsPerDay };
+    this.#resize();
   }
 
   /** Without a Limit or a plan, the limit is at least Remaining and 1, which is the request itself. */
@@ -702,17 +704,6 @@ function overstatementOf(
 ): Overstatement | undefined {
   // A plan without a limit overstates nothing.
   return planned !== undefined && observed !== undefined && observed < planned ? { window, planned, observed } : undefined;
-}
-
-function stricterLimits(one: Limits, other: Limits): Limits {
-  return {
-    requestsPerMinute: least(one.requestsPerMinute, other.requestsPerMinute),
-    requestsPerDay: least(one.requestsPerDay, other.requestsPerDay),
-  };
-}
-
-function least(one: number | undefined, other: number | undefined): number | undefined {
-  return one === undefined || other === undefined ? (one ?? other) : Math.min(one, other);
 }
 
 function snapshotOf(window: QuotaWindow, nowMs: number): WindowQuota {

@@ -369,16 +369,18 @@ export class QuotaWindow {
   }
 
   /**
-   * Takes the Limit of an answer; the plan stays the ceiling. A higher Limit counts only when a second answer repeats it. Returns whether
-   * the Limit counts.
+   * Takes the Limit of an answer; the plan stays the ceiling. A higher Limit counts only when a second answer repeats it, and has no smaller
+   * Remaining than the known Limit. Returns whether the Limit counts.
    */
-  observeLimit(limit: number): boolean {
-    const isClaim = limit > (this.#allowed ?? limit) && limit !== this.#claimed;
+  observeLimit(limit: number, remaining = limit): boolean {
+    const known = this.#allowed ?? limit;
+    const isClaim = limit > known && (limit !== this.#claimed || remaining < known);
     this.#claimed = isClaim ? limit : undefined;
     if (isClaim) return false;
-    if (limit === this.#allowed) return true;
-    this.#allowed = limit;
-    this.#setLimits();
+    if (limit !== this.#allowed) {
+      this.#allowed = limit;
+      this.#setLimits();
+    }
     return true;
   }
 

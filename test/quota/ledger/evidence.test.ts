@@ -14,10 +14,19 @@ describe('Ledger, after it observed a Limit,', () => {
     expect([story.limit, story.answer({ limit: 100, remaining: 98, ...RESET }).limit]).toEqual([300, 100]);
   });
 
-  test('believes one that rises when a second answer repeats it', () => {
+  test('believes one that rises when a second answer repeats it, even if others between them are silent about it', () => {
+    const raised = (...limits: (number | undefined)[]) => {
+      const story = new Story({ plan: undefined }).answer({ limit: 60, remaining: 59, ...RESET });
+      return limits.map((limit, sent) => story.answer({ ...RESET, ...(limit && { limit, remaining: 998 - sent }) }).limit);
+    };
+    expect(raised(1_000, 1_000)).toEqual([60, 1_000]);
+    expect(raised(1_000, undefined, 1_000)).toEqual([60, 60, 1_000]);
+  });
+
+  test('does not believe one that rises while Remaining fits the smaller one', () => {
     const story = new Story({ plan: undefined }).answer({ limit: 100, remaining: 99, ...RESET });
-    const raised = [98, 97].map((remaining) => story.answer({ limit: 999_999, remaining, ...RESET }).limit);
-    expect(raised).toEqual([100, 999_999]);
+    const raised = [98, 97, 96].map((remaining) => story.answer({ limit: 999_999, remaining, ...RESET }).limit);
+    expect(raised).toEqual([100, 100, 100]);
   });
 
   test('learns without a Limit that the limit is larger than Remaining', () => {
@@ -135,6 +144,49 @@ describe('Ledger, if answers have no `Date`,', () => {
     const bare = ({ dateMs: _, ...answer }: Answer) => answer;
     const world = { policy: 'sliding-counter', startMs: NOON_MS + 33_000, skewMs: 14_000_000, delaysMs: [130, 20], disturb: bare } as const;
     expect(play({ ...world, plan: { requestsPerMinute: 1 }, calls: 8 }).refusals).toHaveLength(1);
+  });
+});
+
+describe('Ledger, if headers report the day, alone or in turns with the minute,', () => {
+  const MINUTE = { limit: 300, remaining: 299, ...RESET };
+  /** The minute's limit after these answers. */
+  const limitAfter = (...answers: Partial<Answer>[]) =>
+    answers.reduce<Story>((story, answer) => story.answer(answer), new Story({ plan: undefined })).limit;
+
+  test('takes nothing of it for the minute in the last two minutes of the day', () => {
+    const ofDay = (remaining: number) => ({ limit: 432_000, remaining, resetAtMs: NOON_MS + 110_000 });
+    expect(limitAfter(MINUTE, ofDay(431_900), ofDay(431_899), ofDay(431_898))).toBe(300);
+  });
+
+  test('takes nothing of it for the minute in the last minute of the day, when its Limit and Reset are known', () => {
+    const ofDay = (remaining: number, limit = 432_000) => ({ limit, remaining, resetAtMs: NOON_MS + 121_000 });
+    const story = [MINUTE, ofDay(431_900)].reduce((told, answer) => told.answer(answer), new Story({ plan: undefined }));
+    story.nowMs += 61_000;
+    expect(
+      story
+        .answer({ ...MINUTE, resetAtMs: NOON_MS + 120_000 })
+        .answer(ofDay(431_800))
+        .answer(ofDay(431_799)).limit,
+    ).toBe(300);
+    // The same Reset to a second as the minute's, and a Limit that is not known to be the day's: a larger plan.
+    expect(story.answer(ofDay(598, 600)).answer(ofDay(597, 600)).limit).toBe(600);
+  });
+
+  test("takes a Limit that was the day's for that of the minute if it has the Reset of the minute, as after a change from Free to Business", () => {
+    const ofDay = { limit: 1_000, remaining: 900, resetAtMs: NOON_MS + 12 * HOUR_MS };
+    const ofMinute = (remaining: number) => ({ limit: 1_000, remaining, ...RESET });
+    expect(limitAfter({ ...MINUTE, limit: 60, remaining: 59 }, ofDay, ofMinute(940), ofMinute(939))).toBe(1_000);
+  });
+
+  test('takes nothing of it for the minute if its Reset is 0 once', () => {
+    const ofDay = (remaining: number) => ({ limit: 432_000, resetAtMs: NOON_MS + 12 * HOUR_MS, remaining });
+    expect(limitAfter(ofDay(431_900), { limit: 432_000, resetInMs: 0, remaining: 431_899 })).toBe(60);
+  });
+
+  test('takes a first Limit of 1000 for that of the plan Free if its Reset is more than a minute ahead', () => {
+    const first = { limit: 1_000, remaining: 999 };
+    expect(limitAfter({ ...first, resetAtMs: NOON_MS + 110_000 })).toBe(60);
+    expect([limitAfter({ ...first, ...RESET }), limitAfter(first)]).toEqual([1_000, 1_000]);
   });
 });
 
