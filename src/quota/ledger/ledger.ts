@@ -72,8 +72,8 @@ const SECOND_MS = 1_000;
 const MINUTES_PER_DAY = 1_440;
 /** A Reset further away than this cannot be the minute's. */
 const LONGEST_MINUTE_MS = 120_000;
-/** The minute's Reset is at most this far ahead, by whole seconds and an exact `Date`. */
-const TEACHING_MINUTE_MS = 62_000;
+/** If `Date` is right, the minute's Reset is at most this far ahead, since both are cut to whole seconds. */
+const USUAL_MINUTE_MS = 62_000;
 /** Without a Reset a larger Limit is not believed to be the minute's. */
 const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
 /** No window resets later than this. */
@@ -538,14 +538,17 @@ export class Ledger {
     return this.#isOfDay(answer, aheadMs) ? this.#day : this.#minute;
   }
 
-  /** In the last two minutes of a day, a Limit is the day's if it was before, or is larger than the minute's and resets later. */
+  /**
+   * Whether an answer describes the day, although its Reset is as near as the minute's may be: its Limit was the day's before, is that of
+   * the plan, or is larger than the minute's and has a later Reset.
+   */
   #isOfDay({ limit, resetAtMs }: Answer, aheadMs = 0): boolean {
     const ofMinute = this.#minute.observedLimit;
     if (limit === undefined || limit === ofMinute) return false;
     if (limit === this.#day.observedLimit && (ofMinute === undefined || resetAtMs === this.#day.resetAtMs)) return true;
-    const isLater = aheadMs > TEACHING_MINUTE_MS;
-    const isPlanned = limit === this.#day.limit && limit !== this.#minute.limit;
-    return isPlanned ? this.#isPlanGiven || isLater : isLater && limit > (ofMinute ?? limit);
+    const isLater = aheadMs > USUAL_MINUTE_MS;
+    if (limit === this.#day.limit && limit !== this.#minute.limit) return this.#isPlanGiven || isLater;
+    return isLater && ofMinute !== undefined && limit > ofMinute;
   }
 
   /**

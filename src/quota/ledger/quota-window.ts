@@ -369,8 +369,8 @@ export class QuotaWindow {
   }
 
   /**
-   * Takes the Limit of an answer; the plan stays the ceiling. A higher Limit counts only when a second answer repeats it, and has no smaller
-   * Remaining than the known Limit. Returns whether the Limit counts.
+   * Takes the Limit of an answer; the plan stays the ceiling. A higher Limit counts only when a second answer repeats it, with a Remaining
+   * that is not below the known Limit. Returns whether the Limit counts.
    */
   observeLimit(limit: number, remaining = limit): boolean {
     const known = this.#allowed ?? limit;
