@@ -1,5 +1,5 @@
 /** Into how many slots a sliding log divides its window: the requests of one slot leave the log together. */
-export const SLOTS = 60;
+export const SLOTS = 120;
 /** The most slots that are kept after they left the log. */
 const MOST_LEFT = 20;
 /** A request may take less time to arrive than the one whose place it takes, by up to this. */
