@@ -99,7 +99,8 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   maxResponseBytes?: number | undefined;
   /**
-   * A fetch implementation. It sees the key.
+   * A fetch implementation. It sees the key. It must not send a request again by itself: if the last connection is then refused, an update
+   * counts as `not-sent`, although the service may have applied it.
    * @default globalThis.fetch
    */
   fetch?: typeof globalThis.fetch | undefined;

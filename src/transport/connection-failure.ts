@@ -29,9 +29,9 @@ export interface Asked {
 export function connectionFailure(thrown: unknown, call: Call, asked: Asked): PetStoreError {
   const { code, why } = findReason(thrown, asked.redactor);
   const chain = causesOf(thrown);
-  const isUnsent = chain.some((error) => fieldOf(error, 'isUnsent') === true);
-  if (isUnsent || (code !== undefined && isBeforeRequest(code, chain))) call.refused('connection');
-  // Our own fetch (`undiciFetch`) names the setting that led to the failure.
+  // Our own fetch (`undiciFetch`) knows whether the request was sent, even if its dispatcher sent it again, and names the setting.
+  const isUnsent = chain.map((error) => fieldOf(error, 'isUnsent')).find((known) => typeof known === 'boolean');
+  if (isUnsent ?? (code !== undefined && isBeforeRequest(code, chain))) call.refused('connection');
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);
   const reason = [why, setting && `look at ${asked.redactor.clean(setting)}`].filter((part) => part).join('; ');
   return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, {

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { undiciFetch } from 'petstore-inventory/undici';
-import { Agent, DecoratorHandler, type Dispatcher } from 'undici';
+import { Agent, DecoratorHandler, type Dispatcher, RetryAgent } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Authority, makeAuthority, startGoAway, startHttp, startHttp2, startProxy, startTls } from './networks.ts';
@@ -351,6 +351,15 @@ describe('a dispatcher', () => {
     expect(await clientOf(service.url, undiciFetch(dispatcher)).listInventory()).toEqual(items);
     expect(proxy.led).toEqual(['tunnel localhost']);
     await dispatcher.close();
+  });
+
+  test('that sends an update again leaves it in doubt, even if its last connection was refused', async () => {
+    // The service may have applied the update when it goes away.
+    await using service = await startHttp(() => void service[Symbol.asyncDispose]());
+    const agent = new RetryAgent(new Agent(), { methods: ['PATCH'], maxRetries: 1, minTimeout: 50 });
+    onTestFinished(() => agent.close());
+    const error = await failureOf(clientOf(service.url, undiciFetch(agent)).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ code: 'ECONNREFUSED', outcome: 'unknown' });
   });
 
   test('that fails to abort a request does not keep its call from ending', async () => {
