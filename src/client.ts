@@ -1,7 +1,7 @@
 import type { PetStoreApi } from './api.ts';
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
 import { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
-import { ConfigurationError, InvalidArgumentError } from './errors.ts';
+import { ConfigurationError, type FailureDetails, InvalidArgumentError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import { InventoryStream } from './inventory-stream.ts';
 import { createLog } from './log-lines.ts';
@@ -19,7 +19,7 @@ import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
 import { Redactor } from './redactor.ts';
 import { type Answered, type ReplyPromise, replyPromise } from './reply.ts';
-import { createCredentials } from './transport/credentials.ts';
+import { createCredentials, learnKey } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
 import { Transport } from './transport/transport.ts';
 
@@ -74,9 +74,10 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    */
   constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: Ids } }[Ids]);
   constructor(options: PetStoreClientOptions<Ids> = {}) {
-    const { baseUrl, int64, maxResponseBytes, call, ...made } = resolveOptions(options);
-    const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
     const redactor = new Redactor();
+    learnKey(options, redactor);
+    const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(redactor, {}, () => resolveOptions(options));
+    const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
     this.#options = { baseUrl, plan, int64, maxResponseBytes, call, redactor };
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger && createLog(logger), this);
@@ -242,15 +243,20 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 
   #resolveFor({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: RequestOptions | undefined): CallOptions {
-    try {
-      return resolveCallOptions(options, this.#options.call);
-    } catch (error) {
-      if (!(error instanceof ConfigurationError)) throw error;
-      const change = petId === undefined ? {} : ({ petId, outcome: 'not-sent' } as const);
-      const { redactor } = this.#options;
-      const [message, option] = [redactor.hide(error.message), redactor.hide(error.option)];
-      throw new ConfigurationError(message, { option, operation: name, ...change });
-    }
+    const { redactor, call } = this.#options;
+    const change = petId === undefined ? {} : ({ petId, outcome: 'not-sent' } as const);
+    return hidingKey(redactor, { operation: name, ...change }, () => resolveCallOptions(options, call));
+  }
+}
+
+/** A bad option is shown in the message, and may be the key. */
+function hidingKey<T>(redactor: Redactor, details: FailureDetails, resolve: () => T): T {
+  try {
+    return resolve();
+  } catch (error) {
+    if (!(error instanceof ConfigurationError)) throw error;
+    const [message, option] = [redactor.hide(error.message), redactor.hide(error.option)];
+    throw new ConfigurationError(message, { ...details, option, cause: error.cause });
   }
 }
 

@@ -1,10 +1,21 @@
 import { ConfigurationError } from '../errors.ts';
 import { type ApiKeySource, checkApiKey } from '../options/client-options.ts';
+import { readVariable } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
+import { fieldOf } from '../thrown.ts';
 import { safeCause } from './safe-cause.ts';
 
 /** The key, or a function that gives the key of the next request; checked, and known to the redactor before anything can show it. */
 export type Credentials = string | (() => Promise<string>);
+
+/** A shorter text is no secret, and would hide parts of words. */
+const SHORTEST_KEY = 8;
+
+/** Makes a key that is given as text known to the redactor before the options are checked: any of them may be the key by mistake. */
+export function learnKey(options: unknown, redactor: Redactor): void {
+  const key = fieldOf(options, 'apiKey') ?? readVariable('PETSTORE_API_KEY');
+  if (typeof key === 'string' && key.length >= SHORTEST_KEY) redactor.learn(key);
+}
 
 export function createCredentials(apiKey: ApiKeySource, redactor: Redactor): () => Promise<string>;
 export function createCredentials(apiKey: string | ApiKeySource, redactor: Redactor): Credentials;

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
-import { expect, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { half, lab, silence } from '../faults/lab.ts';
 import { head, type Step } from '../faults/raw-server.ts';
 import { freshAddress, KEY, scriptedClient } from '../support/client.ts';
@@ -109,15 +109,33 @@ test.each<[string, string, unknown[]]>([
   expect(dump(error)).not.toContain(KEY.slice(0, 12));
 });
 
-test('a key that is longer than what is shown of a value is not shown in place of the options', async () => {
+test.each<[string, string, (key: string) => unknown[]]>([
+  ['the options', 'listInventory', (key) => [key]],
+  ['an option', 'listInventory', (key) => [{ priority: key }]],
+  ['a pet', 'updateInventory', (key) => [key, { quantity: 1 }]],
+  ['an update', 'updateInventory', (key) => [1, key]],
+  ['a signal', 'fetch', (key) => ['/x', { signal: key }]],
+])('a key that is longer than what is shown of a value is not shown in place of %s', async (_where, method, given) => {
   const apiKey = `psk_${'a'.repeat(200)}`;
   const { client } = scriptedClient([() => new Response('[]')], { apiKey });
-  expect(dump(await rejectionOf(Reflect.apply(client.listInventory, client, [apiKey])))).not.toContain('psk_');
+  expect(dump(await rejectionOf(Reflect.apply(Reflect.get(client, method), client, given(apiKey))))).not.toContain('psk_');
 });
 
-test('a key in the name of a header is not shown by the constructor', () => {
-  const headers = { [`authorization: bearer ${KEY}`]: '' };
-  expectNoKeyIn(thrownBy(() => new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), headers })));
+test.each<Record<string, unknown>>([
+  { headers: { [`authorization: bearer ${KEY}`]: '' } },
+  { headers: `Authorization: Bearer ${KEY}` },
+  { plan: KEY },
+  { environment: KEY },
+  { logger: KEY },
+  { [KEY]: 1 },
+])('the key is not shown when the constructor gets it in another option (%#)', (options) => {
+  expectNoKeyIn(thrownBy(() => new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), ...options })));
+});
+
+test('the key of a variable is not shown when another variable is it too', () => {
+  vi.stubEnv('PETSTORE_API_KEY', KEY).stubEnv('PETSTORE_PLAN', KEY);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  expectNoKeyIn(thrownBy(() => new PetStoreClient({ baseUrl: freshAddress() })));
 });
 
 const header = { authorization: `Bearer ${KEY}` };
