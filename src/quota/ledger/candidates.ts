@@ -1,7 +1,5 @@
 /** Into how many slots a sliding log divides its window: the requests of one slot leave the log together. */
 export const SLOTS = 120;
-/** The most slots that are kept after they left the log. */
-const MOST_LEFT = 20;
 /** A request may take less time to arrive than the one whose place it takes, by up to this. */
 const JITTER_MS = 100;
 /** `Date` and Reset are each cut to whole seconds: an instant computed from them is off by at most this. */
@@ -62,7 +60,7 @@ export abstract class Candidate {
   /** How far the count may be off because requests take time, and headers are cut to seconds. */
   abstract margin(nowMs: number): number;
   /** By how much the room grows within `ms` while nothing is sent, plus what a Remaining loses by being cut to whole requests. */
-  growth(_ms: number, _nowMs: number): number {
+  growth(_ms: number): number {
     return 0;
   }
 
@@ -181,8 +179,6 @@ export class SlidingLog extends Candidate {
   readonly prior = 0.4;
   #sent = 0;
   #slots: readonly Slot[] = NONE;
-  // The slots that left the log last.
-  #left: readonly Slot[] = NONE;
 
   room(nowMs: number): number {
     this.#expire(nowMs);
@@ -222,12 +218,6 @@ export class SlidingLog extends Candidate {
   }
 
   turn(): void {}
-
-  /** The service made the answer some time before it came: Remaining may still count the requests that left the log since. */
-  override growth(ms: number, nowMs: number): number {
-    const lately = this.#left.filter((slot) => this.#leavesAtMs(slot) > nowMs - ms);
-    return lately.reduce((sum, { sent }) => sum + sent, 0);
-  }
 
   /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
@@ -299,7 +289,6 @@ export class SlidingLog extends Candidate {
     if (leaving.length === 0) return;
     this.#slots = this.#slots.filter((slot) => !leaving.includes(slot));
     this.#sent -= leaving.reduce((sum, { sent }) => sum + sent, 0);
-    this.#left = [...this.#left, ...leaving].slice(-MOST_LEFT);
   }
 }
 
@@ -307,8 +296,6 @@ export class SlidingLog extends Candidate {
 export class SlidingCounter extends Candidate {
   readonly prior = 0.39;
   #before = 0;
-  // How many of these are presumed to be others'. Some may belong to the window before, which no longer counts.
-  #presumed = 0;
   #sent: number;
   #endsAtMs = Number.POSITIVE_INFINITY;
 
@@ -347,20 +334,6 @@ export class SlidingCounter extends Candidate {
     return this.#before === 0 ? 0 : HALF_A_REQUEST + (this.#before * ms) / this.lengthMs;
   }
 
-  override surplus(nowMs: number): number {
-    return this.#presumed * this.#weight(nowMs);
-  }
-
-  override observe(seen: Seen): void {
-    const weight = this.#weight(seen.nowMs);
-    // Remaining is larger than uncounted requests can explain, so that fewer of the presumed ones count.
-    const freed = Math.min(this.#presumed * weight, Math.max(0, -seen.highest - seen.uncounted));
-    if (freed === 0) return super.observe(seen);
-    this.#before -= freed / weight;
-    this.#presumed -= freed / weight;
-    super.observe({ ...seen, lowest: seen.lowest + freed, highest: seen.highest + freed });
-  }
-
   turn(atMs: number): void {
     this.#roll(atMs);
   }
@@ -381,7 +354,6 @@ export class SlidingCounter extends Candidate {
   /** The requests of others lose their weight over the next window as well. */
   #shift(): void {
     this.#before = Math.max(0, this.#sent + (this.offset ?? 0));
-    this.#presumed = Math.max(0, this.offset ?? 0);
     this.#sent = 0;
     this.forget();
     this.offset = 0;

@@ -11,7 +11,7 @@ const WHOLE_TURN = 0.85;
 const MOST_DOUBT = 4;
 /** The longest wait after a turn until the weighted counter admits a probe too. */
 const MOST_DELAY_MS = 1000;
-/** With fewer requests than this between two refusals, no new window had begun: each request only took the place of an older one. */
+/** A probe that is refused after fewer requests than this shows no limit. */
 const FEWEST_OF_WINDOW = 5;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
@@ -90,8 +90,6 @@ export class QuotaWindow {
   #learned: LearnedLimit | undefined;
   // When the first request after a refusal succeeded: a new window may have begun then.
   #reopenedAtMs: number | undefined;
-  // Whether no new window began then: the next requests were refused, as by a sliding log.
-  #slides = false;
   readonly #log: SlidingLog;
   readonly #bucket: TokenBucket;
   // Created with the first Reset: without one, no turn can be seen.
@@ -545,7 +543,7 @@ export class QuotaWindow {
     const room = candidate.room(nowMs);
     // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
     const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + concurrent;
-    const lowest = room - remaining - candidate.growth(nowMs - sentAtMs, nowMs);
+    const lowest = room - remaining - candidate.growth(nowMs - sentAtMs);
     const tolerance = 1.5 + Math.max((this.limit * PRECISION_MS) / this.lengthMs, candidate.margin(nowMs));
     return {
       candidate,
@@ -590,15 +588,11 @@ export class QuotaWindow {
     this.#weigh(misfits);
   }
 
-  /**
-   * A request was refused, and no header reported Remaining. Probes that are refused during one closure after few other requests show no
-   * limit.
-   */
+  /** A request was refused, and no header reported Remaining. */
   observeBareRefusal({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
     if (this.isKnown) return;
     const sent = this.#sent.sent(nowMs);
     const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#sent.sentSince(this.#reopenedAtMs);
-    this.#slides ||= sentSinceOpen < FEWEST_OF_WINDOW && this.#reopenedAtMs !== undefined;
     this.#reopenedAtMs = undefined;
     this.#learned ??= new LearnedLimit(this.lengthMs);
     if (wasPlanned || sent >= FEWEST_OF_WINDOW) this.#learned.shrink({ sent, sentSinceOpen }, { sentAtMs, nowMs });
@@ -606,7 +600,7 @@ export class QuotaWindow {
 
   /** The first request after a refusal succeeded. */
   reopen(nowMs: number): void {
-    if (this.#learned && !this.#slides) this.#reopenedAtMs ??= nowMs;
+    if (this.#learned) this.#reopenedAtMs ??= nowMs;
   }
 
   /** A Retry-After passes then, and one request finds out what is left; if `isInvited`, even if every candidate would still wait. */

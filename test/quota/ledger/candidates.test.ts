@@ -113,37 +113,6 @@ describe('SlidingCounter', () => {
     sendTimes(counter, 60, 30_000);
     expect([counter.freeAt(1, 30_000), counter.freeAt(30, 60_000)]).toEqual([61_000, 90_000]);
   });
-
-  test('learns from Remaining, at its first turn, how many requests of others belonged to a window that is over', () => {
-    const counter = new SlidingCounter(60, MINUTE_MS);
-    counter.align(MINUTE_MS);
-    counter.observe(seen(counter, 20, 30_000));
-    expect(counter.room(60_000)).toBe(20);
-    counter.observe({ ...seen(counter, 50, 60_000), lowest: -30, highest: -30 });
-    expect(counter.room(60_000)).toBe(50);
-  });
-});
-
-describe('SlidingCounter', () => {
-  test('explains a Remaining by refused requests and by what others sent before the turn, each once', () => {
-    const counter = new SlidingCounter(60, MINUTE_MS);
-    counter.align(MINUTE_MS);
-    counter.observe(seen(counter, 40, 30_000));
-    counter.add(60_000);
-    expect(counter.room(60_000)).toBe(39);
-    counter.observe({ ...seen(counter, 40, 60_000), uncounted: 1 });
-    expect([counter.room(60_000), counter.free(60_000)]).toEqual([39, 40]);
-    counter.observe({ ...seen(counter, 45, 60_000), uncounted: 1 });
-    expect([counter.room(60_000), counter.free(60_000)]).toEqual([44, 45]);
-  });
-
-  test("may have more room by what others' requests before the turn still weigh", () => {
-    const counter = new SlidingCounter(60, MINUTE_MS);
-    counter.align(MINUTE_MS);
-    counter.observe(seen(counter, 40, 30_000));
-    counter.turn(MINUTE_MS);
-    expect([60_000, 75_000, 90_000, 120_000].map((ms) => counter.surplus(ms))).toEqual([20, 15, 10, 0]);
-  });
 });
 
 describe('TokenBucket', () => {
