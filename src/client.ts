@@ -17,7 +17,7 @@ import { ClientLimits } from './quota/gate/client-limits.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
-import { Redactor } from './redactor.ts';
+import { Redactor, redactorOf } from './redactor.ts';
 import { type Answered, type ReplyPromise, replyPromise } from './reply.ts';
 import { createCredentials, learnKey } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
@@ -75,6 +75,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   constructor(options: (PetStoreClientOptions<Ids> | undefined) & { number: unknown; bigint: { int64: Ids } }[Ids]);
   constructor(options: PetStoreClientOptions<Ids> = {}) {
     const redactor = new Redactor();
+    redactorOf.set(this, redactor);
     learnKey(options, redactor);
     const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(redactor, {}, () => resolveOptions(options));
     const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;

@@ -12,7 +12,7 @@ const SERVICE = ['contract', 'errors', 'events', 'redactor', 'clock'];
 const MAY_IMPORT: Record<string, readonly string[]> = {
   contract: [],
   clock: [],
-  redactor: [],
+  redactor: ['shared-table'],
   thrown: [],
   'certificate-codes': [],
   'proxy-codes': [],
@@ -98,6 +98,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'options',
     'quota',
     'quota-store',
+    'redactor',
     'sandbox',
     'sync',
     'thrown',

@@ -3,6 +3,7 @@ import type { Int64 } from '../contract/models.ts';
 import { duration } from '../duration.ts';
 import { fetchUsesProxies, type NamedProxy, proxyFor } from '../options/proxy.ts';
 import { isProxyCode } from '../proxy-codes.ts';
+import { redactorOf, type TextCleaner } from '../redactor.ts';
 import { judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
 import { type Asked, askOnce } from './check/ask.ts';
 import { type Finding, GUIDES } from './check/finding.ts';
@@ -93,6 +94,9 @@ function asPassed(finding: Finding): Finding {
   return { check: finding.check, outcome: 'note', message, ...(finding.facts && { facts: finding.facts }) };
 }
 
+/** For the client of an older copy of the package, which does not give its redactor. */
+const HIDES_ALL: TextCleaner = { clean: () => '***' };
+
 async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids>): Promise<Finding[]> {
   if (asked.kind === 'waits')
     return [{ check: 'answer', outcome: 'note', message: `no request was sent: it would have to wait (${asked.reason})` }];
@@ -109,10 +113,16 @@ async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids
     ];
   }
   const { response, receivedAtMs } = asked;
-  const answer = await judgeAnswer(response, client.baseUrl);
+  const redactor = redactorOf.get(client) ?? HIDES_ALL;
+  const answer = await judgeAnswer(response, { address: client.baseUrl, redactor });
   const { plan } = client.toJSON();
   // The headers of another server do not report the limits.
   if (answer.outcome === 'problem' && response.status !== 401 && response.status !== 429)
     return [answer, judgeClock(response, receivedAtMs)];
-  return [answer, judgeLimits(response, { plan, receivedAtMs }), judgePlan(response.headers, plan), judgeClock(response, receivedAtMs)];
+  return [
+    answer,
+    judgeLimits(response, { plan, receivedAtMs, redactor }),
+    judgePlan(response.headers, plan),
+    judgeClock(response, receivedAtMs),
+  ];
 }

@@ -253,6 +253,28 @@ describe('checkService', () => {
     await served.close();
   });
 
+  test('shows no key, no control characters and no more than 4 KiB of a message that the service echoes', async () => {
+    const { found } = await check(
+      createServer(({ headers }, response) => {
+        const message = `"${headers.authorization}" is not valid\u001b[2J\u202e${'x'.repeat(5_000)}`;
+        response.writeHead(401).end(JSON.stringify({ code: `bad_${KEY}\u0007`, message, status: 401 }));
+      }),
+    );
+    expect(found.answer?.message).toMatch(/^the service answered 401 bad_\*\*\*: "Bearer \*\*\*" is not valid \[2J x+…$/);
+    expect(found.answer?.message.length).toBeLessThan(4_200);
+    expect(found.answer?.facts).toEqual({ status: 401, code: 'bad_***' });
+  });
+
+  test.each([
+    ['Location', 302, { location: `https://sso.example/${KEY}/in` }, 'https://sso.example/***/in'],
+    ['Content-Type', 200, { 'content-type': `text/${KEY}` }, 'with text/*** that is not'],
+    ['X-RateLimit-Limit', 401, { 'x-ratelimit-limit': `for the key of this very small shop ${KEY}` }, 'small shop ***)'],
+  ])('shows no key that the service echoes in %s', async (_name, status, headers, shown) => {
+    const { found } = await check(createServer((_request, response) => response.writeHead(status, headers).end('{}')));
+    expect(JSON.stringify(found)).toContain(shown);
+    expect(JSON.stringify(found)).not.toContain('psk_');
+  });
+
   test('sends nothing while the key is closed, and says until when', async () => {
     const served = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '600' } }] });
     const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url });

@@ -3,36 +3,39 @@ import { readAnswer } from '../../contract/limits.ts';
 import { ErrorBody, InventoryItem } from '../../contract/models.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import { duration } from '../../duration.ts';
+import type { TextCleaner } from '../../redactor.ts';
 import { type Finding, GUIDES } from './finding.ts';
 
 /** Enough characters to distinguish a list from another page. */
 const READ_CHARACTERS = 65_536;
+/** Enough characters of a header to recognize what is wrong with it. */
+const SHOWN_HEADER = 40;
 
 /** A client's plan: its name, its limits, or `learned`. */
 export type Plan = string | PlanLimits;
 
 /** Checks the status and the body: whether the service answered, and whether it accepts the key. */
-export async function judgeAnswer(response: Response, address: string): Promise<Finding> {
+export async function judgeAnswer(response: Response, { address, redactor }: { address: string; redactor: TextCleaner }): Promise<Finding> {
   const { status } = response;
   const text = await beginningOf(response);
   const facts = { status };
-  if (status >= 300 && status < 400) return redirected(response, address);
-  if (status >= 200 && status < 300) return judgeList(response, text);
-  const said = errorOf(text);
+  if (status >= 300 && status < 400) return redirected(response, { address, redactor });
+  if (status >= 200 && status < 300) return judgeList(response, { text, redactor });
+  const said = errorOf(text, redactor);
   const message = `the service answered ${status}${said ? ` ${said.code}: ${said.message}` : ' without an Error body'}`;
   return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, said !== undefined), facts: { ...facts, code: said?.code } };
 }
 
-function redirected({ status, headers }: Response, address: string): Finding {
+function redirected({ status, headers }: Response, { address, redactor }: { address: string; redactor: TextCleaner }): Finding {
   const url = URL.parse(headers.get('location') ?? '', address);
-  const to = url ? `${url.origin}${url.pathname}` : 'nowhere';
+  const to = url ? redactor.clean(`${url.origin}${url.pathname}`) : 'nowhere';
   const message = `it redirects (${status}) to ${to}, which is not followed, since the key would go there`;
   const advice = 'use the new address, up to /v1, instead of the old one';
   return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.redirect, facts: { status, location: to } };
 }
 
-function judgeList({ status, headers }: Response, text: string): Finding {
-  const type = headers.get('content-type')?.replace(/[^\w/+.-].*/s, '') ?? 'no content type';
+function judgeList({ status, headers }: Response, { text, redactor }: { text: string; redactor: TextCleaner }): Finding {
+  const type = redactor.clean(headers.get('content-type') ?? 'no content type').replace(/[^\w/+.*-].*/s, '');
   if (!isBeginningOfList(text)) {
     const message = `it answered ${status}, with ${type} that is not a list of the inventory`;
     const advice = 'check the address; a login page, a proxy or another site may have answered';
@@ -52,9 +55,10 @@ function isBeginningOfList(text: string): boolean {
   }
 }
 
-function errorOf(text: string): ErrorBody | undefined {
+function errorOf(text: string, redactor: TextCleaner): ErrorBody | undefined {
   try {
-    return ErrorBody.safeParse(JSON.parse(text)).data;
+    const body = ErrorBody.parse(JSON.parse(text));
+    return { ...body, code: redactor.clean(body.code), message: redactor.clean(body.message) };
   } catch {
     return undefined;
   }
@@ -79,13 +83,21 @@ async function beginningOf({ body }: Response): Promise<string> {
   return text;
 }
 
+interface Received {
+  plan: Plan;
+  receivedAtMs: number;
+  redactor: TextCleaner;
+}
+
 /** Checks the X-RateLimit headers, which every answer of the service carries (specification, Limits). */
-export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs }: { plan: Plan; receivedAtMs: number }): Finding {
+export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs, redactor }: Received): Finding {
   const answer = readAnswer(status, headers, receivedAtMs);
   const { limit, remaining } = answer;
   const reset = answer.resetAtMs ?? answer.resetInMs;
   const read = { [RATE_LIMIT_HEADERS.limit]: limit, [RATE_LIMIT_HEADERS.remaining]: remaining, [RATE_LIMIT_HEADERS.reset]: reset };
-  const lacking = Object.entries(read).flatMap(([name, value]) => (value === undefined ? [describeLack(name, headers.get(name))] : []));
+  const lacking = Object.entries(read).flatMap(([name, value]) =>
+    value === undefined ? [describeLack(name, headers.get(name), redactor)] : [],
+  );
   const facts = { limit, remaining, lacking };
   if (lacking.length === 0) return { check: 'limits', outcome: 'ok', message: `${remaining} of ${limit} requests are left`, facts };
   const message = `in the headers of the limits, ${lacking.join(', ')}`;
@@ -96,8 +108,8 @@ export function judgeLimits({ status, headers }: Response, { plan, receivedAtMs 
   return { check: 'limits', outcome: plan === 'learned' ? 'problem' : 'note', message, advice, see: GUIDES.limits, facts };
 }
 
-function describeLack(name: string, value: string | null): string {
-  return value === null ? `${name} is missing` : `${name} is not valid (${value.slice(0, 40)})`;
+function describeLack(name: string, value: string | null, redactor: TextCleaner): string {
+  return value === null ? `${name} is missing` : `${name} is not valid (${redactor.clean(value, SHOWN_HEADER)})`;
 }
 
 /** Compares the given plan with the limit that the service reports. */
