@@ -328,6 +328,45 @@ describe('checkService', () => {
     expect(JSON.stringify(findings)).not.toContain('sure');
   });
 
+  test.each([
+    ['cut', { status: 200, headers: { 'content-length': '1000' }, isCut: true }, /UND_ERR_SOCKET/],
+    ['cut after a refusal', { status: 401, headers: { 'content-length': '1000' }, isCut: true }, /UND_ERR_SOCKET/],
+    [
+      'stalled',
+      { status: 200, headers: {}, isCut: false },
+      /had no complete answer from localhost:\d+ within its `attemptTimeoutMs` of 500 ms/,
+    ],
+    ['bad gzip', { status: 200, headers: { 'content-encoding': 'gzip' }, isCut: true }, /Z_DATA_ERROR/],
+  ])('finds that the body of the answer is %s, and keeps the other findings', async (_what, { status, headers, isCut }, why) => {
+    const server = createServer(({ socket }, response) => {
+      response.writeHead(status, headers).write(LIST, () => isCut && setTimeout(() => socket.destroy(), 20));
+    });
+    const { isWell, requests, found } = await check(server, { attemptTimeoutMs: 500 });
+    expect([isWell, requests, found.connection?.outcome]).toEqual([false, 1, 'ok']);
+    expect(found.answer).toMatchObject({ outcome: 'problem', see: 'docs/errors.md#connectionerror-connection', facts: { status } });
+    expect(found.answer?.message).toMatch(new RegExp(`^it answered ${status}, but its body could not be read: .*${why.source}`));
+  });
+
+  test('finds a redirect whose body is cut', async () => {
+    const server = createServer(({ socket }, response) => {
+      const headers = { location: 'https://stock.example.com/v1/inventory', 'content-length': '1000' };
+      response.writeHead(301, headers).write('<h1>', () => socket.destroy());
+    });
+    expect((await check(server)).found.answer?.message).toContain('it redirects (301) to https://stock.example.com/v1/inventory,');
+  });
+
+  test('ends with the reason of its signal while it reads the answer', async () => {
+    const controller = new AbortController();
+    const server = createServer((_request, response) => {
+      response.writeHead(200).write('[', () => setTimeout(() => controller.abort(new Error('enough')), 50));
+    });
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: `http://localhost:${portOf(server)}/v1` });
+    await expect(checkService(client, { signal: controller.signal })).rejects.toThrow('enough');
+    server.closeAllConnections();
+    await new Promise((resolve) => server.close(resolve));
+  });
+
   test('ends with the reason of its signal', async () => {
     const server = createServer(() => {});
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));

@@ -3,6 +3,7 @@ import { readAnswer } from '../../contract/limits.ts';
 import { ErrorBody, InventoryItem } from '../../contract/models.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import { duration } from '../../duration.ts';
+import { isPetStoreError, type PetStoreError } from '../../errors.ts';
 import type { TextCleaner } from '../../redactor.ts';
 import { type Finding, GUIDES } from './finding.ts';
 
@@ -16,14 +17,29 @@ export type Plan = string | PlanLimits;
 
 /** Checks the status and the body: whether the service answered, and whether it accepts the key. */
 export async function judgeAnswer(response: Response, { address, redactor }: { address: string; redactor: TextCleaner }): Promise<Finding> {
-  const { status } = response;
-  const text = await beginningOf(response);
-  const facts = { status };
-  if (status >= 300 && status < 400) return redirected(response, { address, redactor });
+  const { status, body } = response;
+  if (status >= 300 && status < 400) {
+    await body?.cancel();
+    return redirected(response, { address, redactor });
+  }
+  const text = await beginningOf(response).catch(failureOf);
+  if (typeof text !== 'string') return unreadable(response, text);
   if (status >= 200 && status < 300) return judgeList(response, { text, redactor });
   const said = errorOf(text, redactor);
   const message = `the service answered ${status}${said ? ` ${said.code}: ${said.message}` : ' without an Error body'}`;
-  return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, said !== undefined), facts: { ...facts, code: said?.code } };
+  return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, said !== undefined), facts: { status, code: said?.code } };
+}
+
+/** Anything but the client's own failure is the reason of an abort, which ends the check. */
+function failureOf(error: unknown): PetStoreError {
+  if (isPetStoreError(error)) return error;
+  throw error;
+}
+
+function unreadable({ status }: Response, { message: why, code }: PetStoreError): Finding {
+  const message = `it answered ${status}, but its body could not be read: ${why}`;
+  const advice = 'try again later; a proxy in between may cut or change answers';
+  return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { status, code } };
 }
 
 function redirected({ status, headers }: Response, { address, redactor }: { address: string; redactor: TextCleaner }): Finding {
