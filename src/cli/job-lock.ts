@@ -4,12 +4,10 @@ import * as z from 'zod/mini';
 import { duration } from './duration.ts';
 import { EXIT } from './exit-code.ts';
 import { Interruption } from './interrupt.ts';
-import type { SharedState } from './state.ts';
+import { HELD_MS, type SharedState } from './state.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
-/** A lock that its holder has not renewed for this long is free. */
-const HELD_MS = 30_000;
 const RENEW_MS = HELD_MS / 3;
 /** If the store takes longer to answer, it counts as unreachable. */
 const ANSWER_MS = 5_000;

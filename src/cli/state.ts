@@ -4,6 +4,7 @@ import * as z from 'zod/mini';
 import { quotaStoreOn, recordName } from '../node/file-quota-store.ts';
 import { QuotaFile } from '../node/quota-file.ts';
 import { showOrigin } from '../options/base-url.ts';
+import { FUTURE_MS } from '../quota/lease/quota-record.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
 import { exchangeRedisLock, forgetQuota, NoRedisLibraryError, openRedis } from '../redis/open-redis.ts';
 import { redisQuotaStore } from '../redis/redis-quota-store.ts';
@@ -11,6 +12,9 @@ import { messageOf } from '../thrown.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
+
+/** How long a lock is held at a time: one that its holder has not renewed for this long is free. */
+export const HELD_MS = 30_000;
 
 /**
  * Takes or renews a lock for `heldMs`, or releases it if `heldMs` is 0. If another process holds the lock, nothing changes, and the result
@@ -101,9 +105,15 @@ function exchangeLock(
   nowMs: number,
 ): { record: string; response: Awaited<ReturnType<LockExchange>> } {
   const held = kept === undefined ? undefined : KeptLock.parse(JSON.parse(kept));
-  const leftMs = held === undefined ? 0 : held.untilMs - nowMs;
+  const leftMs = held === undefined ? 0 : leftOf(held.untilMs, nowMs);
   if (kept !== undefined && held && held.id !== id && leftMs > 0) return { record: kept, response: { text: held.text, leftMs } };
   return { record: JSON.stringify({ id, text, untilMs: nowMs + heldMs }), response: undefined };
+}
+
+/** The time until a lock expires; 0 for one taken so far in the future that the clock must have been set back since. */
+function leftOf(untilMs: number, nowMs: number): number {
+  const leftMs = untilMs - nowMs;
+  return leftMs - HELD_MS > FUTURE_MS ? 0 : leftMs;
 }
 
 /** The place of a quota store, without user and password. */

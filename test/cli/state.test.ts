@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { beforeEach, expect, test } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openState, stateFolder } from '../../src/cli/state.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
@@ -39,4 +39,33 @@ test('openState keeps nothing for a user without a home, and says nothing', asyn
   const terminal = new FakeTerminal();
   expect(await openState({}, terminal)).toBeUndefined();
   expect(terminal.err).toBe('');
+});
+
+describe('the lock in a file', () => {
+  const AT_MS = Date.parse('2026-11-25T12:00:00Z');
+
+  /** The lock, taken by a process whose clock was ahead by this time and was set right since. */
+  async function takenAhead(aheadMs: number) {
+    vi.useFakeTimers({ now: AT_MS + aheadMs, toFake: ['Date'] });
+    const state = await openState({ quotaStore: `file:${join(home, 'q.db')}` }, new FakeTerminal());
+    onTestFinished(() => {
+      vi.useRealTimers();
+      state?.close();
+    });
+    const lock = state?.lock('restock');
+    await lock?.({ id: 'one', text: '{"pid":1}', heldMs: 30_000 });
+    vi.setSystemTime(AT_MS);
+    return lock;
+  }
+
+  test('is free if its holder took it more than a minute in the future', async () => {
+    const lock = await takenAhead(60_001);
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toBeUndefined();
+    expect(await lock?.({ id: 'one', text: '{}', heldMs: 30_000 })).toEqual({ text: '{}', leftMs: 30_000 });
+  });
+
+  test('stays with its holder if the clock was set back by a minute', async () => {
+    const lock = await takenAhead(60_000);
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toEqual({ text: '{"pid":1}', leftMs: 90_000 });
+  });
 });

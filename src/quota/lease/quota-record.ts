@@ -21,7 +21,7 @@ const EARLIEST_TURN_MS = 54_000;
 /** A process that requested within this time is active: its part of the window is kept for it. */
 const PRESENT_MS = 1000;
 /** A record written further in the future than this is void: the clock was set back, and what it says would hold for too long. */
-const FUTURE_MS = 60_000;
+export const FUTURE_MS = 60_000;
 
 /** One window as the headers described it. */
 export interface RecordedWindow {
