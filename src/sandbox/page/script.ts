@@ -6,7 +6,7 @@ export const PAGE_SCRIPT = `
 const find = (id) => document.getElementById(id);
 const make = (tag, text = '', className = '') => Object.assign(document.createElement(tag), { textContent: text, className });
 const clockTime = (ms) => new Date(ms).toISOString().slice(11, 23);
-const duration = (seconds) => (seconds > 7200 ? Math.round(seconds / 3600) + ' h' : seconds > 120 ? Math.ceil(seconds / 60) + ' min' : seconds + ' s');
+const duration = (seconds) => (seconds > 7200 ? Math.ceil(seconds / 3600) + ' h' : seconds > 120 ? Math.ceil(seconds / 60) + ' min' : seconds + ' s');
 const baseUrl = location.origin + '/v1';
 
 for (const [id, address] of [['address', baseUrl], ['staging-address', location.origin + '/staging/v1']]) {

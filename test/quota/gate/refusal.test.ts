@@ -17,11 +17,12 @@ test('refusalInOutage has no status if none is known', () => {
 });
 
 test.each([
-  [86_400_000, '(24 h, longer than `maxWaitMs` of 2 min)'],
-  [120_500, '(500 ms longer than `maxWaitMs` of 2 min)'],
-])('refusalToWait says how long a wait of %i ms is, and which limit it exceeds', (waitMs, said) => {
+  [86_400_000, 120_000, '(24 h, longer than `maxWaitMs` of 2 min)'],
+  [120_500, 120_000, '(2 min 1 s, longer than `maxWaitMs` of 2 min)'],
+  [120_500, 120_100, '(400 ms longer than `maxWaitMs` of 2 min 1 s)'],
+])('refusalToWait says how long a wait of %i ms is, and that it exceeds %i ms', (waitMs, maxWaitMs, said) => {
   const wait = { reason: 'quota', isOfShare: false, waitMs, until: new Date('2026-11-22T00:00:00Z') } as const;
-  expect(refusalToWait(makeListCall(), wait).message).toBe(
+  expect(refusalToWait(makeListCall({ maxWaitMs }), wait).message).toBe(
     `Cannot list the inventory: this key's quota is used up until 2026-11-22T00:00:00.000Z ${said}`,
   );
 });
