@@ -1,5 +1,6 @@
 import { purposeOf } from './call.ts';
 import type { ClientEvents, EventLog, Logger } from './events.ts';
+import { withoutControls } from './redactor.ts';
 import { showThrown } from './thrown.ts';
 
 /** The level of an event's line, and what the line says after `update pet 42`. */
@@ -28,7 +29,7 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
 
 /** Turns every event into a log line that a person can read and a program can assign to its call. */
 export function createLog(logger: Logger): EventLog {
-  const write = (level: keyof Logger, text: string) => logger[level](`petstore-inventory: ${text.replace(/\p{Cc}+/gu, ' ')}`);
+  const write = (level: keyof Logger, text: string) => logger[level](`petstore-inventory: ${withoutControls(text)}`);
   return {
     tell: (name, event) => {
       const [level, say] = SENTENCES[name];

@@ -6,9 +6,13 @@ const NO_KEYS: readonly string[] = [];
 /** How much text of the service is kept at most, in characters. */
 export const KEPT_TEXT = 4096;
 const HIDDEN = '***';
-// C0, DEL, C1, and the marks that change the direction of the text around them.
-// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what is looked for
-const CONTROLS = /[\u0000-\u001f\u007f-\u009f\u200e\u200f\u2028-\u202e\u2066-\u2069]+/g;
+// C0, DEL, C1, the marks that change the direction of the text around them, and the separators of lines and paragraphs.
+const CONTROLS = /[\p{Cc}\p{Bidi_Control}\u2028\u2029]+/gu;
+
+/** A text that can move no cursor, forge no line and turn no text around: each run of such characters is replaced. */
+export function withoutControls(text: string, replacement = ' '): string {
+  return text.replace(CONTROLS, replacement);
+}
 
 /** Cleans foreign text so that it can be shown: without control characters, without a key in any encoding, and cut to a length. */
 export class Redactor {
@@ -30,7 +34,7 @@ export class Redactor {
 
   /** Hides the key, replaces control characters by a space and cuts the text to `most` characters. */
   clean(text: string, most = KEPT_TEXT): string {
-    const visible = this.hide(this.hide(text).replace(CONTROLS, ' ')).trim();
+    const visible = this.hide(withoutControls(this.hide(text))).trim();
     return visible.length > most ? `${visible.slice(0, most - 1)}…` : visible;
   }
 

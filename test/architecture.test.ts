@@ -28,7 +28,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   options: ['contract', 'errors', 'events', 'quota-store', 'thrown'],
   call: ['clock', 'contract', 'duration', 'errors', 'events', 'options'],
   'load-part': ['clock', 'errors', 'thrown'],
-  'log-lines': ['call', 'events', 'thrown'],
+  'log-lines': ['call', 'events', 'redactor', 'thrown'],
   order: ['call', 'clock'],
   retry: ['call', 'certificate-codes', 'clock', 'errors', 'load-part', 'proxy-codes'],
   quota: [
@@ -122,6 +122,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'node',
     'quota-store',
     'record-calls',
+    'redactor',
     'redis',
     'sandbox',
     'stock',

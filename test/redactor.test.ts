@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { KEPT_TEXT, Redactor } from '../src/redactor.ts';
+import { KEPT_TEXT, Redactor, withoutControls } from '../src/redactor.ts';
 import { anyText, FUZZ } from './support/fuzz.ts';
 
 const KEY = 'psk_S3cret+Key/0="<&>\'';
@@ -56,7 +56,7 @@ describe('Redactor.hide', () => {
 
 describe('Redactor.clean', () => {
   test('replaces control characters and direction marks by a space', () => {
-    expect(new Redactor().clean('a\r\nb\u0000\u001b[0m\u007fc\u0085d\u2028e\u202ef\u2066g')).toBe('a b [0m c d e f g');
+    expect(new Redactor().clean('a\r\nb\u0000\u001b[0m\u007fc\u0085d\u2028e\u202ef\u2066g\u061ch')).toBe('a b [0m c d e f g h');
   });
 
   test('cuts the text to the given length, and marks the cut', () => {
@@ -79,4 +79,9 @@ describe('Redactor.clean', () => {
       FUZZ,
     );
   });
+});
+
+test('withoutControls shows where control characters and direction marks were, one sign for each run', () => {
+  expect(withoutControls('a\u001b\u202eb\u200fc', '�')).toBe('a�b�c');
+  expect(withoutControls('é 日本 🐾 -', '�')).toBe('é 日本 🐾 -');
 });

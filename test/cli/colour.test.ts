@@ -22,6 +22,7 @@ test.each([
   ['sold', '\u001b[2msold\u001b[0m'],
   ['lost', 'lost'],
   ['\u001b[2Jsold', '�[2Jsold'],
+  ['\u202esold', '�sold'],
 ])('tableRow shows the status %j as %j', (status, shown) => {
   expect(tableRow({ petId: 1n, quantity: 2, status }, paint)).toBe(`         1           2  ${shown}\n`);
 });

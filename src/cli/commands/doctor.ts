@@ -1,6 +1,7 @@
 import { isPetStoreError } from '../../errors.ts';
 import { checkClient } from '../../node/check-service.ts';
 import type { Finding } from '../../node/index.ts';
+import { withoutControls } from '../../redactor.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '../connect.ts';
 import { counted } from '../duration.ts';
@@ -97,7 +98,7 @@ function textOf(diagnoses: readonly Diagnosis[], paint: Paint): string {
 const MARGIN = ' '.repeat(22);
 
 function lineOf({ check, outcome, message, advice, see }: Line, paint: Paint): string {
-  const first = `${paint(COLOURS[outcome], outcome.padEnd(8))} ${check.padEnd(12)} ${message.replace(/\p{Cc}/gu, ' ')}\n`;
+  const first = `${paint(COLOURS[outcome], outcome.padEnd(8))} ${check.padEnd(12)} ${withoutControls(message)}\n`;
   if (outcome === 'ok') return first;
   const rest = [advice === undefined ? '' : `${MARGIN}-> ${advice}\n`, see === undefined ? '' : paint('dim', `${MARGIN}   ${see}\n`)];
   return first + rest.join('');

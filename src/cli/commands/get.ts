@@ -5,6 +5,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { digits } from '../option-values.ts';
+import { stockText } from '../stock-text.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 
 /** Writes the stock of one pet. The service has no request for a single pet, so this costs a list. */
@@ -15,7 +16,7 @@ export async function get(wanted: string, options: CommonOptions, terminal: Term
   try {
     const item = await new StockView(client).get(petId, { signal });
     if (!item) throw new NotFoundError(`Cannot get pet ${petId}: the list of the stock has no such pet`, { petId });
-    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${item.quantity} (${item.status})\n`);
+    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`);
   } finally {
     stopListening();
     close();

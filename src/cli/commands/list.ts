@@ -5,6 +5,7 @@ import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
+import { statusText } from '../stock-text.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeText } from '../terminal.ts';
 
@@ -87,7 +88,6 @@ export function tableHeader(paint: Paint): string {
 /** The widths are fixed, since rows are written as they arrive. A longer id shifts its row to the right. */
 export function tableRow({ petId, quantity, status }: { petId: bigint; quantity: number; status: string }, paint: Paint): string {
   const colour = Object.entries(COLOURS).find(([known]) => known === status)?.[1];
-  // The service chooses the text of a status, and a control character in it could change the terminal.
-  const shown = status.replace(/\p{Cc}/gu, '�');
+  const shown = statusText(status);
   return `${String(petId).padStart(ID_WIDTH)}  ${String(quantity).padStart(QUANTITY_WIDTH)}  ${colour ? paint(colour, shown) : shown}\n`;
 }

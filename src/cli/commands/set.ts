@@ -3,6 +3,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Interruption, interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { digits, quantityOf } from '../option-values.ts';
+import { stockText } from '../stock-text.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -31,7 +32,7 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
   });
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
-    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${item.quantity} (${item.status})\n`);
+    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`);
   } catch (error) {
     if (!isSent || !(error instanceof Interruption)) throw error;
     throw new Interruption(`${error.message}: pet ${petId} may have been set to ${quantity}`, error.exitCode);

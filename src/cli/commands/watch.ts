@@ -5,6 +5,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { quantityOf } from '../option-values.ts';
+import { stockText } from '../stock-text.ts';
 import { type Terminal, writeText } from '../terminal.ts';
 
 export interface WatchOptions extends CommonOptions {
@@ -43,10 +44,5 @@ function filterOf({ status, below }: WatchOptions): (item: Item | undefined) => 
 function lineOf(change: StockChange<'bigint'>, { json }: WatchOptions): string {
   if (json) return `${jsonText(change)}\n`;
   const { petId, before, after } = change;
-  return `pet ${petId}: ${before ? shown(before) : 'new'} -> ${after ? shown(after) : 'gone'}\n`;
-}
-
-function shown({ quantity, status }: Item): string {
-  // The service chooses the text of a status, and a control character in it could change the terminal.
-  return `${quantity} (${status.replace(/\p{Cc}/gu, '�')})`;
+  return `pet ${petId}: ${before ? stockText(before) : 'new'} -> ${after ? stockText(after) : 'gone'}\n`;
 }

@@ -5,6 +5,7 @@ import { connect, type PeerCertificate, type TLSSocket } from 'node:tls';
 import { meaningOf } from '../../certificate-codes.ts';
 import { DAY_MS } from '../../contract/plans.ts';
 import { readVariable } from '../../options/environment.ts';
+import { withoutControls } from '../../redactor.ts';
 import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
@@ -65,7 +66,7 @@ function factsOf(secure: TLSSocket, { issuer, subject, valid_to }: PeerCertifica
 }
 
 function nameOf({ CN, O }: PeerCertificate['issuer']): string {
-  return String(CN ?? O ?? 'an unnamed party').replace(/\p{Cc}/gu, ' ');
+  return withoutControls(String(CN ?? O ?? 'an unnamed party'));
 }
 
 function refuse(code: string, who: string, facts: Record<string, unknown>): Finding {
