@@ -35,19 +35,20 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
 
 /**
  * Makes an operation from the arguments of `fetch`, for any path below the client's address. Its result is the answer, whatever the status.
- * @throws InvalidArgumentError for an argument that is no address below the client's, a caller's own `Authorization`, and a body that may
- *   have to be sent again but cannot be
+ * @throws InvalidArgumentError for an argument that is no address below the client's, a caller's own `Authorization`, what fetch refuses,
+ *   and a body that may have to be sent again but cannot be
  */
 export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching {
   const given = isRequest(input) ? input : undefined;
   const path = checkPath(input, target);
+  const rest = { ...(given && initOf(given)), ...restOf(init ?? {}) };
   const { method, headers } = checkHead(`${target.baseUrl}/${path}`, {
-    method: init?.method ?? given?.method,
-    headers: init?.headers ?? given?.headers,
+    ...rest,
+    method: init?.method ?? given?.method ?? 'GET',
+    headers: init?.headers ?? given?.headers ?? {},
   });
   if (given?.signal) HELD.set(given.signal, given);
   const signal = (init?.signal === undefined ? given?.signal : init.signal) ?? undefined;
-  const rest = { ...(given && initOf(given)), ...restOf(init ?? {}) };
   const unread = unreadOf(given, init);
   const body = copyOf(init?.body ?? undefined);
   return makeFetching({ method, path, body, own: { headers, init: rest } }, init, { signal, target, unread });
@@ -85,6 +86,7 @@ function restOf({
   body: _body,
   signal: _signal,
   priority: _priority,
+  redirect: _redirect,
   ...rest
 }: RequestInit): RequestInit {
   return rest;
@@ -165,26 +167,22 @@ function checkPath(input: Input, { baseUrl, hide }: FetchTarget): string {
 /** The headers that a caller must not set. Other than for the client's own requests, `content-type` is allowed. */
 const FORBIDDEN = new Set([...RESERVED_HEADERS].filter((name) => name !== 'content-type'));
 
-interface Head {
-  method: string | undefined;
-  headers: HeadersInit | undefined;
-}
-
-function checkHead(address: string, { method = 'GET', headers = {} }: Head): { method: string; headers: Record<string, string> } {
-  const head = makeHead(address, { method, headers });
+function checkHead(address: string, init: RequestInit): { method: string; headers: Record<string, string> } {
+  const head = makeHead(address, init);
   const forbidden = [...head.headers.keys()].find((name) => FORBIDDEN.has(name));
   if (forbidden) throw badInput('headers', `the header "${forbidden}": the client sets it itself`);
   return { method: head.method, headers: Object.fromEntries(head.headers) };
 }
 
-/** Normalises the method and checks the headers as fetch does. */
-function makeHead(address: string, head: { method: string; headers: HeadersInit }): { method: string; headers: Headers } {
+/** Normalises the method, and checks it, the headers and the other fields as fetch does. */
+function makeHead(address: string, init: RequestInit): { method: string; headers: Headers } {
+  const { headers, ...rest } = init;
   try {
     // Without the headers: a browser would silently drop some of them, which are reported to the caller instead.
-    return { method: new Request(address, { method: head.method }).method, headers: new Headers(head.headers) };
+    return { method: new Request(address, rest).method, headers: new Headers(headers) };
   } catch {
-    // The thrown error is not used, since it may quote a header.
-    throw badInput('init', 'this method and these headers: fetch refuses them');
+    // The thrown error is not used, since it may quote a header or the credentials of a referrer.
+    throw badInput('init', `with ${Object.keys(init).join(', ')} as given: fetch refuses them`);
   }
 }
 

@@ -207,6 +207,11 @@ describe('petstore.fetch', () => {
     ['a host of its own', { headers: { host: 'elsewhere.test' } }, 'headers'],
     ['a header that is none', { headers: { 'x-a': 'a\nb' } }, 'init'],
     ['a method that fetch refuses', { method: 'CONNECT' }, 'init'],
+    ['a mode that fetch refuses', { mode: 'navigate' }, 'init'],
+    ['only-if-cached with the default mode', { cache: 'only-if-cached' }, 'init'],
+    ['a referrer that is no address', { referrer: 'http://[' }, 'init'],
+    ['credentials that fetch does not know', { credentials: 'x' }, 'init'],
+    ['a duplex that fetch does not know', { method: 'POST', body: chunked(['text']), duplex: 'full' }, 'init'],
     ['a body with GET', { body: 'text' }, 'body'],
     ['a stream with PUT', { method: 'PUT', body: chunked(['text']) }, 'body'],
     ['an iterable with DELETE', { method: 'DELETE', body: pieces() }, 'body'],
@@ -214,6 +219,21 @@ describe('petstore.fetch', () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     expect(await rejectionOf(client.fetch('/pets', init))).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' });
     expect(seen).toEqual([]);
+  });
+
+  test('names the fields of an init that fetch refuses, and not their values', async () => {
+    const { client } = scriptedClient([() => json(200, {})]);
+    const init = { method: 'POST', referrer: 'https://user:secret@[' };
+    expect(await rejectionOf(client.fetch('/pets', init))).toMatchObject({
+      message: 'Cannot fetch with referrer, method, headers as given: fetch refuses them',
+    });
+  });
+
+  test('takes a stream whose init it has checked unread', async () => {
+    const { client, seen } = scriptedClient([() => json(201, {})]);
+    const body = chunked(['text']);
+    await client.fetch('/pets', { method: 'POST', ...streamed(body) });
+    expect([seen[0]?.body === body, body.locked, await new Response(body).text()]).toEqual([true, false, 'text']);
   });
 
   test('refuses a Request that has a key or was already read', async () => {
