@@ -39,14 +39,19 @@ export interface NumberRule {
   integer?: boolean;
 }
 
+/** The bound of every number that has none of its own. */
+const LARGEST = Number.MAX_SAFE_INTEGER;
+
 /** Gives the value of a number option, or its default if it is left out. */
 export function numberOption<Default>(option: string, value: unknown, fallback: Default, rule: NumberRule): number | Default {
   if (value === undefined) return fallback;
   if (typeof value === 'number' && follows(value, rule)) return value;
-  throw badOption(option, describeRule(rule), { shown: value });
+  // The bound of all numbers is told only where it is exceeded.
+  const told = typeof value === 'number' && value > LARGEST ? { max: LARGEST, ...rule } : rule;
+  throw badOption(option, describeRule(told), { shown: value });
 }
 
-function follows(value: number, { min, above = false, max = Number.MAX_SAFE_INTEGER, integer = false }: NumberRule): boolean {
+function follows(value: number, { min, above = false, max = LARGEST, integer = false }: NumberRule): boolean {
   if (!Number.isFinite(value) || value > max) return false;
   return (above ? value > min : value >= min) && (!integer || Number.isSafeInteger(value));
 }

@@ -56,11 +56,12 @@ describe('numberOption', () => {
     [{ min: 0, above: true, max: 1 }, 1.1, 'a finite number above 0 and at most 1'],
     [{ min: 1, integer: true }, 1.5, 'an integer of at least 1'],
     [{ min: 0 }, Number.NaN, 'a finite number of at least 0'],
-    [{ min: 0 }, Number.POSITIVE_INFINITY, 'a finite number of at least 0'],
+    [{ min: 0 }, Number.POSITIVE_INFINITY, 'a finite number of at least 0 and at most 9007199254740991'],
+    [{ min: 0, above: true }, 2 ** 53, 'a finite number above 0 and at most 9007199254740991'],
     [{ min: 0 }, '5', 'a finite number of at least 0'],
     [{ min: 0 }, null, 'a finite number of at least 0'],
     [{ min: 0 }, 5n, 'a finite number of at least 0'],
-    [{ min: 0, integer: true }, 2 ** 53, 'an integer of at least 0'],
+    [{ min: 0, integer: true }, 2 ** 53, 'an integer of at least 0 and at most 9007199254740991'],
   ])('follows the rule %o and refuses %s', (rule, value, told) => {
     const error = thrownBy(() => numberOption('n', value, 7, rule));
     expect(error).toMatchObject({ option: 'n', message: `Cannot use ${showValue(value)} as \`n\`: it must be ${told}` });
