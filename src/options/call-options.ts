@@ -126,6 +126,6 @@ function checkHeader(name: string, value: unknown): [string, string] {
   if (RESERVED_HEADERS.has(name))
     throw new ConfigurationError(`Cannot set "${name}" in \`headers\`: the client sets it itself`, { option: 'headers' });
   if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
-    throw badOption('headers', `an object of strings without control characters, which "${name}" is not`);
+    throw badOption('headers', `an object of Latin-1 strings without control characters, which "${name}" is not`);
   return [name, value];
 }

@@ -130,6 +130,12 @@ describe('headersOption', () => {
     });
   });
 
+  test('says that a value must be Latin-1, as fetch wants it', () => {
+    expect(thrownBy(() => headersOption({ a: '€' }))).toMatchObject({
+      message: 'Cannot use this value as `headers`: it must be an object of Latin-1 strings without control characters, which "a" is not',
+    });
+  });
+
   test.each(['hunter2\r\nX-Evil: 1', 'hunter2\n', 'hunter2\0', 'hunter2 €', 5, null, undefined])(
     'refuses the value %j without showing it',
     (value) => {
