@@ -112,10 +112,14 @@ export const RESERVED_HEADERS: ReadonlySet<string> = new Set([
 
 /** Gives extra headers with names in lower case (RFC 9110 section 5). */
 export function headersOption(headers: unknown): Record<string, string> {
-  if (typeof headers !== 'object' || headers === null || Array.isArray(headers))
-    throw badOption('headers', 'an object of strings', { shown: headers });
+  if (!isPlain(headers) && !(headers instanceof Headers)) throw badOption('headers', 'a plain object of strings', { shown: headers });
   const entries: [string, unknown][] = headers instanceof Headers ? [...headers] : Object.entries(headers);
   return Object.fromEntries(entries.map(([name, value]) => checkHeader(name.toLowerCase(), value)));
+}
+
+/** Whether it is a plain object, of whatever realm. The entries of a Map or a promise would be missing without notice. */
+function isPlain(headers: unknown): headers is object {
+  return Object.prototype.toString.call(headers) === '[object Object]';
 }
 
 function checkHeader(name: string, value: unknown): [string, string] {

@@ -1,3 +1,4 @@
+import { runInNewContext } from 'node:vm';
 import { describe, expect, test } from 'vitest';
 import { CALL_DEFAULTS, headersOption, resolveCallOptions } from '../../src/options/call-options.ts';
 import { thrownBy } from '../support/outcome.ts';
@@ -59,9 +60,12 @@ describe('resolveCallOptions', () => {
     ['latestOnly', 'yes', 'Cannot use "yes" as `latestOnly`: it must be true or false'],
     ['priority', 'high', '"normal" or "low"'],
     ['signal', {}, 'an AbortSignal'],
-    ['headers', 'x: y', 'an object of strings'],
-    ['headers', null, 'an object of strings'],
-    ['headers', [['x', 'y']], 'an object of strings'],
+    ['headers', 'x: y', 'a plain object of strings'],
+    ['headers', null, 'a plain object of strings'],
+    ['headers', [['x', 'y']], 'a plain object of strings'],
+    ['headers', new Map([['x', 'y']]), 'a plain object of strings'],
+    ['headers', new URLSearchParams('x=y'), 'a plain object of strings'],
+    ['headers', Promise.resolve({ x: 'y' }), 'a plain object of strings'],
   ])('refuses %s: %o with a ConfigurationError that names option and rule', (option, value, told) => {
     const error = thrownBy(() => resolve({ [option]: value }));
     expect(error).toMatchObject({ kind: 'configuration', option, message: expect.stringContaining(`\`${option}\``) });
@@ -92,6 +96,13 @@ describe('headersOption', () => {
       'x-latin': 'é',
     });
     expect(headersOption(new Headers({ 'X-Trace': '1' }))).toEqual({ 'x-trace': '1' });
+  });
+
+  test.each([
+    ['without a prototype', Object.assign(Object.create(null), { 'x-trace': '1' })],
+    ['of another realm', runInNewContext("({ 'x-trace': '1' })")],
+  ])('takes a plain object %s', (_which, headers) => {
+    expect(headersOption(headers)).toEqual({ 'x-trace': '1' });
   });
 
   test.each([
