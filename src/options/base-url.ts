@@ -54,7 +54,7 @@ function addressOf(baseUrl: unknown, environment: Environment): unknown {
   if (typeof baseUrl !== 'object' || baseUrl === null || Array.isArray(baseUrl)) {
     throw badOption('baseUrl', 'an address or { production, staging }', { shown: baseUrl });
   }
-  refuseUnknown(baseUrl, Object.keys(VARIABLES));
+  refuseUnknown(baseUrl, Object.keys(VARIABLES), 'baseUrl');
   const given: unknown = Reflect.get(baseUrl, environment);
   return given === undefined ? readVariable(VARIABLES[environment]) : given;
 }

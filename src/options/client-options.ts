@@ -250,7 +250,7 @@ function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
 }
 
 function resolveLimits(limits: object): PlanLimits {
-  refuseUnknown(limits, ['requestsPerMinute', 'requestsPerDay']);
+  refuseUnknown(limits, ['requestsPerMinute', 'requestsPerDay'], 'plan');
   const rule = { min: 1, integer: true };
   const requestsPerMinute = numberOption('plan.requestsPerMinute', Reflect.get(limits, 'requestsPerMinute'), undefined, rule);
   const requestsPerDay = numberOption('plan.requestsPerDay', Reflect.get(limits, 'requestsPerDay'), undefined, rule);

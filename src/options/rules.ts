@@ -23,12 +23,15 @@ function describe(value: unknown): string {
   return String(value);
 }
 
-/** Refuses names that no option has, so that a misspelt option is not silently ignored. */
-export function refuseUnknown(options: object, known: readonly string[]): void {
+/** Refuses names that no option has, so that a misspelt option is not silently ignored; `within` is the option whose parts these are. */
+export function refuseUnknown(options: object, known: readonly string[], within?: string): void {
   const unknown = Object.entries(options).find(([name, value]) => value !== undefined && !known.includes(name));
   if (!unknown) return;
   const [name] = unknown;
-  throw new ConfigurationError(`Cannot use \`${name}\` as an option: the options are ${known.join(', ')}`, { option: name });
+  const path = within ? `${within}.${name}` : name;
+  throw new ConfigurationError(`Cannot use \`${path}\` as an option: the options are ${known.join(', ')}`, {
+    option: within ?? name,
+  });
 }
 
 export interface NumberRule {

@@ -206,7 +206,7 @@ describe('resolveBaseUrl checks the address', () => {
 
   test('an object with a name that is no environment is refused, and not replaced', () => {
     vi.stubEnv('PETSTORE_BASE_URL', PRODUCTION);
-    expect(found({ prod: PRODUCTION })).toBe('Cannot use `prod` as an option: the options are production, staging');
+    expect(found({ prod: PRODUCTION })).toBe('Cannot use `baseUrl.prod` as an option: the options are production, staging');
   });
 
   test('every refused text causes a ConfigurationError, which shows none of its secrets', () => {

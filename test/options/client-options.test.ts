@@ -315,7 +315,7 @@ test('PETSTORE_LOG=off is silent', () => {
 test('PetStoreClient refuses a limit that a plan does not have', () => {
   const plan = { requestsPerMinute: 5, perDay: 60 };
   expect(() => new PetStoreClient({ apiKey, baseUrl, plan })).toThrow(
-    'Cannot use `perDay` as an option: the options are requestsPerMinute, requestsPerDay',
+    'Cannot use `plan.perDay` as an option: the options are requestsPerMinute, requestsPerDay',
   );
 });
 

@@ -1,6 +1,6 @@
 import { ConfigurationError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
-import { badOption, booleanOption, hasMethods, numberOption, showValue, wordOption } from '../../src/options/rules.ts';
+import { badOption, booleanOption, hasMethods, numberOption, refuseUnknown, showValue, wordOption } from '../../src/options/rules.ts';
 import { thrower, thrownBy } from '../support/outcome.ts';
 
 describe('badOption', () => {
@@ -19,6 +19,26 @@ describe('badOption', () => {
 
   test('shows no value if none is given', () => {
     expect(badOption('apiKey', 'a string').message).toBe('Cannot use this value as `apiKey`: it must be a string');
+  });
+});
+
+describe('refuseUnknown', () => {
+  test('names an option that is not known, and those that are', () => {
+    expect(thrownBy(() => refuseUnknown({ maxRetry: 3 }, ['maxRetries', 'share']))).toMatchObject({
+      option: 'maxRetry',
+      message: 'Cannot use `maxRetry` as an option: the options are maxRetries, share',
+    });
+  });
+
+  test('names the option whose part is not known', () => {
+    expect(thrownBy(() => refuseUnknown({ high: 1 }, ['low'], 'share'))).toMatchObject({
+      option: 'share',
+      message: 'Cannot use `share.high` as an option: the options are low',
+    });
+  });
+
+  test('accepts what is undefined', () => {
+    expect(() => refuseUnknown({ maxRetry: undefined }, ['maxRetries'])).not.toThrow();
   });
 });
 
