@@ -7,7 +7,7 @@ import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
 import { keyFileSource } from './key-file.ts';
-import { badOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
+import { badOption, booleanOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /**
  * Gives the key when an attempt is about to be sent: visible ASCII (RFC 6750 section 2.1). If it throws, the call rejects with a
@@ -157,7 +157,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   // The value is not shown, since it may be the key.
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
   refuseUnknown(options, OPTION_NAMES);
-  if (isBrowser() && options.dangerouslyAllowBrowser !== true) throw publicKey();
+  if (!booleanOption('dangerouslyAllowBrowser', options.dangerouslyAllowBrowser, false) && isBrowser()) throw publicKey();
   // Variables replace only what is left out: null is refused.
   const { apiKey = keyFromVariables(), environment = readVariable('PETSTORE_ENVIRONMENT'), plan = planVariable() } = options;
   return {

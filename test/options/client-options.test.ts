@@ -204,6 +204,7 @@ describe('PetStoreClient refuses in its constructor', () => {
     ['attemptTimeoutMs', 0, 'Cannot use 0 as `attemptTimeoutMs`: it must be a finite number above 0'],
     ['totalTimeoutMs', Number.NaN, 'Cannot use NaN as `totalTimeoutMs`: it must be a finite number above 0'],
     ['latestOnly', 1, 'Cannot use 1 as `latestOnly`: it must be true or false'],
+    ['dangerouslyAllowBrowser', 'y', 'Cannot use "y" as `dangerouslyAllowBrowser`: it must be true or false'],
     ['maxWaitMs', -1, 'Cannot use -1 as `maxWaitMs`: it must be a finite number of at least 0'],
     ['concurrency', 0, `Cannot use 0 as \`concurrency\`: ${COUNT}`],
     ['concurrency', 2.5, `Cannot use 2.5 as \`concurrency\`: ${COUNT}`],
