@@ -54,6 +54,12 @@ export interface SharedQuota {
    * @throws anything, or rejects, within half a second if the store cannot be reached
    */
   exchange(request: LeaseRequest): LeaseResponse | Promise<LeaseResponse>;
+  /**
+   * Ends what `join` started, such as a subscription: `onClosed` need not be called any more. It is called when the last client of the key
+   * in this process is closed, or after 25 hours without use. `exchange` may still be called, with `wanted` 0, to report and to give back.
+   * Whoever uses the key again joins again. A failure is ignored.
+   */
+  leave?(): void | Promise<void>;
 }
 
 /**

@@ -65,6 +65,12 @@ export class Gate {
   /** A client was closed. */
   leave(): void {
     this.#clients--;
+    if (this.isLeft) this.rest();
+  }
+
+  /** Leaves the store until the gate is used again. */
+  rest(): void {
+    this.#permits.leaseClient?.leave();
   }
 
   /** Adds the settings of another client: the stricter plan counts for both. If all others were closed, only those of this one count. */
@@ -74,8 +80,7 @@ export class Gate {
     if (isAlone) {
       this.#ledger.restart(settings);
       this.#permits.restart();
-    } else if (this.#ledger.join(settings))
-      warn('another client uses this address and key with another plan: the stricter counts for both');
+    } else if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts');
     // The other client may have changed what the waiting calls are allowed.
     this.#pump();
   }

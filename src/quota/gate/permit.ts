@@ -29,7 +29,8 @@ interface PermitStart {
 
 /** The right to send one request now. Its holder reports how the request went, and when its body is read. */
 export class Permit {
-  #call: Call;
+  /** The call that sends the request. */
+  call: Call;
   readonly sending: Sending;
   readonly limits: ClientLimits;
   readonly share: Share | undefined;
@@ -41,19 +42,15 @@ export class Permit {
 
   constructor({ permits, call, sending, limits, share }: PermitStart) {
     this.#permits = permits;
-    this.#call = call;
+    this.call = call;
     this.sending = sending;
     this.limits = limits;
     this.share = share;
   }
 
-  get call(): Call {
-    return this.#call;
-  }
-
   /** Makes this the permit of another call, which is sent in place of the one that got it. */
   passTo(call: Call): this {
-    this.#call = call;
+    this.call = call;
     return this;
   }
 
@@ -156,9 +153,10 @@ export class Permits {
     this.#leaseClient = leaseClient;
   }
 
-  /** The plan of another client counts now. */
+  /** All clients were closed before this one: its plan counts now, and the store is joined again. */
   restart(): void {
     this.#isPlanDoubted = false;
+    this.#leaseClient?.join();
   }
 
   /** Whether the key is open, so that permits may be used. */

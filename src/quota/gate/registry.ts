@@ -87,6 +87,7 @@ function gateIn({ gate, weak }: Entry): Gate | undefined {
  */
 function heldFor(gate: Gate): Pick<Entry, 'gate' | 'weak'> {
   const mayGo = gate.idleMs > UNUSED_AFTER_MS && gate.quota.closedUntil === undefined;
+  if (mayGo) gate.rest();
   return mayGo && globalThis.WeakRef ? { gate: undefined, weak: new WeakRef(gate) } : { gate };
 }
 
@@ -105,7 +106,7 @@ export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse):
   // The store of a client that was closed may be closed too.
   const store = known?.gate.isLeft ? quotaStore : (known?.store ?? quotaStore);
   if (store !== known?.store) gate.share(store && { ...name, store, warn });
-  if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
+  if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first counts');
   known?.gate.join(settings, warn);
   registry.put(name, { gate, store, usedAtMs: nowMs });
   return gate;

@@ -56,9 +56,9 @@ export class LeaseClient {
   #lease = Lease.none();
   // Whether the store cannot be used.
   #isLocal = false;
-  // The request to the store that has no response yet, and when to give it up.
-  #pending: { requestedAtMs: number; givesUpAtMs: number } | undefined;
-  // When to request again, and the reason for the wait until then.
+  // The request to the store that has no response yet.
+  #pending: Promise<ExchangeOutcome> | undefined;
+  // When to request again, or to give up the pending request, and the reason for the wait until then.
   #requestAtMs = Number.NEGATIVE_INFINITY;
   #reason: Outlook['reason'] = 'quota';
   // Whether another process waits for the answer to its probe.
@@ -83,6 +83,8 @@ export class LeaseClient {
   #members: number | undefined;
   #usedAtMs = Number.NEGATIVE_INFINITY;
   #isIdleTimerSet = false;
+  // Whether the store is to be left once no slots are held.
+  #isLeaving = false;
 
   /** @throws whatever the store throws when it is joined at once */
   constructor(start: LeaseClientStart) {
@@ -100,6 +102,18 @@ export class LeaseClient {
 
   takeKey(key: string): void {
     this.#connection.takeKey(key);
+  }
+
+  /** A client uses the gate. */
+  join(): void {
+    this.#isLeaving = false;
+    this.#connection.join();
+  }
+
+  /** No client uses the gate: leaves the store once the slots are given back. */
+  leave(): void {
+    this.#isLeaving = true;
+    this.#giveBackIdleSlots();
   }
 
   /** Limits what the ledger allows to the slots that this process holds; if it holds none, it requests some. */
@@ -199,9 +213,11 @@ export class LeaseClient {
 
   #request(wanted: number, nowMs: number): void {
     if (this.#pending) {
-      if (nowMs >= this.#pending.givesUpAtMs) this.#giveUp(nowMs);
-      return;
+      this.#pending = undefined;
+      return this.#fail(`it gave no answer within ${TIMEOUT_MS} ms`, nowMs);
     }
+    // A gate that was left because it had been unused for long may still have a client.
+    this.join();
     this.#isLocal = false;
     this.#isProbedByOther = false;
     this.#reason = 'quota';
@@ -212,21 +228,15 @@ export class LeaseClient {
   }
 
   #await(outcome: Promise<ExchangeOutcome>, requestedAtMs: number): void {
-    const pending = { requestedAtMs, givesUpAtMs: requestedAtMs + TIMEOUT_MS };
-    this.#pending = pending;
-    this.#requestAtMs = pending.givesUpAtMs;
+    this.#pending = outcome;
+    this.#requestAtMs = requestedAtMs + TIMEOUT_MS;
     void outcome.then((settled) => {
       // The response came too late.
-      if (this.#pending !== pending) return;
+      if (this.#pending !== outcome) return;
       this.#pending = undefined;
       this.#settle(settled, requestedAtMs);
       this.#start.onChange();
     });
-  }
-
-  #giveUp(nowMs: number): void {
-    this.#pending = undefined;
-    this.#fail(`it gave no answer within ${TIMEOUT_MS} ms`, nowMs);
   }
 
   #requestFor(wanted: number, nowMs: number): LeaseRequest {
@@ -242,7 +252,7 @@ export class LeaseClient {
       uncounted,
       unanswered: this.#unanswered,
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),
-      ...this.#start.ledger.observed(this.#start.clock.now()),
+      ...this.#start.ledger.observed(nowMs),
       isProbeAnswered,
       closedForMs: Math.max(0, Math.ceil(this.#closedUntilMs - nowMs)),
     };
@@ -282,24 +292,31 @@ export class LeaseClient {
   }
 
   #takeLocalLease(nowMs: number): void {
-    const { plan, minute: observed } = this.#start.ledger.observed(this.#start.clock.now());
+    const { plan, minute: observed } = this.#start.ledger.observed(nowMs);
     const minute = observed && observed.endsInMs > 0 ? observed : undefined;
     const processes = this.#start.store.processes ?? this.#members;
     this.#lease = localLease({ plan, minute, processes }, nowMs);
     this.#requestAtMs = this.#lease.expiresAtMs;
   }
 
-  /** Gives idle slots back to the store. There is one timer, and none while there are no slots to watch. */
+  /** There is one timer, and none while there are no slots to watch. */
   #watchIdleSlots(): void {
     if (this.#isIdleTimerSet) return;
     this.#isIdleTimerSet = true;
     startTimer(IDLE_MS, () => {
       this.#isIdleTimerSet = false;
-      const nowMs = this.#start.clock.now();
-      if (this.#isLocal || this.#lease.free(nowMs) === 0) return;
-      const idleMs = this.#unanswered > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
-      if (this.#start.queueSize() > 0 || nowMs - this.#usedAtMs < idleMs) this.#watchIdleSlots();
-      else this.#report(nowMs);
+      this.#giveBackIdleSlots();
     });
+  }
+
+  /** Gives idle slots back to the store, and leaves it if no client uses the gate. Looks again later while slots are in use. */
+  #giveBackIdleSlots(): void {
+    const nowMs = this.#start.clock.now();
+    if (!this.#isLocal && this.#lease.free(nowMs) > 0) {
+      const idleMs = this.#unanswered > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
+      if (this.#start.queueSize() > 0 || nowMs - this.#usedAtMs < idleMs) return this.#watchIdleSlots();
+      this.#report(nowMs);
+    }
+    if (this.#isLeaving) void this.#connection.leave();
   }
 }

@@ -9,48 +9,39 @@ import { messageOf } from '../../thrown.ts';
 /** The longest time that a response may name: a Date could not hold an instant much further away. */
 const LONGEST_MS = 1e15;
 
-const REASONS: readonly LeaseResponse['reason'][] = ['closed', 'quota', 'probe', 'lost'];
+const REASONS: readonly unknown[] = ['closed', 'quota', 'probe', 'lost'] satisfies LeaseResponse['reason'][];
 
 /** The type of each field, checked by hand, since zod would be loaded by every process with a store. */
-const IS_FIELD: { readonly [Field in keyof LeaseResponse]: (value: unknown) => value is LeaseResponse[Field] } = {
+const IS_FIELD: Readonly<Record<keyof LeaseResponse, (value: unknown) => boolean>> = {
   granted: isCount,
   expiresInMs: isMilliseconds,
   resetAtMs: isMilliseconds,
   waitMs: isMilliseconds,
-  reason: isReason,
+  reason: (value) => REASONS.includes(value),
   members: isCount,
 };
 
 /** Checks what a store answered. @throws TypeError that shows the answer */
 export function parseLeaseResponse(answer: unknown): LeaseResponse {
   if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw new TypeError(`it answered ${showValue(answer)}`);
-  const read = <Field extends keyof LeaseResponse>(field: Field): LeaseResponse[Field] => {
-    const value: unknown = Reflect.get(answer, field);
-    if (IS_FIELD[field](value)) return value;
-    throw badField(field, value);
-  };
-  const response = {
-    granted: read('granted'),
-    expiresInMs: read('expiresInMs'),
-    resetAtMs: read('resetAtMs'),
-    waitMs: read('waitMs'),
-    reason: read('reason'),
-    members: read('members'),
-  };
-  if (response.granted > 0 && response.expiresInMs === 0) throw badField('expiresInMs', 0);
-  return response;
+  checkFields(answer);
+  if (answer.granted > 0 && answer.expiresInMs === 0) throw badField('expiresInMs', 0);
+  return answer;
 }
 
-function badField(field: keyof LeaseResponse, value: unknown): TypeError {
+function checkFields(answer: object): asserts answer is LeaseResponse {
+  for (const [field, isField] of Object.entries(IS_FIELD)) {
+    const value: unknown = Reflect.get(answer, field);
+    if (!isField(value)) throw badField(field, value);
+  }
+}
+
+function badField(field: string, value: unknown): TypeError {
   return new TypeError(`it answered an object whose \`${field}\` is ${showValue(value)}`);
 }
 
-function isReason(value: unknown): value is LeaseResponse['reason'] {
-  return REASONS.some((reason) => reason === value);
-}
-
-function isCount(value: unknown): value is number {
-  return typeof value === 'number' && Number.isSafeInteger(value) && value >= 0;
+function isCount(value: unknown): boolean {
+  return Number.isSafeInteger(value) && isMilliseconds(value);
 }
 
 function isMilliseconds(value: unknown): value is number {
@@ -78,13 +69,15 @@ export class StoreConnection {
   readonly #start: StoreConnectionStart;
   #key: string | undefined;
   #shared: SharedQuota | undefined;
+  // Whether the store was left after it was joined.
+  #isLeft = false;
 
   /** @throws whatever the store throws when it is joined at once, because the key is a string */
   constructor(start: StoreConnectionStart) {
     this.#start = start;
     if (typeof start.apiKey !== 'string') return;
     this.#key = start.apiKey;
-    this.#shared = this.#join(start.apiKey);
+    this.#joined();
   }
 
   /** Whether the key must still be given before the store can be joined. */
@@ -96,48 +89,56 @@ export class StoreConnection {
     this.#key ??= key;
   }
 
+  /** Joins the store again if it was left. If that fails, the next exchange tries it again. */
+  join(): void {
+    if (!this.#isLeft) return;
+    this.#isLeft = false;
+    this.#shared = undefined;
+    try {
+      this.#joined();
+    } catch {}
+  }
+
+  /** Leaves the store, to which reports can still be sent. */
+  async leave(): Promise<void> {
+    const shared = this.#shared;
+    if (this.#isLeft || !shared?.leave) return;
+    this.#isLeft = true;
+    try {
+      await shared.leave();
+    } catch {}
+  }
+
   /** Neither throws nor rejects. */
   exchange(request: LeaseRequest): ExchangeOutcome | Promise<ExchangeOutcome> {
     try {
       const answer: unknown = this.#joined().exchange(request);
-      return isPromise(answer) ? Promise.resolve(answer).then(read, (failure: unknown) => ({ failure })) : read(answer);
+      // A promise of another realm or of a library is not an instance of this realm's Promise.
+      return hasMethods(answer, ['then']) ? Promise.resolve(answer).then(read).catch(failed) : read(answer);
     } catch (failure) {
-      return { failure };
+      return failed(failure);
     }
   }
 
   /** If the store could not be joined, the next exchange tries again. */
   #joined(): SharedQuota {
-    if (this.#key === undefined) throw new Error('its key is not known yet');
-    this.#shared ??= this.#join(this.#key);
-    return this.#shared;
-  }
-
-  #join(apiKey: string): SharedQuota {
+    const apiKey = this.#key;
+    if (apiKey === undefined) throw new Error('no key');
     const { store, address, redactor, onClosed } = this.#start;
     redactor.learn(apiKey);
-    return store.join({ address, apiKey }, (closedForMs) => {
-      if (isWait(closedForMs)) onClosed(closedForMs);
+    this.#shared ??= store.join({ address, apiKey }, (closedForMs) => {
+      if (isMilliseconds(closedForMs) && closedForMs > 0) onClosed(closedForMs);
     });
+    return this.#shared;
   }
 }
 
 function read(answer: unknown): ExchangeOutcome {
-  try {
-    return { response: parseLeaseResponse(answer) };
-  } catch (failure) {
-    return { failure };
-  }
+  return { response: parseLeaseResponse(answer) };
 }
 
-/** A promise of another realm or of a library is not an instance of this realm's Promise. */
-function isPromise(answer: unknown): boolean {
-  return hasMethods(answer, ['then']);
-}
-
-/** Whether a value is a time for which another process may close the gate. */
-function isWait(ms: unknown): boolean {
-  return typeof ms === 'number' && ms > 0 && ms <= LONGEST_MS;
+function failed(failure: unknown): ExchangeOutcome {
+  return { failure };
 }
 
 type Notice = Pick<ClientEvents['quotaStore'], 'state' | 'reason'>;
@@ -160,7 +161,7 @@ export class StoreNotices {
     const reason = this.#redactor.clean(messageOf(failure));
     this.#hasFailed = true;
     this.#pending = { state: 'local', reason };
-    this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+    this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota: ${reason}`);
   }
 
   recover(): void {
