@@ -59,8 +59,12 @@ export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOpt
   return {
     processes: numberOption('processes', processes, undefined, { min: 1, integer: true }),
     isCheap: false,
-    join: (key, onClosed) =>
-      new RedisQuota(scripts, nameOf(prefix, key), (name) => subscriber && listen(subscriber, name, readMs(onClosed))),
+    join: (key, onClosed) => {
+      const name = nameOf(prefix, key);
+      const onMessage = readMs(onClosed);
+      const stop = subscriber && name.then((channel) => listen(subscriber, { channel, onMessage }));
+      return new RedisQuota(scripts, name, stop);
+    },
   };
 }
 
@@ -85,11 +89,18 @@ class RedisQuota implements SharedQuota {
   readonly #scripts: RedisScripts;
   readonly #name: Promise<string>;
   readonly #sha1 = digest('SHA-1', LEASE_SCRIPT);
+  // Ends the subscription, if there is one.
+  readonly #stop: Promise<() => void> | undefined;
 
-  constructor(scripts: RedisScripts, name: Promise<string>, onName: (name: string) => void) {
+  constructor(scripts: RedisScripts, name: Promise<string>, stop: Promise<() => void> | undefined) {
     this.#scripts = scripts;
     this.#name = name;
-    void name.then(onName);
+    this.#stop = stop;
+  }
+
+  async leave(): Promise<void> {
+    const stop = await this.#stop;
+    stop?.();
   }
 
   async exchange(request: LeaseRequest): Promise<LeaseResponse> {

@@ -12,6 +12,8 @@ export interface IoredisSubscriber {
   readonly status: string;
   /** Listens to a channel, whose messages come with the event `message`. @throws what the library throws */
   subscribe(channel: string): Promise<unknown>;
+  /** Ends that. Without it, the subscription stays. @throws what the library throws */
+  unsubscribe?(channel: string): Promise<unknown>;
 }
 
 /**
@@ -25,6 +27,8 @@ export interface NodeRedisSubscriber {
   readonly isOpen: boolean;
   /** Listens to a channel. @throws what the library throws */
   subscribe(channel: string, listener: (message: string) => void): Promise<unknown>;
+  /** Ends that. Without it, the subscription stays. @throws what the library throws */
+  unsubscribe?(channel: string, listener: (message: string) => void): Promise<unknown>;
 }
 
 /**
@@ -37,33 +41,88 @@ export type RedisSubscriber = IoredisSubscriber | NodeRedisSubscriber;
 
 type OnMessage = (message: string) => void;
 
-/** Listens to a channel: with a listener of its own in node-redis, with the event of all channels in ioredis. */
-export async function listen(subscriber: RedisSubscriber, channel: string, onMessage: OnMessage): Promise<void> {
-  try {
-    outliveErrors(subscriber);
-    if ('isOpen' in subscriber) return void (await subscriber.subscribe(channel, onMessage));
-    const channels = channelsOf(subscriber);
-    channels.set(channel, [...(channels.get(channel) ?? []), onMessage]);
-    await subscriber.subscribe(channel);
-  } catch {
-    // The process then learns of a closed gate with its next lease. Both libraries subscribe again by themselves.
-  }
+/** The channels of each subscriber that have a listener. */
+const channelsOfSubscribers = new WeakMap<RedisSubscriber, Map<string, Channel>>();
+
+/** Calls `onMessage` with each message of a channel. Returns a function that ends this. Neither throws. */
+export function listen(subscriber: RedisSubscriber, { channel: name, onMessage }: { channel: string; onMessage: OnMessage }): () => void {
+  const channels = channelsOf(subscriber);
+  const channel = channels.get(name) ?? new Channel(subscriber, name);
+  channels.set(name, channel);
+  channel.add(onMessage);
+  return () => channel.remove(onMessage);
 }
 
-type Channels = Map<string, readonly OnMessage[]>;
-
-const channelsOfSubscribers = new WeakMap<IoredisSubscriber, Channels>();
-
-/** The channels of a subscriber. They share one listener, since Node warns of more than ten. */
-function channelsOf(subscriber: IoredisSubscriber): Channels {
+function channelsOf(subscriber: RedisSubscriber): Map<string, Channel> {
   const known = channelsOfSubscribers.get(subscriber);
   if (known) return known;
-  const channels: Channels = new Map();
+  const channels = new Map<string, Channel>();
   channelsOfSubscribers.set(subscriber, channels);
+  outliveErrors(subscriber);
+  // The channels of ioredis share one listener, since Node warns of more than ten.
   const on: unknown = Reflect.get(subscriber, 'on');
-  const onMessage = (channel: string, message: string) => channels.get(channel)?.forEach((tell) => void tell(message));
-  if (typeof on === 'function') Reflect.apply(on, subscriber, ['message', onMessage]);
+  const onMessage = (name: string, message: string) => channels.get(name)?.tell(message);
+  if (!('isOpen' in subscriber) && typeof on === 'function') Reflect.apply(on, subscriber, ['message', onMessage]);
   return channels;
+}
+
+/** A channel, which is subscribed to while it has listeners. */
+class Channel {
+  readonly #subscriber: RedisSubscriber;
+  readonly #name: string;
+  readonly #listeners = new Set<OnMessage>();
+  #isSubscribed = false;
+  // Whether a command has no answer yet. The next one waits for it: node-redis loses a listener that is added while one is removed.
+  #isPending = false;
+
+  constructor(subscriber: RedisSubscriber, name: string) {
+    this.#subscriber = subscriber;
+    this.#name = name;
+  }
+
+  readonly tell = (message: string): void => {
+    for (const listener of this.#listeners) listener(message);
+  };
+
+  add(listener: OnMessage): void {
+    this.#listeners.add(listener);
+    void this.#adapt();
+  }
+
+  remove(listener: OnMessage): void {
+    this.#listeners.delete(listener);
+    void this.#adapt();
+  }
+
+  get #isWanted(): boolean {
+    return this.#listeners.size > 0;
+  }
+
+  /** Subscribes if there is a listener, else unsubscribes, and looks again after the answer. What fails is tried with the next listener. */
+  async #adapt(): Promise<void> {
+    if (this.#isPending) return;
+    this.#isPending = true;
+    let wasWanted: boolean;
+    do {
+      wasWanted = this.#isWanted;
+      if (wasWanted !== this.#isSubscribed) this.#isSubscribed = (await this.#send(wasWanted)) && wasWanted;
+    } while (wasWanted !== this.#isWanted);
+    this.#isPending = false;
+    const channels = channelsOf(this.#subscriber);
+    if (!wasWanted && channels.get(this.#name) === this) channels.delete(this.#name);
+  }
+
+  /** Whether the library accepted the command. Without a subscription, the process learns of a closed gate with its next lease. */
+  async #send(isWanted: boolean): Promise<boolean> {
+    const [subscriber, name] = [this.#subscriber, this.#name];
+    try {
+      if ('isOpen' in subscriber) await (isWanted ? subscriber.subscribe(name, this.tell) : subscriber.unsubscribe?.(name, this.tell));
+      else await (isWanted ? subscriber.subscribe(name) : subscriber.unsubscribe?.(name));
+      return true;
+    } catch {
+      return false;
+    }
+  }
 }
 
 /** @throws ConfigurationError */

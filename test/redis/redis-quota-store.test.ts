@@ -14,6 +14,7 @@ import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
 import { nameOf, PREFIX } from '../../src/redis/redis-quota-store.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import { FUZZ } from '../support/fuzz.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { leaseRequestOf } from '../support/lease-request.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
@@ -280,6 +281,98 @@ test('redisQuotaStore adds one listener to an ioredis subscriber, which tells ea
   expect(subscriber.listenerCount('message')).toBe(1);
   subscriber.emit('message', await nameOf(PREFIX, { ...KEY, apiKey: 'second' }), '5000');
   expect(heard).toEqual(['second 5000']);
+});
+
+describe('A subscription of redisQuotaStore', { timeout: 30_000 }, () => {
+  const client = { status: 'ready', eval: async () => 0, evalsha: async () => 0 };
+  const made = (hear: (ms: number) => void, subscriber: RedisSubscriber) => redisQuotaStore(client, { subscriber }).join(KEY, hear);
+
+  /** A subscriber of either library whose answers come when they are released. */
+  function heldSubscriber() {
+    const log: string[] = [];
+    const answers: (() => void)[] = [];
+    const command = (name: string) => async () => {
+      log.push(name);
+      await new Promise<void>((resolve) => answers.push(resolve));
+    };
+    return { log, answers, subscriber: { isOpen: true, subscribe: command('subscribe'), unsubscribe: command('unsubscribe') } };
+  }
+
+  test('ends with the last listener of its channel, and begins with the next', async () => {
+    const { log, answers, subscriber } = heldSubscriber();
+    const [one, other] = [made(() => {}, subscriber), made(() => {}, subscriber)];
+    await vi.waitFor(() => expect(answers.splice(0).map((answer) => answer())).toHaveLength(1));
+    await one.leave?.();
+    await sleep(5);
+    expect(log).toEqual(['subscribe']);
+    await other.leave?.();
+    await vi.waitFor(() => expect(answers.splice(0).map((answer) => answer())).toHaveLength(1));
+    made(() => {}, subscriber);
+    await vi.waitFor(() => expect(log).toEqual(['subscribe', 'unsubscribe', 'subscribe']));
+  });
+
+  test('stays if a listener leaves and another one joins while a command has no answer', async () => {
+    const { log, answers, subscriber } = heldSubscriber();
+    await made(() => {}, subscriber).leave?.();
+    made(() => {}, subscriber);
+    await sleep(5);
+    answers.shift()?.();
+    await sleep(5);
+    expect(log).toEqual(['subscribe']);
+  });
+
+  test.skipIf(!HAS_REDIS && !process.env.CI)('is released in Redis, with either library, and heard again after a new join', async () => {
+    const server = await RedisServer.start();
+    const [sender, ioredis, node] = [new Redis(server.url), new Redis(server.url), createClient({ url: server.url })];
+    await node.connect();
+    const heard: string[] = [];
+    const name = await nameOf(PREFIX, KEY);
+    const subscribers = async () => (await sender.pubsub('NUMSUB', name))[1];
+    const join = (round: number) => [made((ms) => heard.push(`${round} ${ms}`), ioredis), made((ms) => heard.push(`${round} ${ms}`), node)];
+    const first = join(1);
+    await vi.waitFor(async () => expect(await subscribers()).toBe(2));
+    await Promise.all(first.map((shared) => shared.leave?.()));
+    await vi.waitFor(async () => expect(await subscribers()).toBe(0));
+    await Promise.all(join(2).map((shared) => shared.leave?.()));
+    join(3);
+    await vi.waitFor(async () => expect(await subscribers()).toBe(2));
+    await sleep(50);
+    await sender.publish(name, '5000');
+    await vi.waitFor(() => expect(heard).toEqual(['3 5000', '3 5000']));
+    for (const each of [sender, ioredis]) each.disconnect();
+    node.destroy();
+    await server.kill();
+  });
+
+  test.skipIf(!HAS_REDIS && !process.env.CI)('may end while Redis is gone', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    onTestFinished(() => void process.off('unhandledRejection', unhandled));
+    const server = await RedisServer.start();
+    const [ioredis, node] = [new Redis(server.url, { maxRetriesPerRequest: 1 }), createClient({ url: server.url })];
+    await node.connect();
+    const joined = [made(() => {}, ioredis), made(() => {}, node)];
+    await sleep(50);
+    await server.kill();
+    await Promise.all(joined.map((shared) => shared.leave?.()));
+    await sleep(200);
+    ioredis.disconnect();
+    node.destroy();
+    await sleep(10);
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
+  test('retains nothing of a key that was left', async () => {
+    const subscriber = Object.assign(new EventEmitter(), { status: 'ready', subscribe: async () => 1, unsubscribe: async () => 1 });
+    const listener = await (async () => {
+      const hear = () => {};
+      await made(hear, subscriber).leave?.();
+      return new WeakRef(hear);
+    })();
+    await sleep(5);
+    await collectGarbage();
+    expect(listener.deref()).toBeUndefined();
+  });
 });
 
 function failAtOnce(): never {
