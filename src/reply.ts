@@ -40,7 +40,8 @@ export interface Answered<T> {
  */
 export interface ReplyPromise<T> extends Promise<T> {
   /**
-   * Resolves with the data, the status, the headers and what the call took.
+   * Resolves with the data, the status, the headers and what the call took. Either promise may be awaited: from now on the runtime reports
+   * neither of them as an unhandled rejection.
    * @throws what the promise itself rejects with
    */
   withResponse(): Promise<Reply<T>>;
@@ -49,16 +50,13 @@ export interface ReplyPromise<T> extends Promise<T> {
 /** Turns a promise of an answer into what the methods of a client return. */
 export function replyPromise<T>(answering: Promise<Answered<T> | Reply<T>>): ReplyPromise<T> {
   const data = answering.then((answered) => answered.data);
-  let whole: Reply<T> | undefined;
+  let replying: Promise<Reply<T>> | undefined;
   return Object.assign(data, {
     withResponse: () => {
-      // The caller of `withResponse` gets a failure there, so the data promise must not report it as unhandled.
-      data.catch(() => {});
-      // A new promise, so that a failure that the caller does not handle is reported as unhandled.
-      return answering.then((answered) => {
-        whole ??= 'rest' in answered ? { data: answered.data, ...answered.rest() } : answered;
-        return whole;
-      });
+      replying ??= answering.then((answered) => ('rest' in answered ? { data: answered.data, ...answered.rest() } : answered));
+      // The caller may await only one of the two, in either order, so neither must be reported as unhandled.
+      for (const promise of [data, replying]) promise.catch(() => {});
+      return replying;
     },
   });
 }

@@ -83,6 +83,16 @@ describe('a call', () => {
     expect(unhandled).not.toHaveBeenCalled();
   });
 
+  test('leaves no promise unhandled if the data is awaited after withResponse(), and the reply later or never', async () => {
+    const { client } = scriptedClient([() => failure(404)]);
+    const listing = client.listInventory();
+    const reply = listing.withResponse();
+    await expect(listing).rejects.toThrow('404');
+    await nextTurn();
+    await expect(reply).rejects.toThrow('404');
+    expect(unhandled).not.toHaveBeenCalled();
+  });
+
   test('is reported as unhandled if its failure is not awaited at all', async () => {
     const { client } = scriptedClient([() => failure(404)]);
     void client.listInventory();
