@@ -42,8 +42,10 @@ type FailureOf = () => { error: unknown } | undefined;
 function copyOf(response: Response, body: BodyInit | null, failureOf: FailureOf = () => undefined): Response {
   const { status, statusText, headers, url, redirected, type } = response;
   const isUsual = status >= 200 && status <= 599;
-  const copy = new Response(body, { status: isUsual ? status : 599, statusText, headers });
-  return withFields(copy, isUsual ? { url, redirected, type } : { url, redirected, type, status }, failureOf);
+  const copy = new Response(body, { status: isUsual ? status : 599, headers });
+  // fetch decodes a reason phrase as UTF-8, which the constructor does not accept.
+  const fields = { url, redirected, type, statusText };
+  return withFields(copy, isUsual ? fields : { ...fields, status }, failureOf);
 }
 
 const READERS = ['arrayBuffer', 'blob', 'bytes', 'formData', 'json', 'text'] as const;

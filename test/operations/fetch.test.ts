@@ -144,6 +144,18 @@ describe('petstore.fetch', () => {
     expect([response.status, await response.text()]).toEqual([status, 'text']);
   });
 
+  test('gives a reason phrase beyond Latin-1, as fetch does, and sends again after a 429 that has one', async () => {
+    const say = (response: Response, reason: string) => Object.defineProperty(response, 'statusText', { value: reason });
+    const { client } = scriptedClient([() => say(failure(429, { 'retry-after': '1' }), '请求过多'), () => say(text(201, 'text'), '作成しました')]);
+    const response = await inTheEnd(client.fetch('/pets', { method: 'POST' }));
+    expect([response.status, response.statusText, response.clone().statusText, await response.text()]).toEqual([
+      201,
+      '作成しました',
+      '作成しました',
+      'text',
+    ]);
+  });
+
   test.each([204, 205, 304])('gives no body with the status %i, which allows none, even if a fetch gives one', async (status) => {
     const answer = Object.defineProperty(text(200, 'text'), 'status', { value: status });
     const { client } = scriptedClient([() => answer], { maxRetries: 0 });
