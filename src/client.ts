@@ -223,17 +223,11 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     send: (operation: Operation<T>, resolved: CallOptions) => Promise<Answered<T>>,
   ): ReplyPromise<T> {
     try {
-      const operation = makeOperation();
+      const operation = hidingKey(this.#options.redactor, {}, makeOperation);
       return replyPromise(send(operation, this.#resolveFor(operation, options)));
     } catch (error) {
-      return replyPromise(Promise.reject(this.#withoutKey(error)));
+      return replyPromise(Promise.reject(error));
     }
-  }
-
-  /** A bad argument is shown in the message, and may be the key. */
-  #withoutKey(error: unknown): unknown {
-    if (!(error instanceof InvalidArgumentError)) return error;
-    return new InvalidArgumentError(this.#options.redactor.hide(error.message), error);
   }
 
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
@@ -250,11 +244,12 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   }
 }
 
-/** A bad option is shown in the message, and may be the key. */
-function hidingKey<T>(redactor: Redactor, details: FailureDetails, resolve: () => T): T {
+/** A bad option or argument is shown in the message, and may be the key. */
+function hidingKey<T>(redactor: Redactor, details: FailureDetails, make: () => T): T {
   try {
-    return resolve();
+    return make();
   } catch (error) {
+    if (error instanceof InvalidArgumentError) throw new InvalidArgumentError(redactor.hide(error.message), error);
     if (!(error instanceof ConfigurationError)) throw error;
     const [message, option] = [redactor.hide(error.message), redactor.hide(error.option)];
     throw new ConfigurationError(message, { ...details, option, cause: error.cause });

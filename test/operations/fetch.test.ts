@@ -146,7 +146,10 @@ describe('petstore.fetch', () => {
 
   test('gives a reason phrase beyond Latin-1, as fetch does, and sends again after a 429 that has one', async () => {
     const say = (response: Response, reason: string) => Object.defineProperty(response, 'statusText', { value: reason });
-    const { client } = scriptedClient([() => say(failure(429, { 'retry-after': '1' }), '请求过多'), () => say(text(201, 'text'), '作成しました')]);
+    const { client } = scriptedClient([
+      () => say(failure(429, { 'retry-after': '1' }), '请求过多'),
+      () => say(text(201, 'text'), '作成しました'),
+    ]);
     const response = await inTheEnd(client.fetch('/pets', { method: 'POST' }));
     expect([response.status, response.statusText, response.clone().statusText, await response.text()]).toEqual([
       201,

@@ -80,7 +80,8 @@ export class Gate {
     if (isAlone) {
       this.#ledger.restart(settings);
       this.#permits.restart();
-    } else if (this.#ledger.join(settings)) warn('another client uses this address and key with another plan: the stricter counts');
+    } else if (this.#ledger.join(settings))
+      warn('another client uses this address and key with another plan: the stricter counts for both');
     // The other client may have changed what the waiting calls are allowed.
     this.#pump();
   }

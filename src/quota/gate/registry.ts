@@ -106,7 +106,7 @@ export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse):
   // The store of a client that was closed may be closed too.
   const store = known?.gate.isLeft ? quotaStore : (known?.store ?? quotaStore);
   if (store !== known?.store) gate.share(store && { ...name, store, warn });
-  if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first counts');
+  if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
   known?.gate.join(settings, warn);
   registry.put(name, { gate, store, usedAtMs: nowMs });
   return gate;

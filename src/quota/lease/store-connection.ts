@@ -123,7 +123,7 @@ export class StoreConnection {
   /** If the store could not be joined, the next exchange tries again. */
   #joined(): SharedQuota {
     const apiKey = this.#key;
-    if (apiKey === undefined) throw new Error('no key');
+    if (apiKey === undefined) throw new Error('its key is not known yet');
     const { store, address, redactor, onClosed } = this.#start;
     redactor.learn(apiKey);
     this.#shared ??= store.join({ address, apiKey }, (closedForMs) => {
@@ -161,7 +161,7 @@ export class StoreNotices {
     const reason = this.#redactor.clean(messageOf(failure));
     this.#hasFailed = true;
     this.#pending = { state: 'local', reason };
-    this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota: ${reason}`);
+    this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
   }
 
   recover(): void {

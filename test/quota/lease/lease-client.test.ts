@@ -434,5 +434,5 @@ test('a second client gets a warning about another store, but not about the same
   clients.push(new PetStoreClient(options));
   expect(warn).not.toHaveBeenCalled();
   clients.push(new PetStoreClient({ ...options, quotaStore: recordStore().store }));
-  expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('with another quotaStore: the first counts')]);
+  expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('with another quotaStore: the first one counts')]);
 });
