@@ -1,4 +1,5 @@
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
+import { InvalidResponseError } from '../errors.ts';
 import { IdTable } from '../stock/id-table.ts';
 import { IntColumn } from '../stock/int-column.ts';
 import { StatusTable } from './status-table.ts';
@@ -9,6 +10,8 @@ export type AnyItem = InventoryItem<Int64>;
 /** If a table has more statuses, the next list starts a new one, since the old table may hold statuses that no recent list had. */
 const MOST_STATUSES_KEPT = 64;
 const LARGEST_BYTE = 255;
+
+const BROKEN_LIST = { reason: 'schema', operation: 'streamInventory' } as const;
 
 interface Parts {
   ids: IdTable;
@@ -62,9 +65,14 @@ export class StockColumns {
     while (at < items.length) {
       const end = at + this.#takeRun(items, at);
       while (at < end) at += this.#repeatRun(items, at, end) || this.#writeRun(items, at, end) || this.#writeOne(this.#size++, items[at]);
-      const next = items[at];
-      if (next) at += this.#writeOne(this.#rowFor(next.petId), next);
+      if (at < items.length) at += this.#writeNext(items[at]);
     }
+  }
+
+  #writeNext(item: AnyItem | undefined): number {
+    // A fake or a wrapper of the client may give anything; the client itself gives items only.
+    if (!item) throw new InvalidResponseError(`Cannot read the list: the client gave ${item} in place of an item`, BROKEN_LIST);
+    return this.#writeOne(this.#rowFor(item.petId), item);
   }
 
   /** The list is complete. */

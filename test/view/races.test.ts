@@ -25,6 +25,18 @@ function fakeOf(more: Partial<PetStoreApi> = {}): PetStoreApi {
 }
 
 describe('StockView', () => {
+  test.each([null, undefined])('rejects if its client gives %s in place of an item', async (gap) => {
+    const good = { petId: 1, quantity: 1, status: 'sold' };
+    const streamInventory = async function* (): AsyncGenerator<InventoryItem> {
+      yield* JSON.parse(JSON.stringify([good, null, good]), (_key, value) => value ?? gap);
+    };
+    const view = new StockView(fakeOf({ streamInventory }));
+    expect(await rejectionOf(view.get(2))).toMatchObject({
+      kind: 'invalid-response',
+      message: expect.stringContaining(`the client gave ${gap} in place of an item`),
+    });
+  });
+
   test('rejects waiting readers and reports no pet as missing if it is closed just as a list ends', async () => {
     const { view } = openShop();
     const closing = view.refresh().then(() => view.close());
