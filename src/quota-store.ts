@@ -57,7 +57,8 @@ export interface SharedQuota {
   /**
    * Ends what `join` started, such as a subscription: `onClosed` need not be called any more. It is called when the last client of the key
    * in this process is closed, or after 25 hours without use. `exchange` may still be called, with `wanted` 0, to report and to give back.
-   * Whoever uses the key again joins again. A failure is ignored.
+   * Whoever uses the key again joins again.
+   * @throws anything, or rejects; it is ignored
    */
   leave?(): void | Promise<void>;
 }
