@@ -1,6 +1,7 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname } from 'node:path';
+import { badOption } from '../options/rules.ts';
 import { type Journal, JournalError } from '../sync/journal.ts';
 import { fieldOf, messageOf, textOf } from '../thrown.ts';
 import { journalLines } from './journal-lines.ts';
@@ -14,13 +15,14 @@ import { journalLines } from './journal-lines.ts';
  * The journal of an undo is a file beside it, with `.undo` after its name.
  *
  * @param path The first `append` creates the file; its folder has to exist. Name it after the job, such as `restock-2026-11-21.journal`.
- * @throws JournalError from `read` and `append`; the contents of the file are left unchanged.
+ * @throws ConfigurationError if `path` is not the path of a file; JournalError from `read` and `append`; the contents of the file are left unchanged.
  * @example
  * const journal = fileJournal(`night-${new Date().toISOString().slice(0, 10)}.journal`);
  * const report = await syncInventory(petstore, [{ petId: 1, adjust: 5 }], { journal });
  * console.log(report.updated); // → 1
  */
 export function fileJournal(path: string): Journal {
+  if (typeof path !== 'string' || path === '') throw badOption('path', 'the path of a file', { shown: path });
   return new FileJournal(path);
 }
 

@@ -186,7 +186,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * console.log(sold.quantity); // → 27
    */
   async adjust(petId: PetId, delta: number, options?: AdjustOptions): Promise<InventoryItem<Ids>> {
-    const pet = checkPetId(petId);
+    const pet = checkPetId(petId, { outcome: 'not-sent' });
     const change = checkDelta(delta, pet);
     const { signal: own, ...bounds } = checkAdjustOptions(options);
     this.#throwIfOver(own);

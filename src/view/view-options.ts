@@ -1,6 +1,6 @@
 import type { PetId } from '../contract/models.ts';
 import { isPetId } from '../contract/pet-id.ts';
-import { InvalidArgumentError } from '../errors.ts';
+import { type FailureDetails, InvalidArgumentError } from '../errors.ts';
 import { badOption, hasMethods, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
 
 /**
@@ -153,10 +153,10 @@ export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; 
 }
 
 /** @throws InvalidArgumentError for a value that is not an int64 */
-export function checkPetId(petId: unknown): PetId {
+export function checkPetId(petId: unknown, details: FailureDetails = {}): PetId {
   if (isPetId(petId)) return petId;
   const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
-  throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId' });
+  throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...details });
 }
 
 /** @throws InvalidArgumentError for a value that is not a safe integer */

@@ -7,7 +7,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vi
 import { fileJournal } from '../../src/node/file-journal.ts';
 import { type Journal, JournalError, syncInventory } from '../../src/sync/index.ts';
 import { deferred } from '../support/deferred.ts';
-import { rejectionOf } from '../support/outcome.ts';
+import { rejectionOf, thrownBy } from '../support/outcome.ts';
 import { FakeStore, pets } from '../sync/support/fake-store.ts';
 
 vi.mock('node:fs/promises', async (importActual) => {
@@ -82,6 +82,11 @@ async function openFiles(): Promise<string[]> {
   const links = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
   return links.filter((link) => link.startsWith(folder));
 }
+
+test('fileJournal refuses a path that names no file', () => {
+  const error = { name: 'ConfigurationError', option: 'path', message: 'Cannot use "" as `path`: it must be the path of a file' };
+  expect(thrownBy(() => fileJournal(''))).toMatchObject(error);
+});
 
 describe('fileJournal', () => {
   test('keeps lines in order, and knows its path', async () => {

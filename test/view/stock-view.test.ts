@@ -630,7 +630,7 @@ describe('bad input', () => {
     const ids = [2 ** 53, 1.5, 2n ** 63n].map((petId) => rejectionOf(view.get(petId)));
     expect(await Promise.all(ids)).toMatchObject(ids.map(() => ({ kind: 'invalid-argument', argument: 'petId' })));
     expect(thrownBy(() => view.peek(0.5))).toBeInstanceOf(InvalidArgumentError);
-    expect(await rejectionOf(view.adjust(1.5, 1))).toMatchObject({ argument: 'petId' });
+    expect(await rejectionOf(view.adjust(1.5, 1))).toMatchObject({ argument: 'petId', outcome: 'not-sent' });
     expect(await rejectionOf(view.adjust(1, 0.5))).toMatchObject({ argument: 'delta' });
     expect(thrownBy(() => Reflect.construct(StockView, [{}]))).toMatchObject({ argument: 'client' });
     expect(log()).toEqual([]);
