@@ -9,6 +9,12 @@ import { type FailureDetails, type OperationName, type PetStoreError, TimeoutErr
 import type { CallEvent, ClientEvents, Emitter } from './events.ts';
 import type { CallOptions } from './options/call-options.ts';
 
+/** What holds a call up, such as `this key's quota is used up until ...`, and until when, if that is known. */
+export interface Holdup {
+  why: string;
+  until: Date | undefined;
+}
+
 /** What is known about the effect of a call's requests. */
 type Progress = 'not-sent' | 'in-doubt' | 'rejected';
 
@@ -61,6 +67,8 @@ export class Call {
   supersededBy: number | undefined;
   /** Whether the retry budget has paid for a retry that has not been sent yet. */
   hasPaidRetry = false;
+  /** The call's place in a queue, while it has one: that of the gate, or that of its pet. */
+  queued: { readonly holdup: Holdup } | undefined;
   /** Raised from low to normal when a normal update of the same pet waits behind the call. */
   priority: 'normal' | 'low';
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
@@ -212,7 +220,9 @@ export class Call {
     const last = this.lastFailure;
     const attempts = this.attempts === 1 ? 'an attempt that' : `${this.attempts} attempts of which the last`;
     const tried = last ? `, after ${attempts} failed with ${last.code ?? last.name}` : '';
-    const message = `Cannot ${this.purpose}: the call was not done within its \`totalTimeoutMs\` of ${duration(totalTimeoutMs)}${tried}`;
-    return new TimeoutError(message, { ...this.details(), cause: last });
+    const holdup = this.queued?.holdup;
+    const limit = `the call was not done within its \`totalTimeoutMs\` of ${duration(totalTimeoutMs)}`;
+    const message = `Cannot ${this.purpose}: ${limit}${tried}${holdup ? `; ${holdup.why}` : ''}`;
+    return new TimeoutError(message, { ...this.details(), retryAt: holdup?.until, cause: last });
   }
 }

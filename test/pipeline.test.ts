@@ -1,12 +1,12 @@
 import { getEventListeners } from 'node:events';
-import { ConnectionError, PetStoreClient } from 'petstore-inventory';
+import { ConnectionError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { chunked, failure, item, json, networkError } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
 import { drain } from './support/drain.ts';
 import { rejectionOf } from './support/outcome.ts';
-import { hang, hangDeaf, scriptedFetch } from './support/scripted-fetch.ts';
+import { type Answering, hang, hangDeaf, scriptedFetch } from './support/scripted-fetch.ts';
 import { holdTime, NOW_MS } from './support/time.ts';
 
 holdTime();
@@ -415,17 +415,72 @@ describe('`totalTimeoutMs`', () => {
 
   test('counts waiting: behind a closed gate, and for an earlier update of the pet', async () => {
     const { client } = scriptedClient([() => failure(429, { 'retry-after': '60' })]);
-    const timed = { totalTimeoutMs: 1_000 };
     const rejections = [
-      rejectionOf(client.updateInventory(42, { quantity: 1 }, timed)),
-      rejectionOf(client.updateInventory(42, { quantity: 2 }, timed)),
+      rejectionOf(client.updateInventory(42, { quantity: 1 }, { totalTimeoutMs: 1_000 })),
+      rejectionOf(client.updateInventory(42, { quantity: 2 }, { totalTimeoutMs: 999 })),
     ];
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await Promise.all(rejections)).toMatchObject([
-      { name: 'TimeoutError', attempts: 1, outcome: 'rejected' },
-      { name: 'TimeoutError', attempts: 0, outcome: 'not-sent' },
+      {
+        name: 'TimeoutError',
+        attempts: 1,
+        outcome: 'rejected',
+        message: expect.stringMatching(/ failed with \w+; the service closed this key until 2026/),
+      },
+      {
+        name: 'TimeoutError',
+        attempts: 0,
+        outcome: 'not-sent',
+        message: expect.stringMatching(/of 999 ms; an earlier update of this pet was not done$/),
+      },
     ]);
     expect([Date.now() - NOW_MS, vi.getTimerCount()]).toEqual([1_000, 0]);
+  });
+
+  const usedUp = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${NOW_MS / 1000 + 40}` };
+
+  test.each<[string, Answering, PetStoreClientOptions, { afterMs?: number; why: string; retryAt?: Date }]>([
+    [
+      'the quota is used up',
+      () => json(200, [], { ...usedUp, date: new Date(NOW_MS).toUTCString() }),
+      {},
+      { why: "this key's quota is used up until 2026-11-21T10:00:40.010Z", retryAt: new Date(NOW_MS + 40_010) },
+    ],
+    [
+      'the service closed the key',
+      () => failure(429, { 'retry-after': '30' }),
+      {},
+      { why: 'the service closed this key until 2026-11-21T10:00:30.000Z', retryAt: new Date(NOW_MS + 30_000) },
+    ],
+    [
+      'its client used its share',
+      () => json(200, []),
+      { share: { low: 0.02 } },
+      { why: "this client's share of the quota is used up until 2026-11-21T10:01:00.100Z", retryAt: new Date(NOW_MS + 60_100) },
+    ],
+    ['no answer has come', hang, {}, { why: "no answer said yet what is left of this key's quota" }],
+    ['its client has all requests in flight', hang, { concurrency: 1 }, { why: 'as many requests were in flight as may be' }],
+    [
+      'the service fails',
+      () => failure(500),
+      { maxRetries: 9 },
+      { afterMs: 7_600, why: 'the service fails', retryAt: new Date(NOW_MS + 9_500) },
+    ],
+  ])('says why a call that it ends was not sent: %s', async (_, answer, options, { afterMs = 0, why, retryAt }) => {
+    vi.spyOn(Math, 'random').mockReturnValue(0);
+    const { client } = scriptedClient([answer], options);
+    const first = Promise.allSettled([client.listInventory({ priority: 'low' })]);
+    await vi.advanceTimersByTimeAsync(afterMs);
+    const ended = rejectionOf(client.listInventory({ totalTimeoutMs: 900, priority: 'low' }));
+    await vi.advanceTimersByTimeAsync(900);
+    expect(await ended).toMatchObject({
+      name: 'TimeoutError',
+      message: `Cannot list the inventory: the call was not done within its \`totalTimeoutMs\` of 900 ms; ${why}`,
+      attempts: 0,
+      retryAt,
+    });
+    client.close();
+    await first;
   });
 
   test('leaves no timer behind a call that ended before', async () => {

@@ -3,6 +3,8 @@ import { monotonicMs } from '../clock/monotonic.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
 import { type End, type News, type Sending, Turn } from './turn.ts';
 
+const BEHIND_AN_UPDATE = { holdup: { why: 'an earlier update of this pet was not done', until: undefined } };
+
 /**
  * The updates of one pet that are not settled, in the order of their calls. One at a time waits for its permit or is sent. An update that
  * is superseded keeps its place. If it already waits for a permit, it goes on waiting and passes the permit on to the later update, so that
@@ -91,10 +93,12 @@ export class PetLine<Permit, Reply> {
     const sinceMs = monotonicMs();
     // Created before the wait is reported, since a listener may abort the call.
     const news = turn.wait(() => this.#skipGone());
+    turn.call.queued = BEHIND_AN_UPDATE;
     turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
     try {
       return await news;
     } finally {
+      turn.call.queued = undefined;
       turn.call.waitedMs += monotonicMs() - sinceMs;
     }
   }

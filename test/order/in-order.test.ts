@@ -147,7 +147,7 @@ describe('InOrder', () => {
     ];
     const all = calls.map((call, index) => desk.run(String(index), call));
     expect(calls.map(({ priority }) => priority)).toEqual(['normal', 'normal', 'normal', 'low', 'low']);
-    expect(desk.raised).toEqual(calls.slice(0, 2));
+    expect(desk.raised.map((call) => calls.indexOf(call))).toEqual([1, 0]);
     await Promise.all(['4', '0'].map((name) => desk.end(name)));
     await desk.end('1');
     await desk.end('2');

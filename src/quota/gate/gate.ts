@@ -1,4 +1,4 @@
-import type { Call } from '../../call.ts';
+import type { Call, Holdup } from '../../call.ts';
 import { SteadyClock } from '../../clock/steady-clock.ts';
 import { startTimer } from '../../clock/timer.ts';
 import type { PetStoreError } from '../../errors.ts';
@@ -11,7 +11,7 @@ import type { ClientLimits, ShareBasis } from './client-limits.ts';
 import { QueueNotices } from './notices.ts';
 import { type Permit, Permits } from './permit.ts';
 import { deadlineMs, Queue, QueuedCall } from './queue.ts';
-import { refusalInOutage, refusalToWait } from './refusal.ts';
+import { holdupBy, refusalInOutage, refusalToWait } from './refusal.ts';
 import { Releaser } from './releaser.ts';
 import type { RetryLimit } from './retry-limit.ts';
 
@@ -158,11 +158,20 @@ export class Gate {
       startedAtMs: this.#clock.begin(call.startedAtMs, nowMs),
       onAbort: (aborted) => this.#abandon(aborted),
       onLook: () => this.#look(),
+      holdupOf: (waiting) => this.#holdupOf(waiting),
     });
     this.#queue.add(queued);
     call.emit('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
     this.#pump();
     return queued.permit;
+  }
+
+  #holdupOf({ call, limits }: QueuedCall): Holdup {
+    const nowMs = this.#clock.now();
+    const ofKey = this.#ledger.look(nowMs, this.#permits.inFlight);
+    const { at, reason, isOfShare = false } = ofKey.free > 0 ? limits.look(call.priority, this.#basis(nowMs)) : ofKey;
+    const isUnknown = reason === 'quota' && !isOfShare && this.#ledger.isWaitingForAnswer;
+    return holdupBy({ reason, isOfShare, until: isUnknown || !Number.isFinite(at) ? undefined : this.#clock.toDate(at) });
   }
 
   #abandon(queued: QueuedCall): void {

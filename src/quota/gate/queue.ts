@@ -1,4 +1,4 @@
-import type { Call } from '../../call.ts';
+import type { Call, Holdup } from '../../call.ts';
 import { type Deferred, defer } from '../../clock/deferred.ts';
 import type { Outlook } from '../ledger/ledger.ts';
 import type { ClientLimits, ShareBasis } from './client-limits.ts';
@@ -12,6 +12,7 @@ interface QueuedCallStart {
   onAbort: (queued: QueuedCall) => void;
   /** Called at intervals while the call waits, in runtimes where promises are bound to requests. */
   onLook: () => void;
+  holdupOf: (queued: QueuedCall) => Holdup;
 }
 
 /** One call that waits for its permit, until it is admitted or refused. */
@@ -23,15 +24,18 @@ export class QueuedCall {
   readonly #sinceMs: number;
   readonly #startedAtMs: number;
   readonly #onAbort: () => void;
+  readonly #holdupOf: (queued: QueuedCall) => Holdup;
   readonly #permit: Deferred<Permit>;
 
-  constructor(call: Call, { limits, nowMs, startedAtMs, onAbort, onLook }: QueuedCallStart) {
+  constructor(call: Call, { limits, nowMs, startedAtMs, onAbort, onLook, holdupOf }: QueuedCallStart) {
     this.call = call;
+    call.queued = this;
     this.limits = limits;
     this.#sinceMs = nowMs;
     this.#startedAtMs = startedAtMs;
     this.#permit = defer(onLook);
     this.#onAbort = () => onAbort(this);
+    this.#holdupOf = holdupOf;
     call.signal.addEventListener('abort', this.#onAbort);
   }
 
@@ -43,6 +47,11 @@ export class QueuedCall {
   /** Whether the call keeps its place: its first attempt failed. After another failure it goes behind the calls that wait for their first. */
   get isReturned(): boolean {
     return this.call.attempts === 1;
+  }
+
+  /** Why the call waits now. */
+  get holdup(): Holdup {
+    return this.#holdupOf(this);
   }
 
   /** Whether the call can still use a permit. */
@@ -66,6 +75,7 @@ export class QueuedCall {
   }
 
   #end(nowMs: number): void {
+    this.call.queued = undefined;
     this.call.signal.removeEventListener('abort', this.#onAbort);
     this.call.waitedMs += nowMs - this.#sinceMs;
   }

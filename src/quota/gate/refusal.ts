@@ -1,4 +1,4 @@
-import type { Call } from '../../call.ts';
+import type { Call, Holdup } from '../../call.ts';
 import type { Answer } from '../../contract/limits.ts';
 import { duration } from '../../duration.ts';
 import {
@@ -10,22 +10,40 @@ import {
   TimeoutError,
   UnexpectedStatusError,
 } from '../../errors.ts';
-import type { WaitReason } from '../../events.ts';
+import type { Outlook } from '../ledger/ledger.ts';
 
-/** A wait that is too long for a call. */
-export interface LongWait {
-  reason: WaitReason;
+/** What a call in the queue waits for. */
+interface Wait {
+  reason: Outlook['reason'];
   /** The key has quota left, but the client has used its share. */
   isOfShare: boolean;
+  /** Undefined if only an answer can tell. */
+  until: Date | undefined;
+}
+
+/** A wait that is too long for a call. */
+interface LongWait extends Wait {
   waitMs: number;
   until: Date;
 }
 
+/** Why a call waits, in words, and until when. */
+export function holdupBy({ reason, isOfShare, until }: Wait): Holdup {
+  return { why: whyHeldUp(reason, isOfShare, until?.toISOString()), until };
+}
+
+function whyHeldUp(reason: Wait['reason'], isOfShare: boolean, until: string | undefined): string {
+  if (reason === 'outage') return 'the service fails';
+  if (reason === 'in-flight') return 'as many requests were in flight as may be';
+  if (until === undefined) return "no answer said yet what is left of this key's quota";
+  if (reason === 'rate-limit') return `the service closed this key until ${until}`;
+  return `${isOfShare ? "this client's share of the quota" : "this key's quota"} is used up until ${until}`;
+}
+
 /** The error of a call that does not wait for quota: like its last failure if it has one, else a RateLimitError without a status. */
-export function refusalToWait(call: Call, { reason, isOfShare, waitMs, until }: LongWait): PetStoreError {
-  const usedUp = isOfShare ? "this client's share of the quota is used up" : "this key's quota is used up";
-  const closed = reason === 'rate-limit' ? 'the service closed this key' : usedUp;
-  const why = `${closed} until ${until.toISOString()} (${longerThan(call.options.maxWaitMs, waitMs)})`;
+export function refusalToWait(call: Call, wait: LongWait): PetStoreError {
+  const { waitMs, until } = wait;
+  const why = `${holdupBy(wait).why} (${longerThan(call.options.maxWaitMs, waitMs)})`;
   if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: until });
   return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });
 }

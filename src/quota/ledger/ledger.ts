@@ -18,7 +18,7 @@ export interface Outlook {
   at: number;
   /** When to look again at the latest, even if only an answer can tell. */
   lookAt?: number;
-  reason: WaitReason;
+  reason: Exclude<WaitReason, 'order' | 'backoff'>;
   /** There is quota left, but the client has used its share. */
   isOfShare?: boolean;
 }
