@@ -1,6 +1,9 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
+import { isPetId } from './contract/pet-id.ts';
+import { InvalidResponseError } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
 import type { RequestOptions } from './options/call-options.ts';
+import { showValue } from './options/rules.ts';
 import type { Quota } from './quota/ledger/quota.ts';
 import type { ReplyPromise } from './reply.ts';
 
@@ -55,4 +58,22 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
 export interface InventoryItems<Ids extends Int64 = 'number'> extends AsyncIterable<InventoryItem<Ids>> {
   /** Gives the items in arrays. Without this method they are read one by one. */
   batches?(): AsyncIterable<InventoryItem<Ids>[]>;
+}
+
+/**
+ * Checks what a list has at an index: a fake or a wrapper of the client may give anything there; the client itself gives items only.
+ *
+ * @throws InvalidResponseError that names the place and the value
+ */
+export function checkItem(item: unknown, index: number): asserts item is Pick<InventoryItem<Int64>, 'petId' | 'quantity'> {
+  if (typeof item !== 'object' || item === null) throw badItem(item, 'an item', `[${index}]`);
+  const { petId, quantity }: { petId?: unknown; quantity?: unknown } = item;
+  if (!isPetId(petId)) throw badItem(petId, 'an int64', `[${index}].petId`);
+  if (!Number.isSafeInteger(quantity)) throw badItem(quantity, 'an integer', `[${index}].quantity`);
+}
+
+function badItem(value: unknown, rule: string, path: string): InvalidResponseError {
+  const message = `Cannot read the list: the client gave ${showValue(value)} in place of ${rule} at ${path}`;
+  const problems = [{ path, message: `must be ${rule}` }];
+  return new InvalidResponseError(message, { reason: 'schema', operation: 'streamInventory', problems });
 }

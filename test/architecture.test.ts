@@ -61,7 +61,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operations: ['call', 'clock', 'contract', 'errors', 'json', 'load-part', 'options', 'transport'],
   'inventory-stream': ['contract', 'errors', 'operations'],
   reply: ['errors'],
-  api: ['contract', 'events', 'options', 'quota', 'reply'],
+  api: ['contract', 'errors', 'events', 'options', 'quota', 'reply'],
   'update-news': ['contract', 'errors'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'transport', 'update-news'],
   client: [...SERVICE, 'api', 'inventory-stream', 'log-lines', 'operations', 'options', 'order', 'pipeline', 'quota', 'reply', 'transport'],

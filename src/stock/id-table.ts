@@ -77,7 +77,8 @@ export class IdTable {
     const most = Math.min(items.length - from, lows.length, highs.length);
     let [lastLow, lastHigh] = [this.#low.get(this.#size - 1) >>> 0, column.get(this.#size - 1)];
     for (let count = 0; count < most; count++) {
-      const petId = items[from + count]?.petId ?? 0;
+      const petId = items[from + count]?.petId;
+      if (petId === undefined) return count;
       const [low, high] = [lowOf(petId) >>> 0, highOf(petId)];
       if (high < lastHigh || (high === lastHigh && low <= lastLow)) return count;
       lows[count] = low;

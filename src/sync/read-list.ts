@@ -1,4 +1,4 @@
-import type { PetStoreApi } from '../api.ts';
+import { checkItem, type PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
 import type { ProgressReporter } from './progress.ts';
 import type { StockJob } from './stock-job.ts';
@@ -9,7 +9,7 @@ interface ListOptions {
   priority?: 'normal' | 'low';
 }
 
-/** Reads the service's list into a job, with one call. @throws what the client throws; then the job is as before. */
+/** Reads the service's list into a job, with one call. @throws what the client throws, and for what is no item; then the job is as before. */
 export async function readList(
   client: PetStoreApi<Int64>,
   job: StockJob,
@@ -17,9 +17,10 @@ export async function readList(
 ): Promise<void> {
   progress.countRequest();
   try {
-    for await (const { petId, quantity } of client.streamInventory({ priority, ...(signal && { signal }) })) {
+    for await (const item of client.streamInventory({ priority, ...(signal && { signal }) })) {
       signal?.throwIfAborted();
-      job.observe(petId, quantity);
+      checkItem(item, job.listed);
+      job.observe(item.petId, item.quantity);
       progress.countListed(job.listed);
     }
   } catch (error) {

@@ -100,9 +100,9 @@ export class ListRun<Ids extends Int64> {
       for (let batch = await firstBatch; !batch.done; batch = await batches.next()) {
         // An aborted list reads no further, even if the client's stream continues.
         signal.throwIfAborted();
+        columns.add(batch.value);
         const [first] = batch.value;
         if (first) held.areIdsBigint = typeof first.petId === 'bigint';
-        columns.add(batch.value);
       }
       signal.throwIfAborted();
       if (this.#departure) held.replace(columns, this.#departure);

@@ -1,5 +1,5 @@
+import { checkItem } from '../api.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
-import { InvalidResponseError } from '../errors.ts';
 import { IdTable } from '../stock/id-table.ts';
 import { IntColumn } from '../stock/int-column.ts';
 import { StatusTable } from './status-table.ts';
@@ -10,8 +10,6 @@ export type AnyItem = InventoryItem<Int64>;
 /** If a table has more statuses, the next list starts a new one, since the old table may hold statuses that no recent list had. */
 const MOST_STATUSES_KEPT = 64;
 const LARGEST_BYTE = 255;
-
-const BROKEN_LIST = { reason: 'schema', operation: 'streamInventory' } as const;
 
 interface Parts {
   ids: IdTable;
@@ -33,6 +31,7 @@ export class StockColumns {
   #statuses: IntColumn;
   readonly #table: StatusTable;
   #size = 0;
+  #listed = 0;
   // Whether this list has repeated the ids of the list before it so far.
   #isFollowing: boolean;
   #isLent = false;
@@ -59,20 +58,16 @@ export class StockColumns {
     return new StockColumns({ ids, quantities: this.#quantities.fork(), statuses, table: isFull ? new StatusTable() : this.#table });
   }
 
-  /** Adds the next items of a list. */
+  /** Adds the next items of a list. @throws InvalidResponseError for what is no item */
   add(items: readonly AnyItem[]): void {
+    for (const item of items) checkItem(item, this.#listed++);
     let at = 0;
     while (at < items.length) {
       const end = at + this.#takeRun(items, at);
       while (at < end) at += this.#repeatRun(items, at, end) || this.#writeRun(items, at, end) || this.#writeOne(this.#size++, items[at]);
-      if (at < items.length) at += this.#writeNext(items[at]);
+      const next = items[at];
+      if (next) at += this.#writeOne(this.#rowFor(next.petId), next);
     }
-  }
-
-  #writeNext(item: AnyItem | undefined): number {
-    // A fake or a wrapper of the client may give anything; the client itself gives items only.
-    if (!item) throw new InvalidResponseError(`Cannot read the list: the client gave ${item} in place of an item`, BROKEN_LIST);
-    return this.#writeOne(this.#rowFor(item.petId), item);
   }
 
   /** The list is complete. */

@@ -81,3 +81,10 @@ test('IdTable keeps ids apart over more than one part of its columns, whatever t
   const ascending = tableOf(Array.from({ length: count }, (_, index) => index * 3));
   expect([ascending.rowOf(3 * 131_072), ascending.rowOf(3 * 131_072 + 1), ascending.idOf(139_999)]).toEqual([131_072, undefined, 419_997]);
 });
+
+test.each([-5, -(2 ** 40)])('takeAscending() after the id %i stops before an item without an id', (first) => {
+  const table = tableOf([first, first + 1]);
+  const gap = Reflect.get([], 0);
+  expect(table.takeAscending([{ petId: first + 2 }, gap, { petId: 5 }], 0)).toBe(1);
+  expect([table.size, table.rowOf(0)]).toEqual([3, undefined]);
+});

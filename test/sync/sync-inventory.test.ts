@@ -10,7 +10,8 @@ import {
   ServerError,
 } from '../../src/errors.ts';
 import { planSync, type SyncProgress, syncInventory, undoSync } from '../../src/sync/index.ts';
-import { thrower } from '../support/outcome.ts';
+import { BAD_ITEMS } from '../support/bad-items.ts';
+import { rejectionOf, thrower } from '../support/outcome.ts';
 import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
 import { FakeStore, pets } from './support/fake-store.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
@@ -33,6 +34,17 @@ describe('syncInventory', () => {
     const report = await syncInventory(store, wanted);
     expect(report).toEqual({ ...NOTHING, updated: 30, unchanged: 870 });
     expect(store.requests).toHaveLength(31);
+  });
+
+  test.each(BAD_ITEMS)('rejects if its client gives %o in place of an item, as planSync does, and sends nothing', async (bad, said) => {
+    const store = new FakeStore([]);
+    store.streamInventory = async function* () {
+      yield* [{ petId: 1, quantity: 1, status: 'sold' }, bad];
+    };
+    const wanted = [1, 5].map((petId) => ({ petId, adjust: 1 }));
+    const error = { kind: 'invalid-response', reason: 'schema', message: `Cannot read the list: the client gave ${said}` };
+    expect(await Promise.all([syncInventory(store, wanted), planSync(store, wanted)].map(rejectionOf))).toMatchObject([error, error]);
+    expect(store.requests).toEqual([]);
   });
 
   test('asks with low priority, so that other calls pass', async () => {

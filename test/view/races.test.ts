@@ -2,6 +2,7 @@ import { type InventoryItem, type PetStoreApi, PetStoreClient, reply, StockView 
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { item, json } from '../support/answers.ts';
+import { BAD_ITEMS } from '../support/bad-items.ts';
 import { freshAddress, KEY } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
@@ -24,17 +25,38 @@ function fakeOf(more: Partial<PetStoreApi> = {}): PetStoreApi {
   };
 }
 
+async function* collected<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
+  const batch: Item[] = [];
+  for await (const item of items) batch.push(item);
+  yield batch;
+}
+
 describe('StockView', () => {
-  test.each([null, undefined])('rejects if its client gives %s in place of an item', async (gap) => {
-    const good = { petId: 1, quantity: 1, status: 'sold' };
+  test.each(BAD_ITEMS)('rejects if its client gives %o in place of an item', async (bad, said) => {
     const streamInventory = async function* (): AsyncGenerator<InventoryItem> {
-      yield* JSON.parse(JSON.stringify([good, null, good]), (_key, value) => value ?? gap);
+      yield* [{ petId: -(2 ** 40), quantity: 1, status: 'sold' }, bad, { petId: 9, quantity: 1, status: 'sold' }];
     };
-    const view = new StockView(fakeOf({ streamInventory }));
-    expect(await rejectionOf(view.get(2))).toMatchObject({
-      kind: 'invalid-response',
-      message: expect.stringContaining(`the client gave ${gap} in place of an item`),
-    });
+    const batches = (): AsyncGenerator<InventoryItem[]> => collected(streamInventory());
+    const views = [{ streamInventory }, { streamInventory: () => ({ ...streamInventory(), batches }) }].map(
+      (list) => new StockView(fakeOf(list)),
+    );
+    const message = `Cannot read the list: the client gave ${said}`;
+    expect(await Promise.all(views.map((view) => rejectionOf(view.get(0))))).toMatchObject(
+      views.map(() => ({ kind: 'invalid-response', reason: 'schema', message })),
+    );
+    expect(views.map(({ size }) => size)).toEqual([0, 0]);
+  });
+
+  test('keeps the form of its ids if its client gives something else in place of the first item', async () => {
+    const firsts: InventoryItem<'bigint'>[] = [{ petId: 5n, quantity: 1, status: 'sold' }, BAD_ITEMS[4]?.[0]];
+    const streamInventory = async function* (): AsyncGenerator<InventoryItem<'bigint'>> {
+      yield* firsts.splice(0, 1);
+    };
+    const unused = () => reply(Promise.reject(new Error('unused')));
+    const view = new StockView<'bigint'>({ ...fakeOf(), listInventory: unused, streamInventory, updateInventory: unused });
+    await view.refresh();
+    expect(await rejectionOf(view.refresh())).toMatchObject({ kind: 'invalid-response' });
+    expect(view.peek(5n)?.petId).toBe(5n);
   });
 
   test('rejects waiting readers and reports no pet as missing if it is closed just as a list ends', async () => {
