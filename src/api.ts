@@ -1,9 +1,9 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
 import { isPetId } from './contract/pet-id.ts';
-import { InvalidResponseError } from './errors.ts';
+import { InvalidArgumentError, InvalidResponseError } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
 import type { RequestOptions } from './options/call-options.ts';
-import { showValue } from './options/rules.ts';
+import { hasMethods, showValue } from './options/rules.ts';
 import type { Quota } from './quota/ledger/quota.ts';
 import type { ReplyPromise } from './reply.ts';
 
@@ -58,6 +58,13 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
 export interface InventoryItems<Ids extends Int64 = 'number'> extends AsyncIterable<InventoryItem<Ids>> {
   /** Gives the items in arrays. Without this method they are read one by one. */
   batches?(): AsyncIterable<InventoryItem<Ids>[]>;
+}
+
+/** @throws InvalidArgumentError for a value without the methods that are called */
+export function checkClient(client: unknown, methods: readonly string[] = ['streamInventory', 'updateInventory']): void {
+  if (hasMethods(client, methods)) return;
+  const rule = `it must be a PetStoreClient, or have its ${methods.join('() and ')}()`;
+  throw new InvalidArgumentError(`Cannot use ${showValue(client)} as \`client\`: ${rule}`, { argument: 'client' });
 }
 
 /**

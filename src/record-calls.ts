@@ -1,3 +1,4 @@
+import { checkClient } from './api.ts';
 import type { PetStoreClient } from './client.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import type { Int64, PetId } from './contract/models.ts';
@@ -48,7 +49,7 @@ const LATEST = 100_000;
  * Lines. It contains neither the key nor the address, and no id, quantity, path or text of the service: calls and pets are numbered. Calls
  * that are already under way are left out.
  *
- * @throws ConfigurationError for an option that is unknown or bad
+ * @throws InvalidArgumentError for a value that is not a client; ConfigurationError for an option that is unknown or bad
  * @example
  * const recording = recordCalls(petstore);
  * await petstore.updateInventory(1, { quantity: 12 });
@@ -56,6 +57,7 @@ const LATEST = 100_000;
  * console.log(first.format, second.event, second.operation); // → petstore-recording/1 started updateInventory
  */
 export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, options: RecordOptions = {}): CallRecording {
+  checkClient(client, ['on', 'toJSON']);
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { latest: 1000 }', { shown: options });
   refuseUnknown(options, ['write', 'latest']);
   numberOption('latest', options.latest, LATEST, { min: 0, integer: true });

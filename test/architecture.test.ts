@@ -65,7 +65,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'update-news': ['contract', 'errors'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'transport', 'update-news'],
   client: [...SERVICE, 'api', 'inventory-stream', 'log-lines', 'operations', 'options', 'order', 'pipeline', 'quota', 'reply', 'transport'],
-  'record-calls': ['client', 'clock', 'contract', 'errors', 'events', 'options', 'thrown', 'version'],
+  'record-calls': ['api', 'client', 'clock', 'contract', 'errors', 'events', 'options', 'thrown', 'version'],
   stock: ['contract'],
   sync: ['api', 'quota', 'contract', 'errors', 'clock', 'load-part', 'options', 'stock', 'thrown'],
   view: ['api', 'clock', 'contract', 'errors', 'options', 'quota', 'stock', 'thrown', 'update-news'],

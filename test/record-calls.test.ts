@@ -5,7 +5,7 @@ import { ConfigurationError } from '../src/errors.ts';
 import type { PetStoreClientOptions } from '../src/options/client-options.ts';
 import { type RecordOptions, recordCalls } from '../src/record-calls.ts';
 import { createSandbox, type SandboxOptions } from '../src/sandbox/index.ts';
-import { thrower } from './support/outcome.ts';
+import { thrower, thrownBy } from './support/outcome.ts';
 import { nextTurn, watchUnhandled } from './support/unhandled.ts';
 
 const unhandled = watchUnhandled();
@@ -159,4 +159,13 @@ test.each([{ latest: -1 }, { latest: 1.5 }, { write: 'a.jsonl' }, { kept: 3 }])(
 test.each([null, 'a.jsonl', 3])('%o in place of the options is refused', (how) => {
   const { client } = recorded();
   expect(() => Reflect.apply(recordCalls, undefined, [client, how])).toThrow('it must be an object such as { latest: 1000 }');
+});
+
+test.each([undefined, 'petstore', {}, { on: thrower }])('%o in place of the client is refused', (bad) => {
+  const message = /as `client`: it must be a PetStoreClient, or have its on\(\) and toJSON\(\)/;
+  expect(thrownBy(() => Reflect.apply(recordCalls, undefined, [bad]))).toMatchObject({
+    kind: 'invalid-argument',
+    argument: 'client',
+    message: expect.stringMatching(message),
+  });
 });

@@ -1,4 +1,4 @@
-import type { PetStoreApi } from '../api.ts';
+import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
 import { estimateMs, fitsToday } from './estimate.ts';
 import { ProgressReporter } from './progress.ts';
@@ -56,7 +56,7 @@ export interface PlanOptions {
 /**
  * Plans what `syncInventory` would do, at the cost of one list request.
  *
- * @throws InvalidArgumentError for a bad entry of `wanted`; nothing was sent.
+ * @throws InvalidArgumentError for a value that is not a client, or a bad entry of `wanted`; nothing was sent.
  * @throws ConfigurationError for an unknown or bad option.
  * @throws PetStoreError when the list fails.
  * @example
@@ -64,6 +64,7 @@ export interface PlanOptions {
  * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`); // → 3 requests, 0 ms of waiting
  */
 export async function planSync(client: PetStoreApi<Int64>, wanted: Wanted, options: PlanOptions = {}): Promise<SyncPlan> {
+  checkClient(client);
   checkOptions(options, ['signal', 'now']);
   const { signal, now = Date.now } = options;
   const job = new StockJob(await readWanted(wanted, signal));

@@ -1,4 +1,4 @@
-import type { PetStoreApi } from '../api.ts';
+import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
 import { performJob, withJournal } from './perform-job.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
@@ -13,7 +13,8 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
  * does; then the promise still resolves with the report.
  * By default, all calls have low priority, so that other calls go first.
  *
- * @throws InvalidArgumentError for a bad entry of `wanted`, or a journal of another job or another store; nothing was sent.
+ * @throws InvalidArgumentError for a value that is not a client, a bad entry of `wanted`, or a journal of another job or another store;
+ *   nothing was sent.
  * @throws ConfigurationError for an unknown or bad option; nothing was sent. Also if the client throws one, except for its `apiKey`.
  * @throws JournalError when the journal cannot be read, written or closed.
  * @throws PetStoreError when the list fails for another reason than those that stop the run; nothing was sent.
@@ -22,6 +23,7 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
  * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing
  */
 export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
+  checkClient(client);
   const options = resolveSyncOptions(given);
   const job = new StockJob(await readWanted(wanted, options.signal));
   if (options.signal?.aborted) return reportOf(job, 'abort');

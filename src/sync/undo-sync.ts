@@ -1,4 +1,4 @@
-import type { PetStoreApi } from '../api.ts';
+import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { badOption } from '../options/rules.ts';
@@ -43,7 +43,7 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * A process that still performs the job stops before its next record, but updates that it has recorded may still be sent. So if the
  * journal leaves updates in doubt, the undo stays unfinished: started again, it sets back what changed since.
  *
- * @throws InvalidArgumentError for a journal that holds no job, or a job of another store; nothing was sent.
+ * @throws InvalidArgumentError for a value that is not a client, or a journal that holds no job or a job of another store; nothing was sent.
  * @throws ConfigurationError for an unknown or bad option; nothing was sent.
  * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it.
  * @throws PetStoreError when the list fails; nothing was sent.
@@ -54,6 +54,7 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * console.log(report.updated, report.failed); // → 2 []
  */
 export async function undoSync(client: PetStoreApi<Int64>, given: UndoOptions): Promise<SyncReport> {
+  checkClient(client);
   const { journal, undoJournal, options } = resolveUndoOptions(given);
   return withJournal(undoJournal, () => undo(client, { journal, options: { ...options, journal: undoJournal } }), [journal]);
 }

@@ -1,4 +1,4 @@
-import type { PetStoreApi } from '../api.ts';
+import { checkClient, type PetStoreApi } from '../api.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError, NotFoundError } from '../errors.ts';
@@ -16,7 +16,6 @@ import { Turns } from './turns.ts';
 import {
   type AdjustOptions,
   checkAdjustOptions,
-  checkClient,
   checkDelta,
   checkItemsOptions,
   checkPetId,

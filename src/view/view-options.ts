@@ -1,7 +1,7 @@
 import type { PetId } from '../contract/models.ts';
 import { isPetId } from '../contract/pet-id.ts';
 import { type FailureDetails, InvalidArgumentError } from '../errors.ts';
-import { badOption, hasMethods, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
+import { badOption, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
 
 /**
  * Options of a view.
@@ -164,13 +164,6 @@ export function checkDelta(delta: unknown, petId: PetId): number {
   if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
   const details = { argument: 'delta', petId, outcome: 'not-sent' } as const;
   throw new InvalidArgumentError(`Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`, details);
-}
-
-/** @throws InvalidArgumentError for a value without the methods that a view calls */
-export function checkClient(client: unknown): void {
-  if (hasMethods(client, ['streamInventory', 'updateInventory'])) return;
-  const rule = 'it must be a PetStoreClient, or have its streamInventory() and updateInventory()';
-  throw new InvalidArgumentError(`Cannot use ${showValue(client)} as \`client\`: ${rule}`, { argument: 'client' });
 }
 
 function checkObject(options: unknown, known: readonly string[]): void {

@@ -36,6 +36,24 @@ describe('syncInventory', () => {
     expect(store.requests).toHaveLength(31);
   });
 
+  test.each([undefined, null, 5, {}, { streamInventory: thrower }])(
+    'refuses %o as its client, as planSync and undoSync do',
+    async (bad) => {
+      const journal = new MemoryJournal();
+      const calls = [
+        Reflect.apply(syncInventory, undefined, [bad, [{ petId: 1, quantity: 1 }], { journal }]),
+        Reflect.apply(planSync, undefined, [bad, []]),
+        Reflect.apply(undoSync, undefined, [bad, { journal }]),
+      ];
+      const message = expect.stringContaining(
+        'as `client`: it must be a PetStoreClient, or have its streamInventory() and updateInventory()',
+      );
+      const error = { kind: 'invalid-argument', argument: 'client', message };
+      expect(await Promise.all(calls.map(rejectionOf))).toMatchObject([error, error, error]);
+      expect(journal.lines).toEqual([]);
+    },
+  );
+
   test.each(BAD_ITEMS)('rejects if its client gives %o in place of an item, as planSync does, and sends nothing', async (bad, said) => {
     const store = new FakeStore([]);
     store.streamInventory = async function* () {
