@@ -192,6 +192,19 @@ describe('petstore set', () => {
     expect((await run(['set', '1', '5', '--json'])).out).toBe('{"petId":1,"quantity":5,"status":"available"}\n');
   });
 
+  test.each([
+    [[], 'pet 1: 6 (available)\n'],
+    [['--json'], '{"petId":1,"quantity":6,"status":"available"}\n'],
+  ])('%j ends with 4 if the answer has another quantity, and names both', async (options, out) => {
+    const body = '{"petId":1,"quantity":6,"status":"available"}';
+    served.sandbox.faults.add({ times: 1, status: 200, body, headers: { 'content-type': 'application/json' } });
+    expect(await run(['set', '1', '5', ...options])).toEqual({
+      code: 4,
+      out,
+      err: 'petstore: Cannot confirm the update of pet 1: the service answered with the quantity 6, not 5\n',
+    });
+  });
+
   test('that is interrupted says whether the quantity may have been set', async () => {
     served.sandbox.faults.add({ fail: 'stall' });
     const { requests } = served.sandbox.report();

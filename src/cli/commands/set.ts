@@ -4,6 +4,7 @@ import { Interruption, interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { digits, quantityOf } from '../option-values.ts';
 import { stockText } from '../stock-text.ts';
+import { tell } from '../tell.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -16,7 +17,7 @@ export interface SetOptions extends CommonOptions {
   allowNegative?: boolean;
 }
 
-/** Sets the quantity of one pet. */
+/** Sets the quantity of one pet. An answer with another quantity is written too, but does not count as done. */
 export async function set(wanted: SetArguments, options: SetOptions, terminal: Terminal): Promise<ExitCode> {
   const petId = BigInt(digits('petId', wanted.petId));
   const quantity = quantityOf('quantity', wanted.quantity);
@@ -33,6 +34,12 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
     await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`);
+    if (item.quantity === quantity) return EXIT.done;
+    tell(
+      terminal,
+      `petstore: Cannot confirm the update of pet ${petId}: the service answered with the quantity ${item.quantity}, not ${quantity}`,
+    );
+    return EXIT.partlyDone;
   } catch (error) {
     if (!isSent || !(error instanceof Interruption)) throw error;
     throw new Interruption(`${error.message}: pet ${petId} may have been set to ${quantity}`, error.exitCode);
@@ -40,5 +47,4 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
     stopListening();
     close();
   }
-  return EXIT.done;
 }
