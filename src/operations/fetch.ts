@@ -155,12 +155,11 @@ function addressOf(input: Input): string | undefined {
   return isRequest(input) ? input.url : addressText(input);
 }
 
-function checkPath(input: Input, { baseUrl, hide }: FetchTarget): string {
+function checkPath(input: Input, { baseUrl }: FetchTarget): string {
   const address = addressOf(input);
   const path = address === undefined ? undefined : pathBelow(address, baseUrl);
   if (path !== undefined) return path;
-  // The key is hidden first, since only a part of a long address is shown.
-  const shown = address === undefined ? hide(showValue(input)) : showAddress(hide(address));
+  const shown = address === undefined ? showValue(input) : showAddress(address);
   throw badInput('input', `${shown}: it must be a path below ${baseUrl}, or an address below it`);
 }
 

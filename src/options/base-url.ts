@@ -23,6 +23,9 @@ export type Environment = 'production' | 'staging';
  */
 export type BaseUrl = string | URL | { production?: string | URL | undefined; staging?: string | URL | undefined };
 
+/** Which address is wrong can be read only if it is shown whole. */
+const SHOWN_ADDRESS = 2048;
+
 const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_BASE_URL' } as const;
 
 /**
@@ -94,5 +97,5 @@ export function showOrigin({ protocol, host }: URL): string {
 export function showAddress(address: string): string {
   // Credentials are removed first, up to the last @: a password may contain / or ?.
   const plain = address.replace(/^([^/]*\/\/)?.*@/s, '$1');
-  return showValue(plain.replace(/[?#].*$/s, ''));
+  return showValue(plain.replace(/[?#].*$/s, ''), SHOWN_ADDRESS);
 }

@@ -9,10 +9,10 @@ export function badOption(option: string, rule: string, value?: { shown: unknown
   return new ConfigurationError(`Cannot use ${what} as \`${option}\`: it must be ${rule}`, { option: option.replace(/\..*/, '') });
 }
 
-/** A value as a reader would write it, on one line. Only the length of a long one is shown: a key that is cut could not be hidden. */
-export function showValue(value: unknown): string {
+/** A value as a reader would write it, on one line. Only the length of a longer one is shown: a key that is cut could not be hidden. */
+export function showValue(value: unknown, most = SHOWN_VALUE): string {
   const text = typeof value === 'string' ? JSON.stringify(value) : describe(value);
-  return text.length > SHOWN_VALUE ? `a ${typeof value} of ${String(value).length} characters` : text;
+  return text.length > most ? `a ${typeof value} of ${String(value).length} characters` : text;
 }
 
 function describe(value: unknown): string {

@@ -204,6 +204,11 @@ describe('resolveBaseUrl checks the address', () => {
     expect(found({ production })).toBe(`Cannot use ${production} as \`baseUrl\`: it must be an absolute http(s) address`);
   });
 
+  test('a long address is shown whole', () => {
+    const long = `https://${'shop.'.repeat(100)}example`;
+    expect(found(long)).toBe(`Cannot use "${long}" as \`baseUrl\`: it must be an address whose path ends in /v1`);
+  });
+
   test('an object with a name that is no environment is refused, and not replaced', () => {
     vi.stubEnv('PETSTORE_BASE_URL', PRODUCTION);
     expect(found({ prod: PRODUCTION })).toBe('Cannot use `baseUrl.prod` as an option: the options are production, staging');

@@ -1,3 +1,6 @@
+import { mkdtempSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { inspect } from 'node:util';
 import { PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { expect, onTestFinished, test, vi } from 'vitest';
@@ -95,7 +98,8 @@ test.concurrent('the key is shown nowhere in a timeout, an abort or a refused co
 
 test.each<[string, string, unknown[]]>([
   ['the address', 'fetch', [`https://elsewhere.test/v1/${KEY}`]],
-  ['an address that is cut within it', 'fetch', [`https://elsewhere.test/v1/${'x'.repeat(35)}${KEY}`]],
+  ['an address that is long', 'fetch', [`https://elsewhere.test/v1/${'x'.repeat(35)}${KEY}`]],
+  ['a field of an init that fetch refuses', 'fetch', ['/x', { mode: 'navigate', [KEY]: 1 }]],
   ['place of the options', 'listInventory', [KEY]],
   ['an option', 'listInventory', [{ priority: KEY }]],
   ['the name of an option', 'listInventory', [{ [KEY]: 1 }]],
@@ -130,6 +134,18 @@ test.each<Record<string, unknown>>([
   { [KEY]: 1 },
 ])('the key is not shown when the constructor gets it in another option (%#)', (options) => {
   expectNoKeyIn(thrownBy(() => new PetStoreClient({ apiKey: KEY, baseUrl: freshAddress(), ...options })));
+});
+
+test('the key of a file is not shown when an option or an argument is it too', async () => {
+  const path = join(mkdtempSync(join(tmpdir(), 'petstore-key-')), 'key');
+  writeFileSync(path, `${KEY}\n`);
+  vi.stubEnv('PETSTORE_API_KEY_FILE', path);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const baseUrl = freshAddress();
+  const bad: Record<string, unknown> = { plan: KEY };
+  expectNoKeyIn(thrownBy(() => new PetStoreClient({ baseUrl, ...bad })));
+  const update = new PetStoreClient({ baseUrl }).updateInventory(1, JSON.parse(JSON.stringify({ quantity: KEY })));
+  expectNoKeyIn(await rejectionOf(update));
 });
 
 test('the key of a variable is not shown when another variable is it too', () => {
