@@ -26,14 +26,3 @@ function startLongTimer(endsAtMs: number, onEnd: () => void, options: TimerOptio
   let stop = startTimer(LONGEST_TIMER_MS, onPart, options);
   return () => stop();
 }
-
-/** Like `startTimer`, but the timer does not keep the process alive, in runtimes that offer this. At most 2^31 - 1 milliseconds. */
-export function startIdleTimer(ms: number, onEnd: () => void): () => void {
-  const timer: unknown = setTimeout(onEnd, Math.max(0, Math.min(LONGEST_TIMER_MS, Math.ceil(ms))));
-  if (hasUnref(timer)) timer.unref();
-  return () => clearTimeout(Number(timer));
-}
-
-function hasUnref(timer: unknown): timer is { unref(): void } {
-  return typeof timer === 'object' && timer !== null && 'unref' in timer;
-}

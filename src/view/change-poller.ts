@@ -1,5 +1,5 @@
 import { monotonicMs } from '../clock/monotonic.ts';
-import { startIdleTimer, startTimer } from '../clock/timer.ts';
+import { startTimer } from '../clock/timer.ts';
 import type { Int64 } from '../contract/models.ts';
 import { fieldOf } from '../thrown.ts';
 import { ChangeIterator, type FormItem } from './change-iterator.ts';
@@ -62,8 +62,8 @@ export class ChangePoller<Ids extends Int64> {
     const strictest = others.reduce((one, other) => (dueInMs(other.maxAgeMs) < dueInMs(one.maxAgeMs) ? other : one), first);
     const inMs = Math.max(dueInMs(strictest.maxAgeMs), this.#pausedUntilMs - monotonicMs());
     if (inMs <= 0) return this.#look(strictest.maxAgeMs);
-    const start = [first, ...others].some(({ isWaiting }) => isWaiting) ? startTimer : startIdleTimer;
-    this.#stopTimer = start(inMs, () => this.arm());
+    const keepsProcess = [first, ...others].some(({ isWaiting }) => isWaiting);
+    this.#stopTimer = startTimer(inMs, () => this.arm(), { keepsProcess });
   }
 
   close(reason: unknown): void {
