@@ -59,6 +59,7 @@ class ResponseHandler implements Handler {
   readonly #settling: Settling;
   readonly #onAbort = () => this.#abort();
   #controller: Controller | undefined;
+  #starts = 0;
   #body: ResponseBody | undefined;
 
   constructor(request: DispatchedRequest, proxies: Proxies | undefined, settling: Settling) {
@@ -70,6 +71,7 @@ class ResponseHandler implements Handler {
 
   onRequestStart(controller: Controller): void {
     this.#controller = controller;
+    this.#starts += 1;
     // The call ended while the request waited for a connection.
     if (this.#request.signal?.aborted) this.#abort();
   }
@@ -97,7 +99,7 @@ class ResponseHandler implements Handler {
   fail(thrown: unknown): void {
     this.#end();
     const { signal, url } = this.#request;
-    const attempt = { url, proxies: this.#proxies, hasStarted: this.#controller !== undefined, hasAnswered: this.#body !== undefined };
+    const attempt = { url, proxies: this.#proxies, starts: this.#starts, hasAnswered: this.#body !== undefined };
     const reason: unknown = signal?.aborted ? signal.reason : routeFailure(thrown, attempt);
     this.#body?.fail(reason);
     this.#settling.reject(reason);

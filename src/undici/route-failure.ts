@@ -8,8 +8,8 @@ import type { ForwardProxy, Proxies } from './proxies.ts';
 interface Attempt {
   url: URL;
   proxies: Proxies | undefined;
-  /** Whether the request was handed to a connection, so that it may have been sent. */
-  hasStarted: boolean;
+  /** How often the request was handed to a connection, so that it may have been sent. */
+  starts: number;
   /** Whether the answer had begun. */
   hasAnswered: boolean;
 }
@@ -66,14 +66,17 @@ function errorsOf(thrown: unknown): readonly unknown[] {
 const REFUSED_STREAM = 7;
 
 /** With HTTP/2, a stream was not processed if it was refused, or if it comes after a GOAWAY (RFC 9113 sections 6.8 and 8.7). */
-function isUnsent(thrown: unknown, { hasStarted, hasAnswered }: Attempt): boolean {
+function isUnsent(thrown: unknown, { starts, hasAnswered }: Attempt): boolean {
   if (hasAnswered) return false;
-  if (!hasStarted) return true;
+  if (starts === 0) return true;
   const message = textOf(thrown, 'message') ?? '';
-  if (fieldOf(thrown, 'http2ErrorCode') === REFUSED_STREAM) return true;
-  if (/NGHTTP2_REFUSED_STREAM|"stream error" received - code 7\b/.test(message)) return true;
+  const code = textOf(thrown, 'code') ?? '';
+  // undici 8 itself sends such a stream again, once, and gives these errors only if that is refused too (the second is for a GOAWAY without
+  // a reason). A third start may mean that a dispatcher has sent the request again for another reason.
+  if (fieldOf(thrown, 'http2ErrorCode') === REFUSED_STREAM || (code === 'UND_ERR_INFO' && message.startsWith('HTTP/2: "GOAWAY"')))
+    return starts <= 2;
+  // Nothing is known of earlier starts.
+  if (starts > 1) return false;
   // With a missing or wrong client certificate, the other side ends the handshake before it reads a request.
-  if (/^ERR_SSL_\w*_CERTIFICATE/.test(textOf(thrown, 'code') ?? '')) return true;
-  // undici 8 gives this error for a GOAWAY without a reason, and only to the streams after it. Its other errors do not say so much.
-  return textOf(thrown, 'code') === 'UND_ERR_INFO' && message.startsWith('HTTP/2: "GOAWAY"');
+  return /NGHTTP2_REFUSED_STREAM|"stream error" received - code 7\b/.test(message) || /^ERR_SSL_\w*_CERTIFICATE/.test(code);
 }

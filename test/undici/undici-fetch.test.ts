@@ -5,7 +5,7 @@ import { promisify } from 'node:util';
 import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent, DecoratorHandler, type Dispatcher, RetryAgent } from 'undici';
-import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7 } from 'undici-7';
+import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7, RetryAgent as RetryAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type Authority, makeAuthority, startGoAway, startHttp, startHttp2, startProxy, startTls } from './networks.ts';
 
@@ -360,6 +360,42 @@ describe('a dispatcher', () => {
     onTestFinished(() => agent.close());
     const error = await failureOf(clientOf(service.url, undiciFetch(agent)).updateInventory(1, { quantity: 2 }));
     expect(error).toMatchObject({ code: 'ECONNREFUSED', outcome: 'unknown' });
+  });
+
+  const RETRIES = { methods: ['PATCH' as const, 'POST' as const], maxRetries: 1, minTimeout: 50 };
+
+  test.each([
+    ['8', (connect: object) => new RetryAgent(new Agent({ allowH2: true, connect }), RETRIES)],
+    ['7', (connect: object) => new RetryAgentOf7(new AgentOf7({ allowH2: true, connect }), RETRIES)],
+  ])('that sends again leaves the call in doubt if only its last stream was refused (undici %s)', async (_version, make) => {
+    const applied: string[] = [];
+    await using service = await startHttp2(authority, () => (request, response) => {
+      if (!('stream' in response)) return;
+      const { stream } = response;
+      if (applied.includes(String(request.method))) return stream.close(7);
+      applied.push(String(request.method));
+      request.resume().on('end', () => stream.session?.destroy());
+    });
+    const agent = make({ ca: authority.ca });
+    onTestFinished(() => agent.destroy());
+    const client = clientOf(service.url, undiciFetch(agent), { maxRetries: 1 });
+    const error = await failureOf(client.updateInventory(1, { quantity: 2 }, { maxRetries: 0 }));
+    expect(error).toMatchObject({ code: 'ERR_HTTP2_STREAM_ERROR', outcome: 'unknown' });
+    expect(await failureOf(client.fetch('/orders', { method: 'POST', body: 'order' }))).toMatchObject({ attempts: 1 });
+    expect(applied).toEqual(['PATCH', 'POST']);
+  });
+
+  test.each([
+    ['8', (connect: object) => new Agent({ allowH2: true, connect })],
+    ['7', (connect: object) => new AgentOf7({ allowH2: true, connect })],
+  ])('of undici %s leaves an update not sent if its stream was refused, also again', async (_version, make) => {
+    await using service = await startHttp2(authority, () => (_request, response) => {
+      if ('stream' in response) response.stream.close(7);
+    });
+    const agent = make({ ca: authority.ca });
+    onTestFinished(() => agent.destroy());
+    const error = await failureOf(clientOf(service.url, undiciFetch(agent)).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ kind: 'connection', outcome: 'not-sent' });
   });
 
   test('that fails to abort a request does not keep its call from ending', async () => {
