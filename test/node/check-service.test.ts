@@ -197,6 +197,14 @@ describe('checkService', () => {
     expect(found.answer?.message).toMatch(/^it answered 200, with [\w/]+ that is not a list of the inventory$/);
   });
 
+  test('finds a page without a content type', async () => {
+    const { found } = await check(createServer((_request, response) => response.writeHead(200).end('<h1>Log in</h1>')));
+    expect(found.answer).toMatchObject({
+      message: 'it answered 200, with no content type that is not a list of the inventory',
+      facts: { type: 'no content type' },
+    });
+  });
+
   test('finds a proxy that answers 403 instead of the service', async () => {
     const { found } = await check(createServer((_request, response) => response.writeHead(403).end('<h1>Blocked</h1>')));
     const advice = 'a proxy or firewall in between may have answered';

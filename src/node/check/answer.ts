@@ -51,7 +51,7 @@ function redirected({ status, headers }: Response, { address, redactor }: { addr
 }
 
 function judgeList({ status, headers }: Response, { text, redactor }: { text: string; redactor: TextCleaner }): Finding {
-  const type = redactor.clean(headers.get('content-type') ?? 'no content type').replace(/[^\w/+.*-].*/s, '');
+  const type = redactor.clean(headers.get('content-type') ?? '').replace(/[^\w/+.*-].*/s, '') || 'no content type';
   if (!isBeginningOfList(text)) {
     const message = `it answered ${status}, with ${type} that is not a list of the inventory`;
     const advice = 'check the address; a login page, a proxy or another site may have answered';
