@@ -4,7 +4,7 @@ import { duration } from '../duration.ts';
 import { fetchUsesProxies, type NamedProxy, proxyFor } from '../options/proxy.ts';
 import { isProxyCode } from '../proxy-codes.ts';
 import { redactorOf, type TextCleaner } from '../redactor.ts';
-import { judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
+import { adviceFor, judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
 import { type Asked, askOnce } from './check/ask.ts';
 import { type Finding, GUIDES } from './check/finding.ts';
 import { checkWay } from './check/way.ts';
@@ -102,15 +102,8 @@ async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids
     return [{ check: 'answer', outcome: 'note', message: `no request was sent: it would have to wait (${asked.reason})` }];
   if (asked.kind === 'failed') {
     const { message, code, status } = asked.error;
-    return [
-      {
-        check: 'answer',
-        outcome: 'problem',
-        message,
-        see: isProxyCode(code ?? '') ? GUIDES.proxy : GUIDES.connection,
-        facts: { code, status },
-      },
-    ];
+    const advice = status === undefined ? { see: isProxyCode(code ?? '') ? GUIDES.proxy : GUIDES.connection } : adviceFor(status, true);
+    return [{ check: 'answer', outcome: 'problem', message, ...advice, facts: { code, status } }];
   }
   const { response, receivedAtMs } = asked;
   const redactor = redactorOf.get(client) ?? HIDES_ALL;

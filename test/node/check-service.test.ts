@@ -338,7 +338,6 @@ describe('checkService', () => {
 
   test.each([
     ['cut', { status: 200, headers: { 'content-length': '1000' }, isCut: true }, /UND_ERR_SOCKET/],
-    ['cut after a refusal', { status: 401, headers: { 'content-length': '1000' }, isCut: true }, /UND_ERR_SOCKET/],
     [
       'stalled',
       { status: 200, headers: {}, isCut: false },
@@ -353,6 +352,30 @@ describe('checkService', () => {
     expect([isWell, requests, found.connection?.outcome]).toEqual([false, 1, 'ok']);
     expect(found.answer).toMatchObject({ outcome: 'problem', see: 'docs/errors.md#connectionerror-connection', facts: { status } });
     expect(found.answer?.message).toMatch(new RegExp(`^it answered ${status}, but its body could not be read: .*${why.source}`));
+  });
+
+  test.each([
+    [401, 'the key is not one of this environment, or is banned for a while', 'docs/errors.md#authenticationerror-authentication'],
+    [403, 'a proxy or firewall in between may have answered', 'docs/domains.md#a-proxy-is-in-between'],
+    [501, 'the service failed: try again later', undefined],
+  ])('advises what the status %i says even if its Error body is cut', async (status, advice, see) => {
+    const server = createServer(({ socket }, response) => {
+      response.writeHead(status, { 'content-length': '1000' }).write('{"co', () => setTimeout(() => socket.destroy(), 20));
+    });
+    const { requests, found } = await check(server);
+    expect(requests).toBe(1);
+    expect(found.answer).toMatchObject({ outcome: 'problem', advice, facts: { status, code: 'UND_ERR_SOCKET' } });
+    expect(found.answer?.see).toBe(see);
+    expect(found.answer?.message).toMatch(new RegExp(`^the service answered ${status}, but its body could not be read: .*UND_ERR_SOCKET`));
+  });
+
+  test.each([
+    [429, 'wait until the service accepts requests of this key again', 'docs/errors.md#ratelimiterror-rate-limit'],
+    [503, 'the service failed: try again later', undefined],
+  ])('advises what the status %i says where a call would be sent again', async (status, advice, see) => {
+    const { found } = await check(createServer((_request, response) => response.writeHead(status).end()));
+    expect(found.answer).toMatchObject({ outcome: 'problem', advice, facts: { status } });
+    expect(found.answer?.see).toBe(see);
   });
 
   test('finds a redirect whose body is cut', async () => {

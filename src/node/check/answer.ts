@@ -23,11 +23,16 @@ export async function judgeAnswer(response: Response, { address, redactor }: { a
     return redirected(response, { address, redactor });
   }
   const text = await beginningOf(response).catch(failureOf);
-  if (typeof text !== 'string') return unreadable(response, text);
-  if (status >= 200 && status < 300) return judgeList(response, { text, redactor });
-  const said = errorOf(text, redactor);
-  const message = `the service answered ${status}${said ? ` ${said.code}: ${said.message}` : ' without an Error body'}`;
-  return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, said !== undefined), facts: { status, code: said?.code } };
+  if (status >= 200 && status < 300) return typeof text === 'string' ? judgeList(response, { text, redactor }) : unreadable(response, text);
+  return refused(status, typeof text === 'string' ? errorOf(text, redactor) : text);
+}
+
+/** The status counts, whatever became of the body. */
+function refused(status: number, said: ErrorBody | PetStoreError | undefined): Finding {
+  const isCut = isPetStoreError(said);
+  const detail = said ? `${isCut ? ', but its body could not be read' : ` ${said.code}`}: ${said.message}` : ' without an Error body';
+  const message = `the service answered ${status}${detail}`;
+  return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, !!said && !isCut), facts: { status, code: said?.code } };
 }
 
 /** Anything but the client's own failure is the reason of an abort, which ends the check. */
@@ -80,7 +85,8 @@ function errorOf(text: string, redactor: TextCleaner): ErrorBody | undefined {
   }
 }
 
-function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, 'advice' | 'see'> {
+/** The advice about a status outside 2xx and 3xx. */
+export function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, 'advice' | 'see'> {
   if (status === 401) return { advice: 'the key is not one of this environment, or is banned for a while', see: GUIDES.key };
   if (status === 404) return { advice: 'check the address: the list exists even if there are no pets', see: GUIDES.removed };
   if (status === 407) return { advice: 'a proxy in between wants a user and a password', see: GUIDES.proxy };
