@@ -82,10 +82,19 @@ const outliving = new WeakSet<object>();
 
 /** Adds a listener for a client's errors. Without one, a node-redis client ends the process if Redis fails, which the store reports. */
 export function outliveErrors(client: object): void {
-  const on: unknown = Reflect.get(client, 'on');
-  if (outliving.has(client) || typeof on !== 'function') return;
+  if (outliving.has(client)) return;
   outliving.add(client);
-  Reflect.apply(on, client, ['error', ignore]);
+  listenTo(client, 'error', ignore);
+}
+
+/** Adds a listener to a client that has events. Without its events, a store still leases. */
+export function listenTo(client: object, event: string, listener: (...values: never[]) => void): void {
+  try {
+    const on: unknown = Reflect.get(client, 'on');
+    if (typeof on === 'function') Reflect.apply(on, client, [event, listener]);
+  } catch {
+    // Another library's client.
+  }
 }
 
 function ofIoredis(client: IoredisClient): RedisScripts {

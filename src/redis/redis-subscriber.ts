@@ -1,5 +1,5 @@
 import { badOption, hasMethods } from '../options/rules.ts';
-import { outliveErrors } from './redis-client.ts';
+import { listenTo, outliveErrors } from './redis-client.ts';
 
 /**
  * A connection of ioredis that only listens.
@@ -60,9 +60,7 @@ function channelsOf(subscriber: RedisSubscriber): Map<string, Channel> {
   channelsOfSubscribers.set(subscriber, channels);
   outliveErrors(subscriber);
   // The channels of ioredis share one listener, since Node warns of more than ten.
-  const on: unknown = Reflect.get(subscriber, 'on');
-  const onMessage = (name: string, message: string) => channels.get(name)?.tell(message);
-  if (!('isOpen' in subscriber) && typeof on === 'function') Reflect.apply(on, subscriber, ['message', onMessage]);
+  if (!('isOpen' in subscriber)) listenTo(subscriber, 'message', (name: string, message: string) => channels.get(name)?.tell(message));
   return channels;
 }
 

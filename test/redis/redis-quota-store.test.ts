@@ -269,6 +269,20 @@ describe('redisQuotaStore with a subscriber', () => {
     await sleep(10);
     expect(unhandled).not.toHaveBeenCalled();
   });
+
+  test('does without notices if a client lets nobody listen', async () => {
+    const unhandled = vi.fn();
+    process.on('unhandledRejection', unhandled);
+    onTestFinished(() => void process.off('unhandledRejection', unhandled));
+    const answer = JSON.stringify({ granted: 1, expiresInMs: 1_000, resetAtMs: 0, waitMs: 0, reason: 'quota', members: 1 });
+    const deaf = { ...client, evalsha: async () => answer, on: failAtOnce };
+    const subscriber = { status: 'ready', subscribe: vi.fn(async () => 1), on: failAtOnce };
+    const shared = redisQuotaStore(deaf, { subscriber }).join(KEY, () => {});
+    expect(await take(shared)).toMatchObject({ granted: 1 });
+    await sleep(10);
+    expect(unhandled).not.toHaveBeenCalled();
+    await shared.leave?.();
+  });
 });
 
 test('redisQuotaStore adds one listener to an ioredis subscriber, which tells each key of its own channel', async () => {
