@@ -72,6 +72,8 @@ class Channel {
   #isSubscribed = false;
   // Whether a command has no answer yet. The next one waits for it: node-redis loses a listener that is added while one is removed.
   #isPending = false;
+  // Whether a listener came or went after the last command.
+  #hasNews = false;
 
   constructor(subscriber: RedisSubscriber, name: string) {
     this.#subscriber = subscriber;
@@ -92,22 +94,22 @@ class Channel {
     void this.#adapt();
   }
 
-  get #isWanted(): boolean {
-    return this.#listeners.size > 0;
-  }
-
-  /** Subscribes if there is a listener, else unsubscribes, and looks again after the answer. What fails is tried with the next listener. */
+  /**
+   * Subscribes if there is a listener, else unsubscribes, and again after the answer if listeners came or went meanwhile. What fails is
+   * tried with the next listener.
+   */
   async #adapt(): Promise<void> {
+    this.#hasNews = true;
     if (this.#isPending) return;
     this.#isPending = true;
-    let wasWanted: boolean;
-    do {
-      wasWanted = this.#isWanted;
-      if (wasWanted !== this.#isSubscribed) this.#isSubscribed = (await this.#send(wasWanted)) && wasWanted;
-    } while (wasWanted !== this.#isWanted);
+    while (this.#hasNews) {
+      this.#hasNews = false;
+      const isWanted = this.#listeners.size > 0;
+      if (isWanted !== this.#isSubscribed) this.#isSubscribed = (await this.#send(isWanted)) && isWanted;
+    }
     this.#isPending = false;
     const channels = channelsOf(this.#subscriber);
-    if (!wasWanted && channels.get(this.#name) === this) channels.delete(this.#name);
+    if (this.#listeners.size === 0 && channels.get(this.#name) === this) channels.delete(this.#name);
   }
 
   /** Whether the library accepted the command. Without a subscription, the process learns of a closed gate with its next lease. */

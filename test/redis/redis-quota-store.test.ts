@@ -335,6 +335,26 @@ describe('A subscription of redisQuotaStore', { timeout: 30_000 }, () => {
     expect(log).toEqual(['subscribe']);
   });
 
+  test('that fails is tried again for a listener that joined before its answer', async () => {
+    const log: string[] = [];
+    const refusals: ((reason: Error) => void)[] = [];
+    const subscribe = async () => {
+      log.push('subscribe');
+      await new Promise((_resolve, reject) => refusals.push(reject));
+    };
+    const subscriber = { isOpen: true, subscribe };
+    await made(() => {}, subscriber).leave?.();
+    const other = made(() => {}, subscriber);
+    await sleep(5);
+    refusals.shift()?.(new Error('gone'));
+    await sleep(5);
+    expect(log).toEqual(['subscribe', 'subscribe']);
+    refusals.shift()?.(new Error('gone'));
+    await sleep(5);
+    await other.leave?.();
+    expect(log).toEqual(['subscribe', 'subscribe']);
+  });
+
   test.skipIf(!HAS_REDIS && !process.env.CI)('is released in Redis, with either library, and heard again after a new join', async () => {
     const server = await RedisServer.start();
     const [sender, ioredis, node] = [new Redis(server.url), new Redis(server.url), createClient({ url: server.url })];
