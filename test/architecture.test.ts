@@ -109,6 +109,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   cli: [
     'api',
     'client',
+    'clock',
     'inventory-stream',
     'options',
     'quota',

@@ -1,20 +1,27 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
+import { monotonicMs } from '../clock/monotonic.ts';
 import { duration } from './duration.ts';
 import { EXIT } from './exit-code.ts';
 import { Interruption } from './interrupt.ts';
-import { HELD_MS, type SharedState } from './state.ts';
+import { HELD_MS, type LockExchange, type SharedState } from './state.ts';
+import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
 const RENEW_MS = HELD_MS / 3;
 /** If the store takes longer to answer, it counts as unreachable. */
 const ANSWER_MS = 5_000;
+/** In this time, a living holder has renewed its lock. */
+const LOOK_AGAIN_MS = RENEW_MS + ANSWER_MS;
 
 /** The process that holds a lock. */
 const LockHolder = z.object({ id: z.string(), host: z.string(), pid: z.number(), since: z.string() });
 type LockHolder = z.infer<typeof LockHolder>;
+
+type Hold = (heldMs: number, takesVoid?: boolean) => ReturnType<LockExchange>;
 
 /** A lock that a job holds while it runs. */
 export interface JobLock {
@@ -26,24 +33,25 @@ interface Wanted {
   state: SharedState | undefined;
   /** Called if the lock is lost. It has to end the job, since another run may begin. */
   onLost: (interruption: Interruption) => void;
+  signal: AbortSignal;
   terminal: Terminal;
 }
 
 /** Takes a lock in the shared state, and renews it until it is released. @throws UsageError, or an Error that names the holder */
-export async function takeLock({ name, state, onLost, terminal }: Wanted): Promise<JobLock> {
+export async function takeLock({ name, state, onLost, signal, terminal }: Wanted): Promise<JobLock> {
   if (!/^[\w.:-]{1,100}$/.test(name))
     throw new UsageError(`Cannot use --lock ${name.slice(0, 100)}: it must be a name of 1 to 100 letters, digits, and any of . : _ -`);
   if (!state) throw new UsageError('Cannot use --lock: this run shares nothing with others; give --quota-store');
   const holder: LockHolder = { id: randomUUID(), host: hostname(), pid: process.pid, since: new Date(terminal.now()).toISOString() };
   const exchange = state.lock(name);
-  const hold = (heldMs: number) => withinTime(exchange({ id: holder.id, text: JSON.stringify(holder), heldMs }), state);
-  const other = await hold(HELD_MS);
-  if (other) throw new Error(`Cannot start: ${describe(other, name, state)}`);
-  let renewedAtMs = terminal.now();
+  const hold: Hold = (heldMs, takesVoid = false) =>
+    withinTime(exchange({ id: holder.id, text: JSON.stringify(holder), heldMs, takesVoid }), state);
+  await acquire(hold, { lock: `the lock ${name} in ${state.name}`, signal, terminal });
+  let renewedAtMs = monotonicMs();
   const renew = async (): Promise<void> => {
     const taken = await hold(HELD_MS).catch(() => 'away' as const);
-    if (taken === undefined) renewedAtMs = terminal.now();
-    const isLost = taken === 'away' ? terminal.now() - renewedAtMs >= HELD_MS - RENEW_MS : taken !== undefined;
+    if (taken === undefined) renewedAtMs = monotonicMs();
+    const isLost = taken === 'away' ? monotonicMs() - renewedAtMs >= HELD_MS - RENEW_MS : taken !== undefined;
     if (isLost) onLost(new Interruption(`the lock ${name} in ${state.name} was lost`, EXIT.failure));
   };
   const timer = setInterval(() => void renew(), RENEW_MS);
@@ -65,8 +73,20 @@ function withinTime<Answer>(answer: Promise<Answer>, { name }: SharedState): Pro
   });
 }
 
-function describe({ text, leftMs }: { text: string; leftMs: number }, name: string, { name: place }: SharedState): string {
+/** Takes a lock. If the clock alone says that it is free, a living holder gets the time to renew it. @throws an Error that names the holder */
+async function acquire(hold: Hold, { lock, signal, terminal }: Pick<Wanted, 'signal' | 'terminal'> & { lock: string }): Promise<void> {
+  let other = await hold(HELD_MS);
+  if (other?.isVoid) {
+    tell(terminal, `petstore: waiting ${duration(LOOK_AGAIN_MS)}, since ${lock} may still be held by ${describe(other)}`);
+    await sleep(LOOK_AGAIN_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+    other = await hold(HELD_MS, true);
+  }
+  if (!other) return;
+  const until = `if that process has died, the lock is free in ${duration(other.leftMs)}`;
+  throw new Error(`Cannot start: ${lock} is held by ${describe(other)}; ${until}`);
+}
+
+function describe({ text }: { text: string }): string {
   const { data } = LockHolder.safeParse(JSON.parse(text));
-  const who = data ? `process ${data.pid} on ${data.host}, since ${data.since}` : 'another program';
-  return `the lock ${name} in ${place} is held by ${who}; if that process has died, the lock is free in ${duration(leftMs)}`;
+  return data ? `process ${data.pid} on ${data.host}, since ${data.since}` : 'another program';
 }

@@ -79,7 +79,7 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   const { client, state, close } = await connect(withWait(options), terminal);
   const { signal, end, stopListening } = interruptSignal(terminal, { notice: options.dryRun ? undefined : NOTICE, until });
   const settings = { ...limits, signal, now: terminal.now };
-  const lock = () => lockOf(options, { state, onLost: end, terminal });
+  const lock = () => lockOf(options, { state, onLost: end, signal, terminal });
   try {
     return await withReport({ job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal, lock });
   } finally {

@@ -18,9 +18,17 @@ export const HELD_MS = 30_000;
 
 /**
  * Takes or renews a lock for `heldMs`, or releases it if `heldMs` is 0. If another process holds the lock, nothing changes, and the result
- * is that holder's text and the time until its lock expires.
+ * is that holder's text and the time until its lock expires. A lock is void if only the clock of this machine says that it is over: its
+ * holder may still renew it. With `takesVoid`, such a lock is taken.
  */
-export type LockExchange = (request: { id: string; text: string; heldMs: number }) => Promise<{ text: string; leftMs: number } | undefined>;
+export type LockExchange = (request: LockRequest) => Promise<{ text: string; leftMs: number; isVoid?: boolean } | undefined>;
+
+interface LockRequest {
+  id: string;
+  text: string;
+  heldMs: number;
+  takesVoid?: boolean;
+}
 
 /** The state that runs share, on one machine or on several. */
 export interface SharedState {
@@ -98,22 +106,20 @@ function onFile(path: string, name: string): SharedState {
 }
 
 const KeptLock = z.object({ id: z.string(), text: z.string(), untilMs: z.number() });
+const RELEASED = 0;
 
 function exchangeLock(
   kept: string | undefined,
-  { id, text, heldMs }: Parameters<LockExchange>[0],
+  { id, text, heldMs, takesVoid }: LockRequest,
   nowMs: number,
 ): { record: string; response: Awaited<ReturnType<LockExchange>> } {
   const held = kept === undefined ? undefined : KeptLock.parse(JSON.parse(kept));
-  const leftMs = held === undefined ? 0 : leftOf(held.untilMs, nowMs);
-  if (kept !== undefined && held && held.id !== id && leftMs > 0) return { record: kept, response: { text: held.text, leftMs } };
-  return { record: JSON.stringify({ id, text, untilMs: nowMs + heldMs }), response: undefined };
-}
-
-/** The time until a lock expires; 0 for one taken so far in the future that the clock must have been set back since. */
-function leftOf(untilMs: number, nowMs: number): number {
-  const leftMs = untilMs - nowMs;
-  return leftMs - HELD_MS > FUTURE_MS ? 0 : leftMs;
+  const leftMs = (held?.untilMs ?? 0) - nowMs;
+  // It has expired, or was taken so far in the future that the clock must have been set back since.
+  const isVoid = leftMs <= 0 || leftMs - HELD_MS > FUTURE_MS;
+  if (kept !== undefined && held && held.id !== id && held.untilMs !== RELEASED && !(isVoid && takesVoid))
+    return { record: kept, response: { text: held.text, leftMs, isVoid } };
+  return { record: JSON.stringify({ id, text, untilMs: heldMs === 0 ? RELEASED : nowMs + heldMs }), response: undefined };
 }
 
 /** The place of a quota store, without user and password. */

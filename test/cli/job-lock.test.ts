@@ -52,11 +52,12 @@ describe('takeLock', () => {
   let hangs: boolean;
   const lost = vi.fn<(interruption: Interruption) => void>();
 
-  const exchange: LockExchange = async ({ id, text, heldMs }) => {
+  const exchange: LockExchange = async ({ id, text, heldMs, takesVoid }) => {
     if (isAway) throw new Error('away');
     if (hangs) await new Promise(() => {});
     const leftMs = (held?.untilMs ?? 0) - Date.now();
-    if (held && held.id !== id && leftMs > 0) return { text: held.text, leftMs };
+    const isVoid = leftMs > 90_000 && !takesVoid;
+    if (held && held.id !== id && leftMs > 0 && (isVoid || leftMs <= 90_000)) return { text: held.text, leftMs, isVoid };
     held = { id, text, untilMs: Date.now() + heldMs };
     return undefined;
   };
@@ -67,7 +68,8 @@ describe('takeLock', () => {
     lock: () => exchange,
     close: () => {},
   };
-  const take = () => takeLock({ name: 'restock', state, onLost: lost, terminal: new FakeTerminal() });
+  const terminal = new FakeTerminal();
+  const take = (signal = new AbortController().signal) => takeLock({ name: 'restock', state, onLost: lost, signal, terminal });
 
   beforeEach(() => {
     held = undefined;
@@ -94,9 +96,39 @@ describe('takeLock', () => {
     await (await take()).release();
   });
 
+  const FUTURE = { id: 'ahead', text: '{"id":"ahead","host":"web-2","pid":812,"since":"then"}', untilMs: 3_600_000 };
+
+  test('takes a lock from the future only if its holder does not renew it meanwhile', async () => {
+    held = FUTURE;
+    const taking = take();
+    await vi.advanceTimersByTimeAsync(14_999);
+    expect(held.id).toBe('ahead');
+    expect(terminal.err).toBe(
+      'petstore: waiting 15 s, since the lock restock in memory may still be held by process 812 on web-2, since then\n',
+    );
+    await vi.advanceTimersByTimeAsync(1);
+    await (await taking).release();
+    held = FUTURE;
+    const refused = expect(take()).rejects.toThrow('is held by process 812 on web-2, since then; if that process has died');
+    await vi.advanceTimersByTimeAsync(10_000);
+    held = { ...FUTURE, untilMs: Date.now() + 30_000 };
+    await vi.advanceTimersByTimeAsync(5_000);
+    await refused;
+  });
+
+  test('stops to wait for that when the run is interrupted', async () => {
+    held = FUTURE;
+    const controller = new AbortController();
+    const refused = expect(take(controller.signal)).rejects.toThrow('interrupted');
+    await vi.advanceTimersByTimeAsync(1_000);
+    controller.abort(new Error('interrupted'));
+    await refused;
+    expect([held.id, vi.getTimerCount()]).toEqual(['ahead', 0]);
+  });
+
   test('ends the job if another run has taken the lock', async () => {
     const lock = await take();
-    held = { id: 'thief', text: '{}', untilMs: 1e9 };
+    held = { id: 'thief', text: '{}', untilMs: 40_000 };
     await vi.advanceTimersByTimeAsync(10_000);
     expect(lost.mock.lastCall?.[0]).toMatchObject({ message: 'the lock restock in memory was lost', exitCode: 1 });
     await lock.release();
@@ -124,6 +156,15 @@ describe('takeLock', () => {
     await vi.advanceTimersByTimeAsync(10_000);
     expect(lost).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(5_000);
+    expect(lost).toHaveBeenCalledOnce();
+    await lock.release();
+  });
+
+  test('ends the job in time if the clock is set back while the store cannot be reached', async () => {
+    const lock = await take();
+    isAway = true;
+    vi.setSystemTime(-3_600_000);
+    await vi.advanceTimersByTimeAsync(20_000);
     expect(lost).toHaveBeenCalledOnce();
     await lock.release();
   });

@@ -44,7 +44,7 @@ test('openState keeps nothing for a user without a home, and says nothing', asyn
 describe('the lock in a file', () => {
   const AT_MS = Date.parse('2026-11-25T12:00:00Z');
 
-  /** The lock, taken by a process whose clock was ahead by this time and was set right since. */
+  /** The lock, taken by a process whose clock was ahead by this time (behind, if negative) and was set right since. */
   async function takenAhead(aheadMs: number) {
     vi.useFakeTimers({ now: AT_MS + aheadMs, toFake: ['Date'] });
     const state = await openState({ quotaStore: `file:${join(home, 'q.db')}` }, new FakeTerminal());
@@ -58,14 +58,33 @@ describe('the lock in a file', () => {
     return lock;
   }
 
-  test('is free if its holder took it more than a minute in the future', async () => {
-    const lock = await takenAhead(60_001);
-    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toBeUndefined();
-    expect(await lock?.({ id: 'one', text: '{}', heldMs: 30_000 })).toEqual({ text: '{}', leftMs: 30_000 });
+  test.each([
+    ['more than a minute in the future', 60_001, 90_001],
+    ['30 s ago', -30_000, 0],
+  ])('is void if its holder took it %s, and free for a run that has waited', async (_when, aheadMs, leftMs) => {
+    const lock = await takenAhead(aheadMs);
+    const held = { text: '{"pid":1}', leftMs, isVoid: true };
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toEqual(held);
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toEqual(held);
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true })).toBeUndefined();
+    expect(await lock?.({ id: 'one', text: '{}', heldMs: 30_000, takesVoid: true })).toEqual({ text: '{}', leftMs: 30_000, isVoid: false });
   });
 
   test('stays with its holder if the clock was set back by a minute', async () => {
     const lock = await takenAhead(60_000);
-    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toEqual({ text: '{"pid":1}', leftMs: 90_000 });
+    const held = { text: '{"pid":1}', leftMs: 90_000, isVoid: false };
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true })).toEqual(held);
+  });
+
+  test('stays with a holder that renews it after the clock was set', async () => {
+    const lock = await takenAhead(3_600_000);
+    await lock?.({ id: 'one', text: '{"pid":1}', heldMs: 30_000 });
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true })).toMatchObject({ isVoid: false });
+  });
+
+  test('is free at once after its release', async () => {
+    const lock = await takenAhead(0);
+    await lock?.({ id: 'one', text: '{}', heldMs: 0 });
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toBeUndefined();
   });
 });

@@ -59,8 +59,10 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
   test('keeps a lock for one of two machines, and says which one holds it', async () => {
     const terminal = new FakeTerminal();
     const [here, there] = [await open(), await open()];
-    const lock = await takeLock({ name: 'restock', state: here, onLost: () => expect.unreachable(), terminal });
-    const second = () => takeLock({ name: 'restock', state: there, onLost: () => expect.unreachable(), terminal });
+    const { signal } = new AbortController();
+    const wanted = { name: 'restock', onLost: () => expect.unreachable(), signal, terminal };
+    const lock = await takeLock({ ...wanted, state: here });
+    const second = () => takeLock({ ...wanted, state: there });
     await expect(second()).rejects.toThrow(
       new RegExp(`the lock restock in ${redis.url} is held by process ${process.pid} on .*free in 30 s`),
     );
