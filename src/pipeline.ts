@@ -71,7 +71,7 @@ export class Pipeline<Item extends object> {
       const reply = await this.#order.run(call, {
         watch: (onRefusal) => this.#watch(call, onRefusal),
         // A promise, so that updates that a caller makes synchronously can supersede each other.
-        admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer.passTo(call), passed.key) : this.#admit(call)),
+        admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer, passed.key) : this.#admit(call)),
         cancel: ({ observer }) => observer.cancel(),
         send: (admitted) => this.#sendUpdate(call, operation, admitted),
       });
@@ -192,8 +192,9 @@ export class Pipeline<Item extends object> {
     return typeof key === 'string' ? this.#use(call, permit, key) : key.then((read) => this.#use(call, permit, read));
   }
 
-  /** Uses a permit. If the gate closed while the key function ran, the call waits for another permit. */
+  /** Uses a permit, which another call may have got. If the gate closed while the key function ran, the call waits for another permit. */
   #use(call: Call, permit: Permit, key: string): Admitted | Promise<Admitted> {
+    permit.call = call;
     if (permit.isValid) return { key, observer: permit };
     permit.cancel();
     return this.#enter(call);

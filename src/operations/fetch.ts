@@ -166,23 +166,19 @@ function checkPath(input: Input, { baseUrl }: FetchTarget): string {
 /** The headers that a caller must not set. Other than for the client's own requests, `content-type` is allowed. */
 const FORBIDDEN = new Set([...RESERVED_HEADERS].filter((name) => name !== 'content-type'));
 
-function checkHead(address: string, init: RequestInit): { method: string; headers: Record<string, string> } {
-  const head = makeHead(address, init);
+/** Normalises the method, and checks it, the headers and the other fields as fetch does. */
+function checkHead(address: string, { headers, ...rest }: RequestInit): { method: string; headers: Record<string, string> } {
+  let head: { method: string; headers: Headers };
+  try {
+    // Without the headers: a browser would silently drop some of them, which are reported to the caller instead.
+    head = { method: new Request(address, rest).method, headers: new Headers(headers) };
+  } catch {
+    // The thrown error is not used, since it may quote a header or the credentials of a referrer.
+    throw badInput('init', `with ${Object.keys({ ...rest, headers }).join(', ')} as given: fetch refuses them`);
+  }
   const forbidden = [...head.headers.keys()].find((name) => FORBIDDEN.has(name));
   if (forbidden) throw badInput('headers', `the header "${forbidden}": the client sets it itself`);
   return { method: head.method, headers: Object.fromEntries(head.headers) };
-}
-
-/** Normalises the method, and checks it, the headers and the other fields as fetch does. */
-function makeHead(address: string, init: RequestInit): { method: string; headers: Headers } {
-  const { headers, ...rest } = init;
-  try {
-    // Without the headers: a browser would silently drop some of them, which are reported to the caller instead.
-    return { method: new Request(address, rest).method, headers: new Headers(headers) };
-  } catch {
-    // The thrown error is not used, since it may quote a header or the credentials of a referrer.
-    throw badInput('init', `with ${Object.keys(init).join(', ')} as given: fetch refuses them`);
-  }
 }
 
 /** The Request, if its body is still to be read and none is given in its place. A body can only be read once. */

@@ -17,11 +17,8 @@ export type Plan = string | PlanLimits;
 
 /** Checks the status and the body: whether the service answered, and whether it accepts the key. */
 export async function judgeAnswer(response: Response, { address, redactor }: { address: string; redactor: TextCleaner }): Promise<Finding> {
-  const { status, body } = response;
-  if (status >= 300 && status < 400) {
-    await body?.cancel();
-    return redirected(response, { address, redactor });
-  }
+  const { status } = response;
+  if (status >= 300 && status < 400) return redirected(response, { address, redactor });
   const text = await beginningOf(response).catch(failureOf);
   if (status >= 200 && status < 300) return typeof text === 'string' ? judgeList(response, { text, redactor }) : unreadable(response, text);
   return refused(status, typeof text === 'string' ? errorOf(text, redactor) : text);
@@ -47,7 +44,8 @@ function unreadable({ status }: Response, { message: why, code }: PetStoreError)
   return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { status, code } };
 }
 
-function redirected({ status, headers }: Response, { address, redactor }: { address: string; redactor: TextCleaner }): Finding {
+async function redirected({ status, headers, body }: Response, { address, redactor }: Parameters<typeof judgeAnswer>[1]): Promise<Finding> {
+  await body?.cancel();
   const url = URL.parse(headers.get('location') ?? '', address);
   const to = url ? redactor.clean(`${url.origin}${url.pathname}`) : 'nowhere';
   const message = `it redirects (${status}) to ${to}, which is not followed, since the key would go there`;

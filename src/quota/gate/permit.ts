@@ -29,7 +29,7 @@ interface PermitStart {
 
 /** The right to send one request now. Its holder reports how the request went, and when its body is read. */
 export class Permit {
-  /** The call that sends the request. */
+  /** The call that sends the request, perhaps in place of the one that got the permit. */
   call: Call;
   readonly sending: Sending;
   readonly limits: ClientLimits;
@@ -46,12 +46,6 @@ export class Permit {
     this.sending = sending;
     this.limits = limits;
     this.share = share;
-  }
-
-  /** Makes this the permit of another call, which is sent in place of the one that got it. */
-  passTo(call: Call): this {
-    this.call = call;
-    return this;
   }
 
   /** False if the gate has closed since the permit was given: then the permit must be cancelled. */

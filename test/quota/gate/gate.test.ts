@@ -64,7 +64,7 @@ describe('Gate, if a permit is passed on,', () => {
     const told: unknown[] = [];
     emitter.on('gate', ({ callId, state }) => told.push([callId, state]));
     const permit = await makeGate().enter(makeCall({ emitter, id: 1 }), makeLimits());
-    permit.passTo(makeCall({ emitter, id: 2 }));
+    permit.call = makeCall({ emitter, id: 2 });
     permit.observe(answerNow({ status: 429, retryAfterMs: 1_000 }));
     expect(told).toEqual([[2, 'closed']]);
   });
@@ -75,7 +75,7 @@ describe('Gate, if a permit is passed on,', () => {
       const aborted = makeListCall();
       const permit = await gate.enter(aborted, makeLimits());
       aborted.abort('superseded');
-      permit.passTo(makeListCall());
+      permit.call = makeListCall();
       permit.observe(answerNow());
       permit.fail(new ConnectionError('cut', { operation: 'listInventory' }));
       permit.release();
