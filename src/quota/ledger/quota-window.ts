@@ -19,8 +19,6 @@ const OTHERS_OVER_MS = 20_000;
 const LONGEST_SILENCE_MS = 5_000;
 /** From this rate on, in requests per millisecond, others count as active. */
 const BUSY_PER_MS = 5e-5;
-/** Without a Reset, a Remaining expires after this time, since others may have sent more. */
-const ASK_WITHOUT_RESET_MS = 250;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
 const SECOND_MS = 1_000;
@@ -274,10 +272,10 @@ export class QuotaWindow {
     );
   }
 
-  /** When a Remaining expires, since others may have stopped: with its window, or soon if no Reset names the window's end. */
+  /** When a Remaining expires, since others may have stopped. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
-    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : ASK_WITHOUT_RESET_MS);
+    return this.#observedAtMs + this.lengthMs + PRECISION_MS;
   }
 
   add(nowMs: number): void {
