@@ -437,6 +437,7 @@ describe('`totalTimeoutMs`', () => {
     expect([Date.now() - NOW_MS, vi.getTimerCount()]).toEqual([1_000, 0]);
   });
 
+  const refusedLease = { granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs: 30_000, reason: 'quota', members: 2 } as const;
   const usedUp = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '0', 'x-ratelimit-reset': `${NOW_MS / 1000 + 40}` };
 
   test.each<[string, Answering, PetStoreClientOptions, { afterMs?: number; why: string; retryAt?: Date }]>([
@@ -457,6 +458,12 @@ describe('`totalTimeoutMs`', () => {
       () => json(200, []),
       { share: { low: 0.02 } },
       { why: "this client's share of the quota is used up until 2026-11-21T10:01:00.100Z", retryAt: new Date(NOW_MS + 60_100) },
+    ],
+    [
+      'the store grants nothing',
+      () => json(200, []),
+      { quotaStore: { processes: undefined, isCheap: true, join: () => ({ exchange: () => refusedLease }) } },
+      { why: "this key's quota is used up until 2026-11-21T10:00:30.000Z", retryAt: new Date(NOW_MS + 30_000) },
     ],
     ['no answer has come', hang, {}, { why: "no answer said yet what is left of this key's quota" }],
     ['its client has all requests in flight', hang, { concurrency: 1 }, { why: 'as many requests were in flight as may be' }],

@@ -4,7 +4,7 @@ import { startTimer } from '../../clock/timer.ts';
 import type { PetStoreError } from '../../errors.ts';
 import { partNotLoaded } from '../../load-part.ts';
 import { LeaseClient, type LeaseClientStart } from '../lease/lease-client.ts';
-import { Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
+import { FULL, Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import type { ClientLimits, ShareBasis } from './client-limits.ts';
@@ -29,6 +29,8 @@ export class Gate {
   readonly #queue = new Queue();
   readonly #permits: Permits;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
+  // The latest outlook of the calls that wait.
+  #outlook = FULL;
   #stopTimer: (() => void) | undefined;
   // Created when a call first waits: on most keys no call does.
   #releaser: Releaser | undefined;
@@ -168,7 +170,7 @@ export class Gate {
 
   #holdupOf({ call, limits }: QueuedCall): Holdup {
     const nowMs = this.#clock.now();
-    const ofKey = this.#ledger.look(nowMs, this.#permits.inFlight);
+    const ofKey = this.#outlook;
     const { at, reason, isOfShare = false } = ofKey.free > 0 ? limits.look(call.priority, this.#basis(nowMs)) : ofKey;
     const isUnknown = reason === 'quota' && !isOfShare && this.#ledger.isWaitingForAnswer;
     return holdupBy({ reason, isOfShare, until: isUnknown || !Number.isFinite(at) ? undefined : this.#clock.toDate(at) });
@@ -203,6 +205,7 @@ export class Gate {
     const basis = this.#basis(nowMs);
     const ready = this.#queue.ready(basis);
     const ofKey = this.#permits.look(nowMs, { waiting: this.#queue.size, ready });
+    this.#outlook = ofKey;
     this.#refuseQueued(ofKey, basis);
     if (this.#queue.size === 0) return;
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
