@@ -67,7 +67,7 @@ export class Call {
   supersededBy: number | undefined;
   /** Whether the retry budget has paid for a retry that has not been sent yet. */
   hasPaidRetry = false;
-  /** The call's place in a queue, while it has one: that of the gate, or that of its pet. */
+  /** What the call waits in, while it does: the queue of the gate or of its pet, or a backoff. */
   queued: { readonly holdup: Holdup } | undefined;
   /** Raised from low to normal when a normal update of the same pet waits behind the call. */
   priority: 'normal' | 'low';

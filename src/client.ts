@@ -77,7 +77,9 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const redactor = new Redactor();
     redactorOf.set(this, redactor);
     learnKey(options, redactor);
-    const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(redactor, {}, () => resolveOptions(options));
+    const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(redactor, {}, () =>
+      resolveOptions(options, (text) => redactor.hide(text)),
+    );
     const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
     this.#options = { baseUrl, plan, int64, maxResponseBytes, call, redactor };
     const credentials = createCredentials(apiKey, redactor);

@@ -2,6 +2,7 @@ import { getEventListeners } from 'node:events';
 import { ConnectionError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
+import { textOf } from '../src/thrown.ts';
 import { chunked, failure, item, json, networkError } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
 import { drain } from './support/drain.ts';
@@ -465,13 +466,13 @@ describe('`totalTimeoutMs`', () => {
       { quotaStore: { processes: undefined, isCheap: true, join: () => ({ exchange: () => refusedLease }) } },
       { why: "this key's quota is used up until 2026-11-21T10:00:30.000Z", retryAt: new Date(NOW_MS + 30_000) },
     ],
-    ['no answer has come', hang, {}, { why: "no answer said yet what is left of this key's quota" }],
-    ['its client has all requests in flight', hang, { concurrency: 1 }, { why: 'as many requests were in flight as may be' }],
+    ['no answer has come', hang, {}, { why: "no answer has yet said how much of this key's quota is left" }],
+    ['its client has all requests in flight', hang, { concurrency: 1 }, { why: 'the most requests allowed were in flight' }],
     [
       'the service fails',
       () => failure(500),
       { maxRetries: 9 },
-      { afterMs: 7_600, why: 'the service fails', retryAt: new Date(NOW_MS + 9_500) },
+      { afterMs: 7_600, why: 'the service is failing', retryAt: new Date(NOW_MS + 9_500) },
     ],
   ])('says why a call that it ends was not sent: %s', async (_, answer, options, { afterMs = 0, why, retryAt }) => {
     vi.spyOn(Math, 'random').mockReturnValue(0);
@@ -488,6 +489,63 @@ describe('`totalTimeoutMs`', () => {
     });
     client.close();
     await first;
+  });
+
+  test('gives calls that it ends together the same reason', async () => {
+    const { client } = scriptedClient([hang], { totalTimeoutMs: 500 });
+    const ends = Array.from({ length: 5 }, () => rejectionOf(client.listInventory()));
+    await vi.advanceTimersByTimeAsync(500);
+    const [first, ...others] = (await Promise.all(ends)).map((error) => textOf(error, 'message')?.replace(/^.*500 ms/, ''));
+    expect([first, ...new Set(others)]).toEqual(['', "; no answer has yet said how much of this key's quota is left"]);
+  });
+
+  test('says until when the quota is used up even if a request is out, and whose quota it is', async () => {
+    const left = (remaining: number) => ({ ...usedUp, 'x-ratelimit-remaining': `${remaining}`, date: new Date(NOW_MS).toUTCString() });
+    const reasonOf = async (answers: Answering[], options: PetStoreClientOptions) => {
+      const { client } = scriptedClient(answers, options);
+      await client.listInventory();
+      const others = Promise.allSettled([client.listInventory(), client.listInventory(), client.listInventory()]);
+      await vi.advanceTimersByTimeAsync(0);
+      const ended = rejectionOf(client.listInventory({ totalTimeoutMs: 500 }));
+      await vi.advanceTimersByTimeAsync(500);
+      const message = textOf(await ended, 'message');
+      client.close();
+      await others;
+      return message?.replace(/^.*500 ms; | until.*/g, '');
+    };
+    expect(await reasonOf([() => json(200, [], left(1)), hang], {})).toBe("this key's quota is used up");
+    expect(await reasonOf([() => json(200, [], left(40))], { share: 0.05 })).toBe("this client's share of the quota is used up");
+  });
+
+  test('says what an update waits for that was superseded, and the one that takes its place', async () => {
+    const { client } = scriptedClient([() => json(200, [], { ...usedUp, date: new Date(NOW_MS).toUTCString() })], { latestOnly: true });
+    await client.listInventory();
+    const waits = [1_500, 1_000].map((totalTimeoutMs) => rejectionOf(client.updateInventory(1, { quantity: 1 }, { totalTimeoutMs })));
+    await vi.advanceTimersByTimeAsync(1_500);
+    const reasons = (await Promise.all(waits)).map((error) => textOf(error, 'message')?.replace(/^.* s; | until.*/g, ''));
+    expect(reasons).toEqual(["this key's quota is used up", "this key's quota is used up"]);
+    client.close();
+  });
+
+  test('says that a superseded update waited for the later one, which is under way', async () => {
+    const { client } = scriptedClient([() => item(1), hang], { latestOnly: true });
+    await client.updateInventory(1, { quantity: 0 });
+    const earlier = rejectionOf(client.updateInventory(1, { quantity: 1 }, { totalTimeoutMs: 1_000 }));
+    const later = rejectionOf(client.updateInventory(1, { quantity: 2 }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(textOf(await earlier, 'message')).toMatch(/ of 1 s; a later update of this pet was not done$/);
+    client.close();
+    await later;
+  });
+
+  test('says that a call waited to try again, and until when', async () => {
+    const { client } = scriptedClient([() => failure(500, { 'retry-after': '30' })], { totalTimeoutMs: 1_000 });
+    const ended = rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await ended).toMatchObject({
+      message: expect.stringMatching(/ failed with \w+; it waited to try again$/),
+      retryAt: new Date(NOW_MS + 30_000),
+    });
   });
 
   test('leaves no timer behind a call that ended before', async () => {

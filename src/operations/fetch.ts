@@ -42,11 +42,8 @@ export function fetchOperation(input: Input, init: RequestInit | undefined, targ
   const given = isRequest(input) ? input : undefined;
   const path = checkPath(input, target);
   const rest = { ...(given && initOf(given)), ...restOf(init ?? {}) };
-  const { method, headers } = checkHead(`${target.baseUrl}/${path}`, {
-    ...rest,
-    method: init?.method ?? given?.method ?? 'GET',
-    headers: init?.headers ?? given?.headers ?? {},
-  });
+  const [ownMethod, ownHeaders] = [init?.method ?? given?.method ?? 'GET', init?.headers ?? given?.headers ?? {}];
+  const { method, headers } = checkHead(`${target.baseUrl}/${path}`, { ...rest, method: ownMethod, headers: ownHeaders }, init);
   if (given?.signal) HELD.set(given.signal, given);
   const signal = (init?.signal === undefined ? given?.signal : init.signal) ?? undefined;
   const unread = unreadOf(given, init);
@@ -155,11 +152,12 @@ function addressOf(input: Input): string | undefined {
   return isRequest(input) ? input.url : addressText(input);
 }
 
-function checkPath(input: Input, { baseUrl }: FetchTarget): string {
+function checkPath(input: Input, { baseUrl, hide }: FetchTarget): string {
   const address = addressOf(input);
   const path = address === undefined ? undefined : pathBelow(address, baseUrl);
   if (path !== undefined) return path;
-  const shown = address === undefined ? showValue(input) : showAddress(address);
+  // The key is hidden first, since a part of the address is not shown.
+  const shown = address === undefined ? showValue(input) : showAddress(hide(address));
   throw badInput('input', `${shown}: it must be a path below ${baseUrl}, or an address below it`);
 }
 
@@ -167,14 +165,18 @@ function checkPath(input: Input, { baseUrl }: FetchTarget): string {
 const FORBIDDEN = new Set([...RESERVED_HEADERS].filter((name) => name !== 'content-type'));
 
 /** Normalises the method, and checks it, the headers and the other fields as fetch does. */
-function checkHead(address: string, { headers, ...rest }: RequestInit): { method: string; headers: Record<string, string> } {
+function checkHead(
+  address: string,
+  { headers, ...rest }: RequestInit,
+  given: RequestInit = {},
+): { method: string; headers: Record<string, string> } {
   let head: { method: string; headers: Headers };
   try {
     // Without the headers: a browser would silently drop some of them, which are reported to the caller instead.
     head = { method: new Request(address, rest).method, headers: new Headers(headers) };
   } catch {
     // The thrown error is not used, since it may quote a header or the credentials of a referrer.
-    throw badInput('init', `with ${Object.keys({ ...rest, headers }).join(', ')} as given: fetch refuses them`);
+    throw badInput('init', `with ${Object.keys(given).join(', ')} as given: fetch refuses it`);
   }
   const forbidden = [...head.headers.keys()].find((name) => FORBIDDEN.has(name));
   if (forbidden) throw badInput('headers', `the header "${forbidden}": the client sets it itself`);

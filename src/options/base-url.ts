@@ -26,16 +26,19 @@ export type BaseUrl = string | URL | { production?: string | URL | undefined; st
 /** Which address is wrong can be read only if it is shown whole. */
 const SHOWN_ADDRESS = 2048;
 
+/** Hides the key in an address that is to be shown, before parts of it are left out: the key may reach across them. */
+export type HideKey = (text: string) => string;
+
 const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_BASE_URL' } as const;
 
 /**
  * Finds the address of an environment, checks it, and gives it without a trailing slash.
  * Staging uses the staging address only, so that it never reaches production by accident.
  */
-export function resolveBaseUrl(baseUrl: unknown, environment: Environment): string {
+export function resolveBaseUrl(baseUrl: unknown, environment: Environment, hide: HideKey = (text) => text): string {
   const single = addressText(baseUrl);
-  const address = single === undefined ? addressOf(baseUrl, environment) : singleAddress(single, environment);
-  if (address !== undefined) return checkAddress(address);
+  const address = single === undefined ? addressOf(baseUrl, environment) : singleAddress(single, environment, hide);
+  if (address !== undefined) return checkAddress(address, hide);
   const missing = baseUrl || environment === 'staging' ? `baseUrl.${environment}` : 'baseUrl';
   const message = `Cannot make a client without the ${environment} address: give \`${missing}\` or set ${VARIABLES[environment]}`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
@@ -46,9 +49,9 @@ export function addressText(address: unknown): string | undefined {
   return typeof address === 'string' ? address : textOf(address, 'href');
 }
 
-function singleAddress(baseUrl: string, environment: Environment): string {
+function singleAddress(baseUrl: string, environment: Environment, hide: HideKey): string {
   if (environment === 'production') return baseUrl;
-  const message = `Cannot use ${showAddress(baseUrl)} as \`baseUrl\` with the environment "staging": a single address is production's; it must be { staging: … }, or left out with ${VARIABLES.staging} set`;
+  const message = `Cannot use ${showAddress(hide(baseUrl))} as \`baseUrl\` with the environment "staging": a single address is production's; it must be { staging: … }, or left out with ${VARIABLES.staging} set`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
 }
 
@@ -62,13 +65,13 @@ function addressOf(baseUrl: unknown, environment: Environment): unknown {
   return given === undefined ? readVariable(VARIABLES[environment]) : given;
 }
 
-function checkAddress(given: unknown): string {
+function checkAddress(given: unknown, hide: HideKey): string {
   const address = addressText(given);
   if (address === undefined) throw badOption('baseUrl', 'an absolute http(s) address', { shown: given });
   const url = URL.parse(address);
   const fault = url ? findFault(url) : 'an absolute http(s) address';
   if (!url || fault) {
-    throw new ConfigurationError(`Cannot use ${showAddress(address)} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
+    throw new ConfigurationError(`Cannot use ${showAddress(hide(address))} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
   }
   return url.href.replace(/\/$/, '');
 }

@@ -3,7 +3,7 @@ import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../events.ts';
 import type { QuotaStore } from '../quota-store.ts';
-import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
+import { type BaseUrl, type Environment, type HideKey, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
 import { keyFileSource } from './key-file.ts';
@@ -153,7 +153,7 @@ const OPTION_NAMES = [
 ] as const satisfies readonly (keyof PetStoreClientOptions)[];
 
 /** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key */
-export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>): ResolvedOptions<Ids> {
+export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>, hide?: HideKey): ResolvedOptions<Ids> {
   // The value is not shown, since it may be the key.
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
   refuseUnknown(options, OPTION_NAMES);
@@ -162,7 +162,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
   const { apiKey = keyFromVariables(), environment = readVariable('PETSTORE_ENVIRONMENT'), plan = planVariable() } = options;
   return {
     apiKey: resolveApiKey(apiKey),
-    baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging'])),
+    baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging']), hide),
     plan: resolvePlan(plan),
     int64: resolveInt64(options.int64),
     concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),

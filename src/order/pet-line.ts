@@ -1,9 +1,7 @@
-import type { Call } from '../call.ts';
+import type { Call, Holdup } from '../call.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
 import { type End, type News, type Sending, Turn } from './turn.ts';
-
-const BEHIND_AN_UPDATE = { holdup: { why: 'an earlier update of this pet was not done', until: undefined } };
 
 /**
  * The updates of one pet that are not settled, in the order of their calls. One at a time waits for its permit or is sent. An update that
@@ -89,11 +87,23 @@ export class PetLine<Permit, Reply> {
     return next;
   }
 
+  #holdupOf(turn: Turn<Permit, Reply>): Holdup {
+    const { queued } = this.#current?.call ?? {};
+    // The one that waits for its permit does so for both.
+    if (queued && this.#current !== turn && this.#successorOf(this.#current) === turn) return queued.holdup;
+    return { why: `${turn.isSuperseded ? 'a later' : 'an earlier'} update of this pet was not done`, until: undefined };
+  }
+
   async #wait(turn: Turn<Permit, Reply>): Promise<News<Permit, Reply>> {
     const sinceMs = monotonicMs();
     // Created before the wait is reported, since a listener may abort the call.
     const news = turn.wait(() => this.#skipGone());
-    turn.call.queued = BEHIND_AN_UPDATE;
+    const holdupOf = () => this.#holdupOf(turn);
+    turn.call.queued = {
+      get holdup() {
+        return holdupOf();
+      },
+    };
     turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
     try {
       return await news;

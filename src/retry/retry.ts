@@ -106,7 +106,9 @@ async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }
   if (!isHopeless) call.emit('retry', (event) => ({ ...event, delayMs, error: failure }));
   if (ownMs === 0) return;
   call.emit('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
+  call.queued = { holdup: { why: 'it waited to try again', until: new Date(Date.now() + ownMs) } };
   await wait(ownMs, call.signal);
+  call.queued = undefined;
   call.waitedMs += ownMs;
 }
 

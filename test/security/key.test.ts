@@ -148,6 +148,16 @@ test('the key of a file is not shown when an option or an argument is it too', a
   expectNoKeyIn(await rejectionOf(update));
 });
 
+test.each(['sk_live_abcdef?ghijklmnop', 'sk_live@abcdefghijklmnop', 'sk_live#abcdefghijklmnop'])(
+  'a key of which a part looks like a part of an address (%s) is not shown as one',
+  async (apiKey) => {
+    const address = `https://elsewhere.test/${apiKey}`;
+    const { client } = scriptedClient([() => new Response('[]')], { apiKey });
+    const errors = [await rejectionOf(client.fetch(address)), thrownBy(() => new PetStoreClient({ apiKey, baseUrl: address }))];
+    expect(errors.map(dump).join('\n')).not.toMatch(/sk_live|ghijklm/);
+  },
+);
+
 test('the key of a variable is not shown when another variable is it too', () => {
   vi.stubEnv('PETSTORE_API_KEY', KEY).stubEnv('PETSTORE_PLAN', KEY);
   onTestFinished(() => void vi.unstubAllEnvs());

@@ -29,7 +29,7 @@ export class Gate {
   readonly #queue = new Queue();
   readonly #permits: Permits;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
-  // The latest outlook of the calls that wait.
+  // Why calls wait, by the latest look.
   #outlook = FULL;
   #stopTimer: (() => void) | undefined;
   // Created when a call first waits: on most keys no call does.
@@ -170,9 +170,8 @@ export class Gate {
 
   #holdupOf({ call, limits }: QueuedCall): Holdup {
     const nowMs = this.#clock.now();
-    const ofKey = this.#outlook;
-    const { at, reason, isOfShare = false } = ofKey.free > 0 ? limits.look(call.priority, this.#basis(nowMs)) : ofKey;
-    const isUnknown = reason === 'quota' && !isOfShare && this.#ledger.isWaitingForAnswer;
+    const outlook = this.#outlook.free > 0 ? limits.look(call.priority, this.#basis(nowMs)) : this.#outlook;
+    const { at, reason, isOfShare = false, isUnknown = false } = outlook;
     return holdupBy({ reason, isOfShare, until: isUnknown || !Number.isFinite(at) ? undefined : this.#clock.toDate(at) });
   }
 
@@ -205,10 +204,10 @@ export class Gate {
     const basis = this.#basis(nowMs);
     const ready = this.#queue.ready(basis);
     const ofKey = this.#permits.look(nowMs, { waiting: this.#queue.size, ready });
-    this.#outlook = ofKey;
     this.#refuseQueued(ofKey, basis);
     if (this.#queue.size === 0) return;
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
+    this.#outlook = ofKey;
     const outlook = ofKey.free > 0 ? this.#queue.look(basis) : ofKey;
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#firstDeadlineMs), nowMs);
     // Notices come last: a listener may make a call, which schedules again and replaces this timer.

@@ -33,9 +33,9 @@ export function holdupBy({ reason, isOfShare, until }: Wait): Holdup {
 }
 
 function whyHeldUp(reason: Wait['reason'], isOfShare: boolean, until: string | undefined): string {
-  if (reason === 'outage') return 'the service fails';
-  if (reason === 'in-flight') return 'as many requests were in flight as may be';
-  if (until === undefined) return "no answer said yet what is left of this key's quota";
+  if (reason === 'outage') return 'the service is failing';
+  if (reason === 'in-flight') return 'the most requests allowed were in flight';
+  if (until === undefined) return "no answer has yet said how much of this key's quota is left";
   if (reason === 'rate-limit') return `the service closed this key until ${until}`;
   return `${isOfShare ? "this client's share of the quota" : "this key's quota"} is used up until ${until}`;
 }

@@ -21,6 +21,8 @@ export interface Outlook {
   reason: Exclude<WaitReason, 'order' | 'backoff'>;
   /** There is quota left, but the client has used its share. */
   isOfShare?: boolean;
+  /** What is left is not known: a probe finds out. */
+  isUnknown?: boolean;
 }
 
 /** How long to wait until the instant of an outlook, in milliseconds; 0 if only an answer can tell. */
@@ -283,7 +285,7 @@ export class Ledger {
     const isFull = inFlight >= this.#settings.concurrency;
     if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs, this.#outage.sinceMs);
     const free = this.#free(nowMs);
-    if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota' };
+    if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota', isOfShare: this.#share < 1 && this.#isKeyUnused(nowMs) };
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
     if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
@@ -291,6 +293,11 @@ export class Ledger {
     if (slots <= 0) return FULL;
     const sure = Math.min(free, this.#minute.sure(nowMs));
     return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
+  }
+
+  /** Whether no header says that the quota of the key itself is used up. */
+  #isKeyUnused(nowMs: number): boolean {
+    return [this.#minute, this.#day].every((window) => window.observed(nowMs)?.remaining !== 0);
   }
 
   /** The candidates disagree: one probe at a time. */
@@ -381,7 +388,7 @@ export class Ledger {
   #slowDown(readyAtMs: number, nowMs: number): Outlook {
     const { probeAtMs } = this.#outage;
     const at = Math.max(probeAtMs, readyAtMs);
-    return { free: at > nowMs ? 0 : 1, at, reason: probeAtMs > readyAtMs ? 'outage' : 'quota' };
+    return { free: at > nowMs ? 0 : 1, at, reason: probeAtMs > readyAtMs ? 'outage' : 'quota', isUnknown: true };
   }
 
   #isProbed(sinceMs: number): boolean {

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, FixedWindow, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
@@ -267,10 +268,10 @@ export class QuotaWindow {
     );
   }
 
-  /** When a Remaining expires, since others may have stopped. */
+  /** When a Remaining expires, since others may have stopped: with its window, or after a minute if no Reset names the window's end. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
-    return this.#observedAtMs + this.lengthMs + PRECISION_MS;
+    return this.#observedAtMs + (this.#window ? this.lengthMs : Math.min(this.lengthMs, MINUTE_MS)) + PRECISION_MS;
   }
 
   add(nowMs: number): void {
