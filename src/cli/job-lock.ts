@@ -82,8 +82,13 @@ async function acquire(hold: Hold, { lock, signal, terminal }: Pick<Wanted, 'sig
     other = await hold(HELD_MS, true);
   }
   if (!other) return;
-  const until = `if that process has died, the lock is free in ${duration(other.leftMs)}`;
-  throw new Error(`Cannot start: ${lock} is held by ${describe(other)}; ${until}`);
+  throw new Error(`Cannot start: ${lock} is held by ${describe(other)}; if that process has died, ${expiry(other)}`);
+}
+
+/** When a run can take the lock of a dead holder. Only a lock that can be void is looked at again after it has expired. */
+function expiry({ leftMs, isVoid }: { leftMs: number; isVoid?: boolean }): string {
+  if (isVoid === undefined) return `the lock is free in ${duration(leftMs)}`;
+  return `the lock expires in ${duration(leftMs)}, and the next run waits ${duration(LOOK_AGAIN_MS)} before it takes it`;
 }
 
 function describe({ text }: { text: string }): string {

@@ -19,7 +19,7 @@ export const HELD_MS = 30_000;
 /**
  * Takes or renews a lock for `heldMs`, or releases it if `heldMs` is 0. If another process holds the lock, nothing changes, and the result
  * is that holder's text and the time until its lock expires. A lock is void if only the clock of this machine says that it is over: its
- * holder may still renew it. With `takesVoid`, such a lock is taken.
+ * holder may still renew it. With `takesVoid`, such a lock is taken. Without `isVoid`, the store frees a lock that expires by itself.
  */
 export type LockExchange = (request: LockRequest) => Promise<{ text: string; leftMs: number; isVoid?: boolean } | undefined>;
 

@@ -15,7 +15,7 @@ describe('--lock', () => {
     const [done, refused] = runs.toSorted((one, other) => one.code - other.code);
     expect([done?.code, refused?.code, refused?.out]).toEqual([0, 1, '']);
     expect(refused?.err).toMatch(
-      /^petstore: Cannot start: the lock restock in file:q\.db is held by process \d+ on \S+, since 20\S+Z; if that process has died, the lock is free in \d+ s/,
+      /^petstore: Cannot start: the lock restock in file:q\.db is held by process \d+ on \S+, since 20\S+Z; if that process has died, the lock expires in \d+ s, and the next run waits 15 s before it takes it /,
     );
     expect((await sync('petId,adjust\n1,1\n', words)).code).toBe(0);
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(7);
@@ -31,7 +31,7 @@ describe('--lock', () => {
     expect((await sync('petId,adjust\n1,1\n', ['--lock', 'other', ...store])).code).toBe(0);
     expect(await sync('petId,adjust\n1,1\n', ['--lock', 'restock', ...store])).toMatchObject({
       code: 1,
-      err: expect.stringMatching(/is held by another program; if that process has died, the lock is free in [3-6]\d s/),
+      err: expect.stringMatching(/is held by another program; if that process has died, the lock expires in [3-6]\d s, /),
     });
   });
 
@@ -91,9 +91,17 @@ describe('takeLock', () => {
 
   test('takes a lock whose holder died 30 s ago', async () => {
     held = { id: 'dead', text: '{"id":"dead","host":"web-2","pid":812,"since":"then"}', untilMs: 30_000 };
-    await expect(take()).rejects.toThrow('is held by process 812 on web-2, since then; if that process has died, the lock is free in 30 s');
+    await expect(take()).rejects.toThrow(
+      'is held by process 812 on web-2, since then; if that process has died, the lock expires in 30 s, and the next run waits 15 s before it takes it',
+    );
     await vi.advanceTimersByTimeAsync(30_000);
     await (await take()).release();
+  });
+
+  test('promises no wait if the store itself frees a lock that expires, as Redis does', async () => {
+    vi.spyOn(state, 'lock').mockReturnValue(async () => ({ text: '{}', leftMs: 28_000 }));
+    await expect(take()).rejects.toThrow(/; if that process has died, the lock is free in 28 s$/);
+    vi.restoreAllMocks();
   });
 
   const FUTURE = { id: 'ahead', text: '{"id":"ahead","host":"web-2","pid":812,"since":"then"}', untilMs: 3_600_000 };
