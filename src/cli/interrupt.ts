@@ -20,8 +20,8 @@ const INTERRUPTIONS = {
 } as const;
 
 interface InterruptOptions {
-  /** Printed at the first signal. */
-  notice?: string | undefined;
+  /** What is printed at the first signal, if anything. */
+  notice?: () => string | undefined;
   /** Aborts the command at this instant. */
   until?: { atMs: number; option: string } | undefined;
 }
@@ -38,7 +38,8 @@ export function interruptSignal(
       StatusLine.of(terminal).clear();
       return terminal.exit(exitCode);
     }
-    if (notice !== undefined) tell(terminal, notice);
+    const line = notice?.();
+    if (line !== undefined) tell(terminal, line);
     controller.abort(new Interruption(message, exitCode));
   });
   const timeIsUp = (): void => controller.abort(new Interruption(`the time is up (--until ${until?.option})`, EXIT.quota));

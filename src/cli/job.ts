@@ -77,9 +77,15 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   if (options.sandbox && job.journal !== undefined)
     throw new UsageError('Cannot use --journal with --sandbox: that sandbox ends with the command, so the job could not be resumed');
   const { client, state, close } = await connect(withWait(options), terminal);
-  const { signal, end, stopListening } = interruptSignal(terminal, { notice: options.dryRun ? undefined : NOTICE, until });
+  // A run that still waits for its lock has sent nothing; a dry run sends no updates.
+  let mayUpdate = false;
+  const { signal, end, stopListening } = interruptSignal(terminal, { notice: () => (mayUpdate ? NOTICE : undefined), until });
   const settings = { ...limits, signal, now: terminal.now };
-  const lock = () => lockOf(options, { state, onLost: end, signal, terminal });
+  const lock = async () => {
+    const taken = await lockOf(options, { state, onLost: end, signal, terminal });
+    mayUpdate = !options.dryRun;
+    return taken;
+  };
   try {
     return await withReport({ job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal, lock });
   } finally {

@@ -35,6 +35,21 @@ describe('--lock', () => {
     });
   });
 
+  test('is waited for until the first interrupt, which does not speak of requests under way', async () => {
+    const { served, file, sync } = await jobFolder();
+    const store = ['--quota-store', `file:${file('q.db')}`];
+    const state = await openState({ quotaStore: `file:${file('q.db')}` }, new FakeTerminal());
+    await state?.lock('restock')({ id: 'dead', text: '{}', heldMs: 1 });
+    state?.close();
+    const terminal = new FakeTerminal();
+    const running = sync('petId,adjust\n1,1\n', ['--lock', 'restock', ...store], terminal);
+    await vi.waitFor(() => expect(terminal.err).toContain('waiting 15 s'));
+    terminal.interrupt();
+    const waiting = 'waiting 15 s, since the lock restock in file:q.db may still be held by another program';
+    expect(await running).toEqual({ code: 130, out: '', err: `petstore: ${waiting}\npetstore: interrupted\n` });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
   test.each([
     [['--lock', 'a b'], 'Cannot use --lock a b: it must be a name'],
     [['--lock', 'job', '--no-state'], 'Cannot use --lock: this run shares nothing with others; give --quota-store'],
