@@ -54,7 +54,7 @@ export interface PlanOptions {
 }
 
 /**
- * Plans what `syncInventory` would do, at the cost of one list request.
+ * Plans what `syncInventory` would do, at the cost of one list request. A client that can only list suffices.
  *
  * @throws InvalidArgumentError for a value that is not a client, or a bad entry of `wanted`; nothing was sent.
  * @throws ConfigurationError for an unknown or bad option.
@@ -63,8 +63,12 @@ export interface PlanOptions {
  * const plan = await planSync(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: 5 }]);
  * console.log(`${plan.requests} requests, ${plan.estimatedMs} ms of waiting`); // → 3 requests, 0 ms of waiting
  */
-export async function planSync(client: PetStoreApi<Int64>, wanted: Wanted, options: PlanOptions = {}): Promise<SyncPlan> {
-  checkClient(client);
+export async function planSync(
+  client: Pick<PetStoreApi<Int64>, 'streamInventory' | 'quota'>,
+  wanted: Wanted,
+  options: PlanOptions = {},
+): Promise<SyncPlan> {
+  checkClient(client, ['streamInventory']);
   checkOptions(options, ['signal', 'now']);
   const { signal, now = Date.now } = options;
   const job = new StockJob(await readWanted(wanted, signal));

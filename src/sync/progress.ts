@@ -1,5 +1,4 @@
 import type { PetStoreApi } from '../api.ts';
-import type { Int64 } from '../contract/models.ts';
 import type { Quota } from '../quota/ledger/quota.ts';
 import { unharmed } from '../thrown.ts';
 import { estimateMs } from './estimate.ts';
@@ -45,7 +44,7 @@ const LISTED_STEP = 1000;
 /** Reports the progress of a run to a listener. */
 export class ProgressReporter {
   readonly #listener: ((progress: SyncProgress) => void) | undefined;
-  readonly #client: PetStoreApi<Int64>;
+  readonly #client: Pick<PetStoreApi, 'quota'>;
   readonly #now: () => number;
   #job: StockJob | undefined;
   #phase: SyncProgress['phase'] = 'listing';
@@ -53,7 +52,10 @@ export class ProgressReporter {
   /** When updates began, and how many pets were settled then. */
   #start = { atMs: 0, settled: 0 };
 
-  constructor(client: PetStoreApi<Int64>, options: { onProgress?: ((progress: SyncProgress) => void) | undefined; now: () => number }) {
+  constructor(
+    client: Pick<PetStoreApi, 'quota'>,
+    options: { onProgress?: ((progress: SyncProgress) => void) | undefined; now: () => number },
+  ) {
     this.#client = client;
     this.#listener = options.onProgress;
     this.#now = options.now;

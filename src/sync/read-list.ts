@@ -11,7 +11,7 @@ interface ListOptions {
 
 /** Reads the service's list into a job, with one call. @throws what the client throws, and for what is no item; then the job is as before. */
 export async function readList(
-  client: PetStoreApi<Int64>,
+  client: Pick<PetStoreApi<Int64>, 'streamInventory'>,
   job: StockJob,
   { signal, progress, priority = 'low' }: ListOptions,
 ): Promise<void> {

@@ -23,8 +23,8 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
  * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing
  */
 export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
-  checkClient(client);
   const options = resolveSyncOptions(given);
+  checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
   const job = new StockJob(await readWanted(wanted, options.signal));
   if (options.signal?.aborted) return reportOf(job, 'abort');
   return withJournal(options.journal, () => performJob({ client, job, options }));

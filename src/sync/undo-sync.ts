@@ -54,8 +54,8 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * console.log(report.updated, report.failed); // → 2 []
  */
 export async function undoSync(client: PetStoreApi<Int64>, given: UndoOptions): Promise<SyncReport> {
-  checkClient(client);
   const { journal, undoJournal, options } = resolveUndoOptions(given);
+  checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
   return withJournal(undoJournal, () => undo(client, { journal, options: { ...options, journal: undoJournal } }), [journal]);
 }
 

@@ -36,23 +36,39 @@ describe('syncInventory', () => {
     expect(store.requests).toHaveLength(31);
   });
 
-  test.each([undefined, null, 5, {}, { streamInventory: thrower }])(
-    'refuses %o as its client, as planSync and undoSync do',
+  test.each([undefined, null, 5, {}, { updateInventory: thrower }])(
+    'refuses %o as its client, as planSync and undoSync do, and names the methods that it calls',
     async (bad) => {
       const journal = new MemoryJournal();
+      const wanted = [{ petId: 1, quantity: 1 }];
       const calls = [
-        Reflect.apply(syncInventory, undefined, [bad, [{ petId: 1, quantity: 1 }], { journal }]),
-        Reflect.apply(planSync, undefined, [bad, []]),
+        Reflect.apply(syncInventory, undefined, [bad, wanted, { journal }]),
         Reflect.apply(undoSync, undefined, [bad, { journal }]),
+        Reflect.apply(syncInventory, undefined, [bad, wanted, { journal, dryRun: true }]),
+        Reflect.apply(undoSync, undefined, [bad, { journal, dryRun: true }]),
+        Reflect.apply(planSync, undefined, [bad, []]),
       ];
-      const message = expect.stringContaining(
-        'as `client`: it must be a PetStoreClient, or have its streamInventory() and updateInventory()',
-      );
-      const error = { kind: 'invalid-argument', argument: 'client', message };
-      expect(await Promise.all(calls.map(rejectionOf))).toMatchObject([error, error, error]);
+      const rule = 'as `client`: it must be a PetStoreClient, or have its streamInventory()';
+      const reads = { kind: 'invalid-argument', argument: 'client', message: expect.stringMatching(/its streamInventory\(\)$/) };
+      const updates = { ...reads, message: expect.stringContaining(`${rule} and updateInventory()`) };
+      expect(await Promise.all(calls.map(rejectionOf))).toMatchObject([updates, updates, reads, reads, reads]);
       expect(journal.lines).toEqual([]);
     },
   );
+
+  test('takes a client that can only list for a dry run alone, as undoSync does', async () => {
+    const store = new FakeStore([[1, 5]]);
+    const reader = { streamInventory: () => store.streamInventory() };
+    const wanted = [{ petId: 1, quantity: 6 }];
+    const journal = new MemoryJournal();
+    const planned = await Reflect.apply(syncInventory, undefined, [reader, wanted, { dryRun: true }]);
+    expect(planned).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }] });
+    const refused = rejectionOf(Reflect.apply(syncInventory, undefined, [reader, wanted]));
+    expect(await refused).toMatchObject({ argument: 'client' });
+    await syncInventory(store, wanted, { journal });
+    const undone = await Reflect.apply(undoSync, undefined, [reader, { journal, dryRun: true }]);
+    expect(undone).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 5 }] });
+  });
 
   test.each(BAD_ITEMS)('rejects if its client gives %o in place of an item, as planSync does, and sends nothing', async (bad, said) => {
     const store = new FakeStore([]);
@@ -539,6 +555,12 @@ describe('planSync', () => {
       fitsToday: true,
     });
     expect(store.requests).toEqual(['GET']);
+  });
+
+  test('takes a client that can only list', async () => {
+    const store = new FakeStore([[1, 5]]);
+    const plan = await planSync({ streamInventory: () => store.streamInventory() }, [{ petId: 1, quantity: 6 }]);
+    expect(plan).toMatchObject({ changes: [{ petId: 1, from: 5, to: 6 }], requests: 2 });
   });
 
   test('says when today does not suffice', async () => {
