@@ -1,8 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
-import { setTimeout as sleep } from 'node:timers/promises';
 import * as z from 'zod/mini';
 import { monotonicMs } from '../clock/monotonic.ts';
+import { wait } from '../clock/wait.ts';
 import { duration } from './duration.ts';
 import { EXIT } from './exit-code.ts';
 import { Interruption } from './interrupt.ts';
@@ -78,7 +78,7 @@ async function acquire(hold: Hold, { lock, signal, terminal }: Pick<Wanted, 'sig
   let other = await hold(HELD_MS);
   if (other?.isVoid) {
     tell(terminal, `petstore: waiting ${duration(LOOK_AGAIN_MS)}, since ${lock} may still be held by ${describe(other)}`);
-    await sleep(LOOK_AGAIN_MS, undefined, { signal }).catch(() => signal.throwIfAborted());
+    await wait(LOOK_AGAIN_MS, signal);
     other = await hold(HELD_MS, true);
   }
   if (!other) return;
