@@ -16,6 +16,8 @@ export interface Seen {
   unanswered: number;
   /** Requests that the service may not have counted: they failed. */
   uncounted: number;
+  /** Whether others have sent requests in the last seconds. */
+  isShared: boolean;
   nowMs: number;
 }
 
@@ -220,6 +222,23 @@ export class SlidingLog extends Candidate {
   /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
     return this.#slots.reduce((sum, { firstMs, sent }) => (firstMs + this.lengthMs <= nowMs ? sum + sent : sum), 0);
+  }
+
+  /** If others send too, requests that may have left count as gone: this Remaining shows that they have, or the next one will. */
+  override observe(seen: Seen): void {
+    if (!seen.isShared) return super.observe(seen);
+    const gone = this.surplus(seen.nowMs);
+    this.#sent -= gone;
+    this.#slots = this.#slots.filter(({ firstMs }) => firstMs + this.lengthMs > seen.nowMs);
+    super.observe({ ...seen, lowest: seen.lowest + gone, highest: seen.highest + gone });
+  }
+
+  /** Another log of the same requests. */
+  copy(): SlidingLog {
+    const copy = new SlidingLog(this.limit, this.lengthMs);
+    copy.#sent = this.#sent;
+    copy.#slots = this.#slots.map((slot) => ({ ...slot }));
+    return copy;
   }
 
   /** The number of requests in the log. */

@@ -83,11 +83,12 @@ interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
  */
 export class QuotaWindow {
   readonly lengthMs: number;
+  // This client's requests, which no header changes; undefined while `#log`, not yet corrected for others, holds the same.
+  #ownSent: SlidingLog | undefined;
   // Created when a request is refused and no header says why.
   #learned: LearnedLimit | undefined;
   // When the first request after a refusal succeeded: a new window may have begun then.
   #reopenedAtMs: number | undefined;
-  // Also the record of this client's requests: no header takes any out of it.
   readonly #log: SlidingLog;
   readonly #bucket: TokenBucket;
   // Created with the first Reset: without one, no turn can be seen.
@@ -126,6 +127,10 @@ export class QuotaWindow {
     this.#log = new SlidingLog(limit, lengthMs);
     this.#bucket = new TokenBucket(limit, lengthMs);
     this.#candidates = [this.#log, this.#bucket];
+  }
+
+  get #sent(): SlidingLog {
+    return this.#ownSent ?? this.#log;
   }
 
   /** How many requests may be sent in a window: the limit of the plan or of the service, whichever is smaller. */
@@ -219,7 +224,7 @@ export class QuotaWindow {
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
   free(nowMs: number, isAsking = false): number {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
-    const learned = this.most(nowMs, isAsking) - this.#log.sent(nowMs);
+    const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
     if (this.limit === Number.POSITIVE_INFINITY) return learned;
     return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, wholeRequests(this.lead.free(nowMs))));
   }
@@ -234,7 +239,7 @@ export class QuotaWindow {
     const most = this.most(nowMs, isAsking);
     if (most === Number.POSITIVE_INFINITY) return nowMs;
     if (most < count && this.#learned) return Math.max(nowMs, this.#learned.reachesAt(count));
-    return this.#log.sentAt(Math.max(0, most - count), nowMs);
+    return this.#sent.sentAt(Math.max(0, most - count), nowMs);
   }
 
   /** The most requests in any time of a window's length, whatever headers say: a window that turns lets twice its limit pass. */
@@ -250,7 +255,7 @@ export class QuotaWindow {
   /** Whether the window that began after a refusal has used up the learned limit, so that the next request may be refused. */
   get isNearRefusal(): boolean {
     if (!this.#learned || this.#reopenedAtMs === undefined) return false;
-    return this.#learned.isNear(this.#log.sentSince(this.#reopenedAtMs));
+    return this.#learned.isNear(this.#sent.sentSince(this.#reopenedAtMs));
   }
 
   /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
@@ -276,16 +281,19 @@ export class QuotaWindow {
 
   add(nowMs: number): void {
     this.#mayAsk = false;
+    this.#ownSent?.add(nowMs);
     for (const candidate of this.#candidates) candidate.add(nowMs);
   }
 
   remove(nowMs: number): void {
+    this.#ownSent?.remove();
     for (const candidate of this.#candidates) candidate.remove(nowMs);
   }
 
   /** The answer to a request came. */
   answer(sentAtMs: number, nowMs: number): void {
     this.#log.answer(sentAtMs, nowMs);
+    this.#ownSent?.answer(sentAtMs, nowMs);
   }
 
   /** Counts a failed attempt, which the service may not have counted. */
@@ -437,7 +445,7 @@ export class QuotaWindow {
     }
     const endsAtMs = reset.endsAtMs + this.#marginMs;
     // Requests sent before the first reported window do not count in it.
-    if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#log.sentSince(endsAtMs - this.lengthMs - PRECISION_MS));
+    if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs - PRECISION_MS));
     this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
     for (const candidate of this.#candidates) candidate.align(this.#endsAtMs);
@@ -446,7 +454,7 @@ export class QuotaWindow {
   /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */
   #windowFrom(nowMs: number): FixedWindow {
     if (this.#window) return this.#window;
-    const sent = this.#log.sent(nowMs);
+    const sent = this.#sent.sent(nowMs);
     this.#window = new FixedWindow(this.#planned, this.lengthMs, sent);
     this.#counter = new SlidingCounter(this.#planned, this.lengthMs, sent);
     this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
@@ -472,7 +480,7 @@ export class QuotaWindow {
 
   /** The Reset of a log is when its oldest request leaves; sooner if others sent that one. */
   #weighLogReset(endsAtMs: number, precisionMs: number, nowMs: number, latencyMs: number): void {
-    const oldest = this.#log.oldestAtMs(nowMs);
+    const oldest = this.#sent.oldestAtMs(nowMs);
     if (oldest === undefined) return;
     const leavesAtMs = oldest + this.lengthMs;
     const slotMs = this.lengthMs / SLOTS;
@@ -496,6 +504,8 @@ export class QuotaWindow {
   }
 
   #observeRemaining(remaining: number, reading: Reading): number {
+    const { isShared } = this;
+    if (isShared) this.#ownSent ??= this.#log.copy();
     const fits = this.#candidates.map((candidate) => this.#fitOf(candidate, remaining, reading));
     if (this.#isSenseless(fits)) return 0;
     const { unanswered, nowMs, status } = reading;
@@ -505,7 +515,7 @@ export class QuotaWindow {
     const misfits = fits.map((fit) => {
       const { candidate, lowest, highest } = fit;
       const misfit = this.#misfitOf(fit);
-      candidate.observe({ remaining, lowest, highest, unanswered, uncounted: this.#uncounted, nowMs });
+      candidate.observe({ remaining, lowest, highest, unanswered, uncounted: this.#uncounted, isShared, nowMs });
       return misfit;
     });
     if (status !== 429) this.#weigh(misfits);
@@ -580,8 +590,8 @@ export class QuotaWindow {
   /** A request was refused, and no header reported Remaining. */
   observeBareRefusal({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
     if (this.isKnown) return;
-    const sent = this.#log.sent(nowMs);
-    const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#log.sentSince(this.#reopenedAtMs);
+    const sent = this.#sent.sent(nowMs);
+    const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#sent.sentSince(this.#reopenedAtMs);
     this.#reopenedAtMs = undefined;
     this.#learned ??= new LearnedLimit(this.lengthMs);
     if (wasPlanned || sent >= FEWEST_OF_WINDOW) this.#learned.shrink({ sent, sentSinceOpen }, { sentAtMs, nowMs });

@@ -10,7 +10,7 @@ function sendTimes(candidate: Candidate, count: number, nowMs: number): void {
 /** An answer that left `remaining`, with nothing else under way. */
 function seen(candidate: Candidate, remaining: number, nowMs: number): Seen {
   const taken = candidate.room(nowMs) - remaining;
-  return { remaining, lowest: taken, highest: taken, unanswered: 0, uncounted: 0, nowMs };
+  return { remaining, lowest: taken, highest: taken, unanswered: 0, uncounted: 0, isShared: false, nowMs };
 }
 
 describe('FixedWindow', () => {
@@ -80,6 +80,15 @@ describe('SlidingLog', () => {
     log.answer(5_000, 5_100);
     log.answer(0, 30_000);
     expect([log.freeAt(1, 40_000), log.freeAt(2, 40_000)]).toEqual([65_200, 90_100]);
+  });
+
+  test('counts requests that may have left as gone while others send too, and keeps the count of theirs', () => {
+    const log = new SlidingLog(60, MINUTE_MS);
+    sendTimes(log, 10, 0);
+    log.observe(seen(log, 45, 0));
+    expect(log.free(60_050)).toBe(45);
+    log.observe({ ...seen(log, 55, 60_050), isShared: true });
+    expect(log.free(60_050)).toBe(55);
   });
 
   test('takes back a request that was not sent', () => {
