@@ -67,8 +67,8 @@ export class Call {
   supersededBy: number | undefined;
   /** Whether the retry budget has paid for a retry that has not been sent yet. */
   hasPaidRetry = false;
-  /** What the call waits in, while it does: the queue of the gate or of its pet, or a backoff. */
-  queued: { readonly holdup: Holdup } | undefined;
+  /** Tells what the call waits for, while it does: in the queue of the gate or of its pet, or in a backoff. */
+  holdup: (() => Holdup) | undefined;
   /** Raised from low to normal when a normal update of the same pet waits behind the call. */
   priority: 'normal' | 'low';
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
@@ -220,7 +220,7 @@ export class Call {
     const last = this.lastFailure;
     const attempts = this.attempts === 1 ? 'an attempt that' : `${this.attempts} attempts of which the last`;
     const tried = last ? `, after ${attempts} failed with ${last.code ?? last.name}` : '';
-    const holdup = this.queued?.holdup;
+    const holdup = this.holdup?.();
     const limit = `the call was not done within its \`totalTimeoutMs\` of ${duration(totalTimeoutMs)}`;
     const message = `Cannot ${this.purpose}: ${limit}${tried}${holdup ? `; ${holdup.why}` : ''}`;
     return new TimeoutError(message, { ...this.details(), retryAt: holdup?.until, cause: last });

@@ -77,9 +77,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const redactor = new Redactor();
     redactorOf.set(this, redactor);
     learnKey(options, redactor);
-    const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(redactor, {}, () =>
-      resolveOptions(options, (text) => redactor.hide(text)),
-    );
+    const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(redactor, () => resolveOptions(options, redactor));
     const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
     this.#options = { baseUrl, plan, int64, maxResponseBytes, call, redactor };
     const credentials = createCredentials(apiKey, redactor);
@@ -225,7 +223,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     send: (operation: Operation<T>, resolved: CallOptions) => Promise<Answered<T>>,
   ): ReplyPromise<T> {
     try {
-      const operation = hidingKey(this.#options.redactor, {}, makeOperation);
+      const operation = hidingKey(this.#options.redactor, makeOperation);
       return replyPromise(send(operation, this.#resolveFor(operation, options)));
     } catch (error) {
       return replyPromise(Promise.reject(error));
@@ -235,19 +233,19 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
     const { baseUrl, call, redactor } = this.#options;
     const target = { baseUrl, maxRetries: call.maxRetries, hide: (text: string) => redactor.hide(text) };
-    const { operation, options } = hidingKey(redactor, {}, () => fetchOperation(input, init, target));
+    const { operation, options } = hidingKey(redactor, () => fetchOperation(input, init, target));
     return this.#pipeline.open(operation, this.#resolveFor(operation, options));
   }
 
   #resolveFor({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: RequestOptions | undefined): CallOptions {
     const { redactor, call } = this.#options;
     const change = petId === undefined ? {} : ({ petId, outcome: 'not-sent' } as const);
-    return hidingKey(redactor, { operation: name, ...change }, () => resolveCallOptions(options, call));
+    return hidingKey(redactor, () => resolveCallOptions(options, call), { operation: name, ...change });
   }
 }
 
 /** A bad option or argument is shown in the message, and may be the key. */
-function hidingKey<T>(redactor: Redactor, details: FailureDetails, make: () => T): T {
+function hidingKey<T>(redactor: Redactor, make: () => T, details: FailureDetails = {}): T {
   try {
     return make();
   } catch (error) {

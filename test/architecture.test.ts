@@ -25,7 +25,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   errors: ['contract'],
   events: ['channels', 'contract', 'errors', 'thrown'],
   'quota-store': ['contract'],
-  options: ['contract', 'errors', 'events', 'quota-store', 'thrown'],
+  options: ['redactor', 'contract', 'errors', 'events', 'quota-store', 'thrown'],
   call: ['clock', 'contract', 'duration', 'errors', 'events', 'options'],
   'load-part': ['clock', 'errors', 'thrown'],
   'log-lines': ['call', 'events', 'redactor', 'thrown'],

@@ -13,7 +13,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 const BUDGETS = {
   '.': { platform: 'browser', kib: 86, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 28, without: /^src\/(?!sandbox\/|contract\/)/ },
-  './node': { platform: 'node', kib: 81, without: /^src\/(?:redis|otel|cli)\// },
+  './node': { platform: 'node', kib: 82, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
   './undici': { platform: 'node', kib: 6, without: /^src\/(?:sandbox|node|redis|otel|cli|sync|view|quota)\// },
   './otel': {
@@ -37,10 +37,10 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 43 KiB at once and 71 in all, of which its four dependencies are at most 24', async () => {
+test('PetStoreClient alone costs a page at most 44 KiB at once and 71 in all, of which its four dependencies are at most 24', async () => {
   const taken = '{ PetStoreClient }';
   const [whole, own] = [await bundleDoor('.', 'browser', { taken }), await bundleDoor('.', 'browser', { taken, packages: 'external' })];
-  expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(43);
+  expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(44);
   expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(71);
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });

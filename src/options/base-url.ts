@@ -1,5 +1,6 @@
 import { VERSION_SEGMENT } from '../contract/http.ts';
 import { ConfigurationError } from '../errors.ts';
+import type { Redactor } from '../redactor.ts';
 import { textOf } from '../thrown.ts';
 import { readVariable } from './environment.ts';
 import { badOption, refuseUnknown, showValue } from './rules.ts';
@@ -26,19 +27,16 @@ export type BaseUrl = string | URL | { production?: string | URL | undefined; st
 /** Which address is wrong can be read only if it is shown whole. */
 const SHOWN_ADDRESS = 2048;
 
-/** Hides the key in an address that is to be shown, before parts of it are left out: the key may reach across them. */
-export type HideKey = (text: string) => string;
-
 const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_BASE_URL' } as const;
 
 /**
  * Finds the address of an environment, checks it, and gives it without a trailing slash.
  * Staging uses the staging address only, so that it never reaches production by accident.
  */
-export function resolveBaseUrl(baseUrl: unknown, environment: Environment, hide: HideKey = (text) => text): string {
+export function resolveBaseUrl(baseUrl: unknown, environment: Environment, redactor?: HidesKey): string {
   const single = addressText(baseUrl);
-  const address = single === undefined ? addressOf(baseUrl, environment) : singleAddress(single, environment, hide);
-  if (address !== undefined) return checkAddress(address, hide);
+  const address = single === undefined ? addressOf(baseUrl, environment) : singleAddress(single, environment, redactor);
+  if (address !== undefined) return checkAddress(address, redactor);
   const missing = baseUrl || environment === 'staging' ? `baseUrl.${environment}` : 'baseUrl';
   const message = `Cannot make a client without the ${environment} address: give \`${missing}\` or set ${VARIABLES[environment]}`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
@@ -49,9 +47,9 @@ export function addressText(address: unknown): string | undefined {
   return typeof address === 'string' ? address : textOf(address, 'href');
 }
 
-function singleAddress(baseUrl: string, environment: Environment, hide: HideKey): string {
+function singleAddress(baseUrl: string, environment: Environment, redactor: HidesKey | undefined): string {
   if (environment === 'production') return baseUrl;
-  const message = `Cannot use ${showAddress(hide(baseUrl))} as \`baseUrl\` with the environment "staging": a single address is production's; it must be { staging: … }, or left out with ${VARIABLES.staging} set`;
+  const message = `Cannot use ${showAddress(baseUrl, redactor)} as \`baseUrl\` with the environment "staging": a single address is production's; it must be { staging: … }, or left out with ${VARIABLES.staging} set`;
   throw new ConfigurationError(message, { option: 'baseUrl' });
 }
 
@@ -65,13 +63,13 @@ function addressOf(baseUrl: unknown, environment: Environment): unknown {
   return given === undefined ? readVariable(VARIABLES[environment]) : given;
 }
 
-function checkAddress(given: unknown, hide: HideKey): string {
+function checkAddress(given: unknown, redactor: HidesKey | undefined): string {
   const address = addressText(given);
   if (address === undefined) throw badOption('baseUrl', 'an absolute http(s) address', { shown: given });
   const url = URL.parse(address);
   const fault = url ? findFault(url) : 'an absolute http(s) address';
   if (!url || fault) {
-    throw new ConfigurationError(`Cannot use ${showAddress(hide(address))} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
+    throw new ConfigurationError(`Cannot use ${showAddress(address, redactor)} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
   }
   return url.href.replace(/\/$/, '');
 }
@@ -96,8 +94,11 @@ export function showOrigin({ protocol, host }: URL): string {
   return `${protocol}//${host}`;
 }
 
-/** An address fit to be shown: neither credentials nor query nor fragment. */
-export function showAddress(address: string): string {
+type HidesKey = Pick<Redactor, 'hide'>;
+
+/** An address fit to be shown: neither the key, which may reach across what is left out, nor credentials, query and fragment. */
+export function showAddress(given: string, redactor?: HidesKey): string {
+  const address = redactor?.hide(given) ?? given;
   // Credentials are removed first, up to the last @: a password may contain / or ?.
   const plain = address.replace(/^([^/]*\/\/)?.*@/s, '$1');
   return showValue(plain.replace(/[?#].*$/s, ''), SHOWN_ADDRESS);

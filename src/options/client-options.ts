@@ -3,7 +3,8 @@ import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
 import { ConfigurationError } from '../errors.ts';
 import type { Logger } from '../events.ts';
 import type { QuotaStore } from '../quota-store.ts';
-import { type BaseUrl, type Environment, type HideKey, resolveBaseUrl } from './base-url.ts';
+import type { Redactor } from '../redactor.ts';
+import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
 import { keyFileSource } from './key-file.ts';
@@ -153,16 +154,16 @@ const OPTION_NAMES = [
 ] as const satisfies readonly (keyof PetStoreClientOptions)[];
 
 /** Checks the options and fills in variables and defaults. @throws ConfigurationError that names option, rule and value, never the key */
-export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>, hide?: HideKey): ResolvedOptions<Ids> {
+export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions<Ids>, redactor?: Redactor): ResolvedOptions<Ids> {
   // The value is not shown, since it may be the key.
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { apiKey, baseUrl }');
   refuseUnknown(options, OPTION_NAMES);
   if (!booleanOption('dangerouslyAllowBrowser', options.dangerouslyAllowBrowser, false) && isBrowser()) throw publicKey();
   // Variables replace only what is left out: null is refused.
-  const { apiKey = keyFromVariables(), environment = readVariable('PETSTORE_ENVIRONMENT'), plan = planVariable() } = options;
+  const { apiKey = keyFromVariables(redactor), environment = readVariable('PETSTORE_ENVIRONMENT'), plan = planVariable() } = options;
   return {
     apiKey: resolveApiKey(apiKey),
-    baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging']), hide),
+    baseUrl: resolveBaseUrl(options.baseUrl, wordOption('environment', environment, 'production', ['production', 'staging']), redactor),
     plan: resolvePlan(plan),
     int64: resolveInt64(options.int64),
     concurrency: numberOption('concurrency', options.concurrency, 64, { min: 1, integer: true }),
@@ -198,14 +199,15 @@ function resolveApiKey(apiKey: unknown): string | ApiKeySource {
   });
 }
 
-/** The key, or a function that reads it from a file; the file is checked at once. */
-export function keyFromVariables(): string | ApiKeySource | undefined {
+/** The key, or a function that reads it from a file; the file is checked at once, and its key is known to the redactor from then on. */
+export function keyFromVariables(redactor?: Redactor): string | ApiKeySource | undefined {
   const [key, file] = [readVariable('PETSTORE_API_KEY'), readVariable('PETSTORE_API_KEY_FILE')];
   if (file === undefined) return key;
   if (key !== undefined)
     throw new ConfigurationError('Cannot choose between PETSTORE_API_KEY and PETSTORE_API_KEY_FILE: unset one', { option: 'apiKey' });
   const source = keyFileSource(file);
-  checkApiKey(source());
+  const read = checkApiKey(source());
+  redactor?.learn(read);
   return source;
 }
 

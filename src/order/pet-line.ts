@@ -88,9 +88,9 @@ export class PetLine<Permit, Reply> {
   }
 
   #holdupOf(turn: Turn<Permit, Reply>): Holdup {
-    const { queued } = this.#current?.call ?? {};
+    const current = this.#current;
     // The one that waits for its permit does so for both.
-    if (queued && this.#current !== turn && this.#successorOf(this.#current) === turn) return queued.holdup;
+    if (current?.call.holdup && current !== turn && this.#successorOf(current) === turn) return current.call.holdup();
     return { why: `${turn.isSuperseded ? 'a later' : 'an earlier'} update of this pet was not done`, until: undefined };
   }
 
@@ -98,17 +98,12 @@ export class PetLine<Permit, Reply> {
     const sinceMs = monotonicMs();
     // Created before the wait is reported, since a listener may abort the call.
     const news = turn.wait(() => this.#skipGone());
-    const holdupOf = () => this.#holdupOf(turn);
-    turn.call.queued = {
-      get holdup() {
-        return holdupOf();
-      },
-    };
+    turn.call.holdup = () => this.#holdupOf(turn);
     turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
     try {
       return await news;
     } finally {
-      turn.call.queued = undefined;
+      turn.call.holdup = undefined;
       turn.call.waitedMs += monotonicMs() - sinceMs;
     }
   }

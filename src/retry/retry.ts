@@ -106,9 +106,10 @@ async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }
   if (!isHopeless) call.emit('retry', (event) => ({ ...event, delayMs, error: failure }));
   if (ownMs === 0) return;
   call.emit('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
-  call.queued = { holdup: { why: 'it waited to try again', until: new Date(Date.now() + ownMs) } };
+  const until = new Date(Date.now() + ownMs);
+  call.holdup = () => ({ why: 'it waited to try again', until });
   await wait(ownMs, call.signal);
-  call.queued = undefined;
+  call.holdup = undefined;
   call.waitedMs += ownMs;
 }
 

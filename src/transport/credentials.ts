@@ -1,7 +1,6 @@
 import { ConfigurationError } from '../errors.ts';
 import { type ApiKeySource, checkApiKey } from '../options/client-options.ts';
 import { readVariable } from '../options/environment.ts';
-import { keyFileSource } from '../options/key-file.ts';
 import type { Redactor } from '../redactor.ts';
 import { fieldOf } from '../thrown.ts';
 import { safeCause } from './safe-cause.ts';
@@ -12,20 +11,10 @@ export type Credentials = string | (() => Promise<string>);
 /** A shorter text is no secret, and would hide parts of words. */
 const SHORTEST_KEY = 8;
 
-/** Makes a key of text, a variable or a file known to the redactor before the options are checked: any of them may be the key by mistake. */
+/** Makes a key that is given as text known to the redactor before the options are checked: any of them may be the key by mistake. */
 export function learnKey(options: unknown, redactor: Redactor): void {
-  const key = fieldOf(options, 'apiKey') ?? readVariable('PETSTORE_API_KEY') ?? keyInFile();
+  const key = fieldOf(options, 'apiKey') ?? readVariable('PETSTORE_API_KEY');
   if (typeof key === 'string' && key.length >= SHORTEST_KEY) redactor.learn(key);
-}
-
-function keyInFile(): string | undefined {
-  const path = readVariable('PETSTORE_API_KEY_FILE');
-  try {
-    return path && keyFileSource(path)();
-  } catch {
-    // Reported with the options.
-    return undefined;
-  }
 }
 
 export function createCredentials(apiKey: ApiKeySource, redactor: Redactor): () => Promise<string>;

@@ -24,18 +24,16 @@ export class QueuedCall {
   readonly #sinceMs: number;
   readonly #startedAtMs: number;
   readonly #onAbort: () => void;
-  readonly #holdupOf: (queued: QueuedCall) => Holdup;
   readonly #permit: Deferred<Permit>;
 
   constructor(call: Call, { limits, nowMs, startedAtMs, onAbort, onLook, holdupOf }: QueuedCallStart) {
     this.call = call;
-    call.queued = this;
+    call.holdup = () => holdupOf(this);
     this.limits = limits;
     this.#sinceMs = nowMs;
     this.#startedAtMs = startedAtMs;
     this.#permit = defer(onLook);
     this.#onAbort = () => onAbort(this);
-    this.#holdupOf = holdupOf;
     call.signal.addEventListener('abort', this.#onAbort);
   }
 
@@ -47,11 +45,6 @@ export class QueuedCall {
   /** Whether the call keeps its place: its first attempt failed. After another failure it goes behind the calls that wait for their first. */
   get isReturned(): boolean {
     return this.call.attempts === 1;
-  }
-
-  /** Why the call waits now. */
-  get holdup(): Holdup {
-    return this.#holdupOf(this);
   }
 
   /** Whether the call can still use a permit. */
@@ -75,7 +68,7 @@ export class QueuedCall {
   }
 
   #end(nowMs: number): void {
-    this.call.queued = undefined;
+    this.call.holdup = undefined;
     this.call.signal.removeEventListener('abort', this.#onAbort);
     this.call.waitedMs += nowMs - this.#sinceMs;
   }

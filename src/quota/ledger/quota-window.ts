@@ -1,4 +1,3 @@
-import { MINUTE_MS } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, FixedWindow, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
@@ -20,6 +19,8 @@ const OTHERS_OVER_MS = 20_000;
 const LONGEST_SILENCE_MS = 5_000;
 /** From this rate on, in requests per millisecond, others count as active. */
 const BUSY_PER_MS = 5e-5;
+/** Without a Reset, a Remaining expires after this time, since others may have sent more. */
+const ASK_WITHOUT_RESET_MS = 250;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
 const SECOND_MS = 1_000;
@@ -273,10 +274,10 @@ export class QuotaWindow {
     );
   }
 
-  /** When a Remaining expires, since others may have stopped: with its window, or after a minute if no Reset names the window's end. */
+  /** When a Remaining expires, since others may have stopped: with its window, or soon if no Reset names the window's end. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
-    return this.#observedAtMs + (this.#window ? this.lengthMs : Math.min(this.lengthMs, MINUTE_MS)) + PRECISION_MS;
+    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : ASK_WITHOUT_RESET_MS);
   }
 
   add(nowMs: number): void {

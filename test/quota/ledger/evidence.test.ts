@@ -43,17 +43,6 @@ describe('Ledger, after it observed a Remaining,', () => {
     expect(story.answer({ limit: 60, remaining: 8, ...RESET }).left).toBe(8);
   });
 
-  test("asks again after a minute if a Remaining of 0 came without a Reset, even if it is the day's", () => {
-    const waits = (settings: { requestsPerMinute: number; requestsPerDay?: number }, limit: number) => {
-      const story = new Story({ plan: settings }).answer({ limit, remaining: 0 });
-      story.nowMs += 1_000;
-      const { free, at } = story.ledger.look(story.nowMs, 0);
-      return [free, Math.round((at - story.nowMs) / 1_000)];
-    };
-    expect(waits({ requestsPerMinute: 60 }, 60)).toEqual([0, 59]);
-    expect(waits({ requestsPerMinute: 60, requestsPerDay: 5 }, 5)).toEqual([0, 61]);
-  });
-
   test('reports the window of an unexplained Remaining, so that other processes know its Reset', () => {
     const story = new Story();
     for (let left = 59; left >= 10; left--) story.answer({ limit: 60, remaining: left, resetAtMs: NOON_MS + 10_000 });
