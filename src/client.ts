@@ -232,7 +232,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
 
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
     const { baseUrl, call, redactor } = this.#options;
-    const target = { baseUrl, maxRetries: call.maxRetries, hide: (text: string) => redactor.hide(text) };
+    const target = { baseUrl, maxRetries: call.maxRetries, redactor };
     const { operation, options } = hidingKey(redactor, () => fetchOperation(input, init, target));
     return this.#pipeline.open(operation, this.#resolveFor(operation, options));
   }

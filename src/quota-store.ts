@@ -56,9 +56,9 @@ export interface SharedQuota {
   exchange(request: LeaseRequest): LeaseResponse | Promise<LeaseResponse>;
   /**
    * Ends what `join` started, such as a subscription: `onClosed` need not be called any more. It is called when all clients of the key in
-   * this process are closed. It is also called when the key was not used for 25 hours and the process makes a client of another key; for
-   * this, only keys that are given as text count, not those of a function. `exchange` may still be called, with `wanted` 0, to report and
-   * to give back. The next client or call of the key joins again.
+   * this process are closed. If both keys are given as text, it is also called when the process makes a client of another key and this one
+   * was not used for 25 hours. `exchange` may still be called, with `wanted` 0, to report and to give back. The next client or call of the
+   * key joins again.
    * @throws anything, or rejects; it is ignored
    */
   leave?(): void | Promise<void>;

@@ -3,6 +3,7 @@ import { InvalidArgumentError, type PetStoreError } from '../errors.ts';
 import { addressText, showAddress } from '../options/base-url.ts';
 import { RESERVED_HEADERS, type RequestOptions } from '../options/call-options.ts';
 import { hasMethods, showValue } from '../options/rules.ts';
+import type { Redactor } from '../redactor.ts';
 import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
@@ -20,8 +21,7 @@ interface FetchTarget {
   baseUrl: string;
   /** The client's `maxRetries`. */
   maxRetries: number;
-  /** Hides the key in a text. */
-  hide: (text: string) => string;
+  redactor: Pick<Redactor, 'hide'>;
 }
 
 type Input = string | URL | Request;
@@ -68,7 +68,7 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
   // A function that gives the key may not have been called yet.
   const shown = {
     get target() {
-      return target.hide(endpoint);
+      return target.redactor.hide(endpoint);
     },
     isIdempotent,
   };
@@ -152,12 +152,11 @@ function addressOf(input: Input): string | undefined {
   return isRequest(input) ? input.url : addressText(input);
 }
 
-function checkPath(input: Input, { baseUrl, hide }: FetchTarget): string {
+function checkPath(input: Input, { baseUrl, redactor }: FetchTarget): string {
   const address = addressOf(input);
   const path = address === undefined ? undefined : pathBelow(address, baseUrl);
   if (path !== undefined) return path;
-  // The key is hidden first, since a part of the address is not shown.
-  const shown = address === undefined ? showValue(input) : showAddress(hide(address));
+  const shown = address === undefined ? showValue(input) : showAddress(address, redactor);
   throw badInput('input', `${shown}: it must be a path below ${baseUrl}, or an address below it`);
 }
 

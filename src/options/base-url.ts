@@ -24,8 +24,10 @@ export type Environment = 'production' | 'staging';
  */
 export type BaseUrl = string | URL | { production?: string | URL | undefined; staging?: string | URL | undefined };
 
-/** Which address is wrong can be read only if it is shown whole. */
+/** The longest address that is shown, in characters: a part would not tell which address is wrong. */
 const SHOWN_ADDRESS = 2048;
+
+type HidesKey = Pick<Redactor, 'hide'>;
 
 const VARIABLES = { production: 'PETSTORE_BASE_URL', staging: 'PETSTORE_STAGING_BASE_URL' } as const;
 
@@ -94,9 +96,7 @@ export function showOrigin({ protocol, host }: URL): string {
   return `${protocol}//${host}`;
 }
 
-type HidesKey = Pick<Redactor, 'hide'>;
-
-/** An address fit to be shown: neither the key, which may reach across what is left out, nor credentials, query and fragment. */
+/** An address fit to be shown: without credentials, query and fragment. The key is hidden first, since a part of it may be in these. */
 export function showAddress(given: string, redactor?: HidesKey): string {
   const address = redactor?.hide(given) ?? given;
   // Credentials are removed first, up to the last @: a password may contain / or ?.

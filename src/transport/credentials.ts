@@ -11,7 +11,7 @@ export type Credentials = string | (() => Promise<string>);
 /** A shorter text is no secret, and would hide parts of words. */
 const SHORTEST_KEY = 8;
 
-/** Makes a key that is given as text known to the redactor before the options are checked: any of them may be the key by mistake. */
+/** Lets the redactor hide a key that is given as text, before the options are checked: one of them may be the key by mistake. */
 export function learnKey(options: unknown, redactor: Redactor): void {
   const key = fieldOf(options, 'apiKey') ?? readVariable('PETSTORE_API_KEY');
   if (typeof key === 'string' && key.length >= SHORTEST_KEY) redactor.learn(key);

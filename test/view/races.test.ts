@@ -2,7 +2,7 @@ import { type InventoryItem, type PetStoreApi, PetStoreClient, reply, StockView 
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { item, json } from '../support/answers.ts';
-import { BAD_ITEMS } from '../support/bad-items.ts';
+import { asItem, BAD_ITEMS } from '../support/bad-items.ts';
 import { freshAddress, KEY } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
@@ -34,7 +34,7 @@ async function* collected<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item
 describe('StockView', () => {
   test.each(BAD_ITEMS)('rejects if its client gives %o in place of an item', async (bad, said) => {
     const streamInventory = async function* (): AsyncGenerator<InventoryItem> {
-      yield* [{ petId: -(2 ** 40), quantity: 1, status: 'sold' }, bad, { petId: 9, quantity: 1, status: 'sold' }];
+      yield* [{ petId: -(2 ** 40), quantity: 1, status: 'sold' }, asItem<InventoryItem>(bad), { petId: 9, quantity: 1, status: 'sold' }];
     };
     const batches = (): AsyncGenerator<InventoryItem[]> => collected(streamInventory());
     const views = [{ streamInventory }, { streamInventory: () => ({ ...streamInventory(), batches }) }].map(
@@ -48,7 +48,7 @@ describe('StockView', () => {
   });
 
   test('keeps the form of its ids if its client gives something else in place of the first item', async () => {
-    const firsts: InventoryItem<'bigint'>[] = [{ petId: 5n, quantity: 1, status: 'sold' }, BAD_ITEMS[4]?.[0]];
+    const firsts: InventoryItem<'bigint'>[] = [{ petId: 5n, quantity: 1, status: 'sold' }, asItem({})];
     const streamInventory = async function* (): AsyncGenerator<InventoryItem<'bigint'>> {
       yield* firsts.splice(0, 1);
     };

@@ -26,10 +26,14 @@ export async function judgeAnswer(response: Response, { address, redactor }: { a
 
 /** The status counts, whatever became of the body. */
 function refused(status: number, said: ErrorBody | PetStoreError | undefined): Finding {
-  const isCut = isPetStoreError(said);
-  const detail = said ? `${isCut ? ', but its body could not be read' : ` ${said.code}`}: ${said.message}` : ' without an Error body';
-  const message = `the service answered ${status}${detail}`;
-  return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, !!said && !isCut), facts: { status, code: said?.code } };
+  const message = `the service answered ${status}${detailOf(said)}`;
+  const isErrorBody = said !== undefined && !isPetStoreError(said);
+  return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, isErrorBody), facts: { status, code: said?.code } };
+}
+
+function detailOf(said: ErrorBody | PetStoreError | undefined): string {
+  if (said === undefined) return ' without an Error body';
+  return isPetStoreError(said) ? `, but its body could not be read: ${said.message}` : ` ${said.code}: ${said.message}`;
 }
 
 /** Anything but the client's own failure is the reason of an abort, which ends the check. */

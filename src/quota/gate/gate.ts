@@ -29,7 +29,7 @@ export class Gate {
   readonly #queue = new Queue();
   readonly #permits: Permits;
   #sweptAtMs = Number.NEGATIVE_INFINITY;
-  // Why calls wait, by the latest look.
+  // The outlook of the key when the calls in the queue last had to wait.
   #outlook = FULL;
   #stopTimer: (() => void) | undefined;
   // Created when a call first waits: on most keys no call does.
@@ -160,7 +160,7 @@ export class Gate {
       startedAtMs: this.#clock.begin(call.startedAtMs, nowMs),
       onAbort: (aborted) => this.#abandon(aborted),
       onLook: () => this.#look(),
-      holdupOf: (waiting) => this.#holdupOf(waiting),
+      holdup: () => this.#holdupOf(call, limits),
     });
     this.#queue.add(queued);
     call.emit('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
@@ -168,7 +168,7 @@ export class Gate {
     return queued.permit;
   }
 
-  #holdupOf({ call, limits }: QueuedCall): Holdup {
+  #holdupOf(call: Call, limits: ClientLimits): Holdup {
     const nowMs = this.#clock.now();
     const outlook = this.#outlook.free > 0 ? limits.look(call.priority, this.#basis(nowMs)) : this.#outlook;
     const { at, reason, isOfShare = false, isUnknown = false } = outlook;

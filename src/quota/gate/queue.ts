@@ -1,4 +1,4 @@
-import type { Call, Holdup } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { type Deferred, defer } from '../../clock/deferred.ts';
 import type { Outlook } from '../ledger/ledger.ts';
 import type { ClientLimits, ShareBasis } from './client-limits.ts';
@@ -12,7 +12,7 @@ interface QueuedCallStart {
   onAbort: (queued: QueuedCall) => void;
   /** Called at intervals while the call waits, in runtimes where promises are bound to requests. */
   onLook: () => void;
-  holdupOf: (queued: QueuedCall) => Holdup;
+  holdup: Call['holdup'];
 }
 
 /** One call that waits for its permit, until it is admitted or refused. */
@@ -26,9 +26,9 @@ export class QueuedCall {
   readonly #onAbort: () => void;
   readonly #permit: Deferred<Permit>;
 
-  constructor(call: Call, { limits, nowMs, startedAtMs, onAbort, onLook, holdupOf }: QueuedCallStart) {
+  constructor(call: Call, { limits, nowMs, startedAtMs, onAbort, onLook, holdup }: QueuedCallStart) {
     this.call = call;
-    call.holdup = () => holdupOf(this);
+    call.holdup = holdup;
     this.limits = limits;
     this.#sinceMs = nowMs;
     this.#startedAtMs = startedAtMs;

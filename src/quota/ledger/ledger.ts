@@ -285,7 +285,7 @@ export class Ledger {
     const isFull = inFlight >= this.#settings.concurrency;
     if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs, this.#outage.sinceMs);
     const free = this.#free(nowMs);
-    if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota', isOfShare: this.#share < 1 && this.#isKeyUnused(nowMs) };
+    if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota', isOfShare: this.#isOnlyShareUsedUp(nowMs) };
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
     if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
@@ -295,9 +295,9 @@ export class Ledger {
     return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
   }
 
-  /** Whether no header says that the quota of the key itself is used up. */
-  #isKeyUnused(nowMs: number): boolean {
-    return [this.#minute, this.#day].every((window) => window.observed(nowMs)?.remaining !== 0);
+  /** Whether the client has a share, and no header says that the key's own quota is used up. */
+  #isOnlyShareUsedUp(nowMs: number): boolean {
+    return this.#share < 1 && [this.#minute, this.#day].every((window) => window.observed(nowMs)?.remaining !== 0);
   }
 
   /** The candidates disagree: one probe at a time. */
