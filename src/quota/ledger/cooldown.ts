@@ -46,12 +46,15 @@ export class Cooldown {
     if (sentAtMs >= this.#untilMs) this.#strikes = 0;
   }
 
-  /** Closes the key until Retry-After, or else the Reset of an empty window, has passed; at least for a backoff that grows by strikes. */
-  close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number): void {
+  /**
+   * Closes the key until Retry-After, or else the Reset of an empty window, has passed; at least for a backoff that grows by strikes. If it
+   * is the day that refuses (`isOfDay`), a Retry-After that has proved too short counts as none.
+   */
+  close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number, isOfDay = false): void {
     const toldMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
     const refusedAgain = Math.max(1, this.#strikes) - 1;
     const backoffMs =
-      toldMs === undefined
+      toldMs === undefined || (isOfDay && refusedAgain > 0)
         ? Math.min(LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS, BACKOFF_WITHOUT_RETRY_AFTER_MS * GROWTH_WITHOUT_RETRY_AFTER ** refusedAgain)
         : Math.min(this.#longestBackoffMs(nowMs), BACKOFF_MS * 2 ** refusedAgain);
     const waitMs = Math.max(toldMs ?? 0, backoffMs);

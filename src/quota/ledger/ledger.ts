@@ -618,7 +618,7 @@ export class Ledger {
   #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {
     const endsInMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atLeast(nowMs));
     const isBelievable = remaining === 0 && endsInMs !== undefined && endsInMs <= LONGEST_DAY_MS;
-    this.#cooldown.close(retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs);
+    this.#cooldown.close(retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs, (remaining ?? 0) > 0);
     this.#reopen();
   }
 

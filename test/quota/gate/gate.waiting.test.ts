@@ -107,7 +107,7 @@ describe('Gate keeps the queue in order:', () => {
       visitors.answer(answerNow({ status: 429, retryAfterMs: 1_000 * attempts }));
       refused.attempts = attempts;
       visitors.ask('refused', refused);
-      await pass(1_100 * attempts);
+      await pass(1_100 * 4 ** (attempts - 1));
     }
     visitors.answer();
     await pass(60_000);

@@ -2,12 +2,12 @@ import { expect, test } from 'vitest';
 import { Cooldown } from '../../../src/quota/ledger/cooldown.ts';
 
 /** Seconds that a key stays closed after each of some refusals in a row, nothing added at random. */
-function waitsAfter(refusals: number, retryAfterMs: number | undefined): number[] {
+function waitsAfter(refusals: number, retryAfterMs: number | undefined, isOfDay = false): number[] {
   const cooldown = new Cooldown(() => 0);
   let nowMs = 0;
   return Array.from({ length: refusals }, () => {
     cooldown.strike(nowMs);
-    cooldown.close(retryAfterMs, undefined, nowMs);
+    cooldown.close(retryAfterMs, undefined, nowMs, isOfDay);
     const waitMs = cooldown.untilMs - nowMs;
     nowMs = cooldown.untilMs;
     return waitMs / 1000;
@@ -34,6 +34,12 @@ test('A key whose refusals do not say how long to wait is tried again at most el
   const waits = waitsAfter(11, undefined);
   expect(waits.at(-1)).toBe(21_600);
   expect(waits.reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(24 * 3600);
+});
+
+test('A key whose day refuses again after a Retry-After of a second is tried again at most eleven times in a day, too', () => {
+  expect(waitsAfter(5, 1_000, true)).toEqual([1, 4, 16, 64, 256]);
+  expect(waitsAfter(11, 0, true).reduce((sum, wait) => sum + wait, 0)).toBeGreaterThan(24 * 3600);
+  expect(waitsAfter(3, 7_200_000, true)).toEqual([7200, 7200, 7200]);
 });
 
 test('A key is never closed for less than the service asks', () => {
