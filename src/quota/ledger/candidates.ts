@@ -72,8 +72,8 @@ export abstract class Candidate {
   /** The window ended at `atMs`; the `unanswered` requests may count in it or in the next one. */
   abstract turn(atMs: number, unanswered: number): void;
 
-  /** Sets the end of the current window, as its Reset says. */
-  align(_endsAtMs: number): void {}
+  /** Sets the end of the current window, as the Reset of an answer says; if it is a new one, `sent` requests already count in it. */
+  align(_endsAtMs: number, _sent: number): void {}
 
   /** Sets what the service allows, and what the plan allows. */
   resize(limit: number, planned: number): void {
@@ -154,6 +154,11 @@ export class FixedWindow extends Candidate {
     this.#turnedBeforeMs = this.#turnedAtMs;
     this.#turnedAtMs = atMs;
     this.#sent = Math.min(this.#sent, unanswered);
+  }
+
+  /** An answer shows that a request which was in flight at the turn was counted before it. */
+  countBefore(sentAtMs: number): void {
+    if (sentAtMs < this.#turnedAtMs) this.remove();
   }
 
   /** The window that seemed to turn lasts: its turn is still to come. */
@@ -338,8 +343,8 @@ export class SlidingCounter extends Candidate {
     this.#roll(atMs);
   }
 
-  override align(endsAtMs: number): void {
-    if (Number.isFinite(this.#endsAtMs) && endsAtMs - this.#endsAtMs > this.lengthMs / 2) this.#shift();
+  override align(endsAtMs: number, sent: number): void {
+    if (Number.isFinite(this.#endsAtMs) && endsAtMs - this.#endsAtMs > this.lengthMs / 2) this.#shift(sent);
     this.#endsAtMs = endsAtMs;
   }
 
@@ -351,10 +356,11 @@ export class SlidingCounter extends Candidate {
     if (nowMs >= this.#endsAtMs) this.#endsAtMs = nowMs + this.lengthMs;
   }
 
-  /** The requests of others lose their weight over the next window as well. */
-  #shift(): void {
-    this.#before = Math.max(0, this.#sent + (this.offset ?? 0));
-    this.#sent = 0;
+  /** The requests of others lose their weight over the next window as well. `sent` requests already count in that window. */
+  #shift(sent = 0): void {
+    const already = Math.min(this.#sent, sent);
+    this.#before = Math.max(0, this.#sent - already + (this.offset ?? 0));
+    this.#sent = already;
     this.forget();
     this.offset = 0;
   }
@@ -370,6 +376,8 @@ class Tokens {
   #perMs: number;
   #left: number;
   #atMs: number | undefined;
+  // When a token was taken from the full level; undefined once that request is answered.
+  #fullAtMs: number | undefined;
 
   constructor(size: number, perMs: number) {
     this.#size = size;
@@ -386,6 +394,7 @@ class Tokens {
     const copy = new Tokens(this.#size, this.#perMs);
     copy.#left = this.#left;
     copy.#atMs = this.#atMs;
+    copy.#fullAtMs = this.#fullAtMs;
     return copy;
   }
 
@@ -413,7 +422,16 @@ class Tokens {
   }
 
   take(tokens: number, nowMs: number): void {
-    this.set(this.left(nowMs) - tokens, nowMs);
+    const left = this.left(nowMs);
+    if (left >= this.#size) this.#fullAtMs = nowMs;
+    this.set(left - tokens, nowMs);
+  }
+
+  /** The answer to a request came. A full level refills only once a request has arrived, which may have been as late as now. */
+  answer(sentAtMs: number, nowMs: number): void {
+    if (sentAtMs !== this.#fullAtMs) return;
+    this.#left -= (nowMs - sentAtMs) * this.#perMs;
+    this.#fullAtMs = undefined;
   }
 }
 
@@ -475,6 +493,12 @@ export class TokenBucket extends Candidate {
   remove(nowMs: number): void {
     this.#tokens.take(-1, nowMs);
     this.#own?.take(-1, nowMs);
+  }
+
+  /** The answer to a request came. */
+  answer(sentAtMs: number, nowMs: number): void {
+    this.#tokens.answer(sentAtMs, nowMs);
+    this.#own?.answer(sentAtMs, nowMs);
   }
 
   margin(): number {

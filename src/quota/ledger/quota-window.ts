@@ -294,6 +294,7 @@ export class QuotaWindow {
   /** The answer to a request came. */
   answer(sentAtMs: number, nowMs: number): void {
     this.#log.answer(sentAtMs, nowMs);
+    this.#bucket.answer(sentAtMs, nowMs);
     this.#ownSent?.answer(sentAtMs, nowMs);
   }
 
@@ -390,7 +391,10 @@ export class QuotaWindow {
   /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
     const { reset, status, remaining: told, retryAfterMs, nowMs } = reading;
-    if (reset && this.#isOvertaken(reset, reading.sentAtMs)) return;
+    if (reset && this.#isOvertaken(reset, reading.sentAtMs)) {
+      if (this.#isOfWindowBefore(reset)) this.#window?.countBefore(reading.sentAtMs);
+      return;
+    }
     if (reset) this.#observeReset(reset, reading);
     if (reset && told !== undefined) this.#weighBucket(told, reset.endsAtMs - nowMs);
     // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
@@ -430,6 +434,11 @@ export class QuotaWindow {
     return laterMs < -precisionMs || (this.#reset === undefined && laterMs <= precisionMs && sentAtMs < newest.endsAtMs);
   }
 
+  /** Whether a Reset that was overtaken is that of the window before; otherwise two nodes have different clocks. */
+  #isOfWindowBefore({ atMs }: Reset): boolean {
+    return !this.#reset || atMs <= this.#reset.atMs - WHOLE_TURN * this.lengthMs;
+  }
+
   #observeReset(reset: Reset, reading: Reading): void {
     const window = this.#windowFrom(reading.nowMs);
     const known = this.#reset ?? this.#passed;
@@ -438,7 +447,7 @@ export class QuotaWindow {
     const isSame = laterMs !== undefined && Math.abs(laterMs) <= precisionMs;
     if (!isSame) this.#weighReset(reset, reading);
     if (isSame && !this.#reset) {
-      this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs));
+      this.#widenMargin(reset, reading);
       window.resume();
     }
     if (laterMs !== undefined && laterMs > WHOLE_TURN * this.lengthMs && this.#reset) {
@@ -449,7 +458,13 @@ export class QuotaWindow {
     if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs - PRECISION_MS));
     this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
-    for (const candidate of this.#candidates) candidate.align(this.#endsAtMs);
+    for (const candidate of this.#candidates) candidate.align(this.#endsAtMs, reading.unanswered + 1);
+  }
+
+  /** A window that had seemed to end lasts: `Date` is ahead, by as much as the Retry-After of a refusal says. */
+  #widenMargin({ endsAtMs }: Reset, { status, retryAfterMs = 0, nowMs }: Reading): void {
+    const lateMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
+    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));
   }
 
   /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */

@@ -39,6 +39,17 @@ describe('FixedWindow', () => {
     expect(window.free(54_000)).toBe(60);
   });
 
+  test('no longer counts a request that was in flight at the turn once its answer shows that it was counted before', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    sendTimes(window, 60, 0);
+    window.turn(MINUTE_MS, 3);
+    window.countBefore(59_900);
+    expect(window.free(MINUTE_MS)).toBe(58);
+    window.add();
+    window.countBefore(MINUTE_MS);
+    expect(window.free(MINUTE_MS)).toBe(57);
+  });
+
   test('turns again sooner if the last turn had only seemed to come', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     window.turn(0, 0);
@@ -102,14 +113,22 @@ describe('SlidingLog', () => {
 describe('SlidingCounter', () => {
   test('counts the part of the window before that a sliding window still holds', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
-    counter.align(MINUTE_MS);
+    counter.align(MINUTE_MS, 0);
     sendTimes(counter, 60, 30_000);
     expect([counter.free(60_000), counter.free(90_000), counter.free(120_000)]).toEqual([0, 30, 60]);
   });
 
+  test('counts requests in the new window whose answer shows that it has begun', () => {
+    const counter = new SlidingCounter(2, MINUTE_MS);
+    counter.align(MINUTE_MS, 0);
+    counter.add(59_990);
+    counter.align(2 * MINUTE_MS, 1);
+    expect([counter.room(MINUTE_MS), counter.room(2 * MINUTE_MS)]).toEqual([1, 1]);
+  });
+
   test('says when its room reaches a size, in this window and across its turn', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
-    counter.align(MINUTE_MS);
+    counter.align(MINUTE_MS, 0);
     sendTimes(counter, 60, 30_000);
     expect([counter.freeAt(1, 30_000), counter.freeAt(30, 60_000)]).toEqual([61_000, 90_000]);
   });
@@ -121,6 +140,17 @@ describe('TokenBucket', () => {
     sendTimes(bucket, 60, 0);
     expect([bucket.free(0), bucket.free(30_000), bucket.free(90_000)]).toEqual([0, 30, 60]);
     expect(bucket.freeAt(2, 0)).toBe(2_000);
+  });
+
+  test('is full until its first request arrives, which may be as late as the answer', () => {
+    const bucket = new TokenBucket(1, MINUTE_MS);
+    bucket.add(0);
+    expect(bucket.freeAt(1, 0)).toBe(60_000);
+    bucket.answer(0, 250);
+    expect(bucket.freeAt(1, 250)).toBe(60_250);
+    bucket.add(60_250);
+    bucket.answer(60_250, 60_400);
+    expect(bucket.freeAt(1, 60_400)).toBe(120_400);
   });
 
   test('takes a Remaining cut to a whole request for no request of others, and does not subtract twice what is in flight', () => {

@@ -89,6 +89,42 @@ describe('Ledger, after a refusal while no header reports what is left,', () => 
   });
 });
 
+describe('QuotaWindow, at a turn,', () => {
+  const reading = { status: 200, serverMs: NOON_MS, unanswered: 0, concurrent: 0, retryAfterMs: undefined };
+  const resetAt = (atMs: number) => ({ atMs, endsAtMs: atMs, slackMs: 0 });
+
+  test('believes that what was in flight counted before it if the answer names the old Reset', () => {
+    const window = new QuotaWindow(60, 60_000);
+    const endMs = NOON_MS + 10_000;
+    const answer = (sentAtMs: number, remaining: number, resetMs: number, nowMs: number) =>
+      window.observe({ ...reading, remaining, reset: resetAt(resetMs), sentAtMs, nowMs });
+    window.add(NOON_MS);
+    answer(NOON_MS, 59, endMs, NOON_MS + 50);
+    window.add(endMs - 50);
+    const nextMs = endMs + 100;
+    window.turn(nextMs, 1);
+    expect(window.free(nextMs)).toBe(59);
+    answer(endMs - 50, 58, endMs, nextMs);
+    expect(window.free(nextMs)).toBe(60);
+  });
+
+  test('waits as long beyond each Reset as a Retry-After has shown that Date is ahead', () => {
+    const window = new QuotaWindow(1, 60_000);
+    const endMs = NOON_MS + 10_000;
+    const answer = (status: number, sentAtMs: number, endsMs: number, retryAfterMs?: number) =>
+      window.observe({ ...reading, status, remaining: 0, reset: resetAt(endsMs), retryAfterMs, sentAtMs, nowMs: sentAtMs + 50 });
+    window.add(NOON_MS);
+    answer(200, NOON_MS, endMs);
+    window.turn(endMs + 10, 0);
+    window.add(endMs + 10);
+    answer(429, endMs + 10, endMs, 3_000);
+    window.turn(endMs + 3_060, 0);
+    window.add(endMs + 3_060);
+    answer(200, endMs + 3_060, endMs + 60_000);
+    expect(window.freeAt(1, endMs + 4_000) - (endMs + 60_000)).toBe(3_060);
+  });
+});
+
 describe('Ledger, of a weighted counter,', () => {
   test('meets one 429 at its first turn if others had sent before, and takes what they sent from the count once', () => {
     const world = {
@@ -263,6 +299,19 @@ describe('Ledger, after a day that others used up,', () => {
     }
     story.nowMs += 25 * HOUR_MS;
     expect(story.free).toBe(1);
+  });
+});
+
+describe('Ledger, refused again while the minute has quota left,', () => {
+  test('takes no notice of a Retry-After that has proved too short', () => {
+    const story = new Story();
+    const waits = [0, 1, 2, 3, 4].map(() => {
+      story.answer({ status: 429, limit: 60, remaining: 35, resetAtMs: story.nowMs + 60_000, retryAfterMs: 0 });
+      const waitMs = story.ledger.look(story.nowMs, 0).at - story.nowMs;
+      story.nowMs += waitMs;
+      return Math.round(waitMs / 1000);
+    });
+    expect(waits).toEqual([1, 4, 16, 64, 256]);
   });
 });
 
