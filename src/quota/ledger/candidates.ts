@@ -86,6 +86,11 @@ export abstract class Candidate {
     return this.room(nowMs) - Math.max(0, this.withheld ?? 0);
   }
 
+  /** When that is one request or more; infinite if only the end of the window frees any. */
+  allowedAt(nowMs: number): number {
+    return this.roomAt(1 + Math.max(0, this.withheld ?? 0), nowMs);
+  }
+
   /** What may be sent after subtracting the requests of others, or what the service allows beyond the plan, whichever is more. */
   free(nowMs: number): number {
     return this.room(nowMs) - this.taken;
@@ -475,6 +480,10 @@ export class TokenBucket extends Candidate {
 
   override allowance(nowMs: number): number {
     return Math.min(this.#tokens.left(nowMs), this.#own?.left(nowMs) ?? Number.POSITIVE_INFINITY);
+  }
+
+  override allowedAt(nowMs: number): number {
+    return this.freeAt(1, nowMs);
   }
 
   override free(nowMs: number): number {

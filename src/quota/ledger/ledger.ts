@@ -189,12 +189,9 @@ export class Ledger {
     return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
   }
 
-  /**
-   * When to look again if the ceiling lets nothing pass although the headers would: after a second if it is the minute's, after a minute if
-   * it is the day's.
-   */
+  /** When to look again if the ceiling lets nothing pass although the headers would: when it does, but not within a second. */
   ceilingLookAtMs(nowMs: number): number {
-    return nowMs + (this.#minute.ceiling(nowMs) < 1 ? SECOND_MS : MINUTE_MS);
+    return Math.max(nowMs + SECOND_MS, this.#minute.ceilingAt(nowMs), this.#day.ceilingAt(nowMs));
   }
 
   /** A limit of the given plan that is larger than what the headers say; undefined if there is none. */

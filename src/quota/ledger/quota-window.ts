@@ -219,7 +219,13 @@ export class QuotaWindow {
 
   /** What the most generous possible candidate allows, whatever headers say about others. */
   ceiling(nowMs: number): number {
-    return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => Math.floor(candidate.allowance(nowMs))));
+    return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => wholeRequests(candidate.allowance(nowMs))));
+  }
+
+  /** When the most generous possible candidate allows a request, whatever headers say. */
+  ceilingAt(nowMs: number): number {
+    if (this.ceiling(nowMs) >= 1) return nowMs;
+    return Math.min(this.#endsAtMs, ...this.#possible.map((candidate) => candidate.allowedAt(nowMs)));
   }
 
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */

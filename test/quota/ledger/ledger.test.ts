@@ -210,6 +210,20 @@ describe('Ledger, of a plan that is smaller than what the service allows,', () =
   });
 });
 
+describe('Ledger, of a day that is used up by its own count,', () => {
+  test.each([
+    ['the first token', { requestsPerMinute: 60, requestsPerDay: 3 }, 8 * 3_600_000],
+    ['the first place of a minute', { requestsPerMinute: 3 }, 20_000],
+  ])('says that it looks again when %s comes back', (_, plan, waitMs) => {
+    const ledger = new Ledger({ plan, concurrency: 64, share: 1 }, () => 0);
+    for (let sent = 0; sent < 3; sent++) ledger.send(NOON_MS);
+    expect(ledger.ceiling(NOON_MS)).toBe(0);
+    const lookAtMs = ledger.ceilingLookAtMs(NOON_MS);
+    expect(Math.abs(lookAtMs - NOON_MS - waitMs)).toBeLessThanOrEqual(1);
+    expect([ledger.ceiling(lookAtMs - 1_000), ledger.ceiling(lookAtMs)]).toEqual([0, 1]);
+  });
+});
+
 describe('Ledger, of an endpoint that is not there,', () => {
   test.each([200, 404, 501, 505])('takes its quota from answers with status %i, so that calls need not go one at a time', (status) => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);
