@@ -58,13 +58,15 @@ function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
 
 function writeWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
   let toldUntilMs = 0;
-  client.on('wait', ({ reason, ms }) => {
+  const write = ({ reason, ms }: Wait): void => {
     const untilMs = terminal.now() + ms;
     // A backoff is reported as a retry.
     if (reason === 'backoff' || ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
     toldUntilMs = untilMs;
     tell(terminal, `petstore: waiting ${duration(ms)} (${reason})`);
-  });
+  };
+  client.on('wait', write);
+  client.on('queue', write);
 }
 
 function waitText(reason: WaitReason, until: string): string {
