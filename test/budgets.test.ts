@@ -11,7 +11,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What each entry point may cost, bundled, minified and compressed, with all its dependencies, in KiB. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 86, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 87, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 28, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 82, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
