@@ -323,12 +323,14 @@ export class QuotaWindow {
 
   /** Drops what has expired. Returns whether one request now has to find out what is left. */
   turn(nowMs: number, unanswered: number): boolean {
-    let asks = this.#endWait(nowMs);
+    // A counter takes what others sent along into the next window, so a turn comes before anything is forgotten.
+    let asks = this.isOver(nowMs) && this.#begin(nowMs, unanswered);
+    asks = this.#endWait(nowMs) || asks;
     if (nowMs >= this.#expiresAtMs) {
       asks ||= this.hasOthers;
       this.forget();
     }
-    return this.isOver(nowMs) ? this.#begin(nowMs, unanswered) || asks : asks;
+    return asks;
   }
 
   /** Returns whether a Retry-After has passed although the leading candidate admits no request yet. */
