@@ -17,7 +17,7 @@ import type { RetryLimit } from './retry-limit.ts';
 
 const SWEEP_EVERY_MS = 1000;
 /** When to look again at the latest: a timer takes no notice of the time in which the machine is suspended. */
-const LOOK_AGAIN_MS = 3_600_000;
+const LOOK_AGAIN_MS = 900_000;
 
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.

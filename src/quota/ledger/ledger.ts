@@ -101,7 +101,7 @@ const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
 /** After an unforeseen 429, one more request may be in flight after each good answer with Remaining, and this part of one without. */
-const MORE_IN_FLIGHT_UNREPORTED = 1 / 2;
+const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
@@ -138,7 +138,7 @@ export class Ledger {
   #hasRemaining = false;
   #unreported = 0;
   // How many requests may be in flight while no header reports Remaining; below `FEWEST_IN_FLIGHT`, also where the quota may end unseen.
-  // An unforeseen 429 sets it to 1, a first good answer without Remaining to 2, and good answers raise it again.
+  // An unforeseen 429 lowers it, and good answers raise it again.
   #cautious = FEWEST_IN_FLIGHT;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
@@ -638,9 +638,7 @@ export class Ledger {
     this.#headRoom.narrow(this.#minute.isRefilled);
     this.#cooldown.forgive(sending.atMs);
     const isReported = remaining !== undefined && subject === this.#minute;
-    const isFirstSilence = !isReported && !this.#hasRemaining && this.#unreported === 0;
-    const more = isReported ? 1 : MORE_IN_FLIGHT_UNREPORTED;
-    this.#cautious = isFirstSilence ? LEAST_IN_FLIGHT : Math.min(FEWEST_IN_FLIGHT, this.#cautious + more);
+    this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + (isReported ? 1 : MORE_IN_FLIGHT_UNREPORTED));
     if (isReported) this.#hasRemaining = true;
     this.#unreported = isReported ? 0 : this.#unreported + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;

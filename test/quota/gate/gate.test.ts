@@ -101,10 +101,8 @@ describe('Gate, while quota is free,', () => {
   test('never has more in flight than `concurrency`', async () => {
     const visitors = new Visitors(makeGate({ plan: 'unlimited', concurrency: 3 }));
     visitors.askTimes(10);
-    for (let answers = 0; answers < 4; answers++) {
-      visitors.answer({ status: 200, receivedAtMs: NOW_MS });
-      await pass(5_000);
-    }
+    visitors.answer({ status: 200, receivedAtMs: NOW_MS });
+    await pass(5_000);
     expect(visitors.permits).toHaveLength(3);
   });
 

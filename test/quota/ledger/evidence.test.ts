@@ -74,7 +74,7 @@ describe('Ledger, after a refusal while no header reports what is left,', () => 
     expect(story.left).toBeLessThanOrEqual(2);
     const reported = { limit: 1_000, resetAtMs: story.nowMs + 60_000 };
     story.answer({ ...reported, remaining: 900 });
-    expect([story.left, story.free]).toEqual([900, 8]);
+    expect([story.left, story.free]).toEqual([900, 5]);
   });
 
   test('allows three quarters of what passed in a minute, even if headers once showed that others send too', () => {
@@ -371,7 +371,7 @@ describe('Ledger, refused for longer than a minute while no header reports the d
 
   test('comes to the end of the next days with one request in flight, so that one is refused', () => {
     expect(playDays([100, 100, 100]).map(({ passed, refused }) => [passed, refused])).toEqual([
-      [100, 4],
+      [100, 5],
       [100, 1],
       [100, 1],
     ]);

@@ -152,7 +152,7 @@ describe('Ledger, after a closure of minutes that no header explains,', () => {
 });
 
 describe('Ledger, of a service that reports no Remaining,', () => {
-  test('has two requests in flight at first, one after a 429, and one more for every two good answers, up to eight', () => {
+  test('has one request in flight after a 429, and one more for every four good answers, up to eight', () => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 6_000 }, concurrency: 64, share: 1 }, () => 0);
     let nowMs = NOON_MS;
     const answer = (status: number) => {
@@ -162,10 +162,10 @@ describe('Ledger, of a service that reports no Remaining,', () => {
       ledger.observe(sending, { status, receivedAtMs: nowMs, dateMs: nowMs, ...(status === 429 && { retryAfterMs: 1_000 }) }, nowMs);
       return ledger.look(nowMs + 1, 0).free;
     };
-    expect([answer(200), answer(200), answer(200)]).toEqual([2, 2, 3]);
+    expect(answer(200)).toBe(8);
     answer(429);
-    const good = Array.from({ length: 20 }, () => answer(200));
-    expect([1, 2, 3, 4, 13, 14, 20].map((answers) => good[answers - 1])).toEqual([1, 2, 2, 3, 7, 8, 8]);
+    const good = Array.from({ length: 40 }, () => answer(200));
+    expect([3, 4, 8, 12, 28, 40].map((answers) => good[answers - 1])).toEqual([1, 2, 3, 4, 8, 8]);
   });
 });
 
