@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/contract/limits.ts';
+import { SlidingCounter } from '../../../src/quota/ledger/candidates.ts';
 import { QuotaWindow } from '../../../src/quota/ledger/quota-window.ts';
 import { play } from './model.ts';
 import { NOON_MS, Story } from './story.ts';
@@ -106,6 +107,16 @@ describe('QuotaWindow, at a turn,', () => {
     expect(window.free(nextMs)).toBe(59);
     answer(endMs - 50, 58, endMs, nextMs);
     expect(window.free(nextMs)).toBe(60);
+  });
+
+  test('takes what others sent along into the next window of a weighted counter, even if nothing was asked for longer than a minute', () => {
+    const window = new QuotaWindow(5, 60_000);
+    window.add(NOON_MS);
+    window.observe({ ...reading, remaining: 0, reset: resetAt(NOON_MS + 57_000), sentAtMs: NOON_MS, nowMs: NOON_MS });
+    const laterMs = NOON_MS + 69_000;
+    window.turn(laterMs, 0);
+    const counter = window.candidates.find((candidate) => candidate instanceof SlidingCounter);
+    expect(counter?.room(laterMs)).toBeCloseTo(5 - 5 * (48 / 60), 2);
   });
 
   test('waits as long beyond each Reset as a Retry-After has shown that Date is ahead', () => {
