@@ -605,17 +605,17 @@ export class Ledger {
     if (sending.wasPlanned) this.#headRoom.widen(this.#minute.limit);
     if (sending.wasPlanned || !isReported) this.#cautious = 1;
     this.#cooldown.strike(sending.atMs);
-    this.#close(answer, nowMs);
+    this.#close(answer, nowMs, subject === this.#minute && (answer.remaining ?? 0) > 0);
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
     const refused = isReported ? subject : isDay ? this.#day : this.#minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
     if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.observeBareRefusal(sending, nowMs);
   }
 
-  #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number): void {
+  #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number, isOfDay = false): void {
     const endsInMs = aheadOf({ resetAtMs, resetInMs }, dateMs ?? this.#serverClock.atLeast(nowMs));
     const isBelievable = remaining === 0 && endsInMs !== undefined && endsInMs <= LONGEST_DAY_MS;
-    this.#cooldown.close(retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs, (remaining ?? 0) > 0);
+    this.#cooldown.close(retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs, isOfDay);
     this.#reopen();
   }
 

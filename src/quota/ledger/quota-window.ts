@@ -324,10 +324,11 @@ export class QuotaWindow {
   /** Drops what has expired. Returns whether one request now has to find out what is left. */
   turn(nowMs: number, unanswered: number): boolean {
     // A counter takes what others sent along into the next window, so a turn comes before anything is forgotten.
+    const { hasOthers } = this;
     let asks = this.isOver(nowMs) && this.#begin(nowMs, unanswered);
     asks = this.#endWait(nowMs) || asks;
     if (nowMs >= this.#expiresAtMs) {
-      asks ||= this.hasOthers;
+      asks ||= hasOthers;
       this.forget();
     }
     return asks;
@@ -472,7 +473,8 @@ export class QuotaWindow {
   /** A window that had seemed to end lasts: `Date` is ahead, by as much as the Retry-After of a refusal says. */
   #widenMargin({ endsAtMs }: Reset, { status, retryAfterMs = 0, nowMs }: Reading): void {
     const lateMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
-    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));
+    const shownMs = lateMs <= MOST_MARGIN_MS ? lateMs : 0;
+    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, shownMs));
   }
 
   /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */
