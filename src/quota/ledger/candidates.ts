@@ -72,7 +72,7 @@ export abstract class Candidate {
   /** The window ended at `atMs`; the `unanswered` requests may count in it or in the next one. */
   abstract turn(atMs: number, unanswered: number): void;
 
-  /** Sets the end of the current window, as the Reset of an answer says; if it is a new one, `sent` requests already count in it. */
+  /** Sets the end of the current window, as the Reset of an answer says. In a window that has just begun, `sent` requests count already. */
   align(_endsAtMs: number, _sent: number): void {}
 
   /** Sets what the service allows, and what the plan allows. */
@@ -86,7 +86,7 @@ export abstract class Candidate {
     return this.room(nowMs) - Math.max(0, this.withheld ?? 0);
   }
 
-  /** When that is one request or more; infinite if only the end of the window frees any. */
+  /** When the allowance is one request or more; infinite if only the end of the window frees any. */
   allowedAt(nowMs: number): number {
     return this.roomAt(1 + Math.max(0, this.withheld ?? 0), nowMs);
   }
@@ -161,7 +161,7 @@ export class FixedWindow extends Candidate {
     this.#sent = Math.min(this.#sent, unanswered);
   }
 
-  /** An answer shows that a request which was in flight at the turn was counted before it. */
+  /** Takes a request from the count that was in flight at the turn: its answer shows that it was counted before. */
   countBefore(sentAtMs: number): void {
     if (sentAtMs < this.#turnedAtMs) this.remove();
   }

@@ -47,8 +47,8 @@ export class Cooldown {
   }
 
   /**
-   * Closes the key until Retry-After, or else the Reset of an empty window, has passed; at least for a backoff that grows by strikes. If it
-   * is the day that refuses (`isOfDay`), a Retry-After that has proved too short counts as none.
+   * Closes the key until Retry-After, or else the Reset of an empty window, has passed; at least for a backoff that grows by strikes. If
+   * the day refuses (`isOfDay`), the backoff from the second strike on is the longer one without a Retry-After.
    */
   close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number, isOfDay = false): void {
     const toldMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);

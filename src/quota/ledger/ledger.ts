@@ -189,7 +189,7 @@ export class Ledger {
     return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
   }
 
-  /** When to look again if the ceiling lets nothing pass although the headers would: when it does, but not within a second. */
+  /** When the ceiling lets a request pass again, in a second at the earliest, so that no timer spins. */
   ceilingLookAtMs(nowMs: number): number {
     return Math.max(nowMs + SECOND_MS, this.#minute.ceilingAt(nowMs), this.#day.ceilingAt(nowMs));
   }

@@ -323,7 +323,7 @@ export class QuotaWindow {
 
   /** Drops what has expired. Returns whether one request now has to find out what is left. */
   turn(nowMs: number, unanswered: number): boolean {
-    // A counter takes what others sent along into the next window, so a turn comes before anything is forgotten.
+    // The turn comes before anything is forgotten, since a counter takes the requests of others along into the next window.
     const { hasOthers } = this;
     let asks = this.isOver(nowMs) && this.#begin(nowMs, unanswered);
     asks = this.#endWait(nowMs) || asks;
@@ -470,11 +470,11 @@ export class QuotaWindow {
     for (const candidate of this.#candidates) candidate.align(this.#endsAtMs, reading.unanswered + 1);
   }
 
-  /** A window that had seemed to end lasts: `Date` is ahead, by as much as the Retry-After of a refusal says. */
+  /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */
   #widenMargin({ endsAtMs }: Reset, { status, retryAfterMs = 0, nowMs }: Reading): void {
-    const lateMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
-    const shownMs = lateMs <= MOST_MARGIN_MS ? lateMs : 0;
-    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, shownMs));
+    const toldMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
+    const lateMs = toldMs <= MOST_MARGIN_MS ? toldMs : 0;
+    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));
   }
 
   /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */

@@ -210,10 +210,10 @@ describe('Ledger, of a plan that is smaller than what the service allows,', () =
   });
 });
 
-describe('Ledger, of a day that is used up by its own count,', () => {
+describe('Ledger, of a plan that is used up by its own count,', () => {
   test.each([
-    ['the first token', { requestsPerMinute: 60, requestsPerDay: 3 }, 8 * 3_600_000],
-    ['the first place of a minute', { requestsPerMinute: 3 }, 20_000],
+    ['the first token of a day', { requestsPerMinute: 60, requestsPerDay: 3 }, 8 * 3_600_000],
+    ['the first token of a minute', { requestsPerMinute: 3 }, 20_000],
   ])('says that it looks again when %s comes back', (_, plan, waitMs) => {
     const ledger = new Ledger({ plan, concurrency: 64, share: 1 }, () => 0);
     for (let sent = 0; sent < 3; sent++) ledger.send(NOON_MS);
