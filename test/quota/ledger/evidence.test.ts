@@ -119,6 +119,27 @@ describe('QuotaWindow, at a turn,', () => {
     expect(counter?.room(laterMs)).toBeCloseTo(5 - 5 * (48 / 60), 2);
   });
 
+  test('sends a probe after a pause if a weighted counter has shown that others send', () => {
+    const window = new QuotaWindow(5, 60_000);
+    window.add(NOON_MS);
+    window.observe({ ...reading, remaining: 0, reset: resetAt(NOON_MS + 57_000), sentAtMs: NOON_MS, nowMs: NOON_MS });
+    for (const candidate of window.candidates) candidate.doubt = candidate instanceof SlidingCounter ? 0 : 4;
+    expect(window.turn(NOON_MS + 69_000, 0)).toBe(true);
+  });
+
+  test('waits half a second beyond a Reset that came too early if Retry-After is not the rest of the window', () => {
+    const window = new QuotaWindow(1, 60_000);
+    const endMs = NOON_MS + 10_000;
+    const answer = (status: number, sentAtMs: number, retryAfterMs?: number) =>
+      window.observe({ ...reading, status, remaining: 0, reset: resetAt(endMs), retryAfterMs, sentAtMs, nowMs: sentAtMs + 50 });
+    window.add(NOON_MS);
+    answer(200, NOON_MS);
+    window.turn(endMs + 10, 0);
+    window.add(endMs + 10);
+    answer(429, endMs + 10, 60_000);
+    expect([window.isOver(endMs + 499), window.isOver(endMs + 500)]).toEqual([false, true]);
+  });
+
   test('waits as long beyond each Reset as a Retry-After has shown that Date is ahead', () => {
     const window = new QuotaWindow(1, 60_000);
     const endMs = NOON_MS + 10_000;
@@ -323,6 +344,27 @@ describe('Ledger, refused again while the minute has quota left,', () => {
       return Math.round(waitMs / 1000);
     });
     expect(waits).toEqual([1, 4, 16, 64, 256]);
+  });
+
+  test('believes a short Retry-After if it is the day of which the headers say that it has quota left', () => {
+    const story = new Story();
+    const waits = [0, 1, 2, 3, 4].map(() => {
+      story.answer({ status: 429, limit: 1_000, remaining: 900, resetAtMs: NOON_MS + 20 * HOUR_MS, retryAfterMs: 1_000 });
+      const waitMs = story.ledger.look(story.nowMs, 0).at - story.nowMs;
+      story.nowMs += waitMs;
+      return waitMs;
+    });
+    expect(waits).toEqual([1_000, 1_000, 2_000, 4_000, 8_000]);
+  });
+
+  test('takes no 503 for a refusal of the day', () => {
+    const story = new Story();
+    for (const retryAfterMs of [1_000, 1_000, 2_000, 4_000]) {
+      story.answer({ status: 429, limit: 60, remaining: 0, resetAtMs: story.nowMs + 60_000, retryAfterMs });
+      story.nowMs = story.ledger.look(story.nowMs, 0).at;
+    }
+    story.answer({ status: 503, limit: 60, remaining: 40, resetAtMs: story.nowMs + 60_000, retryAfterMs: 5_000 });
+    expect(story.ledger.look(story.nowMs, 0).at - story.nowMs).toBe(5_000);
   });
 });
 
