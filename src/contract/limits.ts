@@ -21,8 +21,8 @@ export interface Answer {
 }
 
 const LONGEST_WINDOW_MS = 25 * 3_600_000;
-/** How far the clock of `Date` and that of the counter may differ. */
-const LATE_RESET_MS = 5_000;
+/** How far the clock of `Date` or of this machine and that of the counter may differ. */
+const LATE_MS = 5_000;
 /** A longer wait makes no difference to a caller, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
 /** Smaller numbers are times from now. */
@@ -37,7 +37,8 @@ export function readAnswer(status: number, headers: Pick<Headers, 'get'>, receiv
   const answer: Answer = ageMs > 0 ? { status, receivedAtMs } : readFresh(status, headers, { dateMs, receivedAtMs });
   // A Retry-After of a successful answer is ignored.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
-  const retryAfterMs = parseRetryAfter(retryAfter, dateMs === undefined ? receivedAtMs : dateMs + ageMs);
+  const retryAfterMs =
+    dateMs === undefined ? parseRetryAfter(retryAfter, receivedAtMs, LATE_MS) : parseRetryAfter(retryAfter, dateMs + ageMs);
   if (retryAfterMs !== undefined) answer.retryAfterMs = retryAfterMs;
   return answer;
 }
@@ -91,7 +92,7 @@ function readReset(reset: number | undefined, nowMs: number, offMs: number): Pic
   if (reset === undefined) return {};
   if (reset < FIRST_TIMESTAMP) return reset * 1000 <= LONGEST_WINDOW_MS ? { resetInMs: reset * 1000 } : {};
   const resetAtMs = reset > 1e11 ? reset : reset * 1000;
-  return resetAtMs < nowMs - LATE_RESET_MS - offMs || resetAtMs > nowMs + LONGEST_WINDOW_MS + offMs ? {} : { resetAtMs };
+  return resetAtMs < nowMs - LATE_MS - offMs || resetAtMs > nowMs + LONGEST_WINDOW_MS + offMs ? {} : { resetAtMs };
 }
 
 function parseInteger(text: string | null): number | undefined {
@@ -101,17 +102,20 @@ function parseInteger(text: string | null): number | undefined {
 /** One value of Retry-After: seconds, or a date, which has a comma after the name of the day (RFC 9110 section 10.2.3). */
 const RETRY_AFTER_VALUE = /(?:^|,)\s*((?:(?:Mon|Tue|Wed|Thu|Fri|Sat|Sun)[a-z]*,\s)?[^,]+)/g;
 
-/** Reads Retry-After: the longest of its values, in milliseconds from `nowMs` (the server's time); undefined if none is valid. */
-export function parseRetryAfter(text: string, nowMs: number): number | undefined {
+/**
+ * Reads Retry-After: the longest of its values, in milliseconds from `nowMs` (the server's time); undefined if none is valid. An instant in
+ * the past is no wait, but not valid if it lies back more than `mostPastMs`: then the clock that gave `nowMs` is ahead.
+ */
+export function parseRetryAfter(text: string, nowMs: number, mostPastMs = Number.POSITIVE_INFINITY): number | undefined {
   if (text === '') return undefined;
-  const waits = Array.from(text.matchAll(RETRY_AFTER_VALUE), ([, value = '']) => parseWait(value.trim(), nowMs));
+  const waits = Array.from(text.matchAll(RETRY_AFTER_VALUE), ([, value = '']) => parseWait(value.trim(), nowMs, mostPastMs));
   return waits.reduce((longest, wait) => (wait === undefined ? longest : Math.max(longest ?? 0, wait)), undefined);
 }
 
-function parseWait(value: string, nowMs: number): number | undefined {
+function parseWait(value: string, nowMs: number, mostPastMs: number): number | undefined {
   const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined;
   const instant = number === undefined ? parseHttpDate(value, nowMs) : timestampOf(number, nowMs);
-  if (instant !== undefined) return Math.max(0, instant - nowMs);
+  if (instant !== undefined) return instant < nowMs - mostPastMs ? undefined : Math.max(0, instant - nowMs);
   return number === undefined ? undefined : Math.min(Math.ceil(number * 1000), LONGEST_WAIT_MS);
 }
 

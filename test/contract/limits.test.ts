@@ -223,6 +223,20 @@ describe('readAnswer', () => {
     expect(readAnswer(503, headers, NOW_MS).retryAfterMs).toBe(90_000);
   });
 
+  test.each(['Sat, 21 Nov 2026 09:59:54 GMT', `${NOW_SECONDS - 6}`])(
+    'reads no wait from a Retry-After of %s without a Date: the clock of this machine is ahead',
+    (header) => {
+      expect(readAnswer(429, new Headers({ 'Retry-After': header }), NOW_MS).retryAfterMs).toBeUndefined();
+      expect(readAnswer(429, new Headers({ 'Retry-After': `${header}, 3` }), NOW_MS).retryAfterMs).toBe(3_000);
+    },
+  );
+
+  test('reads a Retry-After of up to 5 seconds ago without a Date as no wait, and with a Date one of any age', () => {
+    expect(readAnswer(429, new Headers({ 'Retry-After': 'Sat, 21 Nov 2026 09:59:55 GMT' }), NOW_MS).retryAfterMs).toBe(0);
+    const headers = { 'Retry-After': 'Sat, 21 Nov 2026 09:00:00 GMT', Date: 'Sat, 21 Nov 2026 10:00:00 GMT' };
+    expect(readAnswer(429, new Headers(headers), NOW_MS).retryAfterMs).toBe(0);
+  });
+
   test('takes no wait of minutes for an instant, even if the clock of a device shows 1970', () => {
     expect(parseRetryAfter('60', 3_600_000)).toBe(60_000);
   });
