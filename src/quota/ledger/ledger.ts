@@ -308,11 +308,10 @@ export class Ledger {
   }
 
   #freeAt(nowMs: number): number {
-    return Math.max(
-      nowMs,
-      this.#minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening),
-      this.#day.freeAt(1, nowMs, this.#isReopening),
-    );
+    const minuteAtMs = this.#minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening);
+    // What is left to others is left for as long as what they sent is fresh: then a probe asks whether they sent more.
+    const askedAtMs = Math.max(this.#minute.freeAt(1, nowMs, this.#isReopening), this.#staleAtMs);
+    return Math.max(nowMs, Math.min(minuteAtMs, askedAtMs), this.#day.freeAt(1, nowMs, this.#isReopening));
   }
 
   /** Requests that are left to others: head-room, and what they may send before an answer reports it. None for a probe. */
@@ -654,7 +653,7 @@ export class Ledger {
     if (isDayOver) this.#forgetLimitOfDay();
     const minuteAsks = this.#minute.turn(nowMs, unanswered);
     const dayAsks = this.#day.turn(nowMs, unanswered);
-    if (minuteAsks || dayAsks || wasDayShared || this.#isStale(nowMs)) this.#unknownSinceMs ??= nowMs;
+    if (minuteAsks || dayAsks || wasDayShared || nowMs >= this.#staleAtMs) this.#unknownSinceMs ??= nowMs;
   }
 
   /** Until an answer of the next day names it again: it may have been that of another endpoint, or of an older plan. */
@@ -664,11 +663,11 @@ export class Ledger {
     this.#day.resize(shareOf(this.#limits.requestsPerDay, this.#share));
   }
 
-  /** Whether others may have sent since an answer last reported Remaining. */
-  #isStale(nowMs: number): boolean {
-    const { observedAtMs } = this.#minute;
-    if (observedAtMs === undefined || nowMs - observedAtMs < STALE_AFTER_MS || this.#outstanding.unanswered > 0) return false;
-    return (this.#minute.isLog && this.#minute.hasOthers) || this.#minute.othersPerMs * (nowMs - observedAtMs) > 0.5;
+  /** From when on others may have sent since an answer last reported Remaining; infinite while a request is unanswered. */
+  get #staleAtMs(): number {
+    const { observedAtMs, othersPerMs, isLog, hasOthers } = this.#minute;
+    if (observedAtMs === undefined || this.#outstanding.unanswered > 0) return Number.POSITIVE_INFINITY;
+    return observedAtMs + Math.max(STALE_AFTER_MS, isLog && hasOthers ? 0 : 0.5 / othersPerMs);
   }
 }
 

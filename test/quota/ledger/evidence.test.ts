@@ -279,6 +279,17 @@ describe('Ledger, on a token bucket that is smaller than the plan,', () => {
   });
 });
 
+describe('Ledger, with one request left, which it leaves to others,', () => {
+  test('asks after two seconds whether they have taken it, and waits for no Reset', () => {
+    const story = new Story().answer({ limit: 60, remaining: 59, ...RESET }).answer({ limit: 60, remaining: 48, ...RESET });
+    story.answer({ limit: 60, remaining: 1, ...RESET });
+    const { free, at, reason } = story.ledger.look(story.nowMs, 0);
+    expect({ free, waitMs: at - story.nowMs, reason }).toEqual({ free: 0, waitMs: 2_000, reason: 'quota' });
+    story.nowMs = at;
+    expect(story.free).toBe(1);
+  });
+});
+
 describe('Ledger, after a Remaining alone,', () => {
   test('believes it, and an answer without any header changes nothing', () => {
     const story = new Story().answer({ remaining: 5 });
