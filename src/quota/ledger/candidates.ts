@@ -83,12 +83,17 @@ export abstract class Candidate {
 
   /** What this client's own requests leave of the plan. */
   allowance(nowMs: number): number {
-    return this.room(nowMs) - Math.max(0, this.withheld ?? 0);
+    return this.room(nowMs) - this.beyondPlan;
   }
 
   /** When the allowance is one request or more; infinite if only the end of the window frees any. */
   allowedAt(nowMs: number): number {
-    return this.roomAt(1 + Math.max(0, this.withheld ?? 0), nowMs);
+    return this.roomAt(1 + this.beyondPlan, nowMs);
+  }
+
+  /** What the room holds that the plan does not allow. */
+  protected get beyondPlan(): number {
+    return Math.max(0, this.withheld ?? 0);
   }
 
   /** What may be sent after subtracting the requests of others, or what the service allows beyond the plan, whichever is more. */
@@ -302,11 +307,17 @@ export class SlidingLog extends Candidate {
   }
 }
 
+/** So many requests of others that leave a weighted counter, and in so much time, show how many there were. */
+const FEWEST_LEAVING = 2;
+const LEAST_LEAVING_MS = 1_000;
+
 /** Counts the requests of a window set by the clock, and of the window before it the part that a sliding window would still hold. */
 export class SlidingCounter extends Candidate {
   readonly prior = 0.39;
   #before = 0;
   #sent: number;
+  // The offset when nothing was in flight and it last rose in this window.
+  #taken: { offset: number; atMs: number } | undefined;
   #endsAtMs = Number.POSITIVE_INFINITY;
 
   constructor(limit: number, lengthMs: number, sent = 0) {
@@ -336,6 +347,11 @@ export class SlidingCounter extends Candidate {
     this.#sent = Math.max(0, this.#sent - 1);
   }
 
+  /** Less the failed requests that the service has not counted: they would weigh on the next window. */
+  protected override get beyondPlan(): number {
+    return super.beyondPlan + Math.min(0, this.offset ?? 0);
+  }
+
   margin(): number {
     return (this.#before * PRECISION_MS) / this.lengthMs;
   }
@@ -346,6 +362,24 @@ export class SlidingCounter extends Candidate {
 
   turn(atMs: number): void {
     this.#roll(atMs);
+  }
+
+  override observe(seen: Seen): void {
+    super.observe(seen);
+    if (seen.unanswered === 0) this.#observeLeaving(seen.nowMs);
+  }
+
+  /** Requests of others that become fewer were sent in the window before, and lose their weight. */
+  #observeLeaving(nowMs: number): void {
+    const { offset = 0 } = this;
+    const { offset: first, atMs } = this.#taken ?? { offset, atMs: nowMs };
+    const leftPerMs = (first - offset) / (nowMs - atMs);
+    if (first - offset >= FEWEST_LEAVING && nowMs - atMs >= LEAST_LEAVING_MS) {
+      const before = Math.min(leftPerMs * this.lengthMs, this.limit - this.#before, offset / this.#weight(nowMs));
+      this.#before += before;
+      this.offset = offset - before * this.#weight(nowMs);
+      this.#taken = undefined;
+    } else if (!this.#taken || offset > first) this.#taken = { offset, atMs: nowMs };
   }
 
   override align(endsAtMs: number, sent: number): void {
@@ -368,6 +402,7 @@ export class SlidingCounter extends Candidate {
     this.#sent = already;
     this.forget();
     this.offset = 0;
+    this.#taken = undefined;
   }
 
   #weight(nowMs: number): number {

@@ -309,8 +309,10 @@ export class Ledger {
 
   #freeAt(nowMs: number): number {
     const minuteAtMs = this.#minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening);
-    // What is left to others is left for as long as what they sent is fresh: then a probe asks whether they sent more.
-    const askedAtMs = Math.max(this.#minute.freeAt(1, nowMs, this.#isReopening), this.#staleAtMs);
+    // What is left to others is left for as long as what they sent is fresh: then a probe asks whether they sent more. Where slots come
+    // back one by one, the next one comes as soon.
+    const staleAtMs = this.#minute.isRefilled ? Number.POSITIVE_INFINITY : this.#staleAtMs;
+    const askedAtMs = Math.max(this.#minute.freeAt(1, nowMs, this.#isReopening), staleAtMs);
     return Math.max(nowMs, Math.min(minuteAtMs, askedAtMs), this.#day.freeAt(1, nowMs, this.#isReopening));
   }
 
@@ -319,7 +321,8 @@ export class Ledger {
     if (this.#unknownSinceMs !== undefined) return 0;
     const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
     const usualMs = 2 * this.#outstanding.usualMs + (this.#minute.isLog ? 1000 : 0);
-    const ofOthers = Math.max(0, Math.ceil(this.#minute.othersPerMs * usualMs - 0.05));
+    const perMs = Math.max(this.#minute.othersPerMs, this.#minute.latelyPerMs(nowMs));
+    const ofOthers = Math.max(0, Math.ceil(perMs * usualMs - 0.05));
     const ofBucket = this.#minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
     return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
   }

@@ -115,6 +115,7 @@ export class QuotaWindow {
   // The latest Remaining was larger than any candidate explains.
   #isClaiming = false;
   #othersPerMs = 0;
+  #latelyPerMs = 0;
   // When a Retry-After passes, and whether one request may then ask, whatever the candidates say.
   #ask: { atMs: number; isInvited: boolean } | undefined;
   // Whether it has passed and that request may still be sent.
@@ -557,8 +558,11 @@ export class QuotaWindow {
 
   /** How badly a Remaining fits a candidate: it rose within a window, fell without a request, or is larger than the candidate allows. */
   #misfitOf({ candidate, lowest, highest, tolerance, excess }: Fit): number {
-    const rose = candidate === this.#window ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
-    const usual = candidate.offset ?? candidate.expected;
+    const { offset, expected, least } = candidate;
+    const isWindow = candidate === this.#window;
+    const rose = isWindow ? 3 * Math.max(0, least - highest - tolerance) : 0;
+    // A window that has just turned holds no requests of others, however many there were in the last one.
+    const usual = isWindow && expected !== undefined ? (offset ?? 0) : (offset ?? expected);
     const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
     return Math.max(rose, fell, excess) / 2;
   }
@@ -586,7 +590,13 @@ export class QuotaWindow {
     return this.#isClaiming;
   }
 
+  /** The same in the last second or so, after a burst of theirs. */
+  latelyPerMs(nowMs: number): number {
+    return this.#latelyPerMs * Math.exp(-(nowMs - (this.#observedAtMs ?? nowMs)) / SECOND_MS);
+  }
+
   #noteOthers(others: number, nowMs: number): void {
+    this.#latelyPerMs = this.latelyPerMs(nowMs) + others / SECOND_MS;
     const sinceMs = Math.min(LONGEST_SILENCE_MS, nowMs - (this.#observedAtMs ?? nowMs));
     this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
   }
@@ -605,7 +615,11 @@ export class QuotaWindow {
 
   #weighRetryAfter(retryAfterMs: number, nowMs: number, latencyMs: number): void {
     const toldMs = nowMs + retryAfterMs;
+    const afterResetMs = toldMs - this.#endsAtMs - latencyMs;
+    const isAfterReset = afterResetMs > EARLY_MS && afterResetMs < this.lengthMs;
     const misfits = this.#candidates.map((candidate) => {
+      // Both have a free slot at the Reset, whatever others send.
+      if (isAfterReset && (candidate === this.#window || candidate === this.#log)) return 1;
       const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(0, nowMs);
       if (!Number.isFinite(freeAtMs) || candidate.offset === undefined) return 0;
       return freeAtMs > toldMs + LATE_MS || freeAtMs < toldMs - EARLY_MS - latencyMs ? 1 : 0;

@@ -126,6 +126,17 @@ describe('SlidingCounter', () => {
     expect([counter.room(MINUTE_MS), counter.room(2 * MINUTE_MS)]).toEqual([1, 1]);
   });
 
+  test('finds out that others sent in the window before if they become fewer, and how many they were', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS, 0);
+    // 60 in the window before, and 9 in this one: 59 are counted after 10 seconds, and 55 after 14.
+    for (const [atMs, remaining] of [[10_000, 0] as const, [14_000, 3] as const]) {
+      counter.add(atMs);
+      counter.observe(seen(counter, remaining, atMs));
+    }
+    expect([counter.free(14_000), counter.freeAt(4, 14_000)]).toEqual([3, 15_000]);
+  });
+
   test('says when its room reaches a size, in this window and across its turn', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     counter.align(MINUTE_MS, 0);

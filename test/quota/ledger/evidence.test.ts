@@ -158,6 +158,12 @@ describe('QuotaWindow, at a turn,', () => {
 });
 
 describe('Ledger, of a weighted counter,', () => {
+  const resetAt = (atMs: number) => ({ atMs, endsAtMs: atMs, slackMs: 0 });
+  const refusal = {
+    ...{ status: 429, remaining: 0, retryAfterMs: undefined },
+    ...{ serverMs: NOON_MS, sentAtMs: NOON_MS, nowMs: NOON_MS, unanswered: 0, concurrent: 0 },
+  };
+
   test('meets one 429 at its first turn if others had sent before, and takes what they sent from the count once', () => {
     const world = {
       policy: 'sliding-counter',
@@ -167,6 +173,38 @@ describe('Ledger, of a weighted counter,', () => {
       othersMs: [0],
     } as const;
     expect(play({ ...world, plan: { requestsPerMinute: 3 }, calls: 7 }).refusals).toHaveLength(1);
+  });
+
+  test('is taken for the way of counting if a Retry-After ends seconds after the Reset, when windows and logs have a free slot', () => {
+    const window = new QuotaWindow(5, 60_000);
+    window.add(NOON_MS);
+    window.observe({ ...refusal, reset: resetAt(NOON_MS + 60_000), retryAfterMs: 72_000 });
+    expect(window.lead).toBeInstanceOf(SlidingCounter);
+  });
+
+  test('is taken for it if a window that has just turned is used up but for what the last one carries along', () => {
+    const window = new QuotaWindow(60, 60_000);
+    window.add(NOON_MS - 1_000);
+    window.observe({ ...refusal, reset: resetAt(NOON_MS), retryAfterMs: 2_000, sentAtMs: NOON_MS - 1_000, nowMs: NOON_MS - 1_000 });
+    const nowMs = NOON_MS + 1_000;
+    window.turn(nowMs, 0);
+    window.add(nowMs);
+    window.observe({ ...refusal, status: 200, reset: resetAt(NOON_MS + 60_000), sentAtMs: nowMs, nowMs });
+    expect([window.lead instanceof SlidingCounter, Math.round(window.freeAt(1, nowMs) - nowMs)]).toEqual([true, 1_010]);
+  });
+
+  test('carries no refused request along, in the count that no header raises either', () => {
+    const window = new QuotaWindow(2, 60_000);
+    for (const [sentAtMs, remaining] of [[NOON_MS - 20_000, 1] as const, [NOON_MS - 19_000, 0] as const]) {
+      window.add(sentAtMs);
+      window.observe({ ...refusal, status: 200, remaining, reset: resetAt(NOON_MS), sentAtMs, nowMs: sentAtMs });
+    }
+    window.turn(NOON_MS + 100, 0);
+    window.add(NOON_MS + 100);
+    window.countUncounted();
+    window.observe({ ...refusal, reset: resetAt(NOON_MS + 60_000), retryAfterMs: 30_000, sentAtMs: NOON_MS + 100, nowMs: NOON_MS + 100 });
+    for (const candidate of window.candidates) candidate.doubt = candidate instanceof SlidingCounter ? 0 : 4;
+    expect([window.ceiling(NOON_MS + 29_000), window.ceiling(NOON_MS + 31_000)]).toEqual([0, 1]);
   });
 
   test('takes the refusal of a request for which the minute had quota left for no sign of how the minute counts', () => {
@@ -190,7 +228,7 @@ describe('Ledger, of a weighted counter,', () => {
 describe('Ledger, while others send too,', () => {
   test('leaves a request to them if two of theirs came between two answers', () => {
     const freeAfter = (remaining: number) => new Story().answer({ remaining: 8 }).answer({ remaining }).free;
-    expect([freeAfter(7), freeAfter(5)]).toEqual([7, 4]);
+    expect([freeAfter(7), freeAfter(5)]).toEqual([7, 3]);
   });
 });
 
