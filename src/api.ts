@@ -63,8 +63,14 @@ export interface InventoryItems<Ids extends Int64 = 'number'> extends AsyncItera
 /** @throws InvalidArgumentError for a value without the methods that are called */
 export function checkClient(client: unknown, methods: readonly string[] = ['streamInventory', 'updateInventory']): void {
   if (hasMethods(client, methods)) return;
-  const rule = `it must be a PetStoreClient, or have its ${methods.join('() and ')}()`;
-  throw new InvalidArgumentError(`Cannot use ${showValue(client)} as \`client\`: ${rule}`, { argument: 'client' });
+  throw notAClient(client, `${methods.join('() and ')}()`);
+}
+
+/** The error of a value that is not a client. A text is not shown, since it may be the key. */
+export function notAClient(client: unknown, itsParts: string): InvalidArgumentError {
+  const shown = typeof client === 'string' ? 'a text' : showValue(client);
+  const rule = `it must be a PetStoreClient, or have its ${itsParts}`;
+  return new InvalidArgumentError(`Cannot use ${shown} as \`client\`: ${rule}`, { argument: 'client' });
 }
 
 /**

@@ -1,8 +1,8 @@
 import type { PetStoreApi } from './api.ts';
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
 import { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
-import { ConfigurationError, type FailureDetails, InvalidArgumentError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
+import { hidingKey, redactorOf } from './hiding-key.ts';
 import { InventoryStream } from './inventory-stream.ts';
 import { createLog } from './log-lines.ts';
 import { fetchOperation } from './operations/fetch.ts';
@@ -17,7 +17,7 @@ import { ClientLimits } from './quota/gate/client-limits.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
-import { Redactor, redactorOf } from './redactor.ts';
+import { Redactor } from './redactor.ts';
 import { type Answered, type ReplyPromise, replyPromise } from './reply.ts';
 import { createCredentials, learnKey } from './transport/credentials.ts';
 import { http } from './transport/http.ts';
@@ -77,7 +77,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const redactor = new Redactor();
     redactorOf.set(this, redactor);
     learnKey(options, redactor);
-    const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(redactor, () => resolveOptions(options, redactor));
+    const { baseUrl, int64, maxResponseBytes, call, ...made } = hidingKey(this, () => resolveOptions(options, redactor));
     const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
     this.#options = { baseUrl, plan, int64, maxResponseBytes, call, redactor };
     const credentials = createCredentials(apiKey, redactor);
@@ -223,7 +223,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     send: (operation: Operation<T>, resolved: CallOptions) => Promise<Answered<T>>,
   ): ReplyPromise<T> {
     try {
-      const operation = hidingKey(this.#options.redactor, makeOperation);
+      const operation = hidingKey(this, makeOperation);
       return replyPromise(send(operation, this.#resolveFor(operation, options)));
     } catch (error) {
       return replyPromise(Promise.reject(error));
@@ -233,26 +233,14 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   async #fetchBelow(input: string | URL | Request, init: RequestInit | undefined): Promise<Response> {
     const { baseUrl, call, redactor } = this.#options;
     const target = { baseUrl, maxRetries: call.maxRetries, redactor };
-    const { operation, options } = hidingKey(redactor, () => fetchOperation(input, init, target));
+    const { operation, options } = hidingKey(this, () => fetchOperation(input, init, target));
     return this.#pipeline.open(operation, this.#resolveFor(operation, options));
   }
 
   #resolveFor({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: RequestOptions | undefined): CallOptions {
-    const { redactor, call } = this.#options;
+    const { call } = this.#options;
     const change = petId === undefined ? {} : ({ petId, outcome: 'not-sent' } as const);
-    return hidingKey(redactor, () => resolveCallOptions(options, call), { operation: name, ...change });
-  }
-}
-
-/** A bad option or argument is shown in the message, and may be the key. */
-function hidingKey<T>(redactor: Redactor, make: () => T, details: FailureDetails = {}): T {
-  try {
-    return make();
-  } catch (error) {
-    if (error instanceof InvalidArgumentError) throw new InvalidArgumentError(redactor.hide(error.message), error);
-    if (!(error instanceof ConfigurationError)) throw error;
-    const [message, option] = [redactor.hide(error.message), redactor.hide(error.option)];
-    throw new ConfigurationError(message, { ...details, option, cause: error.cause });
+    return hidingKey(this, () => resolveCallOptions(options, call), { operation: name, ...change });
   }
 }
 

@@ -4,6 +4,7 @@ import { monotonicMs } from './clock/monotonic.ts';
 import type { Int64, PetId } from './contract/models.ts';
 import { isPetStoreError, type RateLimit } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
+import { hidingKey } from './hiding-key.ts';
 import { badOption, numberOption, refuseUnknown } from './options/rules.ts';
 import { unharmed } from './thrown.ts';
 import { VERSION } from './version.ts';
@@ -58,10 +59,7 @@ const LATEST = 100_000;
  */
 export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, options: RecordOptions = {}): CallRecording {
   checkClient(client, ['on', 'toJSON']);
-  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { latest: 1000 }', { shown: options });
-  refuseUnknown(options, ['write', 'latest']);
-  numberOption('latest', options.latest, LATEST, { min: 0, integer: true });
-  if (options.write !== undefined && typeof options.write !== 'function') throw badOption('write', 'a function', { shown: options.write });
+  hidingKey(client, () => checkOptions(options));
   const lines = new LatestLines(client.toJSON().plan, options);
   const calls = new CallsUnderWay();
   const stops = [
@@ -77,6 +75,13 @@ export function recordCalls<Ids extends Int64>(client: PetStoreClient<Ids>, opti
     for (const end of stops) end();
   };
   return { text: () => lines.text(), stop, [Symbol.dispose]: stop };
+}
+
+function checkOptions(options: RecordOptions): void {
+  if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { latest: 1000 }', { shown: options });
+  refuseUnknown(options, ['write', 'latest']);
+  numberOption('latest', options.latest, LATEST, { min: 0, integer: true });
+  if (options.write !== undefined && typeof options.write !== 'function') throw badOption('write', 'a function', { shown: options.write });
 }
 
 type Note = (name: keyof ClientEvents, event: CallEvent, told: object) => void;

@@ -1,5 +1,3 @@
-import { sharedTable } from './shared-table.ts';
-
 /** How many keys are remembered if a function gives them: the latest ones, which answers may still echo. */
 const REMEMBERED_KEYS = 16;
 const NO_KEYS: readonly string[] = [];
@@ -61,9 +59,6 @@ export class Redactor {
 
 /** The part of a redactor that code which shows foreign text needs. */
 export type TextCleaner = Pick<Redactor, 'clean'>;
-
-/** The redactor of each client, for code outside the client that shows text of the service. */
-export const redactorOf = sharedTable<TextCleaner>('redactor');
 
 /** A text without its escapes, and where each of its characters begins in the original. */
 interface Reading {

@@ -1,9 +1,10 @@
 import type { PetStoreClient } from '../client.ts';
 import type { Int64 } from '../contract/models.ts';
 import { duration } from '../duration.ts';
+import { redactorOf } from '../hiding-key.ts';
 import { fetchUsesProxies, type NamedProxy, proxyFor } from '../options/proxy.ts';
 import { isProxyCode } from '../proxy-codes.ts';
-import { redactorOf, type TextCleaner } from '../redactor.ts';
+import type { TextCleaner } from '../redactor.ts';
 import { adviceFor, judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
 import { type Asked, askOnce } from './check/ask.ts';
 import { type Finding, GUIDES } from './check/finding.ts';

@@ -1,6 +1,7 @@
 import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
 import { surround } from '../around-fetch.ts';
 import type { PetStoreClient } from '../client.ts';
+import { hidingKey } from '../hiding-key.ts';
 import { isBrowser } from '../options/environment.ts';
 import { badOption, booleanOption, refuseUnknown } from '../options/rules.ts';
 import { unharmed } from '../thrown.ts';
@@ -56,7 +57,7 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
  * stop();
  */
 export function traceClient(client: Pick<PetStoreClient, 'on' | 'baseUrl'>, options: TraceOptions = {}): () => void {
-  const { tracerProvider, meterProvider, propagate } = resolveTrace(options);
+  const { tracerProvider, meterProvider, propagate } = hidingKey(client, () => resolveTrace(options));
   const calls = new Map<number, TracedCall>();
   const scope = scopeOf(client.baseUrl, tracerProvider.getTracer(...LIBRARY), meterProvider.getMeter(...LIBRARY));
   const stops = [

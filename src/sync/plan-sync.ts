@@ -1,5 +1,6 @@
 import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
+import { hidingKey } from '../hiding-key.ts';
 import { estimateMs, fitsToday } from './estimate.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
@@ -69,9 +70,9 @@ export async function planSync(
   options: PlanOptions = {},
 ): Promise<SyncPlan> {
   checkClient(client, ['streamInventory']);
-  checkOptions(options, ['signal', 'now']);
+  hidingKey(client, () => checkOptions(options, ['signal', 'now']));
   const { signal, now = Date.now } = options;
-  const job = new StockJob(await readWanted(wanted, signal));
+  const job = new StockJob(await readWanted(wanted, { client, signal }));
   signal?.throwIfAborted();
   if (job.needsList) await readList(client, job, { signal, progress: new ProgressReporter(client, { now }) });
   job.endList();

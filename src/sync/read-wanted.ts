@@ -1,5 +1,7 @@
 import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
+import { hidingKey } from '../hiding-key.ts';
+import { showValue } from '../options/rules.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 
@@ -21,14 +23,17 @@ export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
  *
  * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1.
  */
-export async function readWanted(wanted: Wanted, signal: AbortSignal | undefined): Promise<WantedStock> {
+export async function readWanted(
+  wanted: Wanted,
+  { client, signal }: { client: object; signal: AbortSignal | undefined },
+): Promise<WantedStock> {
   if (!isIterable(wanted))
     throw new InvalidArgumentError('Cannot use this as `wanted`: it must be iterable, such as a list of { petId, quantity }', {
       argument: 'wanted',
     });
   const stock = new WantedStock();
   let entryNumber = 0;
-  const take = (entry: unknown): void => addChecked(stock, entry, ++entryNumber);
+  const take = (entry: unknown): void => hidingKey(client, () => addChecked(stock, entry, ++entryNumber));
   if (Symbol.asyncIterator in wanted) for await (const entry of itemsUntilAborted(wanted, signal)) take(entry);
   else for (const entry of wanted) take(entry);
   return stock;
@@ -52,13 +57,13 @@ function isWantedEntry(entry: unknown): entry is WantedEntry {
 }
 
 function problemOf(entry: unknown): string {
-  if (!isObject(entry) || Array.isArray(entry)) return `it must be an object with petId and quantity or adjust, not ${shown(entry)}`;
+  if (!isObject(entry) || Array.isArray(entry)) return `it must be an object with petId and quantity or adjust, not ${showValue(entry)}`;
   const { petId, quantity, adjust } = entry;
-  if (!isPetId(petId)) return `petId must be an int64, and a bigint beyond ±(2^53−1), not ${shown(petId)}`;
+  if (!isPetId(petId)) return `petId must be an int64, and a bigint beyond ±(2^53−1), not ${showValue(petId)}`;
   if (quantity === undefined && adjust === undefined) return 'it needs a quantity or an adjust';
   if (quantity !== undefined && adjust !== undefined) return 'it has both a quantity and an adjust, so what is wanted is unclear';
   const [name, value] = quantity === undefined ? ['adjust', adjust] : ['quantity', quantity];
-  return `${name} must be an integer within ±(2^53−1), not ${shown(value)}`;
+  return `${name} must be an integer within ±(2^53−1), not ${showValue(value)}`;
 }
 
 function isIterable(value: unknown): boolean {
@@ -67,10 +72,4 @@ function isIterable(value: unknown): boolean {
 
 function isObject(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null;
-}
-
-function shown(value: unknown): string {
-  if (typeof value === 'string') return JSON.stringify(value.slice(0, 40));
-  if (Array.isArray(value)) return 'a list';
-  return typeof value === 'object' && value !== null ? 'an object' : String(value);
 }

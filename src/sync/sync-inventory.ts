@@ -1,5 +1,6 @@
 import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
+import { hidingKey } from '../hiding-key.ts';
 import { performJob, withJournal } from './perform-job.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
 import { reportOf, type SyncReport } from './report.ts';
@@ -23,9 +24,9 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
  * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing
  */
 export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, given: SyncOptions = {}): Promise<SyncReport> {
-  const options = resolveSyncOptions(given);
+  const options = hidingKey(client, () => resolveSyncOptions(given));
   checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
-  const job = new StockJob(await readWanted(wanted, options.signal));
+  const job = new StockJob(await readWanted(wanted, { client, signal: options.signal }));
   if (options.signal?.aborted) return reportOf(job, 'abort');
   return withJournal(options.journal, () => performJob({ client, job, options }));
 }

@@ -1,6 +1,7 @@
 import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
+import { hidingKey } from '../hiding-key.ts';
 import { badOption } from '../options/rules.ts';
 import { IdTable } from '../stock/id-table.ts';
 import { type Journal, named } from './journal.ts';
@@ -54,7 +55,7 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * console.log(report.updated, report.failed); // → 2 []
  */
 export async function undoSync(client: PetStoreApi<Int64>, given: UndoOptions): Promise<SyncReport> {
-  const { journal, undoJournal, options } = resolveUndoOptions(given);
+  const { journal, undoJournal, options } = hidingKey(client, () => resolveUndoOptions(given));
   checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
   return withJournal(undoJournal, () => undo(client, { journal, options: { ...options, journal: undoJournal } }), [journal]);
 }

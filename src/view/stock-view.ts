@@ -2,6 +2,7 @@ import { checkClient, type PetStoreApi } from '../api.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError, NotFoundError } from '../errors.ts';
+import { hidingKey } from '../hiding-key.ts';
 import { fieldOf } from '../thrown.ts';
 import { UpdateNews } from '../update-news.ts';
 import type { StockChange } from './change-iterator.ts';
@@ -86,7 +87,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   constructor(client: PetStoreApi<Ids>, options: StockViewOptions = {}) {
     checkClient(client);
     this.#client = client;
-    this.#options = resolveViewOptions(options);
+    this.#options = hidingKey(client, () => resolveViewOptions(options));
     this.#pace = new QuotaPace(client, this.#options.quotaShare);
     this.#lists = new SharedLists({
       client,
@@ -109,8 +110,11 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * console.log(item?.quantity); // → 28
    */
   async get(petId: PetId, options?: ViewReadOptions): Promise<InventoryItem<Ids> | undefined> {
-    const pet = checkPetId(petId);
-    const read = this.#readOf(checkReadOptions(options), pet);
+    const pet = this.#check(() => checkPetId(petId));
+    const read = this.#readOf(
+      this.#check(() => checkReadOptions(options)),
+      pet,
+    );
     if (!this.#isFresh(read)) await this.#renewOrStale(read);
     this.#throwIfOver();
     return this.#find(pet);
@@ -124,7 +128,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * for (const { petId, quantity } of await new StockView(petstore).items({ status: 'sold' })) console.log(petId, quantity); // → 3 28
    */
   async items(options?: ViewItemsOptions): Promise<Iterable<InventoryItem<Ids>>> {
-    const { status, ...others } = checkItemsOptions(options);
+    const { status, ...others } = this.#check(() => checkItemsOptions(options));
     const read = this.#readOf(others, undefined);
     if (!this.#isFresh(read)) await this.#renewOrStale(read);
     this.#throwIfOver();
@@ -146,7 +150,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * console.log(stock.size); // → 12
    */
   async refresh(options?: Pick<ViewReadOptions, 'signal'>): Promise<void> {
-    const signal = checkRefreshOptions(options);
+    const signal = this.#check(() => checkRefreshOptions(options));
     this.#throwIfOver(signal);
     await this.#lists.wait({ sinceMs: ALWAYS, afterStamp: this.#held.mark() }, { signal, isLow: false });
   }
@@ -167,7 +171,8 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * }
    */
   changes(options?: ViewReadOptions): AsyncIterableIterator<StockChange<Ids>, undefined> {
-    const iterator = this.#pollerForAll().iterate(checkReadOptions(options));
+    const checked = this.#check(() => checkReadOptions(options));
+    const iterator = this.#pollerForAll().iterate(checked);
     const ended = this.#closed ?? this.#clientClosed;
     if (ended) iterator.fail(ended.reason);
     return iterator;
@@ -185,9 +190,9 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * console.log(sold.quantity); // → 27
    */
   async adjust(petId: PetId, delta: number, options?: AdjustOptions): Promise<InventoryItem<Ids>> {
-    const pet = checkPetId(petId, { outcome: 'not-sent' });
-    const change = checkDelta(delta, pet);
-    const { signal: own, ...bounds } = checkAdjustOptions(options);
+    const pet = this.#check(() => checkPetId(petId, { outcome: 'not-sent' }));
+    const change = this.#check(() => checkDelta(delta, pet));
+    const { signal: own, ...bounds } = this.#check(() => checkAdjustOptions(options));
     this.#throwIfOver(own);
     this.#ending ??= new AbortController();
     this.#turns ??= new Turns();
@@ -204,7 +209,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
    * console.log(stock.peek(3)); // → undefined
    */
   peek(petId: PetId): InventoryItem<Ids> | undefined {
-    return this.#find(checkPetId(petId));
+    return this.#find(this.#check(() => checkPetId(petId)));
   }
 
   /** Number of pets that are held. */
@@ -236,6 +241,11 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   /** As `close`, for `using`. */
   [Symbol.dispose](): void {
     this.close();
+  }
+
+  /** Checks arguments of the caller. */
+  #check<T>(check: () => T): T {
+    return hidingKey(this.#client, check);
   }
 
   #close(reason: unknown): void {
