@@ -120,7 +120,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   ],
   redis: ['contract', 'clock', 'errors', 'options', 'quota', 'quota-store'],
   undici: ['certificate-codes', 'errors', 'options', 'thrown', 'transport'],
-  otel: ['around-fetch', 'client', 'errors', 'events', 'hiding-key', 'options', 'thrown', 'version'],
+  otel: ['api', 'around-fetch', 'client', 'errors', 'events', 'hiding-key', 'options', 'thrown', 'version'],
   cli: [
     'api',
     'client',

@@ -1,9 +1,10 @@
 import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvider, trace } from '@opentelemetry/api';
+import { notAClient } from '../api.ts';
 import { surround } from '../around-fetch.ts';
 import type { PetStoreClient } from '../client.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { isBrowser } from '../options/environment.ts';
-import { badOption, booleanOption, refuseUnknown } from '../options/rules.ts';
+import { badOption, booleanOption, hasMethods, refuseUnknown } from '../options/rules.ts';
 import { unharmed } from '../thrown.ts';
 import { VERSION } from '../version.ts';
 import { type Scope, TracedCall } from './traced-call.ts';
@@ -50,13 +51,15 @@ const WAIT_BUCKETS = [0.01, 0.1, 0.5, 1, 2.5, 5, 10, 20, 30, 60, 120, 300];
  * of a tracer does not affect a call.
  *
  * @returns a function that ends this. It also ends the spans of unfinished calls, which are not measured.
- * @throws ConfigurationError for an option that is unknown or bad; the error of a provider that cannot give a tracer or meter
+ * @throws InvalidArgumentError for a value that is not a client; ConfigurationError for an option that is unknown or bad; the error of a
+ *   provider that cannot give a tracer or meter
  * @example
  * const stop = traceClient(petstore);
  * await petstore.listInventory();
  * stop();
  */
 export function traceClient(client: Pick<PetStoreClient, 'on' | 'baseUrl'>, options: TraceOptions = {}): () => void {
+  if (!hasMethods(client, ['on']) || typeof client.baseUrl !== 'string') throw notAClient(client, 'on() and baseUrl');
   const { tracerProvider, meterProvider, propagate } = hidingKey(client, () => resolveTrace(options));
   const calls = new Map<number, TracedCall>();
   const scope = scopeOf(client.baseUrl, tracerProvider.getTracer(...LIBRARY), meterProvider.getMeter(...LIBRARY));

@@ -478,3 +478,14 @@ test.each([[{ propogate: false }], [{ propagate: 'no' }], [null], [false]])('tra
   const { client } = scriptedClient([]);
   expect(thrownBy(() => Reflect.apply(traceClient, undefined, [client, options]))).toMatchObject({ name: 'ConfigurationError' });
 });
+
+test.each([[undefined], [{}], [{ on: thrower }], [{ baseUrl: 'https://shop.test/v1' }], ['psk_of_a_client']])(
+  'traceClient refuses %o in place of the client, and does not show a text, which may be the key',
+  (bad) => {
+    const error = thrownBy(() => Reflect.apply(traceClient, undefined, [bad, { propagate: 'no' }]));
+    const message = expect.stringMatching(
+      /^Cannot use (?!.*psk).* as `client`: it must be a PetStoreClient, or have its on\(\) and baseUrl$/,
+    );
+    expect(error).toMatchObject({ kind: 'invalid-argument', argument: 'client', message });
+  },
+);
