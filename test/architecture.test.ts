@@ -101,6 +101,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   // The fake must not share the client's mistakes.
   sandbox: ['contract'],
   node: [
+    'api',
     'certificate-codes',
     'proxy-codes',
     'client',

@@ -7,6 +7,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi 
 import { checkService, type Finding } from '../../src/node/index.ts';
 import { serveSandbox } from '../../src/node/serve.ts';
 import { Certificates } from '../support/certificates.ts';
+import { rejectionOf } from '../support/outcome.ts';
 import { portOf } from '../support/port-of.ts';
 
 const KEY = 'psk_check_1';
@@ -397,6 +398,15 @@ describe('checkService', () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
+
+  test.each([[undefined], [{}], [{ on: () => {}, fetch: () => {}, toJSON: () => {} }], ['psk_check_1']])(
+    'refuses %o in place of the client, and does not show a text, which may be the key',
+    async (bad) => {
+      const error = await rejectionOf(Reflect.apply(checkService, undefined, [bad]));
+      const message = expect.stringMatching(/^Cannot use (?!.*psk).* as `client`: it must be a PetStoreClient, or have its on\(\), /);
+      expect(error).toMatchObject({ kind: 'invalid-argument', argument: 'client', message });
+    },
+  );
 
   test('ends with the reason of its signal', async () => {
     const server = createServer(() => {});
