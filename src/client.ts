@@ -138,8 +138,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * a 503 with Retry-After, the request is sent again when that has passed, whatever its method; other failures are retried if the method
    * is idempotent (RFC 9110 section 9.2.2).
    * Redirects are not followed. The request counts as in flight until the body of the Response is read or cancelled.
-   * @throws InvalidArgumentError before anything is sent, for another address or an `Authorization` header; PetStoreError if no answer
-   *   comes; or the signal's reason
+   * @throws InvalidArgumentError before anything is sent, for another address, an `Authorization` header, `integrity` or a bad body;
+   *   PetStoreError if no answer comes; or the signal's reason
    * @example
    * const response = await petstore.fetch('/pets/42');
    * console.log(response.status, (await response.json()).code); // → 501 not_shown

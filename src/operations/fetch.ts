@@ -35,13 +35,14 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
 
 /**
  * Makes an operation from the arguments of `fetch`, for any path below the client's address. Its result is the answer, whatever the status.
- * @throws InvalidArgumentError for an argument that is no address below the client's, a caller's own `Authorization`, what fetch refuses,
- *   and a body that may have to be sent again but cannot be
+ * @throws InvalidArgumentError for an argument that is no address below the client's, a caller's own `Authorization` or `integrity`, what
+ *   fetch refuses, and a body that cannot be sent, or may have to be sent again but cannot be
  */
 export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching {
   const given = isRequest(input) ? input : undefined;
   const path = checkPath(input, target);
   const rest = { ...(given && initOf(given)), ...restOf(init ?? {}) };
+  if (rest.integrity) throw badInput('integrity', LOSES_STATUS);
   const [ownMethod, ownHeaders] = [init?.method ?? given?.method ?? 'GET', init?.headers ?? given?.headers ?? {}];
   const { method, headers } = checkHead(`${target.baseUrl}/${path}`, { ...rest, method: ownMethod, headers: ownHeaders }, init);
   if (given?.signal) HELD.set(given.signal, given);
@@ -162,6 +163,9 @@ function checkPath(input: Input, { baseUrl, redactor }: FetchTarget): string {
 
 /** The headers that a caller must not set. Other than for the client's own requests, `content-type` is allowed. */
 const FORBIDDEN = new Set([...RESERVED_HEADERS].filter((name) => name !== 'content-type'));
+
+/** fetch compares every answer with it, also a refusal, and gives a network error in place of one that differs (fetch standard, main fetch). */
+const LOSES_STATUS = 'with `integrity`: a 429 would not match it, and fetch would not give its status; check the digest yourself';
 
 /** Normalises the method, and checks it, the headers and the other fields as fetch does. */
 function checkHead(

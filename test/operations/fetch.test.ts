@@ -227,6 +227,7 @@ describe('petstore.fetch', () => {
     ['a referrer that is no address', { referrer: 'http://[' }, 'init'],
     ['credentials that fetch does not know', { credentials: 'x' }, 'init'],
     ['a duplex that fetch does not know', { method: 'POST', body: chunked(['text']), duplex: 'full' }, 'init'],
+    ['a digest of the answer', { integrity: 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' }, 'integrity'],
     ['a body with GET', { body: 'text' }, 'body'],
     ['a stream with PUT', { method: 'PUT', body: chunked(['text']) }, 'body'],
     ['an iterable with DELETE', { method: 'DELETE', body: pieces() }, 'body'],
@@ -234,6 +235,16 @@ describe('petstore.fetch', () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     expect(await rejectionOf(client.fetch('/pets', init))).toMatchObject({ name: 'InvalidArgumentError', argument, outcome: 'not-sent' });
     expect(seen).toEqual([]);
+  });
+
+  test('refuses a Request with a digest of the answer, since a 429 would not match it and be lost', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    const request = new Request(`${client.baseUrl}/pets`, { integrity: 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' });
+    const message =
+      'Cannot fetch with `integrity`: a 429 would not match it, and fetch would not give its status; check the digest yourself';
+    expect(await rejectionOf(client.fetch(request))).toMatchObject({ argument: 'integrity', message });
+    expect((await client.fetch(request, { integrity: '' })).status).toBe(200);
+    expect(seen).toHaveLength(1);
   });
 
   test('names the fields of an init that fetch refuses, and not their values', async () => {
