@@ -219,8 +219,26 @@ function isReadOnce(body: RequestBody | undefined): boolean {
   return typeof body === 'object' && (hasMethods(body, ['getReader']) || Symbol.asyncIterator in body);
 }
 
+/** Whether it is a stream that fetch would refuse, as if the connection had failed. */
+function isSpent(body: RequestBody | undefined): boolean {
+  if (typeof body !== 'object') return false;
+  // A stream of Node.
+  if (('readableDidRead' in body && body.readableDidRead === true) || ('destroyed' in body && body.destroyed === true)) return true;
+  return hasMethods(body, ['getReader']) && !isReadable(body);
+}
+
+/** Nothing but the constructor shows that a stream was read before and released. It does not read. */
+function isReadable(stream: RequestBody): boolean {
+  try {
+    return new Response(stream).body !== null;
+  } catch {
+    return false;
+  }
+}
+
 function checkBody(body: RequestBody | undefined, method: string, mayBeLost: boolean): void {
   if (body !== undefined && (method === 'GET' || method === 'HEAD')) throw badInput('body', `a body with ${method}: fetch refuses it`);
+  if (isSpent(body)) throw badInput('body', 'with this stream as its body: it is locked, or was read before');
   if (!mayBeLost) return;
   throw badInput(
     'body',

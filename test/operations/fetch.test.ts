@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import ky from 'ky';
 import { PetStoreClient } from 'petstore-inventory';
@@ -34,6 +35,38 @@ function refuse(): never {
 
 function reset(): never {
   throw networkError('ECONNRESET', 'read ECONNRESET');
+}
+
+function locked(): ReadableStream {
+  const stream = chunked(['text']);
+  stream.getReader();
+  return stream;
+}
+
+async function readBefore(): Promise<ReadableStream> {
+  const stream = chunked(['text', 'more']);
+  const reader = stream.getReader();
+  await reader.read();
+  reader.releaseLock();
+  return stream;
+}
+
+async function cancelled(): Promise<ReadableStream> {
+  const stream = chunked(['text']);
+  await stream.cancel();
+  return stream;
+}
+
+async function bodyOfRead(): Promise<ReadableStream | null> {
+  const response = new Response('text');
+  await response.text();
+  return response.body;
+}
+
+async function readableOfNode(spend: (readable: Readable) => unknown): Promise<Readable> {
+  const readable = Readable.from(['text']);
+  await spend(readable);
+  return readable;
 }
 
 describe('petstore.fetch', () => {
@@ -260,6 +293,21 @@ describe('petstore.fetch', () => {
     const body = chunked(['text']);
     await client.fetch('/pets', { method: 'POST', ...streamed(body) });
     expect([seen[0]?.body === body, body.locked, await new Response(body).text()]).toEqual([true, false, 'text']);
+  });
+
+  test.each<[what: string, make: () => unknown]>([
+    ['is locked', locked],
+    ['was read before', readBefore],
+    ['was cancelled', cancelled],
+    ['is the body of a Response that was read', bodyOfRead],
+    ['is a stream of Node that was read', () => readableOfNode((readable) => readable.toArray())],
+    ['is a stream of Node that was destroyed', () => readableOfNode((readable) => readable.destroy())],
+  ])('refuses a stream that %s, and sends nothing', async (_what, make) => {
+    const { client, seen } = scriptedClient([() => json(200, {})]);
+    const error = await rejectionOf(Reflect.apply(client.fetch, undefined, ['/pets', { method: 'POST', body: await make() }]));
+    const message = 'Cannot fetch with this stream as its body: it is locked, or was read before';
+    expect(error).toMatchObject({ name: 'InvalidArgumentError', argument: 'body', outcome: 'not-sent', attempts: 0, message });
+    expect(seen).toEqual([]);
   });
 
   test('refuses a Request that has a key or was already read', async () => {
