@@ -119,7 +119,7 @@ export class Pipeline<Item extends object> {
       call.signal.throwIfAborted();
       // Awaited only if there is something to prepare, so that calls keep their order.
       const preparing = operation.prepare?.();
-      if (preparing) await untilAborted(preparing, call.signal);
+      if (preparing) await this.#prepare(call, preparing);
       return await this.#retry(call, () => this.#attemptToOpen(call, operation));
     } catch (failure) {
       const instead = call.signal.aborted ? undefined : operation.instead?.(failure);
@@ -127,6 +127,13 @@ export class Pipeline<Item extends object> {
       if (instead === undefined) throw error;
       return instead;
     }
+  }
+
+  /** Waits for what an operation needs before its first attempt: the body of a Request, which its caller writes. */
+  async #prepare(call: Call, preparing: Promise<void>): Promise<void> {
+    call.holdup = () => ({ why: 'the body of its Request did not come', until: undefined });
+    await untilAborted(preparing, call.signal);
+    call.holdup = undefined;
   }
 
   /** Ends every call that is under way, and every later one, with `reason`. */

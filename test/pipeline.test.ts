@@ -6,7 +6,7 @@ import { textOf } from '../src/thrown.ts';
 import { chunked, failure, item, json, networkError } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
 import { drain } from './support/drain.ts';
-import { rejectionOf } from './support/outcome.ts';
+import { rejectionOf, thrower } from './support/outcome.ts';
 import { type Answering, hang, hangDeaf, scriptedFetch } from './support/scripted-fetch.ts';
 import { holdTime, NOW_MS } from './support/time.ts';
 
@@ -401,6 +401,8 @@ describe('an abort ends a call at once, at whatever step it is, with its reason,
 });
 
 describe('`totalTimeoutMs`', () => {
+  const never = new Promise<string>(() => {});
+
   test('ends a call in flight', async () => {
     const { client } = scriptedClient([hang], { totalTimeoutMs: 1_000 });
     const rejection = rejectionOf(client.updateInventory(42, { quantity: 1 }));
@@ -546,6 +548,37 @@ describe('`totalTimeoutMs`', () => {
       message: expect.stringMatching(/ failed with \w+; it waited to try again$/),
       retryAt: new Date(NOW_MS + 30_000),
     });
+  });
+
+  test.each<[when: string, answers: Answering[], first: string | Promise<string>, options: PetStoreClientOptions]>([
+    ['at first', [], never, {}],
+    ['for a store', [], never, { quotaStore: { processes: undefined, isCheap: true, join: thrower } }],
+    ['after a 401', [() => failure(401)], 'psk_1', {}],
+  ])('says that an `apiKey` function gave no key %s', async (_when, answers, first, options) => {
+    const apiKey = vi.fn(() => (apiKey.mock.calls.length === 1 ? first : never));
+    const { client } = scriptedClient(answers, { totalTimeoutMs: 1_000, ...options, apiKey });
+    const ended = rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(textOf(await ended, 'message')).toMatch(/ of 1 s(?:, after .*)?; the `apiKey` function gave no key$/);
+  });
+
+  test('says nothing of an `apiKey` function that gave a key', async () => {
+    const { client } = scriptedClient([hang], { apiKey: async () => 'psk_1', totalTimeoutMs: 1_000 });
+    const ended = rejectionOf(client.listInventory());
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(textOf(await ended, 'message')).toMatch(/of 1 s$/);
+  });
+
+  test('says that the body of a Request did not come', async () => {
+    const { client, seen } = scriptedClient([() => json(200, {})], { totalTimeoutMs: 1_000 });
+    const init = { method: 'PUT', body: chunked(['half'], 'stall'), duplex: 'half' };
+    const ended = rejectionOf(client.fetch(new Request(`${client.baseUrl}/pets`, init)));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await ended).toMatchObject({
+      message: expect.stringMatching(/ of 1 s; the body of its Request did not come$/),
+      outcome: 'not-sent',
+    });
+    expect(seen).toEqual([]);
   });
 
   test('leaves no timer behind a call that ended before', async () => {

@@ -135,11 +135,13 @@ export class Transport {
     const limitMs = call.options.attemptTimeoutMs;
     const limit = new AbortController();
     const stopTimer = startTimer(limitMs, () => limit.abort(keyTimedOut(limitMs)));
+    call.holdup = () => ({ why: 'the `apiKey` function gave no key', until: undefined });
     try {
       return await untilAborted(untilAborted(key, call.signal), limit.signal);
     } catch (error) {
       throw error instanceof ConfigurationError ? ofCall(error, call) : error;
     } finally {
+      call.holdup = undefined;
       stopTimer();
     }
   }
