@@ -86,12 +86,20 @@ async function acquire(hold: Hold, { lock, signal, terminal }: Pick<Wanted, 'sig
 }
 
 /** When a run can take the lock of a dead holder. Only a lock that can be void is looked at again after it has expired. */
-function expiry({ leftMs, isVoid }: { leftMs: number; isVoid?: boolean }): string {
+function expiry({ leftMs, isVoid }: { leftMs: number; isVoid?: boolean | undefined }): string {
   if (isVoid === undefined) return `the lock is free in ${duration(leftMs)}`;
   return `the lock expires in ${duration(leftMs)}, and the next run waits ${duration(LOOK_AGAIN_MS)} before it takes it`;
 }
 
 function describe({ text }: { text: string }): string {
-  const { data } = LockHolder.safeParse(JSON.parse(text));
+  const data = readHolder(text);
   return data ? `process ${data.pid} on ${data.host}, since ${data.since}` : 'another program';
+}
+
+function readHolder(text: string): LockHolder | undefined {
+  try {
+    return LockHolder.safeParse(JSON.parse(text)).data;
+  } catch {
+    return undefined;
+  }
 }

@@ -18,10 +18,11 @@ export const HELD_MS = 30_000;
 
 /**
  * Takes or renews a lock for `heldMs`, or releases it if `heldMs` is 0. If another process holds the lock, nothing changes, and the result
- * is that holder's text and the time until its lock expires. A lock is void if only the clock of this machine says that it is over: its
- * holder may still renew it. With `takesVoid`, such a lock is taken. Without `isVoid`, the store frees a lock that expires by itself.
+ * is that holder's text and the time until its lock expires. A lock is void if only the clock of this machine says that it is over, so that
+ * its holder may still renew it, or if its record is damaged, so that its holder, whose renewal fails, ends. With `takesVoid`, such a lock
+ * is taken. Without `isVoid`, the store frees a lock that expires by itself.
  */
-export type LockExchange = (request: LockRequest) => Promise<{ text: string; leftMs: number; isVoid?: boolean } | undefined>;
+export type LockExchange = (request: LockRequest) => Promise<{ text: string; leftMs: number; isVoid?: boolean | undefined } | undefined>;
 
 interface LockRequest {
   id: string;
@@ -107,13 +108,22 @@ function onFile(path: string, name: string): SharedState {
 
 const KeptLock = z.object({ id: z.string(), text: z.string(), untilMs: z.number() });
 const RELEASED = 0;
+const DAMAGED = { id: '', text: '' };
+
+function readLock(kept: string): z.infer<typeof KeptLock> | undefined {
+  try {
+    return KeptLock.safeParse(JSON.parse(kept)).data;
+  } catch {
+    return undefined;
+  }
+}
 
 function exchangeLock(
   kept: string | undefined,
   { id, text, heldMs, takesVoid }: LockRequest,
   nowMs: number,
 ): { record: string; response: Awaited<ReturnType<LockExchange>> } {
-  const held = kept === undefined ? undefined : KeptLock.parse(JSON.parse(kept));
+  const held = kept === undefined ? undefined : (readLock(kept) ?? { ...DAMAGED, untilMs: nowMs });
   const leftMs = (held?.untilMs ?? 0) - nowMs;
   // It has expired, or was taken so far in the future that the clock must have been set back since.
   const isVoid = leftMs <= 0 || leftMs - HELD_MS > FUTURE_MS;

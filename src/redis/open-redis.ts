@@ -29,20 +29,26 @@ export async function forgetQuota(client: RedisClient, key: StoreKey): Promise<v
 const LOCK_SCRIPT = `
 local request = cjson.decode(ARGV[1])
 local kept = redis.call('GET', KEYS[1])
-if kept and cjson.decode(kept).id ~= request.id then
-  return cjson.encode({ text = cjson.decode(kept).text, leftMs = redis.call('PTTL', KEYS[1]) })
+if kept then
+  local isJson, held = pcall(cjson.decode, kept)
+  local isRecord = isJson and type(held) == 'table' and type(held.id) == 'string' and type(held.text) == 'string'
+  if not isRecord and not request.takesVoid then return cjson.encode({ text = '', leftMs = 0, isVoid = true }) end
+  if isRecord and held.id ~= request.id then return cjson.encode({ text = held.text, leftMs = redis.call('PTTL', KEYS[1]) }) end
 end
 if request.heldMs > 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', request.heldMs) else redis.call('DEL', KEYS[1]) end
 return ''
 `;
 
-const OtherHolder = z.object({ text: z.string(), leftMs: z.number() });
+const OtherHolder = z.object({ text: z.string(), leftMs: z.number(), isVoid: z.optional(z.literal(true)) });
 
-/** Takes, renews or releases a lock, in one step. If another process holds it, returns that holder's text and the time left. */
+/**
+ * Takes, renews or releases a lock, in one step. If another process holds it, returns that holder's text and the time left. A lock whose
+ * record is damaged is void: it is taken with `takesVoid` only.
+ */
 export async function exchangeRedisLock(
   client: RedisClient,
-  { name, ...request }: { name: string; id: string; text: string; heldMs: number },
-): Promise<{ text: string; leftMs: number } | undefined> {
+  { name, ...request }: { name: string; id: string; text: string; heldMs: number; takesVoid?: boolean },
+): Promise<z.infer<typeof OtherHolder> | undefined> {
   const answer = await scriptsOf(client).run(LOCK_SCRIPT, `petstore:lock:{${name}}`, JSON.stringify(request));
   return answer === '' ? undefined : OtherHolder.parse(JSON.parse(String(answer)));
 }

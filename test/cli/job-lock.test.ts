@@ -191,4 +191,12 @@ describe('takeLock', () => {
     expect(lost).toHaveBeenCalledOnce();
     await lock.release();
   });
+
+  test('takes a lock whose record is damaged after the time in which its holder renews it', async () => {
+    held = { id: '', text: '{"id":', untilMs: 3_600_000 };
+    const taking = take();
+    await vi.advanceTimersByTimeAsync(15_000);
+    await (await taking).release();
+    expect(terminal.err).toContain('waiting 15 s, since the lock restock in memory may still be held by another program\n');
+  });
 });

@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openState, stateFolder } from '../../src/cli/state.ts';
+import { QuotaFile } from '../../src/node/quota-file.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
 let home: string;
@@ -80,6 +81,24 @@ describe('the lock in a file', () => {
     const lock = await takenAhead(3_600_000);
     await lock?.({ id: 'one', text: '{"pid":1}', heldMs: 30_000 });
     expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true })).toMatchObject({ isVoid: false });
+  });
+
+  test.each([
+    ['is cut', '{"id":"one","te'],
+    ['is no record', '5'],
+    ['lacks its holder', '{"text":"{}","untilMs":1}'],
+    ["is another program's", '{"id":1,"text":{},"untilMs":"now"}'],
+  ])('is void if its record %s, so that its holder ends, and a run that has waited takes it', async (_how, record) => {
+    const lock = await takenAhead(0);
+    const file = new QuotaFile(join(home, 'q.db'));
+    file.change('lock:restock', Date.now, () => ({ record, response: undefined }));
+    file.close();
+    const held = { text: '', leftMs: 0, isVoid: true };
+    expect(await lock?.({ id: 'one', text: '{"pid":1}', heldMs: 30_000 })).toEqual(held);
+    expect(await lock?.({ id: 'one', text: '{"pid":1}', heldMs: 0 })).toEqual(held);
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toEqual(held);
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true })).toBeUndefined();
+    expect(await lock?.({ id: 'one', text: '{}', heldMs: 30_000 })).toMatchObject({ isVoid: false });
   });
 
   test('is free at once after its release', async () => {

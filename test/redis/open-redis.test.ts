@@ -1,0 +1,36 @@
+import { Redis } from 'ioredis';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { exchangeRedisLock } from '../../src/redis/open-redis.ts';
+import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
+
+describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 30_000 }, () => {
+  let server: RedisServer;
+  let client: Redis;
+  beforeAll(async () => {
+    server = await RedisServer.start();
+    client = new Redis(server.url);
+  });
+  afterAll(() => {
+    client.disconnect();
+    return server.kill();
+  });
+
+  const exchange = (id: string, heldMs: number, takesVoid = false) =>
+    exchangeRedisLock(client, { name: 'restock', id, text: `{"id":"${id}"}`, heldMs, takesVoid });
+
+  test('gives a lock to one holder until it is released', async () => {
+    expect(await exchange('one', 30_000)).toBeUndefined();
+    expect(await exchange('one', 30_000)).toBeUndefined();
+    expect(await exchange('other', 30_000, true)).toEqual({ text: '{"id":"one"}', leftMs: expect.closeTo(30_000, -3) });
+    expect(await exchange('one', 0)).toBeUndefined();
+    expect(await exchange('other', 30_000)).toBeUndefined();
+  });
+
+  test.each(['{"id":"one","te', '5', '{"text":"{}"}', '{"id":"one"}'])('takes %s for a lock that is void', async (record) => {
+    await client.set('petstore:lock:{restock}', record);
+    const held = { text: '', leftMs: 0, isVoid: true };
+    expect([await exchange('one', 30_000), await exchange('one', 0)]).toEqual([held, held]);
+    expect(await exchange('other', 30_000, true)).toBeUndefined();
+    expect(await exchange('one', 30_000, true)).toEqual({ text: '{"id":"other"}', leftMs: expect.closeTo(30_000, -3) });
+  });
+});
