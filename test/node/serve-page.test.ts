@@ -148,10 +148,11 @@ describe.skipIf(isSkipped)('the page of a served sandbox', () => {
   });
 
   test('draws what each of two clients sent, had left, and was asked to wait', async () => {
-    const { pageUrl, url, keys } = await started({ plans: { free: { requestsPerMinute: 2 } } });
+    const { pageUrl, url, keys, sandbox } = await started({ plans: { free: { requestsPerMinute: 2 } }, clock: () => 30_000 });
     const page = await opened(pageUrl);
     const ask = (key: string) => fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${key}` } });
     await Promise.all([ask(keys.free), ask(keys.free), ask(keys.free), ask(keys.pro)]);
+    sandbox.clock.advance(5_000);
     await page.getByRole('img', { name: /^free: 3 requests in 5 min, 1 refused/ }).waitFor();
     await page.getByRole('img', { name: /^pro: 1 requests? in 5 min, 0 refused/ }).waitFor();
     const free = page.getByRole('img', { name: /^free/ });
