@@ -1,6 +1,6 @@
 import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/models.ts';
 import { isPetId } from './contract/pet-id.ts';
-import { InvalidArgumentError, InvalidResponseError } from './errors.ts';
+import { InvalidArgumentError, InvalidResponseError, type InvalidResponseReason, type Problem } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
 import type { RequestOptions } from './options/call-options.ts';
 import { hasMethods, showValue } from './options/rules.ts';
@@ -79,14 +79,47 @@ export function notAClient(client: unknown, itsParts: string): InvalidArgumentEr
  * @throws InvalidResponseError that names the place and the value
  */
 export function checkItem(item: unknown, index: number): asserts item is Pick<InventoryItem<Int64>, 'petId' | 'quantity'> {
-  if (typeof item !== 'object' || item === null) throw badItem(item, 'an item', `[${index}]`);
-  const { petId, quantity }: { petId?: unknown; quantity?: unknown } = item;
-  if (!isPetId(petId)) throw badItem(petId, 'an int64', `[${index}].petId`);
-  if (!Number.isSafeInteger(quantity)) throw badItem(quantity, 'an integer', `[${index}].quantity`);
+  const bad = badPartOf(item);
+  if (!bad) return;
+  const [message, path] = [`Cannot read the list: the client gave ${saidOf(bad)}`, `[${index}]${bad.field && `.${bad.field}`}`];
+  throw new InvalidResponseError(`${message} at ${path}`, { ...detailsOf(bad, path), operation: 'streamInventory' });
 }
 
-function badItem(value: unknown, rule: string, path: string): InvalidResponseError {
-  const message = `Cannot read the list: the client gave ${showValue(value)} in place of ${rule} at ${path}`;
-  const problems = [{ path, message: `must be ${rule}` }];
-  return new InvalidResponseError(message, { reason: 'schema', operation: 'streamInventory', problems });
+/**
+ * Checks the answer to the update of a pet in the same way.
+ *
+ * @throws InvalidResponseError that names the value; the update may have been applied
+ */
+export function checkUpdated(item: unknown, petId: PetId): asserts item is Pick<InventoryItem<Int64>, 'petId' | 'quantity'> {
+  const bad = badPartOf(item, petId);
+  if (!bad) return;
+  const message = `Cannot update pet ${petId}: the client gave ${saidOf(bad)}${bad.field && ` at ${bad.field}`}`;
+  throw new InvalidResponseError(message, { ...detailsOf(bad, bad.field), operation: 'updateInventory', petId, outcome: 'unknown' });
+}
+
+/** What is in place of an item or one of its fields. */
+interface BadPart {
+  value: unknown;
+  rule: string;
+  /** Empty for the item itself. */
+  field: string;
+  /** @default 'schema' */
+  reason?: InvalidResponseReason;
+}
+
+function badPartOf(item: unknown, wanted?: PetId): BadPart | undefined {
+  if (typeof item !== 'object' || item === null) return { value: item, rule: 'an item', field: '' };
+  const { petId, quantity }: { petId?: unknown; quantity?: unknown } = item;
+  if (!isPetId(petId)) return { value: petId, rule: 'an int64', field: 'petId' };
+  if (wanted !== undefined && BigInt(petId) !== BigInt(wanted))
+    return { value: petId, rule: String(wanted), field: 'petId', reason: 'mismatch' };
+  return Number.isSafeInteger(quantity) ? undefined : { value: quantity, rule: 'an integer', field: 'quantity' };
+}
+
+function saidOf({ value, rule }: BadPart): string {
+  return `${showValue(value)} in place of ${rule}`;
+}
+
+function detailsOf({ rule, reason = 'schema' }: BadPart, path: string): { reason: InvalidResponseReason; problems: readonly Problem[] } {
+  return { reason, problems: [{ path, message: `must be ${rule}` }] };
 }

@@ -1,4 +1,4 @@
-import type { PetStoreApi } from '../api.ts';
+import { checkUpdated, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
 import { asFailure, isBadOption, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
 import type { JobLog } from './job-log.ts';
@@ -102,11 +102,9 @@ export class UpdateRun {
     if (client.on) this.#unsent.add(String(petId));
     try {
       // Updates of a job must not be superseded, since its report says which quantities were set.
-      const { quantity } = await client.updateInventory(
-        petId,
-        { quantity: to },
-        { priority, latestOnly: false, ...(signal && { signal }) },
-      );
+      const item = await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
+      checkUpdated(item, petId);
+      const { quantity } = item;
       if (quantity !== to) throw unconfirmed(petId, { quantity, to });
       job.finish(row);
       log.note({ type: 'done', petId });

@@ -1,4 +1,4 @@
-import { checkClient, type PetStoreApi } from '../api.ts';
+import { checkClient, checkUpdated, type PetStoreApi } from '../api.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError, NotFoundError } from '../errors.ts';
@@ -367,6 +367,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   async #update(petId: PetId, quantity: number, signal: AbortSignal): Promise<InventoryItem<Ids>> {
     try {
       const item = await this.#client.updateInventory(petId, { quantity }, { signal, latestOnly: false });
+      checkUpdated(item, petId);
       if (!this.#news.isTold) this.#held.confirmed(item);
       return item;
     } catch (error) {

@@ -18,6 +18,17 @@ export const BAD_ITEMS: [bad: unknown, said: string][] = [
   [{ petId: 5, quantity: Number.NaN, status: 'sold' }, `NaN ${QUANTITY}`],
 ];
 
+/** What a fake may answer to the update of pet 5, and what an error says of it. */
+export const BAD_UPDATED: [bad: unknown, said: string][] = [
+  [undefined, 'undefined in place of an item'],
+  [null, 'null in place of an item'],
+  ['done', '"done" in place of an item'],
+  [{}, 'undefined in place of an int64 at petId'],
+  [{ petId: 5, status: 'sold' }, 'undefined in place of an integer at quantity'],
+  [{ petId: 5, quantity: 1.5, status: 'sold' }, '1.5 in place of an integer at quantity'],
+  [{ petId: 6, quantity: 7, status: 'sold' }, '6 in place of 5 at petId'],
+];
+
 /** A value as the item that its types say it is not. */
 export function asItem<Item>(bad: unknown): Item {
   return Reflect.get({ bad }, String('bad'));

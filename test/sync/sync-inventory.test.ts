@@ -10,7 +10,7 @@ import {
   ServerError,
 } from '../../src/errors.ts';
 import { planSync, type SyncProgress, syncInventory, undoSync } from '../../src/sync/index.ts';
-import { asItem, BAD_ITEMS } from '../support/bad-items.ts';
+import { asItem, BAD_ITEMS, BAD_UPDATED } from '../support/bad-items.ts';
 import { rejectionOf, thrower } from '../support/outcome.ts';
 import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
 import { FakeStore, pets } from './support/fake-store.ts';
@@ -69,6 +69,20 @@ describe('syncInventory', () => {
     const undone = await Reflect.apply(undoSync, undefined, [reader, { journal, dryRun: true }]);
     expect(undone).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 5 }] });
   });
+
+  test.each(BAD_UPDATED)(
+    'reports the pet as failed if its client answers the update with %o, and the job as unfinished',
+    async (bad, said) => {
+      const journal = new MemoryJournal();
+      const store = new FakeStore([[5, 5]]);
+      const updateInventory = () => reply(asItem<InventoryItem>(bad));
+      const fake = { listInventory: thrower, streamInventory: () => store.streamInventory(), updateInventory };
+      const { failed, updated } = await syncInventory(fake, [{ petId: 5, adjust: 1 }], { journal });
+      const message = `Cannot update pet 5: the client gave ${said}`;
+      expect([updated, failed]).toMatchObject([0, [{ petId: 5, error: { kind: 'invalid-response', message, outcome: 'unknown' } }]]);
+      expect(journal.lines.at(-1)).toContain('"intent"');
+    },
+  );
 
   test.each(BAD_ITEMS)('rejects if its client gives %o in place of an item, as planSync does, and sends nothing', async (bad, said) => {
     const store = new FakeStore([]);

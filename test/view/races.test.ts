@@ -2,7 +2,7 @@ import { type InventoryItem, type PetStoreApi, PetStoreClient, reply, StockView 
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { item, json } from '../support/answers.ts';
-import { asItem, BAD_ITEMS } from '../support/bad-items.ts';
+import { asItem, BAD_ITEMS, BAD_UPDATED } from '../support/bad-items.ts';
 import { freshAddress, KEY } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { holdTime } from '../support/time.ts';
@@ -45,6 +45,19 @@ describe('StockView', () => {
       views.map(() => ({ kind: 'invalid-response', reason: 'schema', message })),
     );
     expect(views.map(({ size }) => size)).toEqual([0, 0]);
+  });
+
+  test.each(BAD_UPDATED)('rejects an adjustment that its client answers with %o, and then reads a list', async (bad, said) => {
+    let lists = 0;
+    const streamInventory = async function* (): AsyncGenerator<InventoryItem> {
+      lists += 1;
+      yield { petId: 5, quantity: lists, status: 'sold' };
+    };
+    const view = new StockView(fakeOf({ streamInventory, updateInventory: () => reply(asItem<InventoryItem>(bad)) }), { maxAgeMs: 60_000 });
+    const message = `Cannot update pet 5: the client gave ${said}`;
+    expect(await rejectionOf(view.adjust(5, 1))).toMatchObject({ kind: 'invalid-response', message, petId: 5, outcome: 'unknown' });
+    expect(view.size).toBe(1);
+    expect([(await view.get(5))?.quantity, await view.get(6)]).toEqual([2, undefined]);
   });
 
   test('keeps the form of its ids if its client gives something else in place of the first item', async () => {
