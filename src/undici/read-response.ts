@@ -78,16 +78,21 @@ async function dropBytes(body: ResponseBody): Promise<void> {
   if (!done) await body.cancel();
 }
 
-/** Removes the codings in reverse order (RFC 9110 section 8.4). With an unknown coding, the body is not decoded, as with fetch. */
+/**
+ * Removes the codings in reverse order (RFC 9110 section 8.4). With an unknown coding, the body is not decoded, as with fetch. `identity` is
+ * no coding, though a server may say so (section 12.5.3), nor is an empty element of the list (section 5.6.1).
+ */
 function decoded(body: ResponseBody, codings: string | null): ResponseBody | ReadableStream<Bytes> {
   if (codings === null) return body;
   const decoders = codings
     .toLowerCase()
     .split(',')
-    .map((coding) => DECODERS.get(coding.trim()))
+    .map((coding) => coding.trim())
+    .filter((coding) => coding !== '' && coding !== 'identity')
+    .map((coding) => DECODERS.get(coding))
     .reverse();
   const known = decoders.filter((decoder) => decoder !== undefined);
-  return known.length < decoders.length ? body : streamOf(decode(body, known), body);
+  return known.length === 0 || known.length < decoders.length ? body : streamOf(decode(body, known), body);
 }
 
 /** Decodes a body. An empty body is valid with any coding. */

@@ -2,6 +2,7 @@ import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
+import { gzipSync } from 'node:zlib';
 import { ConnectionError, isPetStoreError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent, DecoratorHandler, type Dispatcher, RetryAgent } from 'undici';
@@ -259,6 +260,19 @@ describe('undiciFetch', () => {
     await using service = await startHttp((request, response) => response.end(request.headers['accept-encoding']));
     expect(await (await undiciFetch()(service.url)).text()).toBe('gzip, br');
   });
+
+  test.each(['gzip, identity', 'identity,GZIP', 'x-gzip,', 'identity', ', identity'])(
+    'decodes a body whose Content-Encoding is %j, for a client too',
+    async (coding) => {
+      const text = JSON.stringify(items);
+      await using service = await startHttp((_request, response) => {
+        response.setHeader('content-encoding', coding).end(/gzip/i.test(coding) ? gzipSync(text) : text);
+      });
+      const fetch = undiciFetch();
+      expect(await (await fetch(service.url)).text()).toBe(text);
+      expect(await clientOf(service.url, fetch).listInventory({ headers: { 'accept-encoding': 'gzip, identity' } })).toEqual(items);
+    },
+  );
 
   test.each([
     ['a form', () => new URLSearchParams({ a: '1' }), '3'],
