@@ -7,6 +7,8 @@ import type { WantedEntry, WantedStock } from './wanted-stock.ts';
 const STATES = ['open', 'missing', 'unchanged', 'change', 'confirmed', 'conflict', 'duplicate', 'done', 'failed'] as const;
 type State = (typeof STATES)[number];
 
+const NO_ROWS: ReadonlySet<number> = new Set();
+
 /** An update that has to be sent, from the pet's quantity to the wanted one. */
 export interface Change {
   petId: PetId;
@@ -46,12 +48,15 @@ export class StockJob {
   readonly #listedQuantity = new Map<number, number>();
   /** For an undo, the quantity at which the job left each pet. A pet with another quantity was changed since, and is not changed back. */
   readonly #left: Float64Array | undefined;
+  /** For an undo, the rows of the pets that the job may still set to that quantity, even after they were set back. */
+  readonly #late: ReadonlySet<number>;
   #listed = 0;
   readonly #tally: Record<State, number>;
 
-  constructor(stock: WantedStock, left?: Float64Array) {
+  constructor(stock: WantedStock, { left, late = NO_ROWS }: { left?: Float64Array; late?: ReadonlySet<number> } = {}) {
     this.stock = stock;
     this.#left = left;
+    this.#late = late;
     this.#states = new Uint8Array(stock.size);
     this.#from = new Float64Array(stock.size);
     this.#tally = { open: stock.size, missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, done: 0, failed: 0 };
@@ -69,7 +74,7 @@ export class StockJob {
 
   /** Whether the service's list could still change a pet's state. */
   get needsList(): boolean {
-    return this.count('open') > 0 || this.count('missing') > 0;
+    return this.count('open') > 0 || this.count('missing') > 0 || (this.#late.size > 0 && this.count('done') > 0);
   }
 
   /** An earlier run intended to set the pet from one quantity to another. */
@@ -107,6 +112,7 @@ export class StockJob {
     const row = this.stock.rowOf(petId);
     if (row === undefined) return;
     const state = this.#state(row);
+    if (state === 'done' && this.#late.has(row) && this.#left?.[row] === quantity) return this.#change(row, quantity);
     if (state === 'done' || state === 'failed') return;
     if (state !== 'open' && state !== 'missing') this.#set(row, 'duplicate');
     else if (this.#doubtful.has(row)) this.#resume(row, quantity);
@@ -170,6 +176,11 @@ export class StockJob {
     if (this.#to(row) === quantity) this.#set(row, 'unchanged');
     else if (this.#left === undefined || this.#left[row] === quantity) this.#set(row, 'change');
     else this.#contradict(row, quantity);
+  }
+
+  #change(row: number, from: number): void {
+    this.#from[row] = from;
+    this.#set(row, 'change');
   }
 
   #contradict(row: number, quantity: number): void {

@@ -67,11 +67,11 @@ interface UndoParts {
 
 async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts): Promise<SyncReport> {
   const past = await readPast(journal, client.baseUrl, options.signal);
-  const { stock, left } = past.changes.toBeSetBack();
+  const { stock, ...expected } = past.changes.toBeSetBack();
   const { now = Date.now } = options;
   return performJob({
     client,
-    job: new StockJob(stock, left),
+    job: new StockJob(stock, expected),
     options,
     undone: past.identity,
     // A job that this undo does not close may go on.
@@ -151,16 +151,18 @@ class PastChanges {
     return this.#doubtful.size > 0;
   }
 
-  /** By row, the quantity to restore for each pet, and the one that it must have now. */
-  toBeSetBack(): { stock: WantedStock; left: Float64Array } {
+  /** By row, the quantity to restore for each pet, and the one that it must have now; and the rows that the job's process may still set. */
+  toBeSetBack(): { stock: WantedStock; left: Float64Array; late: ReadonlySet<number> } {
     const stock = new WantedStock();
     const left: number[] = [];
+    const late = new Set<number>();
     for (const [row, petId] of this.#petIds.entries()) {
       if (!this.#isKept[row]) continue;
+      if (this.#doubtful.has(row)) late.add(left.length);
       stock.add({ petId, quantity: this.#from[row] ?? 0 });
       left.push(this.#to[row] ?? 0);
     }
-    return { stock, left: Float64Array.from(left) };
+    return { stock, left: Float64Array.from(left), late };
   }
 
   #intend({ petId, from, to }: Extract<JournalRecord, { type: 'intent' }>): void {

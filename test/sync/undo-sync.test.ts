@@ -80,6 +80,34 @@ describe('undoSync', () => {
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
+  test('sets back again, when it is started again, an update that the job applied, and repeated after the undo', async () => {
+    const late = Promise.withResolvers<void>();
+    const store = new FakeStore(pets(3, 5));
+    const update = store.updateInventory.bind(store);
+    let isLost = true;
+    store.updateInventory = (petId, change, options) => {
+      const applied = update(petId, change, options);
+      if (petId !== 1 || !isLost) return applied;
+      isLost = false;
+      return replyPromise(late.promise.then(() => update(petId, change, options).withResponse()));
+    };
+    const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
+    const job = syncInventory(store, WANTED.slice(0, 1), { journal });
+    await vi.waitFor(() => expect(store.stock.get(1)).toBe(9));
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
+    expect(store.stock.get(1)).toBe(5);
+    late.resolve();
+    await job.catch(() => {});
+    expect(store.stock.get(1)).toBe(9);
+    expect(await undoSync(store, { journal, undoJournal, dryRun: true })).toEqual({ ...EMPTY, pending: [{ petId: 1, quantity: 5 }] });
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
+    expect(store.stock.get(1)).toBe(5);
+    store.stock.set(1, 6);
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
+    expect([store.stock.get(1), undoJournal.story.slice(-1)]).toEqual([6, ['run']]);
+  });
+
   test('skips pets whose update was refused', async () => {
     const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 1 ? 'refuse' : 'apply') });
     const journal = new MemoryJournal();
