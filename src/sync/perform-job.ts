@@ -36,24 +36,25 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
   return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob(parts, history);
 }
 
-/** The journals of the jobs that have not ended. */
+/** The journals of the jobs and undos that have not ended. */
 const inUse = new WeakSet<Journal>();
 
 /**
- * Does a job that has its journal for itself, then closes its journal and the others.
+ * Does a job that has its journal and the others for itself, then closes them.
  *
- * @throws the job's error, else a journal's; a JournalError if another job of this process uses the journal
+ * @throws the job's error, else a journal's; a JournalError if another job of this process uses one of them
  */
 export async function withJournal(
   journal: Journal | undefined,
   job: () => Promise<SyncReport>,
   others: readonly Journal[] = [],
 ): Promise<SyncReport> {
-  if (journal && inUse.has(journal)) throw busy(journal);
-  if (journal) inUse.add(journal);
+  const own = new Set(journal ? [journal, ...others] : others);
+  for (const each of own) if (inUse.has(each)) throw busy(each);
+  for (const each of own) inUse.add(each);
   const [run] = await Promise.allSettled([job()]);
-  const closings = await Promise.allSettled([journal, ...others].map(async (each) => each?.close?.()));
-  if (journal) inUse.delete(journal);
+  const closings = await Promise.allSettled([...own].map(async (each) => each.close?.()));
+  for (const each of own) inUse.delete(each);
   if (run.status === 'rejected') throw run.reason;
   for (const closing of closings) if (closing.status === 'rejected') throw closing.reason;
   return run.value;

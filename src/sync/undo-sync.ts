@@ -46,7 +46,8 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  *
  * @throws InvalidArgumentError for a value that is not a client, or a journal that holds no job or a job of another store; nothing was sent.
  * @throws ConfigurationError for an unknown or bad option; nothing was sent.
- * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it.
+ * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it; `journal_busy` while the job is at work
+ *   in this process with the same journal.
  * @throws PetStoreError when the list fails; nothing was sent.
  * @example
  * const journal = fileJournal('discount.journal');

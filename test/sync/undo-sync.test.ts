@@ -23,6 +23,11 @@ async function finishedJob(wanted = WANTED) {
   return { store, journal, undoJournal: new MemoryJournal() };
 }
 
+/** The same journal as another process has it. */
+function elsewhere(journal: MemoryJournal): Journal {
+  return { read: () => journal.read(), append: (lines) => journal.append(lines) };
+}
+
 const EMPTY: SyncReport = { updated: 0, unchanged: 0, missing: [], failed: [], pending: [] };
 
 describe('undoSync', () => {
@@ -70,7 +75,7 @@ describe('undoSync', () => {
       return replyPromise(late.promise.then(() => update(petId, change, options).withResponse()));
     };
     const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
-    const job = syncInventory(store, WANTED, { journal, concurrency: 1 });
+    const job = syncInventory(store, WANTED, { journal: elsewhere(journal), concurrency: 1 });
     await vi.waitFor(() => expect(sent).toHaveLength(2));
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1, unchanged: 1 });
     late.resolve();
@@ -92,7 +97,7 @@ describe('undoSync', () => {
       return replyPromise(late.promise.then(() => update(petId, change, options).withResponse()));
     };
     const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
-    const job = syncInventory(store, WANTED.slice(0, 1), { journal });
+    const job = syncInventory(store, WANTED.slice(0, 1), { journal: elsewhere(journal) });
     await vi.waitFor(() => expect(store.stock.get(1)).toBe(9));
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
@@ -106,6 +111,22 @@ describe('undoSync', () => {
     store.stock.set(1, 6);
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
     expect([store.stock.get(1), undoJournal.story.slice(-1)]).toEqual([6, ['run']]);
+  });
+
+  test('refuses the journal of a job that is still at work in this process, also for a dry run', async () => {
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? 'hang' : 'apply') });
+    const journal = new MemoryJournal();
+    const controller = new AbortController();
+    const job = syncInventory(store, WANTED, { journal, concurrency: 1, signal: controller.signal });
+    await vi.waitFor(() => expect(store.requests).toContain('PATCH 2 3'));
+    const busy = { name: 'JournalError', code: 'journal_busy', message: expect.stringContaining('journal memory: another job uses it') };
+    await expect(undoSync(store, { journal, undoJournal: new MemoryJournal() })).rejects.toMatchObject(busy);
+    await expect(undoSync(store, { journal, dryRun: true })).rejects.toMatchObject(busy);
+    expect([journal.closed, journal.story.includes('undo')]).toEqual([0, false]);
+    controller.abort();
+    expect(await job).toMatchObject({ updated: 1, stopped: 'abort' });
+    expect(await undoSync(store, { journal })).toMatchObject({ updated: 1, unchanged: 1 });
+    expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
   test('skips pets whose update was refused', async () => {
