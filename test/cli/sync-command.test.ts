@@ -577,6 +577,7 @@ describe('bad input', () => {
     ['an open quote', 'petId,quantity\n1,"2\n', 'row 2: a quote is not closed'],
     ['broken JSON', '[{"petId":1,"quantity":2},{"petId":}]', 'row 2: it is not valid JSON'],
     ['an open array', '[{"petId":1,"quantity":2}', 'row 1: the array is not closed, or something comes after it'],
+    ['an array closed by a brace', '[{"petId":1,"quantity":2}}', 'row 1: the array is not closed, or something comes after it'],
     ['a trailing comma', '[{"petId":1,"quantity":2},]', 'row 2: it is not valid JSON'],
     ['text after the array', '[{"petId":1,"quantity":2}] x', 'row 2: the array is not closed, or something comes after it'],
     ['JSON of something else', '[[1,2]]', 'row 1: it must be an object with petId and quantity or adjust'],

@@ -8,8 +8,9 @@ interface State {
 const QUOTE = 0x22;
 const BACKSLASH = 0x5c;
 const COMMA = 0x2c;
+const CLOSING_BRACE = 0x7d;
 const OPENING: readonly number[] = [0x5b, 0x7b];
-const CLOSING: readonly number[] = [0x5d, 0x7d];
+const CLOSING: readonly number[] = [0x5d, CLOSING_BRACE];
 
 /**
  * Splits the text of a JSON array into the texts of its elements, chunk by chunk. It does not check whether these are valid JSON.
@@ -57,6 +58,8 @@ export class JsonElements {
     if (code === QUOTE) state.isInString = true;
     if (code === COMMA) return state.depth === 1 ? 'end' : 'none';
     if (OPENING.includes(code)) return ++state.depth === 1 ? 'open' : 'none';
+    // A brace does not close the array.
+    if (code === CLOSING_BRACE && state.depth === 1) return 'none';
     if (!CLOSING.includes(code) || --state.depth > 0) return 'none';
     this.#isClosed = true;
     return 'close';
