@@ -1,6 +1,8 @@
 /** How many keys are remembered if a function gives them: the latest ones, which answers may still echo. */
 const REMEMBERED_KEYS = 16;
 const NO_KEYS: readonly string[] = [];
+/** A shorter text is no secret, and would hide parts of words. */
+export const SHORTEST_KEY = 8;
 /** How much text of the service is kept at most, in characters. */
 export const KEPT_TEXT = 4096;
 const HIDDEN = '***';

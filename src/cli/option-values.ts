@@ -1,3 +1,4 @@
+import { showValue } from '../options/rules.ts';
 import { isPartOfList, type SyncOptions } from '../sync/sync-options.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -9,7 +10,7 @@ const LONGEST_MS = 7 * DAY_MS;
 /** Checks that an argument is an integer, and returns its text. @throws UsageError */
 export function digits(name: string, text: string): string {
   if (/^-?\d{1,400}$/.test(text)) return text;
-  throw new UsageError(`Cannot use ${JSON.stringify(text.slice(0, 40))} as ${name}: it must be an integer`);
+  throw new UsageError(`Cannot use ${showValue(text)} as ${name}: it must be an integer`);
 }
 
 /** Parses an argument as a quantity. @throws UsageError */

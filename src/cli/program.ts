@@ -11,6 +11,7 @@ import type { SyncCommandOptions } from './commands/sync.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import type { CommonOptions } from './connect.ts';
 import type { ExitCode } from './exit-code.ts';
+import { hideKey } from './hide-key.ts';
 import type { JobOptions } from './job.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -29,7 +30,7 @@ export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void
     .exitOverride()
     .configureOutput({
       writeOut: (text) => terminal.stdout.write(text),
-      writeErr: (text) => terminal.stderr.write(text),
+      writeErr: (text) => terminal.stderr.write(hideKey(text, terminal)),
       outputError: (text, write) => write(text.replace(/^error: /, 'petstore: ').replace(/\n(?=.)/g, ' ')),
     })
     .addHelpText('after', ENVIRONMENT_HELP);

@@ -2,6 +2,7 @@ import type { PetStoreClient } from '../client.ts';
 import type { ClientEvents, WaitReason } from '../events.ts';
 import { type AskedAddress, nameAddress } from './asked-address.ts';
 import { duration } from './duration.ts';
+import { hideKey } from './hide-key.ts';
 import { StatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -11,9 +12,9 @@ const QUIET_MS = 2_000;
 /** Shorter waits are not reported. */
 const TOLD_WAIT_MS = 2_000;
 
-/** Writes a line to stderr, above the status line. */
+/** Writes a line to stderr, above the status line, without the key. */
 export function tell(terminal: Terminal, line: string): void {
-  StatusLine.of(terminal).tell(line);
+  StatusLine.of(terminal).tell(hideKey(line, terminal));
 }
 
 /** Reports retries, at most one for each call. A rate limit is not reported here, but as a wait. */

@@ -1,15 +1,12 @@
 import { ConfigurationError } from '../errors.ts';
 import { type ApiKeySource, checkApiKey } from '../options/client-options.ts';
 import { readVariable } from '../options/environment.ts';
-import type { Redactor } from '../redactor.ts';
+import { type Redactor, SHORTEST_KEY } from '../redactor.ts';
 import { fieldOf } from '../thrown.ts';
 import { safeCause } from './safe-cause.ts';
 
 /** The key, or a function that gives the key of the next request; checked, and known to the redactor before anything can show it. */
 export type Credentials = string | (() => Promise<string>);
-
-/** A shorter text is no secret, and would hide parts of words. */
-const SHORTEST_KEY = 8;
 
 /** Lets the redactor hide a key that is given as text, before the options are checked: one of them may be the key by mistake. */
 export function learnKey(options: unknown, redactor: Redactor): void {

@@ -7,6 +7,7 @@ import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '.
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { inWords } from '../explain-error.ts';
+import { hideKey } from '../hide-key.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { checkEnvironments, checkSettings, type SettingName } from '../settings.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
@@ -38,7 +39,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     const text = options.json
       ? `${JSON.stringify({ isWell, environments: diagnoses })}\n`
       : textOf(diagnoses, paintFor(terminal.stdout, terminal));
-    await writeResult(terminal.stdout, text);
+    await writeResult(terminal.stdout, hideKey(text, terminal));
     return isWell ? EXIT.done : EXIT.failure;
   } finally {
     stopListening();
