@@ -66,7 +66,8 @@ function hostOf({ baseUrl, redactor }: Asked): string {
 /** Whether a failure came before the request. A connection can break with the code of one that was never made; the system call differs. */
 function isBeforeRequest(code: string, chain: readonly unknown[]): boolean {
   if (isCertificateCode(code) || isProxyCode(code) || NO_TLS.test(code)) return true;
-  return NEVER_CONNECTED.test(code) && !chain.some((error) => /^(?:read|write)/.test(textOf(error, 'syscall') ?? ''));
+  const calls = chain.map((error) => textOf(error, 'syscall') ?? '');
+  return calls.includes('connect') || (NEVER_CONNECTED.test(code) && !calls.some((call) => /^(?:read|write)/.test(call)));
 }
 
 /** The error of an attempt that took longer than its time limit. */

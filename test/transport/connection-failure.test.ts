@@ -65,6 +65,14 @@ describe('connectionFailure', () => {
     expect(failureOf(networkError(code))).toMatchObject({ code, outcome: 'not-sent' });
   });
 
+  test.each(['ETIMEDOUT', 'EMFILE', 'EACCES'])('%s of a connection that was never made came before anything was sent', (code) => {
+    const connecting = (address: string) => Object.assign(new Error(`connect ${code} ${address}:443`), { code, syscall: 'connect' });
+    // Node tries each address of a host, and the error of all has no system call.
+    const several = Object.assign(new AggregateError([connecting('192.0.2.1'), connecting('2001:db8::1')]), { code });
+    const failures = [connecting('192.0.2.1'), several].map((cause) => failureOf(new TypeError('fetch failed', { cause })));
+    expect(failures).toMatchObject(Array(2).fill({ code, outcome: 'not-sent' }));
+  });
+
   test.each([
     'ECONNRESET',
     'EPIPE',
