@@ -9,6 +9,7 @@ import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
 import { readResponseOf, responseOf } from './fetched-response.ts';
 import type { StreamOperation } from './operation.ts';
+import { isReadOnce, ownBody } from './own-body.ts';
 import { pathBelow } from './path-below.ts';
 
 /** A caller's request as an operation, and the options of its call. */
@@ -65,6 +66,7 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
   const isOnce = isReadOnce(body);
   checkBody(body, method, isOnce && isIdempotent && target.maxRetries > 0);
   if (isOnce) Object.assign(own.init, DUPLEX);
+  const sent = { ...request, body: ownBody(body) };
   const endpoint = `${method} /${path.replace(/\?.*/s, '')}`;
   // A function that gives the key may not have been called yet.
   const shown = {
@@ -73,7 +75,7 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
     },
     isIdempotent,
   };
-  const operation = new FetchOperation(request, shown, unread);
+  const operation = new FetchOperation(sent, shown, unread);
   return { operation, options: { signal, priority: init?.priority === 'low' ? 'low' : 'normal', ...(isOnce && { maxRetries: 0 }) } };
 }
 
@@ -213,10 +215,6 @@ function copyOfForm(form: FormData): FormData {
   const copy = new FormData();
   for (const [name, value] of form) copy.append(name, value);
   return copy;
-}
-
-function isReadOnce(body: RequestBody | undefined): boolean {
-  return typeof body === 'object' && (hasMethods(body, ['getReader']) || Symbol.asyncIterator in body);
 }
 
 /** Whether it is a stream that fetch would refuse, as if the connection had failed. */

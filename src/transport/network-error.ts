@@ -1,6 +1,15 @@
 import hasKnownText from 'is-network-error';
-import { isError, textOf } from '../thrown.ts';
-import { innermostCode } from './safe-cause.ts';
+import { isError, messageOf, textOf } from '../thrown.ts';
+import { causesOf, innermostCode } from './safe-cause.ts';
+
+/** The failure of a stream that the caller gave as the body of a request. Its own error may have the code of a broken connection. */
+export class BodyFailure extends Error {
+  override readonly name = 'BodyFailure';
+
+  constructor(thrown: unknown) {
+    super(`the body of the request failed: ${messageOf(thrown)}`);
+  }
+}
 
 /** The error classes of the language for mistakes in a program. */
 const MISTAKES = /^(?:Eval|Range|Reference|Syntax|Type|URI)Error$/;
@@ -14,6 +23,7 @@ const MISTAKE_CODE = /^ERR_(?!TLS|SSL)/;
  * and those of workerd, Electron and most libraries with an Error of another name.
  */
 export function isNetworkError(thrown: unknown): boolean {
+  if (causesOf(thrown).some((error) => error instanceof BodyFailure)) return false;
   if (!isMistake(thrown)) return isError(thrown);
   if (hasKnownText(thrown)) return true;
   const code = innermostCode(thrown);

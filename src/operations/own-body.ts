@@ -1,0 +1,62 @@
+import { hasMethods } from '../options/rules.ts';
+import type { RequestBody } from '../transport/http.ts';
+import { BodyFailure } from '../transport/network-error.ts';
+
+type Bytes = Uint8Array<ArrayBuffer>;
+
+/** Whether a body can be read only once: a stream, or an iterable of bytes. */
+export function isReadOnce(body: RequestBody | undefined): boolean {
+  return isStream(body) || isIterable(body);
+}
+
+/** The same bytes, whose failure is a {@link BodyFailure}, so that it is not taken for one of the network. Any other body stays as it is. */
+export function ownBody(body: RequestBody | undefined): RequestBody | undefined {
+  if (isStream(body)) return ofStream(body);
+  return isIterable(body) ? ofIterable(body) : body;
+}
+
+function isStream(body: unknown): body is ReadableStream<Bytes> {
+  return hasMethods(body, ['getReader']);
+}
+
+/** In Node, fetch also takes text from an iterable. */
+function isIterable(body: unknown): body is AsyncIterable<Bytes | string> {
+  return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
+}
+
+function ofStream(stream: ReadableStream<Bytes>): ReadableStream<Bytes> {
+  let reader: ReadableStreamDefaultReader<Bytes> | undefined;
+  const next = () => {
+    reader ??= stream.getReader();
+    return reader.read();
+  };
+  return watched(next, (reason) => (reader ?? stream).cancel(reason));
+}
+
+function ofIterable(items: AsyncIterable<Bytes | string>): ReadableStream<Bytes> {
+  let iterator: AsyncIterator<Bytes | string> | undefined;
+  const next = () => {
+    iterator ??= items[Symbol.asyncIterator]();
+    return iterator.next();
+  };
+  return watched(next, async () => {
+    await iterator?.return?.();
+  });
+}
+
+/** Nothing is read before fetch asks for it. */
+function watched(
+  next: () => Promise<{ done?: boolean | undefined; value?: Bytes | string | undefined }>,
+  cancel: (reason: unknown) => Promise<void>,
+): ReadableStream<Bytes> {
+  const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
+    try {
+      const { done, value } = await next();
+      if (done || value === undefined) controller.close();
+      else controller.enqueue(typeof value === 'string' ? new TextEncoder().encode(value) : value);
+    } catch (thrown) {
+      throw new BodyFailure(thrown);
+    }
+  };
+  return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+}
