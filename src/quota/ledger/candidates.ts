@@ -372,12 +372,13 @@ export class SlidingCounter extends Candidate {
   /** Requests of others that become fewer were sent in the window before, and lose their weight. */
   #observeLeaving(nowMs: number): void {
     const { offset = 0 } = this;
+    const weight = this.#weight(nowMs);
     const { offset: first, atMs } = this.#taken ?? { offset, atMs: nowMs };
-    const leftPerMs = (first - offset) / (nowMs - atMs);
-    if (first - offset >= FEWEST_LEAVING && nowMs - atMs >= LEAST_LEAVING_MS) {
-      const before = Math.min(leftPerMs * this.lengthMs, this.limit - this.#before, offset / this.#weight(nowMs));
+    if (first - offset >= FEWEST_LEAVING && nowMs - atMs >= LEAST_LEAVING_MS && weight > 0) {
+      const ofPace = ((first - offset) / (nowMs - atMs)) * this.lengthMs;
+      const before = Math.max(0, Math.min(ofPace, this.limit - this.#before, offset / weight));
       this.#before += before;
-      this.offset = offset - before * this.#weight(nowMs);
+      this.offset = offset - before * weight;
       this.#taken = undefined;
     } else if (!this.#taken || offset > first) this.#taken = { offset, atMs: nowMs };
   }
