@@ -15,6 +15,8 @@ const MOST_DELAY_MS = 1000;
 const FEWEST_OF_WINDOW = 5;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
+/** One answer adds at most this part of the limit to what they sent in the last second: a senseless one would hold up calls. */
+const PARTS_LATELY = 12;
 /** Longer gaps between answers do not count towards that average. */
 const LONGEST_SILENCE_MS = 5_000;
 /** From this rate on, in requests per millisecond, others count as active. */
@@ -596,7 +598,7 @@ export class QuotaWindow {
   }
 
   #noteOthers(others: number, nowMs: number): void {
-    this.#latelyPerMs = this.latelyPerMs(nowMs) + others / SECOND_MS;
+    this.#latelyPerMs = this.latelyPerMs(nowMs) + Math.min(this.limit / PARTS_LATELY, others) / SECOND_MS;
     const sinceMs = Math.min(LONGEST_SILENCE_MS, nowMs - (this.#observedAtMs ?? nowMs));
     this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
   }
