@@ -14,7 +14,7 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
     import { registerHooks } from 'node:module';
     const loaded = [];
     const told = [];
-    const PART = /\\/(ky|item-reader|is-beginning|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
+    const PART = /\\/(ky|fetched-response|item-reader|is-beginning|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
     registerHooks({
       load(url, context, next) {
         const part = /petstore-inventory|node_modules|dist/.test(url) ? PART.exec(url)?.[1] : undefined;
@@ -119,12 +119,24 @@ test('an answer that is not known to be good loads the schemas, and the error sa
 test('a request that a caller composes loads ky, and the error says that nothing was sent if that fails', async () => {
   const call = `told.push(await petstore.fetch('/a', { method: 'PUT', body: 'b' }).then(({ status }) => status, ${tellError}), sent);`;
   const good = await run(call);
-  expect(new Set(good.loaded)).toEqual(new Set(['ky']));
+  expect(new Set(good.loaded)).toEqual(new Set(['ky', 'fetched-response']));
   expect(good.told).toEqual([200, ['PUT /v1/ab']]);
   const failed = await run(call, { missing: 'ky' });
   const message = 'Cannot fetch PUT /a: ky, a part of this package that is loaded when it is needed, cannot be loaded: the disk is gone';
   expect(failed.told[0]).toMatchObject({ name: 'ConfigurationError', message, outcome: 'not-sent' });
   expect(failed.told.slice(1)).toEqual([1, []]);
+});
+
+test('answers of fetch at the same time load their reader once, and the error says that the request was sent if that fails', async () => {
+  const call = `const put = () => petstore.fetch('/a', { method: 'PUT' }).then(({ status }) => status, ${tellError});
+    told.push(await Promise.all([put(), put()]), sent.length);`;
+  const good = await run(call, { late: 'fetched-response' });
+  expect(good.loaded.filter((part) => part === 'fetched-response')).toHaveLength(1);
+  expect(good.told).toEqual([[200, 200], 2]);
+  const failed = await run(call, { missing: 'fetched-response' });
+  const message =
+    'Cannot fetch PUT /a: the reader of fetched answers, a part of this package that is loaded when it is needed, cannot be loaded: the disk is gone';
+  expect(failed.told[0]).toMatchObject({ name: 'ConfigurationError', message, outcome: 'unknown' });
 });
 
 const limited = `const limited = new PetStoreClient({ apiKey: 'l', baseUrl: 'https://pets.test/v1', plan: 'unlimited', concurrency: 1, fetch });

@@ -1,5 +1,6 @@
 import type { Call, OwnRequest } from '../call.ts';
 import { InvalidArgumentError, type PetStoreError } from '../errors.ts';
+import { loadPart } from '../load-part.ts';
 import { addressText, showAddress } from '../options/base-url.ts';
 import { RESERVED_HEADERS, type RequestOptions } from '../options/call-options.ts';
 import { hasMethods, showValue } from '../options/rules.ts';
@@ -7,7 +8,6 @@ import type { Redactor } from '../redactor.ts';
 import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
-import { readResponseOf, responseOf } from './fetched-response.ts';
 import type { StreamOperation } from './operation.ts';
 import { isReadOnce, ownBody } from './own-body.ts';
 import { pathBelow } from './path-below.ts';
@@ -126,6 +126,7 @@ class FetchOperation implements StreamOperation<Response> {
    * waits. If the body is too long for that, the answer is final.
    */
   async read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<Response> {
+    const { readResponseOf, responseOf } = await loadPart('the reader of fetched answers', call, import('./fetched-response.ts'));
     // The body listens only for a later abort.
     call.signal.throwIfAborted();
     if (answer.status < 400) return responseOf({ answer, call, onEnd });

@@ -5,6 +5,7 @@ await Promise.all([
   import('../../src/json/is-beginning.ts'),
   import('../../src/json/item-reader.ts'),
   import('../../src/json/problems.ts'),
+  import('../../src/operations/fetched-response.ts'),
   import('../../src/transport/ky-http.ts'),
   import('../../src/sync/replay.ts'),
 ]);
