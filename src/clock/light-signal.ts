@@ -43,7 +43,8 @@ export class LightSignal implements EndSignal {
   }
 
   removeEventListener(_type: 'abort', listener: () => void): void {
-    const others = this.#listeners.filter((one) => one !== listener);
-    this.#listeners = others.length === 0 ? NONE : others;
+    // Most signals have one listener, and lose it in every call.
+    const isOnly = this.#listeners.length === 1 && this.#listeners[0] === listener;
+    this.#listeners = isOnly ? NONE : this.#listeners.filter((one) => one !== listener);
   }
 }
