@@ -261,7 +261,8 @@ async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {
 
 /** The query may hold private data, so it is left out of events and messages. */
 function pathOf({ path }: AttemptRequest): string {
-  return path.replace(/\?.*/s, '');
+  const queryAt = path.indexOf('?');
+  return queryAt < 0 ? path : path.slice(0, queryAt);
 }
 
 function isSuccess({ status }: Answer): boolean {
