@@ -1,5 +1,7 @@
 import { rmSync } from 'node:fs';
-import type { BuildOptions, Plugin } from 'esbuild';
+import { readFile, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
+import { type BuildOptions, build, type Metafile, type Plugin } from 'esbuild';
 import { defineConfig, type Options } from 'tsup';
 
 /** What the sandbox and the command line bring with them, so that installing the SDK stays four packages. */
@@ -39,7 +41,78 @@ const library: Options = {
   external: [/^node:/],
 };
 
-const main: Options = { ...library, entry: { index: 'src/index.ts' }, noExternal: bundledForStart, esbuildPlugins: [zodBeside] };
+/** The schemas have a file of their own, so that a bundler can leave them out, and zod with them, where no schema is used. */
+const schemasBeside: Plugin = {
+  name: 'schemas-beside',
+  setup: ({ onResolve }) => {
+    onResolve({ filter: /\/contract\/models\.ts$/ }, ({ importer }) =>
+      importer.endsWith('/src/index.ts') ? { path: './parts/schemas.js', external: true } : undefined,
+    );
+  },
+};
+
+/** The options of the main entry point. What it loads at once is joined when all is written. */
+function main(outDir: string): Options {
+  let metafile: Metafile | undefined;
+  const keepMetafile: Plugin = {
+    name: 'keep-metafile',
+    setup: ({ onEnd }) => {
+      onEnd((result) => {
+        metafile = result.metafile;
+      });
+    },
+  };
+  return {
+    ...library,
+    entry: { index: 'src/index.ts', 'parts/schemas': 'src/contract/models.ts' },
+    noExternal: bundledForStart,
+    esbuildPlugins: [zodBeside, schemasBeside, keepMetafile],
+    // In a folder of their own, since chunks of other entry points may have the same names.
+    esbuildOptions: (options) => Object.assign(minified(options), { chunkNames: 'parts/[name]-[hash]' }),
+    onSuccess: async () => metafile && joinStart(outDir, metafile.outputs),
+  };
+}
+
+/**
+ * Joins the files that the main entry point loads at once into `parts/start.js`: esbuild makes one for each set of parts that share
+ * something, and each costs time to find and read. The schemas, and what is loaded later, then import from that file.
+ */
+async function joinStart(outDir: string, outputs: Metafile['outputs']): Promise<void> {
+  const outputOf = (file: string) => Object.entries(outputs).find(([path]) => path.endsWith(`/${file}`))?.[1];
+  const joined = new Set(['index.js']);
+  for (const file of joined)
+    for (const { path, kind, external } of outputOf(file)?.imports ?? [])
+      if (kind === 'import-statement' && !external) joined.add(`parts/${basename(path)}`);
+  joined.delete('index.js');
+
+  const ofSchemas = outputOf('parts/schemas.js')?.exports ?? [];
+  const names = outputOf('index.js')?.exports.filter((name) => !ofSchemas.includes(name)) ?? [];
+  const contents = [`export { ${names} } from './index.js';`, ...[...joined].map((chunk) => `export * from './${chunk}';`)].join('\n');
+  const later: Plugin = {
+    name: 'later',
+    setup: ({ onResolve }) => {
+      onResolve({ filter: /./ }, ({ path, kind }) =>
+        kind === 'dynamic-import' || path.endsWith('/schemas.js')
+          ? { path: path.replace('./parts/', './'), external: true, sideEffects: false }
+          : undefined,
+      );
+    },
+  };
+  const outfile = join(outDir, 'parts/start.js');
+  const stdin = { contents, resolveDir: outDir };
+  await build(minified({ stdin, outfile, bundle: true, format: 'esm', platform: 'neutral', target: 'es2023', plugins: [later] }));
+
+  await writeFile(join(outDir, 'index.js'), `export{${names}}from"./parts/start.js";export{${ofSchemas}}from"./parts/schemas.js";\n`);
+  for (const chunk of joined) await rm(join(outDir, chunk));
+  for (const path of Object.keys(outputs).filter((path) => /\/parts\//.test(path) && !joined.has(`parts/${basename(path)}`))) {
+    const part = join(outDir, 'parts', basename(path));
+    const code = await readFile(part, 'utf8');
+    await writeFile(
+      part,
+      code.replace(/"\.\/([\w.-]+)"/g, (name, file) => (joined.has(`parts/${file}`) ? '"./start.js"' : name)),
+    );
+  }
+}
 
 /** Classes that programs compare with are those of the main door: whoever opens another one has a client. */
 const classesOfMain: Plugin = {
@@ -89,5 +162,5 @@ export default defineConfig(({ dts, outDir = 'dist' }) => {
   if (process.env.IS_BUILT === 'true' && outDir === 'dist') return [];
   // Here and not by `clean`, since all are built at the same time.
   rmSync(outDir, { recursive: true, force: true });
-  return [main, others, commandLine, ...(dts === false ? [] : [types])];
+  return [main(outDir), others, commandLine, ...(dts === false ? [] : [types])];
 });

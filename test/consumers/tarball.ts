@@ -7,7 +7,7 @@ import { type Projects, ROOT } from './projects.ts';
 /** What the download and the unpacked package may cost, in bytes of 1024. */
 const MOST_KIB = { packed: 696, unpacked: 2_268 } as const;
 const EXPECTED_FILES =
-  /^(?:dist\/(?:cli\/)?[\w.-]+\.(?:js|d\.ts)|docs\/[\w.-]+\.(?:md|svg|png)|examples\/[\w.-]+\.(?:md|ts)|package\.json|README\.md|AGENTS\.md|CHANGELOG\.md|LICENSE)$/;
+  /^(?:dist\/(?:(?:cli|parts)\/)?[\w.-]+\.(?:js|d\.ts)|docs\/[\w.-]+\.(?:md|svg|png)|examples\/[\w.-]+\.(?:md|ts)|package\.json|README\.md|AGENTS\.md|CHANGELOG\.md|LICENSE)$/;
 const EXPECTED_PACKAGES = ['bottleneck', 'is-network-error', 'ky', 'p-retry', 'petstore-inventory', 'zod'];
 
 export function tarballChecks({ tarball, packed, plain }: Projects): Check[] {
