@@ -10,7 +10,7 @@ const Lockfile = z.object({ packages: z.record(z.string(), z.object({ dependenci
 
 /** The cost of an entry point in a bundle, dependencies included. */
 export interface Door {
-  /** Minified and compressed, in bytes. */
+  /** Minified and compressed, in bytes: all that can be loaded. */
   gzipBytes: number;
   /** The same of what is loaded at once; the rest is loaded when it is needed. */
   firstGzipBytes: number;
@@ -31,15 +31,18 @@ interface Bundling {
   taken?: string;
   /** Whether its dependencies are in the bundle. */
   packages?: 'bundle' | 'external';
+  /** What is bundled: the source, or the package as it is built, and so installed. */
+  from?: 'src' | 'dist';
 }
 
-/** Bundles what an application takes from a door, from its source: for a browser, or for Node where `node:` is needed. */
+/** Bundles what an application takes from a door: for a browser, or for Node where `node:` is needed. */
 export async function bundleDoor(
   door: string,
   platform: 'browser' | 'node',
-  { taken = '*', packages = 'bundle' }: Bundling = {},
+  { taken = '*', packages = 'bundle', from = 'src' }: Bundling = {},
 ): Promise<Door> {
-  const source = door === '.' ? './src/index.ts' : `./src/${door.slice(2)}/index.ts`;
+  const name = door === '.' ? 'index' : door.slice(2);
+  const source = from === 'dist' ? `./dist/${name}.js` : `./src/${name === 'index' ? '' : `${name}/`}index.ts`;
   const { outputFiles, metafile } = await build({
     stdin: { contents: `export ${taken} from '${source}';`, resolveDir: ROOT, sourcefile: 'application.js' },
     absWorkingDir: ROOT,
@@ -56,26 +59,30 @@ export async function bundleDoor(
     write: false,
     logLevel: 'silent',
   });
-  const code = outputFiles.map(({ text }) => text).join('\n');
-  const first = chunksAtOnce(metafile);
-  const firstCode = outputFiles.filter(({ path }) => first.has(basename(path))).map(({ text }) => text);
-  return { code, gzipBytes: gzipped(code), firstGzipBytes: gzipped(firstCode.join('\n')), files: Object.keys(metafile.inputs) };
+  const codeOf = (chunks: ReadonlySet<string>) =>
+    outputFiles
+      .filter(({ path }) => chunks.has(basename(path)))
+      .map(({ text }) => text)
+      .join('\n');
+  const code = codeOf(chunksOf(metafile, ['import-statement', 'dynamic-import']));
+  const firstGzipBytes = gzipped(codeOf(chunksOf(metafile, ['import-statement'])));
+  return { code, gzipBytes: gzipped(code), firstGzipBytes, files: Object.keys(metafile.inputs) };
 }
 
 function gzipped(code: string): number {
   return gzipSync(code, { level: 9 }).length;
 }
 
-/** The names of the entry's file, and of those that it imports before it runs. */
-function chunksAtOnce({ outputs }: Metafile): Set<string> {
-  const first = new Set<string>();
+/** The names of the entry's file, and of those that it and they import in these ways. esbuild also makes files that nothing imports. */
+function chunksOf({ outputs }: Metafile, kinds: readonly string[]): Set<string> {
+  const chunks = new Set<string>();
   const left = Object.keys(outputs).filter((path) => /stdin\.js$/.test(path));
   for (let path = left.pop(); path !== undefined; path = left.pop()) {
-    first.add(basename(path));
-    const imported = outputs[path]?.imports.filter(({ kind }) => kind === 'import-statement') ?? [];
-    left.push(...imported.map((each) => each.path).filter((each) => !first.has(basename(each))));
+    chunks.add(basename(path));
+    const imported = outputs[path]?.imports.filter(({ kind }) => kinds.includes(kind)) ?? [];
+    left.push(...imported.map((each) => each.path).filter((each) => !chunks.has(basename(each))));
   }
-  return first;
+  return chunks;
 }
 
 /** The packages that come along when this one is installed, by the lockfile. */
