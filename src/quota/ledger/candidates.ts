@@ -373,14 +373,14 @@ export class SlidingCounter extends Candidate {
   #observeLeaving(nowMs: number): void {
     const { offset = 0 } = this;
     const weight = this.#weight(nowMs);
-    const { offset: first, atMs } = this.#taken ?? { offset, atMs: nowMs };
+    const { offset: first, atMs } = this.#taken ?? { offset: 0, atMs: nowMs };
     if (first - offset >= FEWEST_LEAVING && nowMs - atMs >= LEAST_LEAVING_MS && weight > 0) {
       const ofPace = ((first - offset) / (nowMs - atMs)) * this.lengthMs;
       const before = Math.max(0, Math.min(ofPace, this.limit - this.#before, offset / weight));
       this.#before += before;
       this.offset = offset - before * weight;
       this.#taken = undefined;
-    } else if (!this.#taken || offset > first) this.#taken = { offset, atMs: nowMs };
+    } else if (offset > first) this.#taken = { offset, atMs: nowMs };
   }
 
   override align(endsAtMs: number, sent: number): void {
@@ -457,21 +457,25 @@ class Tokens {
     return nowMs + Math.ceil(Math.max(0, Math.min(count, this.#size) - this.left(nowMs)) / this.#perMs);
   }
 
+  /** Sets the level to what an answer shows. */
   set(tokens: number, nowMs: number): void {
     this.#left = Math.min(this.#size, tokens);
     this.#atMs = nowMs;
+    this.#fullAtMs = undefined;
   }
 
   take(tokens: number, nowMs: number): void {
     const left = this.left(nowMs);
     if (left >= this.#size) this.#fullAtMs = nowMs;
-    this.set(left - tokens, nowMs);
+    this.#left = Math.min(this.#size, left - tokens);
+    this.#atMs = nowMs;
   }
 
   /** The answer to a request came. A full level refills only once a request has arrived, which may have been as late as now. */
   answer(sentAtMs: number, nowMs: number): void {
     if (sentAtMs !== this.#fullAtMs) return;
-    this.#left -= (nowMs - sentAtMs) * this.#perMs;
+    // Since it was full, no more than what is missing can have come back.
+    this.#left -= Math.min((nowMs - sentAtMs) * this.#perMs, this.#size - this.#left);
     this.#fullAtMs = undefined;
   }
 }

@@ -146,6 +146,19 @@ describe('SlidingCounter', () => {
 });
 
 describe('TokenBucket', () => {
+  test.each([
+    ['answers show what is left', 2_000, 19],
+    ['an answer takes longer than a minute', 70_000, undefined],
+  ])('is no deeper in debt after a senseless limit if %s', (_if, answeredAtMs, remaining) => {
+    const bucket = new TokenBucket(60, MINUTE_MS);
+    bucket.resize(1e9, 60);
+    bucket.add(0);
+    if (remaining !== undefined) bucket.observe(seen(bucket, remaining, 1_000));
+    bucket.answer(0, answeredAtMs);
+    bucket.resize(19, 60);
+    expect(bucket.freeAt(1, answeredAtMs) - answeredAtMs).toBeLessThanOrEqual(1_000);
+  });
+
   test('holds its limit, and is refilled one by one within a window', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
     sendTimes(bucket, 60, 0);
