@@ -316,8 +316,8 @@ export class SlidingCounter extends Candidate {
   readonly prior = 0.39;
   #before = 0;
   #sent: number;
-  // The offset when nothing was in flight and it last rose in this window.
-  #taken: { offset: number; atMs: number } | undefined;
+  // The most requests of others in this window, and when they were most, with nothing in flight; set anew once some have left.
+  #mostOthers: { others: number; atMs: number } | undefined;
   #endsAtMs = Number.POSITIVE_INFINITY;
 
   constructor(limit: number, lengthMs: number, sent = 0) {
@@ -366,21 +366,23 @@ export class SlidingCounter extends Candidate {
 
   override observe(seen: Seen): void {
     super.observe(seen);
-    if (seen.unanswered === 0) this.#observeLeaving(seen.nowMs);
+    if (seen.unanswered === 0) this.#observeLeaving(seen);
   }
 
   /** Requests of others that become fewer were sent in the window before, and lose their weight. */
-  #observeLeaving(nowMs: number): void {
+  #observeLeaving({ nowMs, uncounted }: Seen): void {
     const { offset = 0 } = this;
+    // A failed request that the service has not counted is none of others that has left.
+    const others = offset + uncounted;
     const weight = this.#weight(nowMs);
-    const { offset: first, atMs } = this.#taken ?? { offset: 0, atMs: nowMs };
-    if (first - offset >= FEWEST_LEAVING && nowMs - atMs >= LEAST_LEAVING_MS && weight > 0) {
-      const ofPace = ((first - offset) / (nowMs - atMs)) * this.lengthMs;
-      const before = Math.max(0, Math.min(ofPace, this.limit - this.#before, offset / weight));
+    const { others: first, atMs } = this.#mostOthers ?? { others: 0, atMs: nowMs };
+    if (first - others >= FEWEST_LEAVING && nowMs - atMs >= LEAST_LEAVING_MS && weight > 0) {
+      const ofPace = ((first - others) / (nowMs - atMs)) * this.lengthMs;
+      const before = Math.min(ofPace, Math.max(0, this.limit - this.#before), Math.max(0, offset) / weight);
       this.#before += before;
       this.offset = offset - before * weight;
-      this.#taken = undefined;
-    } else if (offset > first) this.#taken = { offset, atMs: nowMs };
+      this.#mostOthers = undefined;
+    } else if (others > first) this.#mostOthers = { others, atMs: nowMs };
   }
 
   override align(endsAtMs: number, sent: number): void {
@@ -403,7 +405,7 @@ export class SlidingCounter extends Candidate {
     this.#sent = already;
     this.forget();
     this.offset = 0;
-    this.#taken = undefined;
+    this.#mostOthers = undefined;
   }
 
   #weight(nowMs: number): number {

@@ -102,6 +102,8 @@ const LEAST_IN_FLIGHT = 2;
 const ANSWERS_WITHOUT_REMAINING = 5;
 /** After an unforeseen 429, one more request may be in flight after each good answer with Remaining, and this part of one without. */
 const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
+/** Less than this part of a request of others is not worth a place. */
+const LEAST_KEPT = 0.05;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
@@ -309,20 +311,33 @@ export class Ledger {
 
   #freeAt(nowMs: number): number {
     const minuteAtMs = this.#minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening);
-    // What is left to others is left for as long as what they sent is fresh: then a probe asks whether they sent more. Where slots come
-    // back one by one, the next one comes as soon.
-    const staleAtMs = this.#minute.isRefilled ? Number.POSITIVE_INFINITY : this.#staleAtMs;
-    const askedAtMs = Math.max(this.#minute.freeAt(1, nowMs, this.#isReopening), staleAtMs);
-    return Math.max(nowMs, Math.min(minuteAtMs, askedAtMs), this.#day.freeAt(1, nowMs, this.#isReopening));
+    const unkeptAtMs = Math.max(this.#minute.freeAt(1, nowMs, this.#isReopening), this.#keptUntilMs(nowMs));
+    return Math.max(nowMs, Math.min(minuteAtMs, unkeptAtMs), this.#day.freeAt(1, nowMs, this.#isReopening));
+  }
+
+  /**
+   * Until when requests are left to others: until a burst of theirs no longer counts, or until what they sent is no longer fresh. Then a
+   * probe asks whether they sent more; not where slots come back one by one, since the next one comes as soon.
+   */
+  #keptUntilMs(nowMs: number): number {
+    const calmAtMs = this.#minute.calmAtMs(LEAST_KEPT / this.#unseenMs);
+    return Math.min(
+      calmAtMs > nowMs ? calmAtMs : Number.POSITIVE_INFINITY,
+      this.#minute.isRefilled ? Number.POSITIVE_INFINITY : this.#staleAtMs,
+    );
+  }
+
+  /** For how long requests of others go unseen: while an answer is on its way, and a log's Reset is cut to seconds. */
+  get #unseenMs(): number {
+    return 2 * this.#outstanding.usualMs + (this.#minute.isLog ? SECOND_MS : 0);
   }
 
   /** Requests that are left to others: head-room, and what they may send before an answer reports it. None for a probe. */
   #kept(nowMs: number): number {
     if (this.#unknownSinceMs !== undefined) return 0;
     const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
-    const usualMs = 2 * this.#outstanding.usualMs + (this.#minute.isLog ? 1000 : 0);
     const perMs = Math.max(this.#minute.othersPerMs, this.#minute.latelyPerMs(nowMs));
-    const ofOthers = Math.max(0, Math.ceil(perMs * usualMs - 0.05));
+    const ofOthers = Math.max(0, Math.ceil(perMs * this.#unseenMs - LEAST_KEPT));
     const ofBucket = this.#minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
     return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
   }

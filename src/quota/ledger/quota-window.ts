@@ -112,6 +112,8 @@ export class QuotaWindow {
   #reported: Reported | undefined;
   // Added to the end of a window; larger after a window that had seemed to end turned out to last.
   #marginMs = LEAST_MARGIN_MS;
+  // The window has turned, and no Remaining was observed since.
+  #hasTurned = false;
   #uncounted = 0;
   #leastOfBatch: number | undefined;
   // The latest Remaining was larger than any candidate explains.
@@ -353,6 +355,7 @@ export class QuotaWindow {
     const wasKnown = this.#reset !== undefined || this.#observedAtMs !== undefined;
     this.#passed = this.#reset ?? this.#passed;
     this.#reset = undefined;
+    this.#hasTurned = true;
     this.#uncounted = 0;
     const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
     for (const candidate of this.#candidates) candidate.turn(this.#endsAtMs, unanswered);
@@ -367,6 +370,7 @@ export class QuotaWindow {
   /** Discards what was observed about others. */
   forget(): void {
     this.#observedAtMs = undefined;
+    this.#latelyPerMs = 0;
     for (const candidate of this.#candidates) candidate.forget();
   }
 
@@ -548,6 +552,7 @@ export class QuotaWindow {
       return misfit;
     });
     if (status !== 429) this.#weigh(misfits);
+    this.#hasTurned = false;
     return others;
   }
 
@@ -563,8 +568,10 @@ export class QuotaWindow {
     const { offset, expected, least } = candidate;
     const isWindow = candidate === this.#window;
     const rose = isWindow ? 3 * Math.max(0, least - highest - tolerance) : 0;
-    // A window that has just turned holds no requests of others, however many there were in the last one.
-    const usual = isWindow && expected !== undefined ? (offset ?? 0) : (offset ?? expected);
+    // A window that has just turned holds none of others, however many the last one held; if it seems to, it may be a weighted counter.
+    const mayCarry =
+      isWindow && this.#hasTurned && expected !== undefined && this.#counter !== undefined && this.#counter.doubt < RULED_OUT;
+    const usual = mayCarry ? (offset ?? 0) : (offset ?? expected);
     const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
     return Math.max(rose, fell, excess) / 2;
   }
@@ -592,9 +599,14 @@ export class QuotaWindow {
     return this.#isClaiming;
   }
 
-  /** The same in the last second or so, after a burst of theirs. */
+  /** Requests of others in a millisecond, in the last second or so. */
   latelyPerMs(nowMs: number): number {
     return this.#latelyPerMs * Math.exp(-(nowMs - (this.#observedAtMs ?? nowMs)) / SECOND_MS);
+  }
+
+  /** From when on that is at most `perMs`. */
+  calmAtMs(perMs: number): number {
+    return (this.#observedAtMs ?? Number.NEGATIVE_INFINITY) + SECOND_MS * Math.log(this.#latelyPerMs / perMs);
   }
 
   #noteOthers(others: number, nowMs: number): void {
@@ -617,7 +629,7 @@ export class QuotaWindow {
 
   #weighRetryAfter(retryAfterMs: number, nowMs: number, latencyMs: number): void {
     const toldMs = nowMs + retryAfterMs;
-    const afterResetMs = toldMs - this.#endsAtMs - latencyMs;
+    const afterResetMs = toldMs - (this.#reset?.endsAtMs ?? toldMs) - latencyMs;
     const isAfterReset = afterResetMs > EARLY_MS && afterResetMs < this.lengthMs;
     const misfits = this.#candidates.map((candidate) => {
       // Both have a free slot at the Reset, whatever others send.

@@ -137,6 +137,27 @@ describe('SlidingCounter', () => {
     expect([counter.free(14_000), counter.freeAt(4, 14_000)]).toEqual([3, 15_000]);
   });
 
+  test('takes no failed request that the service has not counted for one of others that has left', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS, 0);
+    for (const [atMs, uncounted] of [[20_000, 0] as const, [21_000, 1] as const, [22_000, 2] as const, [23_000, 3] as const]) {
+      counter.add(atMs);
+      counter.observe({ ...seen(counter, 39, atMs), uncounted });
+    }
+    expect([counter.free(23_000), counter.free(59_000)]).toEqual([39, 39]);
+  });
+
+  test('takes neither others of an earlier window nor those of a moment ago for others that leave', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    counter.align(MINUTE_MS, 0);
+    for (const [atMs, remaining] of [[59_000, 49] as const, [62_000, 48] as const, [63_900, 44] as const, [64_000, 47] as const]) {
+      counter.add(atMs);
+      counter.observe(seen(counter, remaining, atMs));
+    }
+    const atMs = 64_000;
+    expect(counter.free(atMs + 20_000) - counter.free(atMs)).toBeCloseTo((11 * 20) / 60);
+  });
+
   test('says when its room reaches a size, in this window and across its turn', () => {
     const counter = new SlidingCounter(60, MINUTE_MS);
     counter.align(MINUTE_MS, 0);

@@ -193,6 +193,19 @@ describe('Ledger, of a weighted counter,', () => {
     expect([window.lead instanceof SlidingCounter, Math.round(window.freeAt(1, nowMs) - nowMs)]).toEqual([true, 1_010]);
   });
 
+  test('is not taken for it if others use up a window that has not turned', () => {
+    const window = new QuotaWindow(60, 60_000);
+    const reset = resetAt(NOON_MS + 60_000);
+    for (const [atMs, remaining, status] of [[0, 11, 200] as const, [1_000, 0, 429] as const, [3_000, 0, 200] as const]) {
+      window.turn(NOON_MS + atMs, 0);
+      window.add(NOON_MS + atMs);
+      const retryAfterMs = status === 429 ? 2_000 : undefined;
+      window.observe({ ...refusal, status, remaining, retryAfterMs, reset, sentAtMs: NOON_MS + atMs, nowMs: NOON_MS + atMs });
+      if (status === 429) window.askAt(NOON_MS + 3_000, true);
+    }
+    expect(window.candidates[0]?.doubt).toBeLessThan(2);
+  });
+
   test('carries no refused request along, in the count that no header raises either', () => {
     const window = new QuotaWindow(2, 60_000);
     for (const [sentAtMs, remaining] of [[NOON_MS - 20_000, 1] as const, [NOON_MS - 19_000, 0] as const]) {
@@ -325,6 +338,27 @@ describe('Ledger, with one request left, which it leaves to others,', () => {
     expect({ free, waitMs: at - story.nowMs, reason }).toEqual({ free: 0, waitMs: 2_000, reason: 'quota' });
     story.nowMs = at;
     expect(story.free).toBe(1);
+  });
+
+  test('sends it as soon as a burst of theirs no longer counts', () => {
+    const story = new Story();
+    for (const remaining of [8, 7, 6, 5, 4, 3, 1]) story.answer({ limit: 60, remaining, ...RESET });
+    const { free, at } = story.ledger.look(story.nowMs, 0);
+    expect([free, Math.round(at - story.nowMs)]).toEqual([0, 693]);
+    story.nowMs = Math.ceil(at);
+    expect(story.free).toBe(1);
+  });
+
+  test('forgets the burst in a pause of a minute', () => {
+    const window = new QuotaWindow(60, 60_000);
+    const reading = { status: 200, retryAfterMs: undefined, reset: undefined, serverMs: NOON_MS, unanswered: 0, concurrent: 0 };
+    for (const [nowMs, remaining] of [[NOON_MS, 59] as const, [NOON_MS + 100, 30] as const]) {
+      window.add(nowMs);
+      window.observe({ ...reading, remaining, sentAtMs: nowMs, nowMs });
+    }
+    const during = window.latelyPerMs(NOON_MS + 100);
+    window.turn(NOON_MS + HOUR_MS, 0);
+    expect([during > 0, window.latelyPerMs(NOON_MS + HOUR_MS)]).toEqual([true, 0]);
   });
 });
 
