@@ -46,17 +46,27 @@ function ofIterable(items: AsyncIterable<Bytes | string>): ReadableStream<Bytes>
 
 /** Nothing is read before fetch asks for it. */
 function watched(
-  next: () => Promise<{ done?: boolean | undefined; value?: Bytes | string | undefined }>,
+  next: () => Promise<{ done?: boolean | undefined; value?: unknown }>,
   cancel: (reason: unknown) => Promise<void>,
 ): ReadableStream<Bytes> {
   const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
     try {
       const { done, value } = await next();
-      if (done || value === undefined) controller.close();
-      else controller.enqueue(typeof value === 'string' ? new TextEncoder().encode(value) : value);
+      if (done) controller.close();
+      else controller.enqueue(bytesOf(value));
     } catch (thrown) {
+      // So that a generator runs its `finally`.
+      cancel(thrown).catch(() => {});
       throw new BodyFailure(thrown);
     }
   };
   return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+}
+
+/** @throws TypeError for a part that is no part of a body */
+function bytesOf(part: unknown): Bytes {
+  if (typeof part === 'string') return new TextEncoder().encode(part);
+  if (part instanceof ArrayBuffer) return new Uint8Array(part);
+  if (ArrayBuffer.isView(part)) return new Uint8Array(part.buffer, part.byteOffset, part.byteLength).slice();
+  throw new TypeError('a part of it is neither bytes nor text');
 }

@@ -369,6 +369,25 @@ describe('petstore.fetch', () => {
     expect(log.filter((line) => line.startsWith('gate'))).toEqual([]);
   });
 
+  test('sends parts of bytes of any kind and of text, and no body that has another part', async () => {
+    const parts = async function* (...given: unknown[]) {
+      yield* given;
+    };
+    const reading: Answering = async (request) => {
+      const text = await textSent(request).catch((cause: unknown) => {
+        throw new TypeError('fetch failed', { cause });
+      });
+      return json(200, { text });
+    };
+    const { client } = scriptedClient([reading]);
+    const post = (body: unknown) => Reflect.apply(client.fetch, undefined, ['/pets', { method: 'POST', body }]);
+    const { buffer } = new TextEncoder().encode('b');
+    const answer = await post(parts('a', buffer, new DataView(buffer), new Uint8Array(buffer)));
+    expect(await answer.json()).toEqual({ text: 'abbb' });
+    const message = expect.stringContaining('the body of the request failed: a part of it is neither bytes nor text');
+    for (const part of [undefined, null, 5]) expect(await rejectionOf(post(parts('a', part, 'b')))).toMatchObject({ message });
+  });
+
   test('ends a stream that is its body if nobody reads it to its end', async () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     const cancel = vi.fn();
