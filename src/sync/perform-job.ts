@@ -86,7 +86,10 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
 }
 
 function busy(journal: Journal): JournalError {
-  return new JournalError(`Cannot use ${named(journal)}: another job uses it; name journals after their job`, { code: 'journal_busy' });
+  return new JournalError(
+    `Cannot use ${named(journal)}: a job of this process is using it; wait for its end, and name journals after their job`,
+    { code: 'journal_busy' },
+  );
 }
 
 interface ListParts {

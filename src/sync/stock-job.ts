@@ -49,14 +49,14 @@ export class StockJob {
   /** For an undo, the quantity at which the job left each pet. A pet with another quantity was changed since, and is not changed back. */
   readonly #left: Float64Array | undefined;
   /** For an undo, the rows of the pets that the job may still set to that quantity, even after they were set back. */
-  readonly #late: ReadonlySet<number>;
+  readonly #late: Set<number>;
   #listed = 0;
   readonly #tally: Record<State, number>;
 
   constructor(stock: WantedStock, { left, late = NO_ROWS }: { left?: Float64Array; late?: ReadonlySet<number> } = {}) {
     this.stock = stock;
     this.#left = left;
-    this.#late = late;
+    this.#late = new Set(late);
     this.#states = new Uint8Array(stock.size);
     this.#from = new Float64Array(stock.size);
     this.#tally = { open: stock.size, missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, done: 0, failed: 0 };
@@ -112,7 +112,8 @@ export class StockJob {
     const row = this.stock.rowOf(petId);
     if (row === undefined) return;
     const state = this.#state(row);
-    if (state === 'done' && this.#late.has(row) && this.#left?.[row] === quantity) return this.#change(row, quantity);
+    // Only the first of two items for a pet decides.
+    if (state === 'done' && this.#late.delete(row) && this.#left?.[row] === quantity) return this.#change(row, quantity);
     if (state === 'done' || state === 'failed') return;
     if (state !== 'open' && state !== 'missing') this.#set(row, 'duplicate');
     else if (this.#doubtful.has(row)) this.#resume(row, quantity);

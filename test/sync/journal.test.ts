@@ -71,7 +71,7 @@ describe('a journal', () => {
     await expect(syncInventory(store, adjusted, { journal })).rejects.toMatchObject({
       name: 'JournalError',
       code: 'journal_busy',
-      message: 'Cannot use journal memory: another job uses it; name journals after their job',
+      message: 'Cannot use journal memory: a job of this process is using it; wait for its end, and name journals after their job',
     });
     await first;
     expect(await syncInventory(store, adjusted, { journal })).toMatchObject({ updated: 3, finishedAt: expect.any(Date) });

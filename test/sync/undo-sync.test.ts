@@ -119,7 +119,11 @@ describe('undoSync', () => {
     const controller = new AbortController();
     const job = syncInventory(store, WANTED, { journal, concurrency: 1, signal: controller.signal });
     await vi.waitFor(() => expect(store.requests).toContain('PATCH 2 3'));
-    const busy = { name: 'JournalError', code: 'journal_busy', message: expect.stringContaining('journal memory: another job uses it') };
+    const busy = {
+      name: 'JournalError',
+      code: 'journal_busy',
+      message: expect.stringContaining('journal memory: a job of this process is using it'),
+    };
     await expect(undoSync(store, { journal, undoJournal: new MemoryJournal() })).rejects.toMatchObject(busy);
     await expect(undoSync(store, { journal, dryRun: true })).rejects.toMatchObject(busy);
     expect([journal.closed, journal.story.includes('undo')]).toEqual([0, false]);
