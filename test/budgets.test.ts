@@ -38,11 +38,11 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 44 KiB at once and 70 in all, of which its four dependencies are at most 24', async () => {
+test('PetStoreClient alone costs a page at most 44 KiB at once and 70.5 in all, of which its four dependencies are at most 24', async () => {
   const taken = '{ PetStoreClient }';
   const [whole, own] = [await bundleDoor('.', 'browser', { taken }), await bundleDoor('.', 'browser', { taken, packages: 'external' })];
   expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(44);
-  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(70);
+  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(70.5);
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 
