@@ -316,15 +316,13 @@ export class Ledger {
   }
 
   /**
-   * Until when requests are left to others: until a burst of theirs no longer counts, or until what they sent is no longer fresh. Then a
-   * probe asks whether they sent more; not where slots come back one by one, since the next one comes as soon.
+   * Until when requests are left to others: until a burst of theirs no longer counts, or until what they sent is no longer fresh and a
+   * probe asks whether they sent more. Where slots come back one by one, the next one comes as soon.
    */
   #keptUntilMs(nowMs: number): number {
+    if (this.#minute.isRefilled) return Number.POSITIVE_INFINITY;
     const calmAtMs = this.#minute.calmAtMs(LEAST_KEPT / this.#unseenMs);
-    return Math.min(
-      calmAtMs > nowMs ? calmAtMs : Number.POSITIVE_INFINITY,
-      this.#minute.isRefilled ? Number.POSITIVE_INFINITY : this.#staleAtMs,
-    );
+    return calmAtMs > nowMs ? Math.min(calmAtMs, this.#staleAtMs) : this.#staleAtMs;
   }
 
   /** For how long requests of others go unseen: while an answer is on its way, and a log's Reset is cut to seconds. */
