@@ -15,7 +15,9 @@ const MOST_DELAY_MS = 1000;
 const FEWEST_OF_WINDOW = 5;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
-/** One answer adds at most this part of the limit to what they sent in the last second: a senseless one would hold up calls. */
+/** A burst of theirs counts for about this time. */
+const LATELY_MS = 500;
+/** One answer adds at most this part of the limit to what they sent lately: a senseless one would hold up calls. */
 const PARTS_LATELY = 12;
 /** Longer gaps between answers do not count towards that average. */
 const LONGEST_SILENCE_MS = 5_000;
@@ -599,18 +601,18 @@ export class QuotaWindow {
     return this.#isClaiming;
   }
 
-  /** Requests of others in a millisecond, in the last second or so. */
+  /** Requests of others in a millisecond, in the last half second or so. */
   latelyPerMs(nowMs: number): number {
-    return this.#latelyPerMs * Math.exp(-(nowMs - (this.#observedAtMs ?? nowMs)) / SECOND_MS);
+    return this.#latelyPerMs * Math.exp(-(nowMs - (this.#observedAtMs ?? nowMs)) / LATELY_MS);
   }
 
   /** From when on that is at most `perMs`. */
   calmAtMs(perMs: number): number {
-    return (this.#observedAtMs ?? Number.NEGATIVE_INFINITY) + SECOND_MS * Math.log(this.#latelyPerMs / perMs);
+    return (this.#observedAtMs ?? Number.NEGATIVE_INFINITY) + LATELY_MS * Math.log(this.#latelyPerMs / perMs);
   }
 
   #noteOthers(others: number, nowMs: number): void {
-    this.#latelyPerMs = this.latelyPerMs(nowMs) + Math.min(this.limit / PARTS_LATELY, others) / SECOND_MS;
+    this.#latelyPerMs = this.latelyPerMs(nowMs) + Math.min(this.limit / PARTS_LATELY, others) / LATELY_MS;
     const sinceMs = Math.min(LONGEST_SILENCE_MS, nowMs - (this.#observedAtMs ?? nowMs));
     this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
   }
