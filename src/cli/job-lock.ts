@@ -6,7 +6,7 @@ import { wait } from '../clock/wait.ts';
 import { duration } from './duration.ts';
 import { EXIT } from './exit-code.ts';
 import { Interruption } from './interrupt.ts';
-import { HELD_MS, type LockExchange, type SharedState } from './state.ts';
+import { HELD_MS, type LockExchange, readRecord, type SharedState } from './state.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
@@ -92,14 +92,6 @@ function expiry({ leftMs, isVoid }: { leftMs: number; isVoid?: boolean | undefin
 }
 
 function describe({ text }: { text: string }): string {
-  const data = readHolder(text);
+  const data = readRecord(LockHolder, text);
   return data ? `process ${data.pid} on ${data.host}, since ${data.since}` : 'another program';
-}
-
-function readHolder(text: string): LockHolder | undefined {
-  try {
-    return LockHolder.safeParse(JSON.parse(text)).data;
-  } catch {
-    return undefined;
-  }
 }

@@ -110,9 +110,10 @@ const KeptLock = z.object({ id: z.string(), text: z.string(), untilMs: z.number(
 const RELEASED = 0;
 const DAMAGED = { id: '', text: '' };
 
-function readLock(kept: string): z.infer<typeof KeptLock> | undefined {
+/** What a run has written about itself; undefined if it is damaged, or another program's. */
+export function readRecord<Kept>(schema: z.ZodMiniType<Kept>, text: string): Kept | undefined {
   try {
-    return KeptLock.safeParse(JSON.parse(kept)).data;
+    return schema.safeParse(JSON.parse(text)).data;
   } catch {
     return undefined;
   }
@@ -123,7 +124,7 @@ function exchangeLock(
   { id, text, heldMs, takesVoid }: LockRequest,
   nowMs: number,
 ): { record: string; response: Awaited<ReturnType<LockExchange>> } {
-  const held = kept === undefined ? undefined : (readLock(kept) ?? { ...DAMAGED, untilMs: nowMs });
+  const held = kept === undefined ? undefined : (readRecord(KeptLock, kept) ?? { ...DAMAGED, untilMs: nowMs });
   const leftMs = (held?.untilMs ?? 0) - nowMs;
   // It has expired, or was taken so far in the future that the clock must have been set back since.
   const isVoid = leftMs <= 0 || leftMs - HELD_MS > FUTURE_MS;
