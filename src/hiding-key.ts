@@ -18,7 +18,7 @@ export function hidingKey<T>(client: object, make: () => T, details?: FailureDet
 }
 
 /** The error of a bad option or argument without the client's key, a bad option's with these details; any other error as it is. */
-export function withoutKey(client: object, error: unknown, details?: FailureDetails): unknown {
+function withoutKey(client: object, error: unknown, details?: FailureDetails): unknown {
   const redactor = redactorOf.get(client);
   if (!redactor) return error;
   if (error instanceof InvalidArgumentError) {

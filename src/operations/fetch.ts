@@ -9,7 +9,7 @@ import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
 import type { StreamOperation } from './operation.ts';
-import { isReadOnce, ownBody } from './own-body.ts';
+import { isReadOnce, isSpent, ownBody } from './own-body.ts';
 import { pathBelow } from './path-below.ts';
 
 /** A caller's request as an operation, and the options of its call. */
@@ -216,23 +216,6 @@ function copyOfForm(form: FormData): FormData {
   const copy = new FormData();
   for (const [name, value] of form) copy.append(name, value);
   return copy;
-}
-
-/** Whether it is a stream that fetch would refuse, as if the connection had failed. */
-function isSpent(body: RequestBody | undefined): boolean {
-  if (typeof body !== 'object') return false;
-  // A stream of Node.
-  if (('readableDidRead' in body && body.readableDidRead === true) || ('destroyed' in body && body.destroyed === true)) return true;
-  return hasMethods(body, ['getReader']) && !isReadable(body);
-}
-
-/** Nothing but the constructor shows that a stream was read before and released. It does not read. */
-function isReadable(stream: RequestBody): boolean {
-  try {
-    return new Response(stream).body !== null;
-  } catch {
-    return false;
-  }
 }
 
 function checkBody(body: RequestBody | undefined, method: string, mayBeLost: boolean): void {

@@ -15,6 +15,23 @@ export function ownBody(body: RequestBody | undefined): RequestBody | undefined 
   return isIterable(body) ? ofIterable(body) : body;
 }
 
+/** Whether it is a stream that fetch would refuse, as if the connection had failed. */
+export function isSpent(body: RequestBody | undefined): boolean {
+  if (typeof body !== 'object') return false;
+  // A stream of Node.
+  if (('readableDidRead' in body && body.readableDidRead === true) || ('destroyed' in body && body.destroyed === true)) return true;
+  return isStream(body) && !isReadable(body);
+}
+
+/** Nothing but the constructor shows that a stream was read before and released. It does not read. */
+function isReadable(stream: RequestBody): boolean {
+  try {
+    return new Response(stream).body !== null;
+  } catch {
+    return false;
+  }
+}
+
 function isStream(body: unknown): body is ReadableStream<Bytes> {
   return hasMethods(body, ['getReader']);
 }
@@ -67,6 +84,7 @@ function watched(
 function bytesOf(part: unknown): Bytes {
   if (typeof part === 'string') return new TextEncoder().encode(part);
   if (part instanceof ArrayBuffer) return new Uint8Array(part);
+  // A copy, since the caller may use its buffer again for the next part.
   if (ArrayBuffer.isView(part)) return new Uint8Array(part.buffer, part.byteOffset, part.byteLength).slice();
   throw new TypeError('a part of it is neither bytes nor text');
 }

@@ -7,8 +7,6 @@ import type { WantedEntry, WantedStock } from './wanted-stock.ts';
 const STATES = ['open', 'missing', 'unchanged', 'change', 'confirmed', 'conflict', 'duplicate', 'done', 'failed'] as const;
 type State = (typeof STATES)[number];
 
-const NO_ROWS: ReadonlySet<number> = new Set();
-
 /** An update that has to be sent, from the pet's quantity to the wanted one. */
 export interface Change {
   petId: PetId;
@@ -53,7 +51,7 @@ export class StockJob {
   #listed = 0;
   readonly #tally: Record<State, number>;
 
-  constructor(stock: WantedStock, { left, late = NO_ROWS }: { left?: Float64Array; late?: ReadonlySet<number> } = {}) {
+  constructor(stock: WantedStock, { left, late = [] }: { left?: Float64Array; late?: Iterable<number> } = {}) {
     this.stock = stock;
     this.#left = left;
     this.#late = new Set(late);
@@ -175,7 +173,7 @@ export class StockJob {
   #plan(row: number, quantity: number): void {
     this.#from[row] = quantity;
     if (this.#to(row) === quantity) this.#set(row, 'unchanged');
-    else if (this.#left === undefined || this.#left[row] === quantity) this.#set(row, 'change');
+    else if (this.#left === undefined || this.#left[row] === quantity) this.#change(row, quantity);
     else this.#contradict(row, quantity);
   }
 
