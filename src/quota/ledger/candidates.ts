@@ -307,7 +307,7 @@ export class SlidingLog extends Candidate {
   }
 }
 
-/** So many requests of others that leave a weighted counter, and in so much time, show how many there were. */
+/** At least so many requests of others must leave a weighted counter, over at least this time, to show how many there were. */
 const FEWEST_LEAVING = 2;
 const LEAST_LEAVING_MS = 1_000;
 

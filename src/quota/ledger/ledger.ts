@@ -325,7 +325,7 @@ export class Ledger {
     return calmAtMs > nowMs ? Math.min(calmAtMs, this.#staleAtMs) : this.#staleAtMs;
   }
 
-  /** For how long requests of others go unseen: while an answer is on its way, and a log's Reset is cut to seconds. */
+  /** For how long requests of others may go unseen: twice the usual time of an answer, and a second more in a log. */
   get #unseenMs(): number {
     return 2 * this.#outstanding.usualMs + (this.#minute.isLog ? SECOND_MS : 0);
   }

@@ -17,7 +17,7 @@ const FEWEST_OF_WINDOW = 5;
 const OTHERS_OVER_MS = 20_000;
 /** A burst of theirs counts for about this time. */
 const LATELY_MS = 500;
-/** One answer adds at most this part of the limit to what they sent lately: a senseless one would hold up calls. */
+/** One answer adds at most a twelfth of the limit to such a burst: otherwise a senseless one would hold up calls. */
 const PARTS_LATELY = 12;
 /** Longer gaps between answers do not count towards that average. */
 const LONGEST_SILENCE_MS = 5_000;
@@ -214,6 +214,10 @@ export class QuotaWindow {
     return this.#candidates.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
   }
 
+  get #possibleCounter(): SlidingCounter | undefined {
+    return this.#counter && this.#counter.doubt < RULED_OUT ? this.#counter : undefined;
+  }
+
   /** Sets the limit of another plan. */
   resize(planned: number): void {
     this.#planned = planned;
@@ -362,9 +366,8 @@ export class QuotaWindow {
     const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
     for (const candidate of this.#candidates) candidate.turn(this.#endsAtMs, unanswered);
     if (needsAnswer) this.#log.forget();
-    if (lead === this.#window && this.#counter && this.#counter.doubt < RULED_OUT) {
-      this.#opensAtMs = Math.min(this.#counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
-    }
+    const counter = this.#possibleCounter;
+    if (lead === this.#window && counter) this.#opensAtMs = Math.min(counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
     this.#endsAtMs = nowMs + this.lengthMs;
     return needsAnswer && wasKnown;
   }
@@ -571,8 +574,7 @@ export class QuotaWindow {
     const isWindow = candidate === this.#window;
     const rose = isWindow ? 3 * Math.max(0, least - highest - tolerance) : 0;
     // A window that has just turned holds none of others, however many the last one held; if it seems to, it may be a weighted counter.
-    const mayCarry =
-      isWindow && this.#hasTurned && expected !== undefined && this.#counter !== undefined && this.#counter.doubt < RULED_OUT;
+    const mayCarry = isWindow && this.#hasTurned && expected !== undefined && this.#possibleCounter !== undefined;
     const usual = mayCarry ? (offset ?? 0) : (offset ?? expected);
     const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
     return Math.max(rose, fell, excess) / 2;
