@@ -22,7 +22,7 @@ export interface Seen {
 }
 
 /** By how much a Remaining is too small on average, since it is cut to whole requests. */
-const HALF_A_REQUEST = 0.5;
+export const HALF_A_REQUEST = 0.5;
 
 /**
  * A model of how the service may count the requests of a window. It counts what was sent, and predicts what would pass now and when more
@@ -34,6 +34,8 @@ export abstract class Candidate {
   offset: number | undefined;
   /** The latest `offset` before the observations were discarded; undefined if there was none. */
   expected: number | undefined;
+  /** Lower bound of what others sent, without what was in flight when `offset` was raised. */
+  shown = 0;
   /** Lower bound of what others sent since the window began. */
   least = 0;
   /** Requests that the service allows beyond the plan; undefined if none. */
@@ -114,6 +116,7 @@ export abstract class Candidate {
     const isTaken = this.offset === undefined || seen.lowest > this.offset;
     const offset = isTaken ? seen.lowest + seen.unanswered : Math.min(this.offset ?? 0, seen.highest);
     this.offset = Math.max(offset, -seen.uncounted);
+    this.shown = Math.min(this.offset, isTaken ? seen.lowest : this.shown);
     this.least = Math.max(this.least, seen.lowest);
   }
 
@@ -313,7 +316,7 @@ const LEAST_LEAVING_MS = 1_000;
 
 /** Counts the requests of a window set by the clock, and of the window before it the part that a sliding window would still hold. */
 export class SlidingCounter extends Candidate {
-  readonly prior = 0.39;
+  readonly prior = 0.41;
   #before = 0;
   #sent: number;
   // The most requests of others in this window, and when they were most, with nothing in flight; set anew once some have left.

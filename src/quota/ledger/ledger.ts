@@ -100,7 +100,10 @@ const LEISURE_MS = 1_500;
 const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
-/** After an unforeseen 429, one more request may be in flight after each good answer with Remaining, and this part of one without. */
+/**
+ * One more request may be in flight after each good answer; once a 429 was not foreseen, only after one with Remaining, and this part of one
+ * after one without.
+ */
 const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
 /** Less than this part of a request of others is not worth a place. */
 const LEAST_KEPT = 0.05;
@@ -139,9 +142,10 @@ export class Ledger {
   // Whether headers ever reported Remaining, and how many good answers in a row have not.
   #hasRemaining = false;
   #unreported = 0;
-  // How many requests may be in flight while no header reports Remaining; below `FEWEST_IN_FLIGHT`, also where the quota may end unseen.
-  // An unforeseen 429 lowers it, and good answers raise it again.
-  #cautious = FEWEST_IN_FLIGHT;
+  // How many requests may be in flight while no header reports Remaining; after an unforeseen 429, also where the quota may end unseen.
+  // Good answers raise it, and a 429 lowers it.
+  #cautious = LEAST_IN_FLIGHT;
+  #wasSurprised = false;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
     this.#settings = settings;
@@ -321,13 +325,19 @@ export class Ledger {
    */
   #keptUntilMs(nowMs: number): number {
     if (this.#minute.isRefilled) return Number.POSITIVE_INFINITY;
-    const calmAtMs = this.#minute.calmAtMs(LEAST_KEPT / this.#unseenMs);
+    const calmAtMs = this.#minute.calmAtMs(LEAST_KEPT / this.#unseenMs(nowMs));
     return calmAtMs > nowMs ? Math.min(calmAtMs, this.#staleAtMs) : this.#staleAtMs;
   }
 
-  /** For how long requests of others may go unseen: twice the usual time of an answer, and a second more in a log. */
-  get #unseenMs(): number {
-    return 2 * this.#outstanding.usualMs + (this.#minute.isLog ? SECOND_MS : 0);
+  /**
+   * For how long requests of others may go unseen: twice the usual time of an answer, and a second more in a log. Where slots come back one
+   * by one, others use up those that came back since the last answer.
+   */
+  #unseenMs(nowMs: number): number {
+    const { isLog, isRefilled, observedAtMs = nowMs } = this.#minute;
+    const { usualMs } = this.#outstanding;
+    const unseenMs = 2 * usualMs + (isLog ? SECOND_MS : 0);
+    return isRefilled ? Math.max(unseenMs, nowMs - observedAtMs + usualMs) : unseenMs;
   }
 
   /** Requests that are left to others: head-room, and what they may send before an answer reports it. None for a probe. */
@@ -335,7 +345,7 @@ export class Ledger {
     if (this.#unknownSinceMs !== undefined) return 0;
     const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
     const perMs = Math.max(this.#minute.othersPerMs, this.#minute.latelyPerMs(nowMs));
-    const ofOthers = Math.max(0, Math.ceil(perMs * this.#unseenMs - LEAST_KEPT));
+    const ofOthers = Math.max(0, Math.ceil(perMs * this.#unseenMs(nowMs) - LEAST_KEPT));
     const ofBucket = this.#minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
     return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
   }
@@ -360,7 +370,10 @@ export class Ledger {
       waiting <= left
         ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
         : Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
-    return this.#cautious < FEWEST_IN_FLIGHT ? Math.min(needed, Math.max(LEAST_IN_FLIGHT, this.#cautious)) : needed;
+    // Others may send as many before either hears of the other's.
+    const ours = this.#minute.isShared ? Math.max(1, Math.floor(left / 2)) : Number.POSITIVE_INFINITY;
+    const isCautious = this.#wasSurprised && this.#cautious < FEWEST_IN_FLIGHT;
+    return Math.min(needed, ours, isCautious ? Math.max(LEAST_IN_FLIGHT, this.#cautious) : Number.POSITIVE_INFINITY);
   }
 
   /** Whether the quota may be used up before a header says so: the day, or by others the minute. */
@@ -488,6 +501,8 @@ export class Ledger {
     this.#observeHealth(sending, answer, nowMs);
     if (answer.status >= 400) this.#countUncounted();
     const subject = this.#observeWindow(sending, answer, concurrent, nowMs);
+    this.#alignCounter(nowMs);
+    if (subject !== this.#minute) this.#observeUnreported(sending, answer, concurrent, nowMs);
     if (answer.status === 429) this.#observeRefusal(sending, answer, subject, nowMs);
     else if (answer.status === 503 && answer.retryAfterMs !== undefined) this.#close(answer, nowMs);
     else if (!isServiceFailure(answer)) this.#observeGood(sending, answer, subject);
@@ -507,6 +522,18 @@ export class Ledger {
     const { unanswered } = this.#outstanding;
     subject.observe({ status, remaining, retryAfterMs, serverMs, reset, unanswered, concurrent, ...exchange });
     return subject;
+  }
+
+  /** A weighted counter turns with the minutes of the server's clock, so that it is possible even before any Reset. */
+  #alignCounter(nowMs: number): void {
+    const serverMs = this.#serverClock.atLeast(nowMs);
+    if (Number.isFinite(serverMs)) this.#minute.alignCounter(nowMs + MINUTE_MS - (serverMs % MINUTE_MS), nowMs);
+  }
+
+  /** The answer says nothing about the minute but that it let the request pass, or refused it. */
+  #observeUnreported({ atMs: sentAtMs }: Sending, { status, retryAfterMs }: Answer, concurrent: number, nowMs: number): void {
+    const { unanswered } = this.#outstanding;
+    this.#minute.observeUnreported({ status, remaining: undefined, retryAfterMs, unanswered, concurrent, sentAtMs, nowMs });
   }
 
   /** Learns the server's clock from a Reset that comes without a `Date`. */
@@ -618,7 +645,10 @@ export class Ledger {
   #observeRefusal(sending: Sending, answer: Answer, subject: QuotaWindow | undefined, nowMs: number): void {
     const isReported = subject !== undefined && answer.remaining === 0;
     if (sending.wasPlanned) this.#headRoom.widen(this.#minute.limit);
-    if (sending.wasPlanned || !isReported) this.#cautious = 1;
+    if (sending.wasPlanned || !isReported) {
+      this.#cautious = 1;
+      this.#wasSurprised = true;
+    }
     this.#cooldown.strike(sending.atMs);
     this.#close(answer, nowMs, subject === this.#minute && (answer.remaining ?? 0) > 0);
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
@@ -653,7 +683,8 @@ export class Ledger {
     this.#headRoom.narrow(this.#minute.isRefilled);
     this.#cooldown.forgive(sending.atMs);
     const isReported = remaining !== undefined && subject === this.#minute;
-    this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + (isReported ? 1 : MORE_IN_FLIGHT_UNREPORTED));
+    const more = isReported || !this.#wasSurprised ? 1 : MORE_IN_FLIGHT_UNREPORTED;
+    this.#cautious = Math.min(FEWEST_IN_FLIGHT, this.#cautious + more);
     if (isReported) this.#hasRemaining = true;
     this.#unreported = isReported ? 0 : this.#unreported + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;

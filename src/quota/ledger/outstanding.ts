@@ -17,6 +17,8 @@ export interface Sending {
 const LEAST_PATIENCE_MS = 1000;
 /** The wait in usual answer times, for a slow service: a second probe may be one request too many. */
 const PATIENCE = 2;
+/** It doubles with each probe that has no answer, so often at most. */
+const MOST_DOUBLINGS = 3;
 /** The weight of a new answer in the average. */
 const WEIGHT = 1 / 8;
 
@@ -27,6 +29,8 @@ export class Outstanding {
   #lastSentAtMs = Number.NEGATIVE_INFINITY;
   // How long answers usually take.
   #usualMs = 0;
+  // At how many instants something was sent since the latest answer.
+  #unheard = 0;
 
   get usualMs(): number {
     return this.#usualMs;
@@ -34,7 +38,8 @@ export class Outstanding {
 
   /** How long to wait for a probe's answer before the next probe is sent. */
   get patienceMs(): number {
-    return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs);
+    const doublings = Math.min(MOST_DOUBLINGS, Math.max(0, this.#unheard - 1));
+    return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs) * 2 ** doublings;
   }
 
   /** Requests that were neither answered nor lost. */
@@ -63,17 +68,21 @@ export class Outstanding {
 
   send(nowMs: number): void {
     this.#sent++;
+    if (nowMs !== this.#lastSentAtMs) this.#unheard++;
     this.#lastSentAtMs = nowMs;
   }
 
   /** A request was not sent after all. */
   unsend({ atMs, previousAtMs }: Sending): void {
     this.#sent--;
-    if (this.#lastSentAtMs === atMs) this.#lastSentAtMs = previousAtMs;
+    if (this.#lastSentAtMs !== atMs || previousAtMs === atMs) return;
+    this.#lastSentAtMs = previousAtMs;
+    this.#unheard = Math.max(0, this.#unheard - 1);
   }
 
   observe(sentAtMs: number, nowMs: number): void {
     this.#settled++;
+    this.#unheard = 0;
     const weight = this.#usualMs === 0 ? 1 : WEIGHT;
     this.#usualMs += weight * (nowMs - sentAtMs - this.#usualMs);
   }

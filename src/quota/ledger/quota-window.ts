@@ -1,5 +1,5 @@
 import type { ObservedWindow } from '../../quota-store.ts';
-import { type Candidate, FixedWindow, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
+import { type Candidate, FixedWindow, HALF_A_REQUEST, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
 import type { Sending } from './outstanding.ts';
 import { UNLIMITED } from './settings.ts';
@@ -23,8 +23,8 @@ const PARTS_LATELY = 12;
 const LONGEST_SILENCE_MS = 5_000;
 /** From this rate on, in requests per millisecond, others count as active. */
 const BUSY_PER_MS = 5e-5;
-/** Without a Reset, a Remaining expires after this time, since others may have sent more. */
-const ASK_WITHOUT_RESET_MS = 250;
+/** Without a Reset, a Remaining expires after this time: others may have stopped. */
+const ASK_WITHOUT_RESET_MS = 3_000;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
 const SECOND_MS = 1_000;
@@ -34,6 +34,8 @@ const DATE_LAG_MS = 2_000;
 const LATE_MS = 2_500;
 /** By how much it may reopen earlier, in addition to the time that the answer took. */
 const EARLY_MS = 3_500;
+/** The doubt in a log whose Reset comes with the turn of a clock's window: mere chance. */
+const CHANCE = 0.02;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
 
@@ -47,13 +49,10 @@ export interface Reset {
   slackMs: number;
 }
 
-/** What one answer says about one window. */
-export interface Reading {
+/** What an answer says about a window even if none of its headers describes it. */
+interface Outcome {
   status: number;
   remaining: number | undefined;
-  reset: Reset | undefined;
-  /** The server's time, or its upper bound if the answer has no `Date`. */
-  serverMs: number;
   retryAfterMs: number | undefined;
   sentAtMs: number;
   /** Requests that are still in flight. */
@@ -61,6 +60,13 @@ export interface Reading {
   /** Requests that this answer may or may not include. */
   concurrent: number;
   nowMs: number;
+}
+
+/** What one answer says about one window. */
+export interface Reading extends Outcome {
+  reset: Reset | undefined;
+  /** The server's time, or its upper bound if the answer has no `Date`. */
+  serverMs: number;
 }
 
 /** What an answer means if one candidate is the service's way of counting. */
@@ -126,6 +132,8 @@ export class QuotaWindow {
   #ask: { atMs: number; isInvited: boolean } | undefined;
   // Whether it has passed and that request may still be sent.
   #mayAsk = false;
+  // When a refusal without Remaining was weighed last: those of requests sent before have the same cause.
+  #weighedAtMs = Number.NEGATIVE_INFINITY;
   // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
   #opensAtMs: number | undefined;
 
@@ -411,16 +419,15 @@ export class QuotaWindow {
 
   /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
-    const { reset, status, remaining: told, retryAfterMs, nowMs } = reading;
+    const { reset, status, remaining: told, nowMs } = reading;
     if (reset && this.#isOvertaken(reset, reading.sentAtMs)) {
       if (this.#isOfWindowBefore(reset)) this.#window?.countBefore(reading.sentAtMs);
       return;
     }
     if (reset) this.#observeReset(reset, reading);
     if (reset && told !== undefined) this.#weighBucket(told, reset.endsAtMs - nowMs);
-    // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
-    if (status === 429 && !(told && (retryAfterMs ?? 0) > 2 * this.lengthMs)) this.#observeRefusal(reading);
-    if (told === undefined) return;
+    if (told === undefined) return this.observeUnreported(reading);
+    if (status === 429) this.#observeRefusal(reading);
     const remaining = Math.min(told, this.#allowed ?? this.#planned);
     this.#noteOthers(this.#observeRemaining(remaining, reading), nowMs);
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
@@ -494,7 +501,7 @@ export class QuotaWindow {
     if (this.#window) return this.#window;
     const sent = this.#sent.sent(nowMs);
     this.#window = new FixedWindow(this.#planned, this.lengthMs, sent);
-    this.#counter = new SlidingCounter(this.#planned, this.lengthMs, sent);
+    this.#counter ??= new SlidingCounter(this.#planned, this.lengthMs, sent);
     this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
     this.#setLimits();
     return this.#window;
@@ -504,7 +511,8 @@ export class QuotaWindow {
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
     const precisionMs = PRECISION_MS + reset.slackMs;
     const offClockMs = ((reset.atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
-    if (Math.abs(offClockMs) > precisionMs) this.#doubt(this.#counter, 2);
+    const isOnClock = Math.abs(offClockMs) <= precisionMs;
+    this.#doubt(isOnClock ? this.#log : this.#counter, isOnClock ? CHANCE : 2);
     this.#weighLogReset(reset.endsAtMs, precisionMs, nowMs, nowMs - sentAtMs);
     const known = this.#reset ?? this.#passed;
     const laterMs = known === undefined ? 0 : reset.atMs - known.atMs;
@@ -549,7 +557,7 @@ export class QuotaWindow {
     const { unanswered, nowMs, status } = reading;
     const { lead } = this;
     const leading = fits.find(({ candidate }) => candidate === lead);
-    const others = leading ? this.#othersIn(leading, nowMs) : 0;
+    const others = leading ? this.#othersIn(leading) : 0;
     const misfits = fits.map((fit) => {
       const { candidate, lowest, highest } = fit;
       const misfit = this.#misfitOf(fit);
@@ -562,10 +570,12 @@ export class QuotaWindow {
   }
 
   /** How many requests others surely sent since the last answer, if the candidate is right. */
-  #othersIn({ candidate, lowest }: Fit, nowMs: number): number {
+  #othersIn({ candidate, lowest }: Fit): number {
     if (candidate.offset === undefined) return 0;
-    const margin = candidate === this.#log ? 0 : candidate.margin(nowMs);
-    return Math.max(0, lowest - Math.max(0, candidate.offset) - margin - 0.5);
+    const known = Math.max(0, Math.min(candidate.offset, candidate.shown));
+    // What a Remaining loses by being cut to whole requests; a window is counted in whole requests anyway.
+    const rounding = candidate === this.#window ? 0 : HALF_A_REQUEST;
+    return Math.max(0, lowest - known - rounding);
   }
 
   /** How badly a Remaining fits a candidate: it rose within a window, fell without a request, or is larger than the candidate allows. */
@@ -581,7 +591,7 @@ export class QuotaWindow {
   }
 
   /** How many requests others sent if a candidate is right, and how much of Remaining it leaves unexplained. */
-  #fitOf(candidate: Candidate, remaining: number, { concurrent, unanswered, sentAtMs, nowMs }: Reading): Fit {
+  #fitOf(candidate: Candidate, remaining: number, { concurrent, unanswered, sentAtMs, nowMs }: Outcome): Fit {
     const room = candidate.room(nowMs);
     // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
     const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + concurrent;
@@ -619,27 +629,59 @@ export class QuotaWindow {
     this.#othersPerMs = this.#othersPerMs * Math.exp(-sinceMs / OTHERS_OVER_MS) + others / OTHERS_OVER_MS;
   }
 
-  #observeRefusal({ nowMs, retryAfterMs, sentAtMs }: Reading): void {
+  /**
+   * Learns from an answer that does not report this window's Remaining: whether the service let the request pass, and from a Retry-After
+   * when it lets the next one pass.
+   */
+  observeUnreported(reading: Outcome): void {
+    const { status, sentAtMs, nowMs } = reading;
+    if (status === 429) {
+      if (sentAtMs < this.#weighedAtMs) return;
+      this.#weighedAtMs = nowMs;
+      this.#observeRefusal(reading);
+    } else if (status < 300 && !this.isKnown) {
+      // A request that passed shows that Remaining was at least 0.
+      this.#weigh(this.#candidates.map((candidate) => this.#fitOf(candidate, 0, reading).excess / 2));
+    }
+  }
+
+  /** Takes the end of a weighted counter's window from the server's clock, as long as no Reset says more. */
+  alignCounter(endsAtMs: number, nowMs: number): void {
+    if (this.#window) return;
+    if (!this.#counter) {
+      this.#counter = new SlidingCounter(this.#planned, this.lengthMs, this.#sent.sent(nowMs));
+      this.#candidates = [this.#log, this.#counter, this.#bucket];
+      this.#setLimits();
+    }
+    this.#counter.align(endsAtMs, 0);
+  }
+
+  #observeRefusal(reading: Outcome): void {
+    const { nowMs, retryAfterMs, sentAtMs, remaining } = reading;
+    // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
+    if (remaining !== 0 && (retryAfterMs ?? 0) > 2 * this.lengthMs) return;
+    // Where no Remaining is reported, others count as absent until a refusal contradicts every candidate.
+    const unknown = remaining === undefined ? 0 : undefined;
     const levels = this.#candidates.map((candidate) => {
-      const taken = candidate.offset ?? candidate.expected;
+      const taken = candidate.offset ?? candidate.expected ?? unknown;
       if (taken === undefined) return 0;
       const level = candidate.room(nowMs) + 1 - Math.max(0, taken) - candidate.margin(nowMs);
       return level >= 1 ? Math.min(4, level) / 2 : 0;
     });
     this.#weigh(levels);
-    if (retryAfterMs !== undefined) this.#weighRetryAfter(retryAfterMs, nowMs, nowMs - sentAtMs);
+    // A Retry-After of 0 on a refusal tells nothing.
+    if (retryAfterMs) this.#weighRetryAfter(nowMs + retryAfterMs, nowMs, nowMs - sentAtMs, remaining === undefined);
     this.#bucket.drain(nowMs);
   }
 
-  #weighRetryAfter(retryAfterMs: number, nowMs: number, latencyMs: number): void {
-    const toldMs = nowMs + retryAfterMs;
+  #weighRetryAfter(toldMs: number, nowMs: number, latencyMs: number, isUnreported: boolean): void {
     const afterResetMs = toldMs - (this.#reset?.endsAtMs ?? toldMs) - latencyMs;
     const isAfterReset = afterResetMs > EARLY_MS && afterResetMs < this.lengthMs;
     const misfits = this.#candidates.map((candidate) => {
       // Both have a free slot at the Reset, whatever others send.
       if (isAfterReset && (candidate === this.#window || candidate === this.#log)) return 1;
       const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(0, nowMs);
-      if (!Number.isFinite(freeAtMs) || candidate.offset === undefined) return 0;
+      if (!Number.isFinite(freeAtMs) || (candidate.offset === undefined && !isUnreported)) return 0;
       return freeAtMs > toldMs + LATE_MS || freeAtMs < toldMs - EARLY_MS - latencyMs ? 1 : 0;
     });
     this.#weigh(misfits);
@@ -647,7 +689,7 @@ export class QuotaWindow {
 
   /** A request was refused, and no header reported Remaining. */
   observeBareRefusal({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
-    if (this.isKnown) return;
+    if (this.isKnown || (this.lead === this.#counter && this.lead.free(nowMs) < 1)) return;
     const sent = this.#sent.sent(nowMs);
     const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#sent.sentSince(this.#reopenedAtMs);
     this.#reopenedAtMs = undefined;

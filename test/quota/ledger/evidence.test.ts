@@ -157,6 +157,60 @@ describe('QuotaWindow, at a turn,', () => {
   });
 });
 
+describe('Ledger, of a weighted counter that says little,', () => {
+  const world = {
+    policy: 'sliding-counter',
+    plan: { requestsPerMinute: 20 },
+    startMs: NOON_MS + 20_000,
+    skewMs: 0,
+    delaysMs: [40, 60, 30],
+    calls: 90,
+  } as const;
+  const without = (...names: (keyof Answer)[]) =>
+    play({
+      ...world,
+      disturb: (answer) => Object.fromEntries(Object.entries(answer).filter(([name]) => !names.includes(name as keyof Answer))) as Answer,
+    });
+
+  test("learns from refusals alone how the service counts, and from the server's clock when it turns", () => {
+    const { refusals, unfinished } = without('limit', 'remaining', 'resetAtMs');
+    expect([unfinished, refusals.length <= 3]).toEqual([0, true]);
+  });
+
+  test('learns from Remaining how the service counts, though no Reset shows a turn', () => {
+    const { refusals, unfinished } = without('resetAtMs');
+    expect([unfinished, refusals.length <= 2]).toEqual([0, true]);
+  });
+
+  test('takes a request that passed for a sign that it is none if it would have been used up', () => {
+    const window = new QuotaWindow(10, 60_000);
+    const outcome = { remaining: undefined, retryAfterMs: undefined, unanswered: 0, concurrent: 0 };
+    const pass = (nowMs: number) => {
+      window.add(nowMs);
+      window.observeUnreported({ ...outcome, status: 200, sentAtMs: nowMs, nowMs });
+    };
+    window.alignCounter(NOON_MS, NOON_MS - 10_000);
+    for (let sent = 0; sent < 10; sent++) pass(NOON_MS - 10_000);
+    const counter = window.candidates.find((candidate) => candidate instanceof SlidingCounter);
+    expect(counter?.doubt).toBe(0);
+    for (let sent = 0; sent < 10; sent++) pass(NOON_MS + 1_000);
+    expect(counter?.doubt).toBeGreaterThan(0);
+  });
+
+  test('counts the refusals of requests that were sent together once', () => {
+    const doubtAfter = (refusals: number) => {
+      const window = new QuotaWindow(10, 60_000);
+      const outcome = { status: 429, remaining: undefined, retryAfterMs: undefined, unanswered: 0, concurrent: 0 };
+      window.alignCounter(NOON_MS, NOON_MS - 10_000);
+      for (let sent = 0; sent < 10; sent++) window.add(NOON_MS - 10_000);
+      const nowMs = NOON_MS + 50_500;
+      for (let refused = 0; refused < refusals; refused++) window.observeUnreported({ ...outcome, sentAtMs: nowMs - 100, nowMs });
+      return window.candidates.map(({ doubt }) => doubt);
+    };
+    expect(doubtAfter(5)).toEqual(doubtAfter(1));
+  });
+});
+
 describe('Ledger, of a weighted counter,', () => {
   const resetAt = (atMs: number) => ({ atMs, endsAtMs: atMs, slackMs: 0 });
   const refusal = {
@@ -242,6 +296,41 @@ describe('Ledger, while others send too,', () => {
   test('leaves a request to them if two of theirs came between two answers', () => {
     const freeAfter = (remaining: number) => new Story().answer({ remaining: 8 }).answer({ remaining }).free;
     expect([freeAfter(7), freeAfter(5)]).toEqual([7, 1]);
+  });
+
+  test('counts what they send while many of its own requests are in flight', () => {
+    const window = new QuotaWindow(300, 60_000);
+    const reading = { status: 200, retryAfterMs: undefined, reset: undefined, serverMs: NOON_MS, unanswered: 8, concurrent: 8 };
+    // Eight requests are always in flight; others send four for each that is answered.
+    for (let sent = 0; sent < 8; sent++) window.add(NOON_MS);
+    for (let answered = 1; answered <= 20; answered++) {
+      const nowMs = NOON_MS + 20 * answered;
+      window.add(nowMs);
+      window.observe({ ...reading, remaining: 300 - 5 * answered, sentAtMs: nowMs - 100, nowMs });
+    }
+    const sentByOthers = 4 * 19;
+    expect(window.othersPerMs * 20_000).toBeGreaterThan(0.6 * sentByOthers);
+  });
+
+  test('has no more in flight than half of what is left, since they may send as many', () => {
+    const freeFrom = (left: number) => {
+      const story = new Story({ plan: { requestsPerMinute: 600 } });
+      for (const remaining of [left, left - 2]) story.answer({ limit: 600, remaining, ...RESET });
+      return story.freeFor(100);
+    };
+    expect([freeFrom(60), freeFrom(10)]).toEqual([8, 4]);
+  });
+
+  test('leaves those to them that come back one by one while no answer comes', () => {
+    // One slot comes back in a second; others use every second one.
+    const story = new Story();
+    for (let sent = 0; sent < 60; sent++) {
+      story.answer({ limit: 60, remaining: 3, resetAtMs: story.nowMs + 57_100 });
+      story.nowMs += 1_900;
+    }
+    story.answer({ limit: 60, remaining: 0, resetAtMs: story.nowMs + 60_100 });
+    const free = (afterMs: number) => story.ledger.look(story.nowMs + afterMs, 0, 10).free;
+    expect([1_000, 2_000, 3_000, 5_000].map(free)).toEqual([0, 1, 1, 1]);
   });
 });
 
@@ -344,7 +433,7 @@ describe('Ledger, with one request left, which it leaves to others,', () => {
     const story = new Story();
     for (const remaining of [8, 7, 6, 5, 4, 3, 1]) story.answer({ limit: 60, remaining, ...RESET });
     const { free, at } = story.ledger.look(story.nowMs, 0);
-    expect([free, Math.round(at - story.nowMs)]).toEqual([0, 693]);
+    expect([free, Math.round(at - story.nowMs)]).toEqual([0, 1_040]);
     story.nowMs = Math.ceil(at);
     expect(story.free).toBe(1);
   });
@@ -363,6 +452,11 @@ describe('Ledger, with one request left, which it leaves to others,', () => {
 });
 
 describe('Ledger, after a Remaining alone,', () => {
+  test('asks three seconds after one of 0 whether others have stopped, and not at once', () => {
+    const story = new Story().answer({ remaining: 0 });
+    expect(story.ledger.look(story.nowMs, 0).at - story.nowMs).toBe(3_000);
+  });
+
   test('believes it, and an answer without any header changes nothing', () => {
     const story = new Story().answer({ remaining: 5 });
     expect([story.left, story.answer({}).left]).toEqual([5, 4]);
@@ -507,7 +601,7 @@ describe('Ledger, refused for longer than a minute while no header reports the d
 
   test('comes to the end of the next days with one request in flight, so that one is refused', () => {
     expect(playDays([100, 100, 100]).map(({ passed, refused }) => [passed, refused])).toEqual([
-      [100, 5],
+      [100, 6],
       [100, 1],
       [100, 1],
     ]);

@@ -18,6 +18,24 @@ describe('Outstanding', () => {
     expect([outstanding.usualMs, outstanding.patienceMs]).toEqual([1_100, 2_200]);
   });
 
+  test('waits twice as long after each probe that has no answer, up to eight times as long', () => {
+    const outstanding = new Outstanding();
+    const waits = Array.from({ length: 6 }, (_, n) => {
+      send(outstanding, 1_000 * n);
+      return outstanding.patienceMs;
+    });
+    expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
+    outstanding.observe(5_000, 5_100);
+    expect(outstanding.patienceMs).toBe(1_000);
+  });
+
+  test('takes back what a request added to the wait that was not sent after all', () => {
+    const outstanding = new Outstanding();
+    send(outstanding, 0);
+    outstanding.unsend(send(outstanding, 1_000));
+    expect(outstanding.patienceMs).toBe(1_000);
+  });
+
   test('counts the requests that an answer may or may not include: all others that were not settled when its request was sent', () => {
     const outstanding = new Outstanding();
     const first = send(outstanding, 0);
