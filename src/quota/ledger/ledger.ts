@@ -105,8 +105,9 @@ const ANSWERS_WITHOUT_REMAINING = 5;
  * after one without.
  */
 const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
-/** Less than this part of a request of others is not worth a place. */
-const LEAST_KEPT = 0.05;
+/** Less than this part of a request of others is not worth a place; less is where a place comes back at once. */
+const LEAST_KEPT = 0.3;
+const LEAST_KEPT_REFILLED = 0.05;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
 
@@ -336,18 +337,25 @@ export class Ledger {
   #unseenMs(nowMs: number): number {
     const { isLog, isRefilled, observedAtMs = nowMs } = this.#minute;
     const { usualMs } = this.#outstanding;
-    const unseenMs = 2 * usualMs + (isLog ? SECOND_MS : 0);
-    return isRefilled ? Math.max(unseenMs, nowMs - observedAtMs + usualMs) : unseenMs;
+    if (isRefilled) return Math.max(2 * usualMs, nowMs - observedAtMs + usualMs);
+    return 2 * usualMs + (isLog ? SECOND_MS : 0);
+  }
+
+  /** Requests that others may send unseen: at their usual pace, or for a shorter time in a log at that of a burst. */
+  #ofOthers(nowMs: number): number {
+    const { isLog, isRefilled, othersPerMs } = this.#minute;
+    const unseenMs = this.#unseenMs(nowMs);
+    const burstMs = isLog ? 2 * this.#outstanding.usualMs : unseenMs;
+    const expected = Math.max(othersPerMs * unseenMs, this.#minute.latelyPerMs(nowMs) * burstMs);
+    return Math.max(0, Math.ceil(expected - (isRefilled ? LEAST_KEPT_REFILLED : LEAST_KEPT)));
   }
 
   /** Requests that are left to others: head-room, and what they may send before an answer reports it. None for a probe. */
   #kept(nowMs: number): number {
     if (this.#unknownSinceMs !== undefined) return 0;
     const limit = Math.min(this.#minute.limit, this.#minute.most(nowMs));
-    const perMs = Math.max(this.#minute.othersPerMs, this.#minute.latelyPerMs(nowMs));
-    const ofOthers = Math.max(0, Math.ceil(perMs * this.#unseenMs(nowMs) - LEAST_KEPT));
     const ofBucket = this.#minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
-    return Math.min(this.#headRoom.within(limit) + ofOthers + ofBucket, Math.floor(limit / 2));
+    return Math.min(this.#headRoom.within(limit) + this.#ofOthers(nowMs) + ofBucket, Math.floor(limit / 2));
   }
 
   #mostInFlight(nowMs: number, load: Load): number {
@@ -370,8 +378,10 @@ export class Ledger {
       waiting <= left
         ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
         : Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
-    // Others may send as many before either hears of the other's.
-    const ours = this.#minute.isShared ? Math.max(1, Math.floor(left / 2)) : Number.POSITIVE_INFINITY;
+    // Others who send as fast may send as many before either hears of the other's.
+    const { observedAtMs = 0 } = this.#minute;
+    const isBurst = this.#minute.latelyPerMs(observedAtMs) * 2 * usualMs >= 1;
+    const ours = isBurst ? Math.max(1, Math.floor(left / 2)) : Number.POSITIVE_INFINITY;
     const isCautious = this.#wasSurprised && this.#cautious < FEWEST_IN_FLIGHT;
     return Math.min(needed, ours, isCautious ? Math.max(LEAST_IN_FLIGHT, this.#cautious) : Number.POSITIVE_INFINITY);
   }

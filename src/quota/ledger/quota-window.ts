@@ -23,8 +23,9 @@ const PARTS_LATELY = 12;
 const LONGEST_SILENCE_MS = 5_000;
 /** From this rate on, in requests per millisecond, others count as active. */
 const BUSY_PER_MS = 5e-5;
-/** Without a Reset, a Remaining expires after this time: others may have stopped. */
-const ASK_WITHOUT_RESET_MS = 3_000;
+/** Without a Reset, a Remaining expires after this time, since others may have stopped; later after each that was 0. */
+const LEAST_EXPIRY_MS = 250;
+const MOST_EXPIRY_MS = 4_000;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
 const SECOND_MS = 1_000;
@@ -117,6 +118,8 @@ export class QuotaWindow {
   // When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended.
   #endsAtMs = Number.POSITIVE_INFINITY;
   #observedAtMs: number | undefined;
+  // How long a Remaining counts without a Reset.
+  #expiryMs = LEAST_EXPIRY_MS / 2;
   #reported: Reported | undefined;
   // Added to the end of a window; larger after a window that had seemed to end turned out to last.
   #marginMs = LEAST_MARGIN_MS;
@@ -302,7 +305,7 @@ export class QuotaWindow {
   /** When a Remaining expires, since others may have stopped: with its window, or soon if no Reset names the window's end. */
   get #expiresAtMs(): number {
     if (this.#observedAtMs === undefined) return Number.POSITIVE_INFINITY;
-    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : ASK_WITHOUT_RESET_MS);
+    return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : this.#expiryMs);
   }
 
   add(nowMs: number): void {
@@ -435,6 +438,7 @@ export class QuotaWindow {
     if (this.#isClaiming) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
     this.#observedAtMs = nowMs;
+    this.#expiryMs = remaining > 0 ? Math.max(LEAST_EXPIRY_MS, this.#expiryMs / 2) : Math.min(MOST_EXPIRY_MS, 2 * this.#expiryMs);
     this.#learned = undefined;
     this.#reopenedAtMs = undefined;
   }
@@ -572,7 +576,8 @@ export class QuotaWindow {
   /** How many requests others surely sent since the last answer, if the candidate is right. */
   #othersIn({ candidate, lowest }: Fit): number {
     if (candidate.offset === undefined) return 0;
-    const known = Math.max(0, Math.min(candidate.offset, candidate.shown));
+    // In a log, what others sent long ago leaves while they send.
+    const known = Math.max(0, candidate === this.#log ? candidate.offset : Math.min(candidate.offset, candidate.shown));
     // What a Remaining loses by being cut to whole requests; a window is counted in whole requests anyway.
     const rounding = candidate === this.#window ? 0 : HALF_A_REQUEST;
     return Math.max(0, lowest - known - rounding);

@@ -295,12 +295,13 @@ describe('Ledger, of a weighted counter,', () => {
 describe('Ledger, while others send too,', () => {
   test('leaves a request to them if two of theirs came between two answers', () => {
     const freeAfter = (remaining: number) => new Story().answer({ remaining: 8 }).answer({ remaining }).free;
-    expect([freeAfter(7), freeAfter(5)]).toEqual([7, 1]);
+    expect([freeAfter(7), freeAfter(5)]).toEqual([7, 4]);
   });
 
   test('counts what they send while many of its own requests are in flight', () => {
     const window = new QuotaWindow(300, 60_000);
-    const reading = { status: 200, retryAfterMs: undefined, reset: undefined, serverMs: NOON_MS, unanswered: 8, concurrent: 8 };
+    const reset = { atMs: NOON_MS + 60_000, endsAtMs: NOON_MS + 60_000, slackMs: 0 };
+    const reading = { status: 200, retryAfterMs: undefined, reset, serverMs: NOON_MS, unanswered: 8, concurrent: 8 };
     // Eight requests are always in flight; others send four for each that is answered.
     for (let sent = 0; sent < 8; sent++) window.add(NOON_MS);
     for (let answered = 1; answered <= 20; answered++) {
@@ -312,13 +313,13 @@ describe('Ledger, while others send too,', () => {
     expect(window.othersPerMs * 20_000).toBeGreaterThan(0.6 * sentByOthers);
   });
 
-  test('has no more in flight than half of what is left, since they may send as many', () => {
+  test('has no more in flight than half of what is left, while they send as fast', () => {
     const freeFrom = (left: number) => {
       const story = new Story({ plan: { requestsPerMinute: 600 } });
-      for (const remaining of [left, left - 2]) story.answer({ limit: 600, remaining, ...RESET });
+      for (const remaining of [left, left - 6]) story.answer({ limit: 600, remaining, ...RESET });
       return story.freeFor(100);
     };
-    expect([freeFrom(60), freeFrom(10)]).toEqual([8, 4]);
+    expect([freeFrom(60), freeFrom(16)]).toEqual([8, 5]);
   });
 
   test('leaves those to them that come back one by one while no answer comes', () => {
@@ -420,12 +421,12 @@ describe('Ledger, on a token bucket that is smaller than the plan,', () => {
 });
 
 describe('Ledger, with one request left, which it leaves to others,', () => {
-  test('asks after two seconds whether they have taken it, and waits for no Reset', () => {
+  test('asks within two seconds whether they have taken it, and waits for no Reset', () => {
     const story = new Story().answer({ limit: 60, remaining: 59, ...RESET }).answer({ limit: 60, remaining: 48, ...RESET });
     story.answer({ limit: 60, remaining: 1, ...RESET });
     const { free, at, reason } = story.ledger.look(story.nowMs, 0);
-    expect({ free, waitMs: at - story.nowMs, reason }).toEqual({ free: 0, waitMs: 2_000, reason: 'quota' });
-    story.nowMs = at;
+    expect({ free, waitMs: Math.round(at - story.nowMs), reason }).toEqual({ free: 0, waitMs: 1_248, reason: 'quota' });
+    story.nowMs = Math.ceil(at);
     expect(story.free).toBe(1);
   });
 
@@ -433,7 +434,7 @@ describe('Ledger, with one request left, which it leaves to others,', () => {
     const story = new Story();
     for (const remaining of [8, 7, 6, 5, 4, 3, 1]) story.answer({ limit: 60, remaining, ...RESET });
     const { free, at } = story.ledger.look(story.nowMs, 0);
-    expect([free, Math.round(at - story.nowMs)]).toEqual([0, 1_040]);
+    expect([free, Math.round(at - story.nowMs)]).toEqual([0, 144]);
     story.nowMs = Math.ceil(at);
     expect(story.free).toBe(1);
   });
@@ -452,9 +453,15 @@ describe('Ledger, with one request left, which it leaves to others,', () => {
 });
 
 describe('Ledger, after a Remaining alone,', () => {
-  test('asks three seconds after one of 0 whether others have stopped, and not at once', () => {
-    const story = new Story().answer({ remaining: 0 });
-    expect(story.ledger.look(story.nowMs, 0).at - story.nowMs).toBe(3_000);
+  test('asks whether others have stopped: the later, the more often it was 0, and sooner again once some was left', () => {
+    const story = new Story();
+    const waitAfter = (remaining: number) => {
+      const { nowMs } = story.answer({ remaining });
+      const { at } = story.ledger.look(nowMs, 0);
+      story.nowMs = Math.max(nowMs, at);
+      return Math.round(at - nowMs);
+    };
+    expect([0, 0, 0, 0, 0, 0, 5, 0].map(waitAfter)).toEqual([250, 500, 1_000, 2_000, 4_000, 4_000, 0, 4_000]);
   });
 
   test('believes it, and an answer without any header changes nothing', () => {
