@@ -11,7 +11,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What each entry point may cost, bundled, minified and compressed, with all its dependencies, in KiB. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 88, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 88.5, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 28, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 82, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
@@ -38,11 +38,11 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient alone costs a page at most 44 KiB at once and 70.5 in all, of which its four dependencies are at most 24', async () => {
+test('PetStoreClient alone costs a page at most 44.5 KiB at once and 71 in all, of which its four dependencies are at most 24', async () => {
   const taken = '{ PetStoreClient }';
   const [whole, own] = [await bundleDoor('.', 'browser', { taken }), await bundleDoor('.', 'browser', { taken, packages: 'external' })];
-  expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(44);
-  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(70.5);
+  expect(whole.firstGzipBytes / 1024).toBeLessThanOrEqual(44.5);
+  expect(whole.gzipBytes / 1024).toBeLessThanOrEqual(71);
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 
@@ -52,9 +52,9 @@ test('PetStoreClient of the built package costs a page no more at once than that
   expect(built.firstGzipBytes).toBeLessThanOrEqual(source.firstGzipBytes);
 });
 
-test('PetStoreClient and StockView cost a page at most 78.5 KiB in all', async () => {
+test('PetStoreClient and StockView cost a page at most 79 KiB in all', async () => {
   const { gzipBytes } = await bundleDoor('.', 'browser', { taken: '{ PetStoreClient, StockView }' });
-  expect(gzipBytes / 1024).toBeLessThanOrEqual(78.5);
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(79);
 });
 
 test.for(['.', './sandbox'])('The door %s imports nothing that a browser lacks', async (door) => {

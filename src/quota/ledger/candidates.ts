@@ -34,10 +34,6 @@ export abstract class Candidate {
   offset: number | undefined;
   /** The latest `offset` before the observations were discarded; undefined if there was none. */
   expected: number | undefined;
-  /** Lower bound of what others sent, without what was in flight when `offset` was raised. */
-  shown = 0;
-  /** Lower bound of what others sent since the window began. */
-  least = 0;
   /** Requests that the service allows beyond the plan; undefined if none. */
   withheld: number | undefined;
   /** From 0 (every answer fits) to 4 (none does). */
@@ -116,21 +112,22 @@ export abstract class Candidate {
     const isTaken = this.offset === undefined || seen.lowest > this.offset;
     const offset = isTaken ? seen.lowest + seen.unanswered : Math.min(this.offset ?? 0, seen.highest);
     this.offset = Math.max(offset, -seen.uncounted);
-    this.shown = Math.min(this.offset, isTaken ? seen.lowest : this.shown);
-    this.least = Math.max(this.least, seen.lowest);
   }
 
   /** Discards the observations. */
   forget(): void {
     this.expected = this.offset ?? this.expected;
     this.offset = undefined;
-    this.least = 0;
   }
 }
 
 /** Counts requests from the beginning of a window, set by the clock or by the first request, until the whole count is reset at its end. */
 export class FixedWindow extends Candidate {
   readonly prior = 0;
+  /** Lower bound of what others sent since the window began. */
+  least = 0;
+  /** The one that last raised `offset`, which holds what was in flight as well. */
+  shown = 0;
   #sent: number;
   #turnedAtMs = Number.NEGATIVE_INFINITY;
   #turnedBeforeMs = Number.NEGATIVE_INFINITY;
@@ -158,6 +155,18 @@ export class FixedWindow extends Candidate {
 
   margin(): number {
     return 0;
+  }
+
+  override observe(seen: Seen): void {
+    const { offset: before = Number.NEGATIVE_INFINITY } = this;
+    super.observe(seen);
+    this.shown = Math.min(this.offset ?? 0, seen.lowest > before ? seen.lowest : this.shown);
+    this.least = Math.max(this.least, seen.lowest);
+  }
+
+  override forget(): void {
+    super.forget();
+    this.least = 0;
   }
 
   /** A turn that comes too early does not reset the count, so that no header can raise the plan. */

@@ -534,14 +534,20 @@ export class Ledger {
     return subject;
   }
 
-  /** A weighted counter turns with the minutes of the server's clock, so that it is possible even before any Reset. */
+  /**
+   * A weighted counter turns with the minutes of the server's clock, so that it is possible even before any Reset. It takes memory, and one
+   * answer says nothing about it.
+   */
   #alignCounter(nowMs: number): void {
     const serverMs = this.#serverClock.atLeast(nowMs);
-    if (Number.isFinite(serverMs)) this.#minute.alignCounter(nowMs + MINUTE_MS - (serverMs % MINUTE_MS), nowMs);
+    if (Number.isFinite(serverMs) && this.#outstanding.settled > 1)
+      this.#minute.alignCounter(nowMs + MINUTE_MS - (serverMs % MINUTE_MS), nowMs);
   }
 
   /** The answer says nothing about the minute but that it let the request pass, or refused it. */
   #observeUnreported({ atMs: sentAtMs }: Sending, { status, retryAfterMs }: Answer, concurrent: number, nowMs: number): void {
+    // The refusals of requests that were sent together have one cause.
+    if (status === 429 && sentAtMs < this.#cooldown.untilMs) return;
     const { unanswered } = this.#outstanding;
     this.#minute.observeUnreported({ status, remaining: undefined, retryAfterMs, unanswered, concurrent, sentAtMs, nowMs });
   }

@@ -135,8 +135,6 @@ export class QuotaWindow {
   #ask: { atMs: number; isInvited: boolean } | undefined;
   // Whether it has passed and that request may still be sent.
   #mayAsk = false;
-  // When a refusal without Remaining was weighed last: those of requests sent before have the same cause.
-  #weighedAtMs = Number.NEGATIVE_INFINITY;
   // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
   #opensAtMs: number | undefined;
 
@@ -576,18 +574,17 @@ export class QuotaWindow {
   /** How many requests others surely sent since the last answer, if the candidate is right. */
   #othersIn({ candidate, lowest }: Fit): number {
     if (candidate.offset === undefined) return 0;
-    // In a log, what others sent long ago leaves while they send.
-    const known = Math.max(0, candidate === this.#log ? candidate.offset : Math.min(candidate.offset, candidate.shown));
-    // What a Remaining loses by being cut to whole requests; a window is counted in whole requests anyway.
-    const rounding = candidate === this.#window ? 0 : HALF_A_REQUEST;
-    return Math.max(0, lowest - known - rounding);
+    if (candidate === this.#window) return Math.max(0, lowest - Math.max(0, Math.min(candidate.offset, this.#window.shown)));
+    // Elsewhere what others sent leaves or comes back, and Remaining is cut to whole requests.
+    return Math.max(0, lowest - Math.max(0, candidate.offset) - HALF_A_REQUEST);
   }
 
   /** How badly a Remaining fits a candidate: it rose within a window, fell without a request, or is larger than the candidate allows. */
   #misfitOf({ candidate, lowest, highest, tolerance, excess }: Fit): number {
-    const { offset, expected, least } = candidate;
-    const isWindow = candidate === this.#window;
-    const rose = isWindow ? 3 * Math.max(0, least - highest - tolerance) : 0;
+    const { offset, expected } = candidate;
+    const window = this.#window;
+    const isWindow = candidate === window;
+    const rose = window && isWindow ? 3 * Math.max(0, window.least - highest - tolerance) : 0;
     // A window that has just turned holds none of others, however many the last one held; if it seems to, it may be a weighted counter.
     const mayCarry = isWindow && this.#hasTurned && expected !== undefined && this.#possibleCounter !== undefined;
     const usual = mayCarry ? (offset ?? 0) : (offset ?? expected);
@@ -639,15 +636,10 @@ export class QuotaWindow {
    * when it lets the next one pass.
    */
   observeUnreported(reading: Outcome): void {
-    const { status, sentAtMs, nowMs } = reading;
-    if (status === 429) {
-      if (sentAtMs < this.#weighedAtMs) return;
-      this.#weighedAtMs = nowMs;
-      this.#observeRefusal(reading);
-    } else if (status < 300 && !this.isKnown) {
-      // A request that passed shows that Remaining was at least 0.
+    if (reading.status === 429) this.#observeRefusal(reading);
+    // A request that passed shows that Remaining was at least 0.
+    if (reading.status < 300 && !this.isKnown)
       this.#weigh(this.#candidates.map((candidate) => this.#fitOf(candidate, 0, reading).excess / 2));
-    }
   }
 
   /** Takes the end of a weighted counter's window from the server's clock, as long as no Reset says more. */

@@ -196,19 +196,6 @@ describe('Ledger, of a weighted counter that says little,', () => {
     for (let sent = 0; sent < 10; sent++) pass(NOON_MS + 1_000);
     expect(counter?.doubt).toBeGreaterThan(0);
   });
-
-  test('counts the refusals of requests that were sent together once', () => {
-    const doubtAfter = (refusals: number) => {
-      const window = new QuotaWindow(10, 60_000);
-      const outcome = { status: 429, remaining: undefined, retryAfterMs: undefined, unanswered: 0, concurrent: 0 };
-      window.alignCounter(NOON_MS, NOON_MS - 10_000);
-      for (let sent = 0; sent < 10; sent++) window.add(NOON_MS - 10_000);
-      const nowMs = NOON_MS + 50_500;
-      for (let refused = 0; refused < refusals; refused++) window.observeUnreported({ ...outcome, sentAtMs: nowMs - 100, nowMs });
-      return window.candidates.map(({ doubt }) => doubt);
-    };
-    expect(doubtAfter(5)).toEqual(doubtAfter(1));
-  });
 });
 
 describe('Ledger, of a weighted counter,', () => {
