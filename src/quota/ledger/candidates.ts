@@ -126,7 +126,7 @@ export class FixedWindow extends Candidate {
   readonly prior = 0;
   /** Lower bound of what others sent since the window began. */
   least = 0;
-  /** The one that last raised `offset`, which holds what was in flight as well. */
+  /** That bound when it last raised `offset`, which also holds what was in flight then. */
   shown = 0;
   #sent: number;
   #turnedAtMs = Number.NEGATIVE_INFINITY;

@@ -100,13 +100,11 @@ const LEISURE_MS = 1_500;
 const LEAST_IN_FLIGHT = 2;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
-/**
- * One more request may be in flight after each good answer; once a 429 was not foreseen, only after one with Remaining, and this part of one
- * after one without.
- */
+/** After the first unforeseen 429, a good answer without Remaining adds only this part of a request to those that may be in flight, not one. */
 const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
-/** Less than this part of a request of others is not worth a place; less is where a place comes back at once. */
+/** Less than this part of a request of others is not worth a place. */
 const LEAST_KEPT = 0.3;
+/** The same where slots come back one by one: there a place is kept once, not in each window. */
 const LEAST_KEPT_REFILLED = 0.05;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
@@ -146,6 +144,7 @@ export class Ledger {
   // How many requests may be in flight while no header reports Remaining; after an unforeseen 429, also where the quota may end unseen.
   // Good answers raise it, and a 429 lowers it.
   #cautious = LEAST_IN_FLIGHT;
+  // Whether a 429 ever was unforeseen.
   #wasSurprised = false;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
@@ -378,12 +377,19 @@ export class Ledger {
       waiting <= left
         ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
         : Math.max(LEAST_IN_FLIGHT, Math.ceil((this.#minute.limit * usualMs) / LEISURE_MS));
-    // Others who send as fast may send as many before either hears of the other's.
+    return Math.min(needed, this.#mostInBurst(left), this.#mostAfterSurprise);
+  }
+
+  /** In a burst of others, a request or more in the time of two answers, half of what is left: they may send the other half unseen. */
+  #mostInBurst(left: number): number {
     const { observedAtMs = 0 } = this.#minute;
-    const isBurst = this.#minute.latelyPerMs(observedAtMs) * 2 * usualMs >= 1;
-    const ours = isBurst ? Math.max(1, Math.floor(left / 2)) : Number.POSITIVE_INFINITY;
+    const isBurst = this.#minute.latelyPerMs(observedAtMs) * 2 * this.#outstanding.usualMs >= 1;
+    return isBurst ? Math.max(1, Math.floor(left / 2)) : Number.POSITIVE_INFINITY;
+  }
+
+  get #mostAfterSurprise(): number {
     const isCautious = this.#wasSurprised && this.#cautious < FEWEST_IN_FLIGHT;
-    return Math.min(needed, ours, isCautious ? Math.max(LEAST_IN_FLIGHT, this.#cautious) : Number.POSITIVE_INFINITY);
+    return isCautious ? Math.max(LEAST_IN_FLIGHT, this.#cautious) : Number.POSITIVE_INFINITY;
   }
 
   /** Whether the quota may be used up before a header says so: the day, or by others the minute. */
@@ -535,7 +541,7 @@ export class Ledger {
   }
 
   /**
-   * A weighted counter turns with the minutes of the server's clock, so that it is possible even before any Reset. It takes memory, and one
+   * A weighted counter turns with the minutes of the server's clock, so that it is possible before any Reset. It takes memory, and a single
    * answer says nothing about it.
    */
   #alignCounter(nowMs: number): void {
@@ -544,7 +550,7 @@ export class Ledger {
       this.#minute.alignCounter(nowMs + MINUTE_MS - (serverMs % MINUTE_MS), nowMs);
   }
 
-  /** The answer says nothing about the minute but that it let the request pass, or refused it. */
+  /** No header describes the minute, but the request passed or was refused. */
   #observeUnreported({ atMs: sentAtMs }: Sending, { status, retryAfterMs }: Answer, concurrent: number, nowMs: number): void {
     // The refusals of requests that were sent together have one cause.
     if (status === 429 && sentAtMs < this.#cooldown.untilMs) return;
@@ -670,7 +676,7 @@ export class Ledger {
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
     const refused = isReported ? subject : isDay ? this.#day : this.#minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
-    if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.observeBareRefusal(sending, nowMs);
+    if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.learnLimit(sending, nowMs);
   }
 
   #close({ remaining, resetAtMs, resetInMs, retryAfterMs, dateMs }: Answer, nowMs: number, isOfDay = false): void {

@@ -17,7 +17,7 @@ export interface Sending {
 const LEAST_PATIENCE_MS = 1000;
 /** The wait in usual answer times, for a slow service: a second probe may be one request too many. */
 const PATIENCE = 2;
-/** It doubles with each probe that has no answer, so often at most. */
+/** How often that wait doubles at most: once for each further probe that has no answer. */
 const MOST_DOUBLINGS = 3;
 /** The weight of a new answer in the average. */
 const WEIGHT = 1 / 8;

@@ -23,7 +23,7 @@ const PARTS_LATELY = 12;
 const LONGEST_SILENCE_MS = 5_000;
 /** From this rate on, in requests per millisecond, others count as active. */
 const BUSY_PER_MS = 5e-5;
-/** Without a Reset, a Remaining expires after this time, since others may have stopped; later after each that was 0. */
+/** Without a Reset, a Remaining expires after this time, since others may have stopped; the time doubles with each Remaining of 0. */
 const LEAST_EXPIRY_MS = 250;
 const MOST_EXPIRY_MS = 4_000;
 /** A candidate with this much doubt is ruled out. */
@@ -35,7 +35,7 @@ const DATE_LAG_MS = 2_000;
 const LATE_MS = 2_500;
 /** By how much it may reopen earlier, in addition to the time that the answer took. */
 const EARLY_MS = 3_500;
-/** The doubt in a log whose Reset comes with the turn of a clock's window: mere chance. */
+/** The doubt in a log whose Reset is at the turn of a minute by the clock, which it can only be by chance. */
 const CHANCE = 0.02;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
@@ -50,7 +50,7 @@ export interface Reset {
   slackMs: number;
 }
 
-/** What an answer says about a window even if none of its headers describes it. */
+/** What one answer says about a window without its Reset: it may have no header that describes the window. */
 interface Outcome {
   status: number;
   remaining: number | undefined;
@@ -63,7 +63,7 @@ interface Outcome {
   nowMs: number;
 }
 
-/** What one answer says about one window. */
+/** What one answer that describes a window says about it. */
 export interface Reading extends Outcome {
   reset: Reset | undefined;
   /** The server's time, or its upper bound if the answer has no `Date`. */
@@ -118,7 +118,7 @@ export class QuotaWindow {
   // When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended.
   #endsAtMs = Number.POSITIVE_INFINITY;
   #observedAtMs: number | undefined;
-  // How long a Remaining counts without a Reset.
+  // How long a Remaining counts if no Reset is known; the first one of 0 doubles it.
   #expiryMs = LEAST_EXPIRY_MS / 2;
   #reported: Reported | undefined;
   // Added to the end of a window; larger after a window that had seemed to end turned out to last.
@@ -513,8 +513,8 @@ export class QuotaWindow {
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
     const precisionMs = PRECISION_MS + reset.slackMs;
     const offClockMs = ((reset.atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
-    const isOnClock = Math.abs(offClockMs) <= precisionMs;
-    this.#doubt(isOnClock ? this.#log : this.#counter, isOnClock ? CHANCE : 2);
+    if (Math.abs(offClockMs) > precisionMs) this.#doubt(this.#counter, 2);
+    else this.#doubt(this.#log, CHANCE);
     this.#weighLogReset(reset.endsAtMs, precisionMs, nowMs, nowMs - sentAtMs);
     const known = this.#reset ?? this.#passed;
     const laterMs = known === undefined ? 0 : reset.atMs - known.atMs;
@@ -574,17 +574,16 @@ export class QuotaWindow {
   /** How many requests others surely sent since the last answer, if the candidate is right. */
   #othersIn({ candidate, lowest }: Fit): number {
     if (candidate.offset === undefined) return 0;
-    if (candidate === this.#window) return Math.max(0, lowest - Math.max(0, Math.min(candidate.offset, this.#window.shown)));
-    // Elsewhere what others sent leaves or comes back, and Remaining is cut to whole requests.
+    if (candidate instanceof FixedWindow) return Math.max(0, lowest - Math.max(0, Math.min(candidate.offset, candidate.shown)));
+    // Elsewhere requests of others leave the count or give their tokens back, and the count has fractions that Remaining lacks.
     return Math.max(0, lowest - Math.max(0, candidate.offset) - HALF_A_REQUEST);
   }
 
   /** How badly a Remaining fits a candidate: it rose within a window, fell without a request, or is larger than the candidate allows. */
   #misfitOf({ candidate, lowest, highest, tolerance, excess }: Fit): number {
     const { offset, expected } = candidate;
-    const window = this.#window;
-    const isWindow = candidate === window;
-    const rose = window && isWindow ? 3 * Math.max(0, window.least - highest - tolerance) : 0;
+    const isWindow = candidate instanceof FixedWindow;
+    const rose = isWindow ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
     // A window that has just turned holds none of others, however many the last one held; if it seems to, it may be a weighted counter.
     const mayCarry = isWindow && this.#hasTurned && expected !== undefined && this.#possibleCounter !== undefined;
     const usual = mayCarry ? (offset ?? 0) : (offset ?? expected);
@@ -632,14 +631,17 @@ export class QuotaWindow {
   }
 
   /**
-   * Learns from an answer that does not report this window's Remaining: whether the service let the request pass, and from a Retry-After
-   * when it lets the next one pass.
+   * Learns from an answer that does not report this window's Remaining: it shows whether the service let the request pass, and a Retry-After
+   * shows when it lets the next one pass.
    */
-  observeUnreported(reading: Outcome): void {
-    if (reading.status === 429) this.#observeRefusal(reading);
-    // A request that passed shows that Remaining was at least 0.
-    if (reading.status < 300 && !this.isKnown)
-      this.#weigh(this.#candidates.map((candidate) => this.#fitOf(candidate, 0, reading).excess / 2));
+  observeUnreported(outcome: Outcome): void {
+    if (outcome.status === 429) this.#observeRefusal(outcome);
+    else if (outcome.status < 300 && !this.isKnown) this.#weighPassage(outcome);
+  }
+
+  /** If a request passed, Remaining was at least 0. */
+  #weighPassage(outcome: Outcome): void {
+    this.#weigh(this.#candidates.map((candidate) => this.#fitOf(candidate, 0, outcome).excess / 2));
   }
 
   /** Takes the end of a weighted counter's window from the server's clock, as long as no Reset says more. */
@@ -653,39 +655,40 @@ export class QuotaWindow {
     this.#counter.align(endsAtMs, 0);
   }
 
-  #observeRefusal(reading: Outcome): void {
-    const { nowMs, retryAfterMs, sentAtMs, remaining } = reading;
+  #observeRefusal(outcome: Outcome): void {
+    const { nowMs, retryAfterMs, remaining } = outcome;
     // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
     if (remaining !== 0 && (retryAfterMs ?? 0) > 2 * this.lengthMs) return;
-    // Where no Remaining is reported, others count as absent until a refusal contradicts every candidate.
-    const unknown = remaining === undefined ? 0 : undefined;
+    // Where no Remaining is reported, nothing is known of others: they count as none.
+    const ofOthers = remaining === undefined ? 0 : undefined;
     const levels = this.#candidates.map((candidate) => {
-      const taken = candidate.offset ?? candidate.expected ?? unknown;
+      const taken = candidate.offset ?? candidate.expected ?? ofOthers;
       if (taken === undefined) return 0;
       const level = candidate.room(nowMs) + 1 - Math.max(0, taken) - candidate.margin(nowMs);
       return level >= 1 ? Math.min(4, level) / 2 : 0;
     });
     this.#weigh(levels);
     // A Retry-After of 0 on a refusal tells nothing.
-    if (retryAfterMs) this.#weighRetryAfter(nowMs + retryAfterMs, nowMs, nowMs - sentAtMs, remaining === undefined);
+    if (retryAfterMs) this.#weighRetryAfter(nowMs + retryAfterMs, outcome);
     this.#bucket.drain(nowMs);
   }
 
-  #weighRetryAfter(toldMs: number, nowMs: number, latencyMs: number, isUnreported: boolean): void {
+  #weighRetryAfter(toldMs: number, { remaining, sentAtMs, nowMs }: Outcome): void {
+    const latencyMs = nowMs - sentAtMs;
     const afterResetMs = toldMs - (this.#reset?.endsAtMs ?? toldMs) - latencyMs;
     const isAfterReset = afterResetMs > EARLY_MS && afterResetMs < this.lengthMs;
     const misfits = this.#candidates.map((candidate) => {
       // Both have a free slot at the Reset, whatever others send.
       if (isAfterReset && (candidate === this.#window || candidate === this.#log)) return 1;
       const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(0, nowMs);
-      if (!Number.isFinite(freeAtMs) || (candidate.offset === undefined && !isUnreported)) return 0;
+      if (!Number.isFinite(freeAtMs) || (candidate.offset === undefined && remaining !== undefined)) return 0;
       return freeAtMs > toldMs + LATE_MS || freeAtMs < toldMs - EARLY_MS - latencyMs ? 1 : 0;
     });
     this.#weigh(misfits);
   }
 
-  /** A request was refused, and no header reported Remaining. */
-  observeBareRefusal({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
+  /** Learns a limit from a refused request, unless a Remaining is known or a weighted counter explains the refusal. */
+  learnLimit({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
     if (this.isKnown || (this.lead === this.#counter && this.lead.free(nowMs) < 1)) return;
     const sent = this.#sent.sent(nowMs);
     const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#sent.sentSince(this.#reopenedAtMs);

@@ -157,7 +157,7 @@ describe('QuotaWindow, at a turn,', () => {
   });
 });
 
-describe('Ledger, of a weighted counter that says little,', () => {
+describe('Ledger, of a weighted counter whose headers are missing,', () => {
   const world = {
     policy: 'sliding-counter',
     plan: { requestsPerMinute: 20 },
@@ -182,7 +182,7 @@ describe('Ledger, of a weighted counter that says little,', () => {
     expect([unfinished, refusals.length <= 2]).toEqual([0, true]);
   });
 
-  test('takes a request that passed for a sign that it is none if it would have been used up', () => {
+  test('doubts the counter if a request passed for which it had no room', () => {
     const window = new QuotaWindow(10, 60_000);
     const outcome = { remaining: undefined, retryAfterMs: undefined, unanswered: 0, concurrent: 0 };
     const pass = (nowMs: number) => {
@@ -300,7 +300,7 @@ describe('Ledger, while others send too,', () => {
     expect(window.othersPerMs * 20_000).toBeGreaterThan(0.6 * sentByOthers);
   });
 
-  test('has no more in flight than half of what is left, while they send as fast', () => {
+  test('has no more in flight than half of what is left, in a burst of theirs', () => {
     const freeFrom = (left: number) => {
       const story = new Story({ plan: { requestsPerMinute: 600 } });
       for (const remaining of [left, left - 6]) story.answer({ limit: 600, remaining, ...RESET });
@@ -309,7 +309,7 @@ describe('Ledger, while others send too,', () => {
     expect([freeFrom(60), freeFrom(16)]).toEqual([8, 5]);
   });
 
-  test('leaves those to them that come back one by one while no answer comes', () => {
+  test('leaves the slots to them that come back one by one while no answer comes', () => {
     // One slot comes back in a second; others use every second one.
     const story = new Story();
     for (let sent = 0; sent < 60; sent++) {
@@ -440,7 +440,7 @@ describe('Ledger, with one request left, which it leaves to others,', () => {
 });
 
 describe('Ledger, after a Remaining alone,', () => {
-  test('asks whether others have stopped: the later, the more often it was 0, and sooner again once some was left', () => {
+  test('asks whether others have stopped: twice as late after each one of 0, and sooner again after one above 0', () => {
     const story = new Story();
     const waitAfter = (remaining: number) => {
       const { nowMs } = story.answer({ remaining });

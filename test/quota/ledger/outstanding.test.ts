@@ -29,7 +29,7 @@ describe('Outstanding', () => {
     expect(outstanding.patienceMs).toBe(1_000);
   });
 
-  test('takes back what a request added to the wait that was not sent after all', () => {
+  test('does not count a request towards the wait that was not sent after all', () => {
     const outstanding = new Outstanding();
     send(outstanding, 0);
     outstanding.unsend(send(outstanding, 1_000));
