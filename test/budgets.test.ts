@@ -92,7 +92,7 @@ test('A view takes at most 4 KB for 12 pets, and 40 MB for a million', async () 
   expect(wide).toBeLessThanOrEqual(40_000_000);
 });
 
-const Lists = z.object({ size: z.number(), peakMib: z.number(), getNs: z.number() });
+const Lists = z.object({ size: z.number(), peakMib: z.number(), inMaps: z.number() });
 
 describe('A view that is refreshed', () => {
   let service: Service;
@@ -103,13 +103,13 @@ describe('A view that is refreshed', () => {
   const listing = async (way: 'stream' | 'view', items: number) =>
     Lists.parse(await measure('lists.ts', { args: [way, service.baseUrl, `${items}`], flags: [] }));
 
-  test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet in less than a microsecond', async () => {
+  test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet as fast as a Map', async () => {
     const stream = await listing('stream', 1_000_000);
     // Other work on the machine delays the garbage collector: the best of three counts.
     const views = [await listing('view', 1_000_000), await listing('view', 1_000_000), await listing('view', 1_000_000)];
     expect([stream, ...views].map(({ size }) => size)).toEqual(Array(4).fill(1_000_000));
     expect(Math.min(...views.map(({ peakMib }) => peakMib)) - stream.peakMib).toBeLessThanOrEqual(40);
-    expect(Math.min(...views.map(({ getNs }) => getNs))).toBeLessThan(1_000);
+    expect(Math.min(...views.map(({ inMaps }) => inMaps))).toBeLessThanOrEqual(1);
   }, 300_000);
 
   test('holds five million pets within 400 MiB for the process', async () => {
