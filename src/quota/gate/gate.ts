@@ -8,7 +8,6 @@ import { FULL, Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import type { ClientLimits, ShareBasis } from './client-limits.ts';
-import { QueueNotices } from './notices.ts';
 import { type Permit, Permits } from './permit.ts';
 import { deadlineMs, Queue, QueuedCall } from './queue.ts';
 import { holdupBy, refusalInOutage, refusalToWait } from './refusal.ts';
@@ -34,7 +33,6 @@ export class Gate {
   #stopTimer: (() => void) | undefined;
   // Created when a call first waits: on most keys no call does.
   #releaser: Releaser | undefined;
-  #notices: QueueNotices | undefined;
   // Clients that were not closed.
   #clients = 1;
 
@@ -210,10 +208,8 @@ export class Gate {
     this.#outlook = ofKey;
     const outlook = ofKey.free > 0 ? this.#queue.look(basis) : ofKey;
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#firstDeadlineMs), nowMs);
-    // Notices come last: a listener may make a call, which schedules again and replaces this timer.
-    const { first, size: calls } = this.#queue;
-    this.#notices ??= new QueueNotices();
-    this.#notices.report(first?.call, { calls, reason: outlook.reason, ms: waitMs(outlook, nowMs), nowMs });
+    // The report comes last: a listener may make a call, which schedules again and replaces this timer.
+    this.#queue.report(outlook, nowMs);
   }
 
   /** Sets the timer, even if only an answer can end the wait: without one, the process could exit with calls in the queue. */

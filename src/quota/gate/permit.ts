@@ -8,8 +8,10 @@ import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import type { Sending } from '../ledger/outstanding.ts';
 import type { Share } from '../ledger/share.ts';
 import type { ClientLimits } from './client-limits.ts';
-import { GateNotices } from './notices.ts';
 import { RetryLimit } from './retry-limit.ts';
+
+/** One instant is converted to the machine's clock anew for each report; the results differ by less than this. */
+const SAME_INSTANT_MS = 100;
 
 interface PermitsStart {
   ledger: Ledger;
@@ -109,8 +111,8 @@ export class Permits {
   readonly #onChange: () => void;
   // The permits of requests whose bodies are not read yet, and whether each still waits for its headers; undefined on an idle key.
   #inFlight: Map<Permit, boolean> | undefined;
-  // Created when the gate first closes.
-  #notices: GateNotices | undefined;
+  // Until when the gate is closed, as was reported last: 0 if it is open, infinite during an outage.
+  #reportedUntilMs = 0;
   #lastFailure: PetStoreError | Answer | undefined;
   #isPlanDoubted = false;
   // Set if the quota is shared with other processes.
@@ -274,10 +276,12 @@ export class Permits {
     if (this.inFlight === 0) this.#inFlight = undefined;
   }
 
+  /** Reports that the gate closed, closes for longer, or opened again: each change once. */
   #report(call: Call, nowMs: number): void {
     const until = this.closedUntil(nowMs);
-    const isClosed = until !== undefined || this.#ledger.outageSinceMs !== undefined;
-    if (isClosed) this.#notices ??= new GateNotices();
-    this.#notices?.report(call, { isClosed, until });
+    const untilMs = until?.getTime() ?? (this.#ledger.outageSinceMs === undefined ? 0 : Number.POSITIVE_INFINITY);
+    if (untilMs === this.#reportedUntilMs || Math.abs(untilMs - this.#reportedUntilMs) < SAME_INSTANT_MS) return;
+    this.#reportedUntilMs = untilMs;
+    call.emit('gate', (event) => ({ ...event, state: untilMs > 0 ? 'closed' : 'open', ...(until ? { until } : {}) }));
   }
 }

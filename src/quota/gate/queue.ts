@@ -1,8 +1,11 @@
 import type { Call } from '../../call.ts';
 import { type Deferred, defer } from '../../clock/deferred.ts';
-import type { Outlook } from '../ledger/ledger.ts';
+import { type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { ClientLimits, ShareBasis } from './client-limits.ts';
 import type { Permit } from './permit.ts';
+
+/** A shorter wait is over before anyone could act on a report of it. */
+const LEAST_REPORTED_MS = 1000;
 
 interface QueuedCallStart {
   limits: ClientLimits;
@@ -147,6 +150,9 @@ export class Queue {
   // Lower bound of the deadlines for the outage that began at `#outageSinceMs`; may be stale.
   #firstDeadlineMs = Number.POSITIVE_INFINITY;
   #outageSinceMs: number | undefined;
+  // What was reported last: until when how many calls wait.
+  #reportedUntilMs = 0;
+  #reportedCalls = 0;
 
   get size(): number {
     return this.#size;
@@ -196,11 +202,6 @@ export class Queue {
     if (lanes.normal.size + lanes.low.size === 0) this.#lanes?.delete(limits);
   }
 
-  /** The first call in the queue's order, whether or not its client may send. */
-  get first(): QueuedCall | undefined {
-    return this.#firstIn(() => true);
-  }
-
   /** How many calls the limits of their clients let take a permit. */
   ready(basis: ShareBasis): number {
     if (this.#size === 0) return 0;
@@ -220,6 +221,16 @@ export class Queue {
     const next = this.#firstIn((lane) => lane.ready(basis) > 0);
     if (next) this.remove(next);
     return next;
+  }
+
+  /** Reports until when calls wait: each instant once, and again when ten times as many wait for it. */
+  report(outlook: Outlook, nowMs: number): void {
+    const [calls, ms] = [this.#size, waitMs(outlook, nowMs)];
+    const isReported = nowMs + ms <= this.#reportedUntilMs + LEAST_REPORTED_MS && calls < 10 * this.#reportedCalls;
+    if (ms <= LEAST_REPORTED_MS || isReported) return;
+    this.#reportedUntilMs = nowMs + ms;
+    this.#reportedCalls = calls;
+    this.#firstIn(() => true)?.call.emit('queue', (event) => ({ ...event, reason: outlook.reason, calls, ms }));
   }
 
   removeWhere(isWanted: (queued: QueuedCall) => boolean): QueuedCall[] {

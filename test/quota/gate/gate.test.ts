@@ -293,6 +293,24 @@ describe('Gate, after a 429,', () => {
       ['open', undefined],
     ]);
   });
+
+  test('reports an instant once, though the clock of the machine and the monotonic one are a millisecond apart', () => {
+    const emitter = new Emitter();
+    const told: unknown[] = [];
+    emitter.on('gate', ({ state, until }) => told.push([state, until?.getTime()]));
+    const visitors = new Visitors(makeGate());
+    visitors.ask('probe');
+    visitors.answer();
+    visitors.askTimes(3, () => makeCall({ emitter }));
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 5_000 }));
+    vi.setSystemTime(NOW_MS + 1);
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 5_000 }));
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 6_000 }));
+    expect(told).toEqual([
+      ['closed', NOW_MS + 5_000],
+      ['closed', NOW_MS + 6_001],
+    ]);
+  });
 });
 
 describe('Gate of two clients:', () => {

@@ -274,9 +274,10 @@ describe('Gate reports the queue', () => {
     const { call, told } = watchedCalls();
     visitors.ask('probe');
     visitors.answer();
-    visitors.askTimes(2);
+    visitors.askTimes(3);
     visitors.answer(answerNow({ status: 429, retryAfterMs: 1_500 }));
     visitors.ask('next', call(1));
+    visitors.answer(answerNow({ status: 429, retryAfterMs: 2_500 }));
     visitors.answer(answerNow({ status: 429, retryAfterMs: 3_000 }));
     await pass(100);
     expect(told).toEqual(['call 1: rate-limit 1500, first of 1', 'call 1: rate-limit 3000, first of 1']);
