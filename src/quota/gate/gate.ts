@@ -91,9 +91,9 @@ export class Gate {
    * @throws whatever the store throws
    */
   share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey' | 'warn'> | undefined): void {
-    if (!shared) return this.#permits.share(undefined);
     const [ledger, clock] = [this.#ledger, this.#clock];
-    this.#permits.share(
+    this.#permits.leaseClient =
+      shared &&
       new LeaseClient({
         ...shared,
         ledger,
@@ -101,8 +101,7 @@ export class Gate {
         unanswered: this.#permits.unanswered,
         queueSize: () => this.#queue.ready(this.#basis(clock.now())),
         onChange: () => this.#pump(),
-      }),
-    );
+      });
   }
 
   /** Whether the store needs the key before a call can enter. */

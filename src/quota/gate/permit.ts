@@ -38,6 +38,8 @@ export class Permit {
   readonly share: Share | undefined;
   /** The slot of the quota that processes share, if they do. */
   slot: Slot | undefined;
+  /** Whether the headers of the answer are still to come. */
+  isUnanswered = true;
   readonly #permits: Permits;
   // Whether the status is a 2xx and the body is still to come.
   #isPromising = false;
@@ -106,17 +108,17 @@ interface Demand {
 export class Permits {
   /** Limits the retries of all calls. */
   readonly retries: RetryLimit;
+  /** If it is set, a request also needs a slot of the quota that processes share. */
+  leaseClient: LeaseClient | undefined;
   readonly #ledger: Ledger;
   readonly #clock: SteadyClock;
   readonly #onChange: () => void;
-  // The permits of requests whose bodies are not read yet, and whether each still waits for its headers; undefined on an idle key.
-  #inFlight: Map<Permit, boolean> | undefined;
+  // The permits of requests whose bodies are not read yet; undefined on an idle key.
+  #inFlight: Set<Permit> | undefined;
   // Until when the gate is closed, as was reported last: 0 if it is open, infinite during an outage.
   #reportedUntilMs = 0;
   #lastFailure: PetStoreError | Answer | undefined;
   #isPlanDoubted = false;
-  // Set if the quota is shared with other processes.
-  #leaseClient: LeaseClient | undefined;
 
   constructor({ ledger, clock, onChange }: PermitsStart) {
     this.#ledger = ledger;
@@ -132,7 +134,7 @@ export class Permits {
 
   /** Requests whose headers have not come yet. */
   get unanswered(): number {
-    return [...(this.#inFlight?.values() ?? [])].filter((isUnanswered) => isUnanswered).length;
+    return [...(this.#inFlight ?? [])].filter(({ isUnanswered }) => isUnanswered).length;
   }
 
   /** The service's last failure. */
@@ -140,19 +142,10 @@ export class Permits {
     return this.#lastFailure;
   }
 
-  get leaseClient(): LeaseClient | undefined {
-    return this.#leaseClient;
-  }
-
-  /** From now on a request also needs a slot of the quota that processes share, or none if `leaseClient` is undefined. */
-  share(leaseClient: LeaseClient | undefined): void {
-    this.#leaseClient = leaseClient;
-  }
-
   /** All clients were closed before this one: its plan counts now, and the store is joined again. */
   restart(): void {
     this.#isPlanDoubted = false;
-    this.#leaseClient?.join();
+    this.leaseClient?.join();
   }
 
   /** Whether the key is open, so that permits may be used. */
@@ -168,35 +161,35 @@ export class Permits {
   /** How many permits may be given now to the calls that wait, of which `ready` may take one; if none, when to look again and why. */
   look(nowMs: number, { waiting, ready }: Demand): Outlook {
     const outlook = this.#ledger.look(nowMs, this.inFlight, waiting);
-    return this.#leaseClient && ready > 0 ? this.#leaseClient.narrow(outlook, ready, nowMs) : outlook;
+    return this.leaseClient && ready > 0 ? this.leaseClient.narrow(outlook, ready, nowMs) : outlook;
   }
 
   give(call: Call, limits: ClientLimits, nowMs: number): Permit {
     const share = limits.use(call.priority, nowMs);
     const permit = new Permit({ permits: this, call, sending: this.#ledger.send(nowMs), limits, share });
-    this.#inFlight ??= new Map();
-    this.#inFlight.set(permit, true);
-    permit.slot = this.#leaseClient?.use(call, nowMs);
+    this.#inFlight ??= new Set();
+    this.#inFlight.add(permit);
+    permit.slot = this.leaseClient?.use(call, nowMs);
     return permit;
   }
 
   /** Counts as lost the requests of calls whose incoming request has ended (workerd). */
   dropGone(nowMs: number): void {
-    const gone = [...(this.#inFlight ?? [])].filter(([{ call }]) => call.isGone);
-    for (const [permit] of gone) this.#remove(permit);
-    for (const [permit, isUnanswered] of gone) if (isUnanswered) this.#lose(permit, false, nowMs);
+    const gone = [...(this.#inFlight ?? [])].filter(({ call }) => call.isGone);
+    for (const permit of gone) this.#remove(permit);
+    for (const permit of gone) if (permit.isUnanswered) this.#lose(permit, false, nowMs);
   }
 
   observe(permit: Permit, answer: Answer, report: () => void): number | undefined {
     const nowMs = this.#clock.now();
     const { call, sending } = permit;
-    this.#endWait(permit);
+    permit.isUnanswered = false;
     this.#ledger.observe(sending, answer, nowMs);
     permit.share?.answer(sending.atMs, nowMs);
     this.#uncount(permit);
     if (answer.status >= 500) this.#lastFailure = answer;
     const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
-    this.#leaseClient?.observe({ answer, sentAtMs: sending.atMs, closedUntilMs }, nowMs);
+    this.leaseClient?.observe({ answer, sentAtMs: sending.atMs, closedUntilMs }, nowMs);
     report();
     this.#doubtPlan(call);
     this.retries.observe(call, answer);
@@ -215,7 +208,7 @@ export class Permits {
   }
 
   lose(permit: Permit, failure: PetStoreError | undefined): void {
-    this.#endWait(permit);
+    permit.isUnanswered = false;
     const nowMs = this.#clock.now();
     if (failure) this.#lastFailure = failure;
     this.#lose(permit, failure !== undefined, nowMs);
@@ -223,15 +216,11 @@ export class Permits {
     this.#onChange();
   }
 
-  #endWait(permit: Permit): void {
-    if (this.#inFlight?.has(permit)) this.#inFlight.set(permit, false);
-  }
-
   #lose(permit: Permit, isFailure: boolean, nowMs: number): void {
     const { call, sending } = permit;
     this.#ledger.lose(sending, { isFailure, isUnsent: call.isUnsent }, nowMs);
     this.#uncount(permit);
-    this.#leaseClient?.lose(sending.atMs, nowMs);
+    this.leaseClient?.lose(sending.atMs, nowMs);
   }
 
   /** Takes a request that the ledger does not count for the day from that of the client's share and of the store. */
@@ -262,7 +251,7 @@ export class Permits {
   cancel(permit: Permit): void {
     this.#ledger.unsend(permit.sending, this.#clock.now());
     permit.share?.remove();
-    this.#leaseClient?.cancel(permit.slot);
+    this.leaseClient?.cancel(permit.slot);
     this.release(permit);
   }
 
