@@ -224,11 +224,14 @@ export class Gate {
 
   #schedule(most: number, nowMs: number): void {
     if (this.#releaser?.isBusy) return;
-    const ceiling = this.#ledger.ceiling(nowMs);
-    this.#releaser ??= new Releaser(ceiling, { release: (most) => this.#release(most), fail: (cause) => this.#refuseAll(cause) });
-    this.#releaser.refill(ceiling);
+    this.#releaser ??= new Releaser({
+      release: (released) => this.#release(released),
+      fail: (cause) => this.#refuseAll(cause),
+      done: () => this.#pump(),
+    });
+    this.#releaser.refill(this.#ledger.ceiling(nowMs));
     // The releaser's count may allow less than the ledger's; no other event would wake the queue then.
-    if (!this.#releaser.schedule(most, () => this.#pump())) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
+    if (!this.#releaser.schedule(most)) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
   }
 
   /** Runs inside the limiter; the ledger is consulted again, since a 429 may have closed the gate in the meantime. */

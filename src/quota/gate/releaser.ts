@@ -6,6 +6,8 @@ interface ReleaserEvents {
   release: (most: number) => void;
   /** The limiter could not be loaded. */
   fail: (cause: unknown) => void;
+  /** A batch is over, so that the next one may be scheduled. */
+  done: () => void;
 }
 
 /**
@@ -16,25 +18,21 @@ export class Releaser {
   // Loaded with the first batch: on most keys no call ever waits.
   #Limiter: typeof Bottleneck | undefined;
   #limiter: Bottleneck | undefined;
-  readonly #release: (most: number) => void;
-  readonly #fail: (cause: unknown) => void;
+  readonly #events: ReleaserEvents;
   #isBusy = false;
   // How much the limiter still lets through, counted here because the limiter reports it only asynchronously.
-  #reservoir: number;
-  #usedAtMs = Date.now();
+  #reservoir = 0;
+  #usedAtMs = 0;
 
-  /** @param limit requests in a window; infinite if the plan sets no limit */
-  constructor(limit: number, { release, fail }: ReleaserEvents) {
-    this.#release = release;
-    this.#fail = fail;
-    this.#reservoir = limit;
+  constructor(events: ReleaserEvents) {
+    this.#events = events;
   }
 
   get isBusy(): boolean {
     return this.#isBusy;
   }
 
-  /** Sets the limiter to what is left in the window. */
+  /** Sets the limiter to what is left in the window, which is infinite if the plan sets no limit. */
   refill(left: number): void {
     if (isRequestBound()) return;
     const nowMs = Date.now();
@@ -47,10 +45,10 @@ export class Releaser {
   }
 
   /** Releases up to `most` waiting calls as soon as the limiter admits the batch. Returns false if the limiter has no room for any. */
-  schedule(most: number, onDone: () => void): boolean {
+  schedule(most: number): boolean {
     // A job of the limiter would end with the incoming request that started it, and all calls behind it would wait for ever.
     if (isRequestBound()) {
-      this.#release(most);
+      this.#events.release(most);
       return true;
     }
     const weight = Math.min(most, this.#reservoir);
@@ -58,7 +56,7 @@ export class Releaser {
     this.#isBusy = true;
     const done = () => {
       this.#isBusy = false;
-      onDone();
+      this.#events.done();
     };
     this.#pass(weight).then(done, done);
     this.#reservoir -= weight;
@@ -66,7 +64,7 @@ export class Releaser {
   }
 
   #pass(weight: number): Promise<void> {
-    const job = async () => this.#release(weight);
+    const job = async () => this.#events.release(weight);
     const reservoir = this.#reservoir;
     if (this.#limiter) return schedule(this.#limiter, weight, job);
     const passFirst = (Limiter: typeof Bottleneck) => {
@@ -75,7 +73,7 @@ export class Releaser {
       return schedule(this.#limiter, weight, job);
     };
     if (this.#Limiter) return passFirst(this.#Limiter);
-    return import('bottleneck/light.js').then(({ default: Limiter }) => passFirst(Limiter), this.#fail);
+    return import('bottleneck/light.js').then(({ default: Limiter }) => passFirst(Limiter), this.#events.fail);
   }
 }
 

@@ -9,14 +9,16 @@ holdTime();
 const limiters: Bottleneck[] = [];
 
 /** Releases through limiters whose own counts can be read. */
-function makeReleaser(limit: number) {
+function makeReleaser(left: number) {
   const released: number[] = [];
-  const releaser = new Releaser(limit, {
+  const releaser = new Releaser({
     release: (most) => void released.push(most),
     fail: (cause) => {
       throw cause;
     },
+    done: () => {},
   });
+  releaser.refill(left);
   return { releaser, released };
 }
 
@@ -38,7 +40,7 @@ async function reservoirs(): Promise<(number | null)[]> {
 
 test('the limiter counts what is left of the window, one batch after the other', async () => {
   const { releaser, released } = makeReleaser(10);
-  expect(releaser.schedule(4, () => {})).toBe(true);
+  expect(releaser.schedule(4)).toBe(true);
   expect(releaser.isBusy).toBe(true);
   await pass(100);
   expect([released, releaser.isBusy, await reservoirs()]).toEqual([[4], false, [6]]);
@@ -47,16 +49,16 @@ test('the limiter counts what is left of the window, one batch after the other',
   releaser.refill(30);
   releaser.refill(60);
   expect(await reservoirs()).toEqual([60]);
-  releaser.schedule(100, () => {});
+  releaser.schedule(100);
   await pass(100);
   expect([released, await reservoirs()]).toEqual([[4, 60], [0]]);
 });
 
 test('nothing is released while the window has no room', async () => {
   const { releaser, released } = makeReleaser(1);
-  releaser.schedule(1, () => {});
+  releaser.schedule(1);
   await pass(100);
-  expect(releaser.schedule(1, () => {})).toBe(false);
+  expect(releaser.schedule(1)).toBe(false);
   await pass(100);
   expect([released, releaser.isBusy]).toEqual([[1], false]);
 });
@@ -64,12 +66,12 @@ test('nothing is released while the window has no room', async () => {
 test('another limiter takes the place of one that counts nothing, and of one whose clock was set back', async () => {
   const { releaser, released } = makeReleaser(Number.POSITIVE_INFINITY);
   for (const left of [5, 5]) {
-    releaser.schedule(2, () => {});
+    releaser.schedule(2);
     await pass(100);
     vi.setSystemTime(Date.now() - 3_600_000);
     releaser.refill(left);
   }
-  releaser.schedule(2, () => {});
+  releaser.schedule(2);
   await pass(100);
   expect([released, await reservoirs()]).toEqual([
     [2, 2, 2],
