@@ -151,11 +151,11 @@ export class Gate {
 
   /** The call is queued before its wait is reported, since a listener may abort the call, or make another one. */
   #wait({ call, limits, outlook, nowMs }: { call: Call; limits: ClientLimits; outlook: Outlook; nowMs: number }): Promise<Permit> {
-    const queued = new QueuedCall(call, {
+    const queued: QueuedCall = new QueuedCall(call, {
       limits,
       nowMs,
       startedAtMs: this.#clock.begin(call.startedAtMs, nowMs),
-      onAbort: (aborted) => this.#abandon(aborted),
+      onAbort: () => this.#abandon(queued),
       onLook: () => this.#look(),
       holdup: () => this.#holdupOf(call, limits),
     });
@@ -206,7 +206,8 @@ export class Gate {
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
     this.#outlook = ofKey;
     const outlook = ofKey.free > 0 ? this.#queue.look(basis) : ofKey;
-    this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, this.#firstDeadlineMs), nowMs);
+    const firstDeadlineMs = this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs);
+    this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, firstDeadlineMs), nowMs);
     // The report comes last: a listener may make a call, which schedules again and replaces this timer.
     this.#queue.report(outlook, nowMs);
   }
@@ -257,17 +258,11 @@ export class Gate {
     return deadlineMs(call, { startedAtMs: this.#clock.begin(call.startedAtMs, nowMs), outageSinceMs });
   }
 
-  /** When the first queued call gives up waiting for the end of the outage; infinite if there is none. */
-  get #firstDeadlineMs(): number {
-    const since = this.#ledger.outageSinceMs;
-    return since === undefined ? Number.POSITIVE_INFINITY : this.#queue.firstDeadlineMs(since);
-  }
-
   /** Refuses the calls that would wait longer than they allow. */
   #refuseQueued(outlook: Outlook, basis: ShareBasis): void {
     const { nowMs } = basis;
     const since = this.#ledger.outageSinceMs;
-    if (since !== undefined && this.#firstDeadlineMs <= nowMs) {
+    if (since !== undefined && this.#queue.firstDeadlineMs(since) <= nowMs) {
       for (const queued of this.#queue.removeWhere((each) => each.deadlineMs(since) <= nowMs))
         queued.refuse(this.#refusalInOutage(queued.call, outlook), nowMs);
     } else if (this.#isTooLong(outlook, this.#queue.leastMaxWaitMs, nowMs)) {

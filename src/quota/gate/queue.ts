@@ -12,7 +12,7 @@ interface QueuedCallStart {
   nowMs: number;
   /** When the call began; it may have waited here before, for an earlier attempt. */
   startedAtMs: number;
-  onAbort: (queued: QueuedCall) => void;
+  onAbort: () => void;
   /** Called at intervals while the call waits, in runtimes where promises are bound to requests. */
   onLook: () => void;
   holdup: Call['holdup'];
@@ -36,8 +36,8 @@ export class QueuedCall {
     this.#sinceMs = nowMs;
     this.#startedAtMs = startedAtMs;
     this.#permit = defer(onLook);
-    this.#onAbort = () => onAbort(this);
-    call.signal.addEventListener('abort', this.#onAbort);
+    this.#onAbort = onAbort;
+    call.signal.addEventListener('abort', onAbort);
   }
 
   /** Rejects when the call is refused or aborted. */
@@ -121,9 +121,7 @@ class Lane {
   }
 
   remove(call: Call): boolean {
-    const isRemoved = this.#new.delete(call) || this.#returned.delete(call);
-    if (this.size === 0) this.leastMaxWaitMs = Number.POSITIVE_INFINITY;
-    return isRemoved;
+    return this.#new.delete(call) || this.#returned.delete(call);
   }
 
   get first(): QueuedCall | undefined {
@@ -163,8 +161,8 @@ export class Queue {
     return Math.min(...[...this.#inOrder()].map(({ leastMaxWaitMs }) => leastMaxWaitMs));
   }
 
-  /** A lower bound of the deadlines of the queued calls during an outage. */
-  firstDeadlineMs(outageSinceMs: number): number {
+  /** A lower bound of the deadlines of the queued calls during an outage; infinite if there is none. */
+  firstDeadlineMs(outageSinceMs: number | undefined): number {
     if (outageSinceMs !== this.#outageSinceMs) this.#measure(outageSinceMs);
     return this.#firstDeadlineMs;
   }
@@ -233,8 +231,8 @@ export class Queue {
     this.#firstIn(() => true)?.call.emit('queue', (event) => ({ ...event, reason: outlook.reason, calls, ms }));
   }
 
-  removeWhere(isWanted: (queued: QueuedCall) => boolean): QueuedCall[] {
-    const removed = [...this.#inOrder()].flatMap(({ calls }) => calls.filter(isWanted));
+  removeWhere(isWanted: (queued: QueuedCall) => boolean, lanes: Iterable<Lane> = this.#inOrder()): QueuedCall[] {
+    const removed = [...lanes].flatMap(({ calls }) => calls.filter(isWanted));
     for (const queued of removed) this.remove(queued);
     this.#measure(this.#outageSinceMs);
     return removed;
@@ -248,7 +246,7 @@ export class Queue {
     return [...this.#inOrder()].flatMap((lane) => {
       const outlook = lane.look(basis);
       if (!isTooLong(outlook, lane.leastMaxWaitMs)) return [];
-      const removed = this.removeWhere(({ call }) => lane.get(call) !== undefined && isTooLong(outlook, call.options.maxWaitMs));
+      const removed = this.removeWhere(({ call }) => isTooLong(outlook, call.options.maxWaitMs), [lane]);
       return removed.map((queued) => ({ queued, outlook }));
     });
   }
