@@ -22,9 +22,8 @@ interface GateUse {
 }
 
 interface Entry {
-  /** Undefined once the gate has been unused for so long that it is held weakly, for clients that still have it. */
-  gate: Gate | undefined;
-  weak?: WeakRef<Gate>;
+  /** Held weakly once it has been unused for long, for clients that still have it. */
+  gate: Gate | WeakRef<Gate>;
   store: QuotaStore | undefined;
   usedAtMs: number;
 }
@@ -44,12 +43,11 @@ class GateRegistry {
   }
 
   put({ address, apiKey }: GateName, entry: Entry): void {
-    if (typeof apiKey === 'string') return this.#putLast({ address, apiKey }, entry);
-    const ofFunction = this.#byFunction.get(apiKey) ?? new Map<string, Entry>();
-    this.#byFunction.set(apiKey, ofFunction.set(address, entry));
-  }
-
-  #putLast({ address, apiKey }: { address: string; apiKey: string }, entry: Entry): void {
+    if (typeof apiKey !== 'string') {
+      const ofFunction = this.#byFunction.get(apiKey) ?? new Map<string, Entry>();
+      this.#byFunction.set(apiKey, ofFunction.set(address, entry));
+      return;
+    }
     this.#sweep(entry.usedAtMs);
     const byKey = this.#byAddress.get(address) ?? new Map<string, Entry>();
     byKey.delete(apiKey);
@@ -73,22 +71,22 @@ function sweep(byKey: Map<string, Entry>, nowMs: number): void {
     if (nowMs - entry.usedAtMs <= UNUSED_AFTER_MS) return;
     byKey.delete(apiKey);
     const gate = gateIn(entry);
-    if (gate) byKey.set(apiKey, { ...heldFor(gate), store: entry.store, usedAtMs: nowMs });
+    if (gate) byKey.set(apiKey, { gate: heldFor(gate), store: entry.store, usedAtMs: nowMs });
   }
 }
 
-function gateIn({ gate, weak }: Entry): Gate | undefined {
-  return gate ?? weak?.deref();
+function gateIn({ gate }: Entry): Gate | undefined {
+  return gate instanceof Gate ? gate : gate.deref();
 }
 
 /**
  * A gate that has been unused for long is held weakly, unless its key is still closed. Old versions of workerd have no `WeakRef`, but no
  * isolate of theirs lives so long.
  */
-function heldFor(gate: Gate): Pick<Entry, 'gate' | 'weak'> {
+function heldFor(gate: Gate): Entry['gate'] {
   const mayGo = gate.idleMs > UNUSED_AFTER_MS && gate.quota.closedUntil === undefined;
   if (mayGo) gate.rest();
-  return mayGo && globalThis.WeakRef ? { gate: undefined, weak: new WeakRef(gate) } : { gate };
+  return mayGo && globalThis.WeakRef ? new WeakRef(gate) : gate;
 }
 
 /** A gate outlives its clients, so that a closed key stays closed for the next client. */
