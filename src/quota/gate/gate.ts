@@ -27,7 +27,7 @@ export class Gate {
   readonly #ledger: Ledger;
   readonly #queue = new Queue();
   readonly #permits: Permits;
-  #sweptAtMs = Number.NEGATIVE_INFINITY;
+  #sweptAtMs = 0;
   // The outlook of the key when the calls in the queue last had to wait.
   #outlook = FULL;
   #stopTimer: (() => void) | undefined;
