@@ -3,10 +3,9 @@ import type { SteadyClock } from '../../clock/steady-clock.ts';
 import { startTimer } from '../../clock/timer.ts';
 import type { Answer } from '../../contract/limits.ts';
 import type { LeaseRequest, LeaseResponse } from '../../quota-store.ts';
-import { Redactor } from '../../redactor.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import { Lease, LeasePacing, localLease } from './lease.ts';
-import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart, StoreNotices } from './store-connection.ts';
+import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart } from './store-connection.ts';
 
 /** A store that takes longer counts as lost. */
 const TIMEOUT_MS = 600;
@@ -17,10 +16,9 @@ const IDLE_WITH_REQUESTS_MS = 1000;
 /** The most late answers in a report: no more requests than this are in flight at a window's end. */
 const MOST_LATE = 256;
 
-export interface LeaseClientStart extends Omit<StoreConnectionStart, 'redactor' | 'onClosed'> {
+export interface LeaseClientStart extends Omit<StoreConnectionStart, 'onClosed'> {
   ledger: Ledger;
   clock: SteadyClock;
-  warn: (message: string) => void;
   /** Requests that left before the quota was shared, and have no answer yet. */
   unanswered: number;
   /** How many calls wait for a slot. */
@@ -51,7 +49,6 @@ export class LeaseClient {
   readonly #start: LeaseClientStart;
   readonly #member = Math.random().toString(36).slice(2, 12);
   readonly #connection: StoreConnection;
-  readonly #notices: StoreNotices;
   readonly #pacing = new LeasePacing();
   #lease = Lease.none();
   // Whether the store cannot be used.
@@ -88,11 +85,9 @@ export class LeaseClient {
 
   /** @throws whatever the store throws when it is joined at once */
   constructor(start: LeaseClientStart) {
-    const redactor = new Redactor();
     this.#start = start;
     this.#unanswered = start.unanswered;
-    this.#notices = new StoreNotices(start.warn, redactor);
-    this.#connection = new StoreConnection({ ...start, redactor, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
+    this.#connection = new StoreConnection({ ...start, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
   }
 
   /** Whether the store needs the key before it can lease slots. */
@@ -129,7 +124,7 @@ export class LeaseClient {
 
   /** Takes a slot for a request that is about to be sent. */
   use(call: Call, nowMs: number): Slot {
-    this.#notices.report(call);
+    this.#connection.report(call);
     this.#unanswered++;
     this.#usedAtMs = nowMs;
     if (this.#isProbe) this.#probeSentAtMs = nowMs;
@@ -264,7 +259,7 @@ export class LeaseClient {
     const { response } = outcome;
     if (response.reason === 'lost') return this.#fail('it was restarted empty', nowMs);
     this.#members = Math.max(response.members, 1);
-    this.#notices.recover();
+    this.#connection.recover();
     if (response.granted > 0) return this.#hold(response, requestedAtMs);
     this.#isProbedByOther = response.reason === 'probe';
     this.#requestAtMs = this.#pacing.nextAtMs(response, this.#start.ledger.observed(nowMs).minute, nowMs);
@@ -288,7 +283,7 @@ export class LeaseClient {
   #fail(failure: unknown, nowMs: number): void {
     this.#isLocal = true;
     this.#takeLocalLease(nowMs);
-    this.#notices.fail(failure);
+    this.#connection.fail(failure);
   }
 
   #takeLocalLease(nowMs: number): void {

@@ -3,7 +3,7 @@ import type { ClientEvents } from '../../events.ts';
 import type { ApiKeySource } from '../../options/client-options.ts';
 import { hasMethods, showValue } from '../../options/rules.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota } from '../../quota-store.ts';
-import type { Redactor } from '../../redactor.ts';
+import { Redactor } from '../../redactor.ts';
 import { messageOf } from '../../thrown.ts';
 
 /** The longest time that a response may name: a Date could not hold an instant much further away. */
@@ -55,22 +55,28 @@ export interface StoreConnectionStart {
   store: QuotaStore;
   address: string;
   apiKey: string | ApiKeySource;
-  /** Gets the key, so that it can hide it. */
-  redactor: Redactor;
+  warn: (message: string) => void;
   /** Called when another process reports that the key is closed. */
   onClosed: (closedForMs: number) => void;
 }
 
+type Notice = Pick<ClientEvents['quotaStore'], 'state' | 'reason'>;
+
 /**
  * Joins a store once, as soon as the key is known, and exchanges leases with it. The outcome of every exchange is a checked response or a
- * failure.
+ * failure. Reports once that the store failed, and once that it is back: as a warning at once, as an event with the next request.
  */
 export class StoreConnection {
   readonly #start: StoreConnectionStart;
+  // Hides the key, which a store's error may quote.
+  readonly #redactor = new Redactor();
   #key: string | undefined;
   #shared: SharedQuota | undefined;
   // Whether the store was left after it was joined.
   #isLeft = false;
+  #hasFailed = false;
+  // The event that goes with the next request.
+  #notice: Notice | undefined;
 
   /** @throws whatever the store throws when it is joined at once, because the key is a string */
   constructor(start: StoreConnectionStart) {
@@ -124,12 +130,36 @@ export class StoreConnection {
   #joined(): SharedQuota {
     const apiKey = this.#key;
     if (apiKey === undefined) throw new Error('its key is not known yet');
-    const { store, address, redactor, onClosed } = this.#start;
-    redactor.learn(apiKey);
+    const { store, address, onClosed } = this.#start;
+    this.#redactor.learn(apiKey);
     this.#shared ??= store.join({ address, apiKey }, (closedForMs) => {
       if (isMilliseconds(closedForMs) && closedForMs > 0) onClosed(closedForMs);
     });
     return this.#shared;
+  }
+
+  /** The store cannot be used. */
+  fail(failure: unknown): void {
+    if (this.#hasFailed) return;
+    const reason = this.#redactor.clean(messageOf(failure));
+    this.#hasFailed = true;
+    this.#notice = { state: 'local', reason };
+    this.#start.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+  }
+
+  /** The store can be used again. */
+  recover(): void {
+    if (!this.#hasFailed) return;
+    this.#hasFailed = false;
+    this.#notice = { state: 'shared' };
+  }
+
+  /** Emits the event that is due, as one of this call. */
+  report(call: Call): void {
+    const notice = this.#notice;
+    if (!notice) return;
+    this.#notice = undefined;
+    call.emit('quotaStore', (event) => ({ ...event, ...notice }));
   }
 }
 
@@ -139,41 +169,4 @@ function read(answer: unknown): ExchangeOutcome {
 
 function failed(failure: unknown): ExchangeOutcome {
   return { failure };
-}
-
-type Notice = Pick<ClientEvents['quotaStore'], 'state' | 'reason'>;
-
-/** Reports once that the store failed, and once that it is back: as a warning at once, as an event with the next request. */
-export class StoreNotices {
-  readonly #warn: (message: string) => void;
-  readonly #redactor: Redactor;
-  #hasFailed = false;
-  #pending: Notice | undefined;
-
-  /** @param redactor hides the key, which a store's error may quote */
-  constructor(warn: (message: string) => void, redactor: Redactor) {
-    this.#warn = warn;
-    this.#redactor = redactor;
-  }
-
-  fail(failure: unknown): void {
-    if (this.#hasFailed) return;
-    const reason = this.#redactor.clean(messageOf(failure));
-    this.#hasFailed = true;
-    this.#pending = { state: 'local', reason };
-    this.#warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
-  }
-
-  recover(): void {
-    if (!this.#hasFailed) return;
-    this.#hasFailed = false;
-    this.#pending = { state: 'shared' };
-  }
-
-  report(call: Call): void {
-    const notice = this.#pending;
-    if (!notice) return;
-    this.#pending = undefined;
-    call.emit('quotaStore', (event) => ({ ...event, ...notice }));
-  }
 }
