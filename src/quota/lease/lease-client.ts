@@ -55,11 +55,10 @@ export class LeaseClient {
   #isLocal = false;
   // The request to the store that has no response yet.
   #pending: Promise<ExchangeOutcome> | undefined;
-  // When to request again, or to give up the pending request, and the reason for the wait until then.
+  // When to request again, or to give up the pending request.
   #requestAtMs = Number.NEGATIVE_INFINITY;
-  #reason: Outlook['reason'] = 'quota';
-  // Whether another process waits for the answer to its probe.
-  #isProbedByOther = false;
+  // Why the store granted nothing when it last responded; undefined once it is asked again.
+  #refusedFor: LeaseResponse['reason'] | undefined;
   // Whether the lease is for a probe.
   #isProbe = false;
   // When this process sent the probe whose answer the store waits for; undefined while no such probe is in flight.
@@ -118,8 +117,9 @@ export class LeaseClient {
     const free = this.#lease.free(nowMs);
     if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
     const lookAt = Math.max(nowMs + 1, this.#requestAtMs);
-    const isAnswerOut = this.#isProbedByOther || this.#pending !== undefined;
-    return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : lookAt, lookAt, reason: this.#reason };
+    const isAnswerOut = this.#refusedFor === 'probe' || this.#pending !== undefined;
+    const reason = this.#refusedFor === 'closed' ? 'rate-limit' : 'quota';
+    return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : lookAt, lookAt, reason };
   }
 
   /** Takes a slot for a request that is about to be sent. */
@@ -214,8 +214,7 @@ export class LeaseClient {
     // A gate that was left because it had been unused for long may still have a client.
     this.join();
     this.#isLocal = false;
-    this.#isProbedByOther = false;
-    this.#reason = 'quota';
+    this.#refusedFor = undefined;
     const slots = this.#start.store.isCheap ? wanted : this.#pacing.sizeFor(wanted, nowMs);
     const outcome = this.#connection.exchange(this.#requestFor(slots, nowMs));
     if (outcome instanceof Promise) this.#await(outcome, nowMs);
@@ -261,11 +260,9 @@ export class LeaseClient {
     this.#members = Math.max(response.members, 1);
     this.#connection.recover();
     if (response.granted > 0) return this.#hold(response, requestedAtMs);
-    this.#isProbedByOther = response.reason === 'probe';
+    this.#refusedFor = response.reason;
     this.#requestAtMs = this.#pacing.nextAtMs(response, this.#start.ledger.observed(nowMs).minute, nowMs);
-    if (response.reason !== 'closed') return;
-    this.#reason = 'rate-limit';
-    this.#closeUntil(requestedAtMs + response.waitMs);
+    if (response.reason === 'closed') this.#closeUntil(requestedAtMs + response.waitMs);
   }
 
   #hold(response: LeaseResponse, requestedAtMs: number): void {
