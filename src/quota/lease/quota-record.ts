@@ -121,7 +121,7 @@ function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): voi
   if (!request.isProbeAnswered || !isOwnProbe) return;
   // If the headers did not describe the minute, only the plan limits the next minute. A minute that they described may be over.
   const isDescribed = request.minute !== undefined && nowMs - request.minute.ageMs >= record.probeUntilMs - PROBE_TIMEOUT_MS;
-  if (!isKnown(record, nowMs) && !isDescribed)
+  if (!underWay(record.minute, nowMs) && !isDescribed)
     record.minute = { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
   record.probeUntilMs = 0;
 }
@@ -150,10 +150,11 @@ function observeDay(record: QuotaRecord, { limit, remaining, resetAtMs, endsInMs
 
 function observeMinute(record: QuotaRecord, request: LeaseRequest, window: ObservedWindow & { nowMs: number }): void {
   const { limit, remaining, resetAtMs, endsInMs, nowMs } = window;
-  if (isKnown(record, nowMs) && record.minute) {
+  const known = underWay(record.minute, nowMs);
+  if (known) {
     // Within a window Remaining only shrinks; another Reset belongs to a later window.
-    if (resetAtMs === record.minute.resetAtMs) Object.assign(record.minute, { limit, left: Math.min(record.minute.left, remaining) });
-    else describe(record.minute, window);
+    if (resetAtMs === known.resetAtMs) Object.assign(known, { limit, left: Math.min(known.left, remaining) });
+    else describe(known, window);
     return;
   }
   const isOwnProbe = record.probeBy === request.member;
@@ -189,8 +190,7 @@ function isOver(minute: RecordedWindow | undefined, resetAtMs: number): boolean 
 
 function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
   if (record.closedUntilMs > nowMs) return refuse(record, { waitMs: record.closedUntilMs - nowMs, reason: 'closed' });
-  if (!isKnown(record, nowMs)) return grantProbe(record, request, nowMs);
-  const { minute } = record;
+  const minute = underWay(record.minute, nowMs);
   if (!minute) return grantProbe(record, request, nowMs);
   if (minute.limit === 0) return refuse(record, { waitMs: minute.endsAtMs - nowMs, reason: 'lost' });
   if (record.members[request.member] === undefined) minute.left = Math.max(0, minute.left - lateOf(request, minute));
@@ -247,7 +247,8 @@ function planTurnsAtMs({ minute, turnedAtMs }: QuotaRecord): number {
 }
 
 function count(record: QuotaRecord, { member, granted, nowMs }: { member: string; granted: number; nowMs: number }): void {
-  if (record.minute && record.minute.endsAtMs > nowMs) record.minute.left -= granted;
+  const minute = underWay(record.minute, nowMs);
+  if (minute) minute.left -= granted;
   if (record.day) record.day.left -= granted;
   record.sinceTurn += granted;
   add(record.minuteSlots, slotOf(nowMs, SLOT_MS), granted);
@@ -266,8 +267,7 @@ function lastLimit({ minute, turnedAtMs }: QuotaRecord): number {
 }
 
 function freeInDay(record: QuotaRecord, nowMs: number): number {
-  if (record.day && record.day.endsAtMs > nowMs) return record.day.left;
-  return (record.limitPerDay ?? UNLIMITED) - sum(record.daySlots);
+  return underWay(record.day, nowMs)?.left ?? (record.limitPerDay ?? UNLIMITED) - sum(record.daySlots);
 }
 
 /** How long until a slot is free, if none is. */
@@ -275,21 +275,22 @@ function waitMsOf(record: QuotaRecord, request: LeaseRequest, nowMs: number): nu
   const dayMs = freeInDay(record, nowMs) >= 1 ? 0 : dayWaitMs(record, nowMs);
   const planAtMs = Math.min(planTurnsAtMs(record), firstSlotMs(record.minuteSlots, SLOT_MS, MINUTE_SLOTS));
   const planMs = freeByPlan(record, request) >= 1 ? 0 : planAtMs - nowMs;
-  const minuteMs = isKnown(record, nowMs) && record.minute && record.minute.left < 1 ? record.minute.endsAtMs - nowMs : 0;
+  const minute = underWay(record.minute, nowMs);
+  const minuteMs = minute && minute.left < 1 ? minute.endsAtMs - nowMs : 0;
   return Math.max(1, dayMs, planMs, minuteMs);
 }
 
 function dayWaitMs(record: QuotaRecord, nowMs: number): number {
-  if (record.day && record.day.endsAtMs > nowMs) return record.day.endsAtMs - nowMs;
-  return firstSlotMs(record.daySlots, DAY_SLOT_MS, DAY_SLOTS) - nowMs;
+  return (underWay(record.day, nowMs)?.endsAtMs ?? firstSlotMs(record.daySlots, DAY_SLOT_MS, DAY_SLOTS)) - nowMs;
 }
 
 function refuse(record: QuotaRecord, { waitMs, reason }: Pick<LeaseResponse, 'waitMs' | 'reason'>): LeaseResponse {
   return { granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs, reason, members: Object.keys(record.members).length };
 }
 
-function isKnown(record: QuotaRecord, nowMs: number): boolean {
-  return record.minute !== undefined && record.minute.endsAtMs > nowMs;
+/** The window, unless it is over or not known. */
+function underWay(window: RecordedWindow | undefined, nowMs: number): RecordedWindow | undefined {
+  return window && window.endsAtMs > nowMs ? window : undefined;
 }
 
 function forgetOld(record: QuotaRecord, nowMs: number): void {
