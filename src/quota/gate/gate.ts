@@ -243,7 +243,10 @@ export class Gate {
     for (let left = Math.min(free, most); left > 0; left--) {
       const queued = this.#queue.shift(basis);
       if (!queued) return;
-      queued.admit(this.#permits.give(queued.call, queued.limits, nowMs), nowMs);
+      const permit = this.#permits.give(queued.call, queued.limits, nowMs);
+      // A listener may have aborted the call when it learned by this permit that the store is lost, or back.
+      if (queued.call.signal.aborted) permit.cancel();
+      else queued.admit(permit, nowMs);
     }
   }
 

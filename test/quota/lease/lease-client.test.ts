@@ -1,14 +1,15 @@
 import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
+import { Emitter } from '../../../src/events.ts';
 import type { Gate } from '../../../src/quota/gate/gate.ts';
 import type { Permit } from '../../../src/quota/gate/permit.ts';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../../../src/quota/lease/quota-record.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore } from '../../../src/quota-store.ts';
-import { makeListCall } from '../../support/call.ts';
+import { makeCall, makeListCall } from '../../support/call.ts';
 import { freshAddress } from '../../support/client.ts';
 import { leaseRequestOf } from '../../support/lease-request.ts';
-import { soFar } from '../../support/outcome.ts';
+import { rejectionOf, soFar } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
 import { answerNow, makeGate, makeLimits } from '../gate/gate-kit.ts';
 
@@ -435,4 +436,17 @@ test('a second client gets a warning about another store, but not about the same
   expect(warn).not.toHaveBeenCalled();
   clients.push(new PetStoreClient({ ...options, quotaStore: recordStore().store }));
   expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('with another quotaStore: the first one counts')]);
+});
+
+test('a call that a listener aborts, because the store is lost, gives its permit back', async () => {
+  const { store, fail } = recordStore();
+  fail(new Error('unreachable'));
+  const gate = makeGate();
+  bringStore(gate, store);
+  const emitter = new Emitter();
+  const call = makeCall({ emitter });
+  emitter.on('quotaStore', () => call.abort('the store is lost'));
+  const rejection = rejectionOf(Promise.resolve(gate.enter(call, makeLimits())));
+  await vi.advanceTimersByTimeAsync(10);
+  expect([await rejection, gate.idleMs]).toEqual(['the store is lost', Number.POSITIVE_INFINITY]);
 });
