@@ -2,7 +2,7 @@ import type { Call } from '../../call.ts';
 import type { SteadyClock } from '../../clock/steady-clock.ts';
 import { startTimer } from '../../clock/timer.ts';
 import type { Answer } from '../../contract/limits.ts';
-import type { LeaseRequest, LeaseResponse } from '../../quota-store.ts';
+import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import { Lease, LeasePacing, localLease } from './lease.ts';
 import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart } from './store-connection.ts';
@@ -165,7 +165,8 @@ export class LeaseClient {
     const { remaining, resetAtMs } = answer;
     const isLate = this.#expiriesMs.some((endMs) => sentAtMs < endMs && nowMs >= endMs);
     if (remaining !== undefined && resetAtMs !== undefined && isLate) this.#lateAnswers.push({ remaining, resetAtMs });
-    if (this.#isLocal && this.#lease.resetAtMs === 0) this.#takeLocalLease(nowMs);
+    // The first headers that describe the minute say how much of it is left to divide.
+    if (this.#isLocal && this.#lease.resetAtMs === 0 && this.#minuteUnderWay(nowMs)) this.#takeLocalLease(nowMs);
     const isProbe = this.#endProbe(sentAtMs);
     if (closedUntilMs !== undefined && closedUntilMs > this.#closedUntilMs) {
       // Reported at once, so that the other processes wait too.
@@ -284,11 +285,16 @@ export class LeaseClient {
   }
 
   #takeLocalLease(nowMs: number): void {
-    const { plan, minute: observed } = this.#start.ledger.observed(nowMs);
-    const minute = observed && observed.endsInMs > 0 ? observed : undefined;
+    const { plan } = this.#start.ledger.observed(nowMs);
     const processes = this.#start.store.processes ?? this.#members;
-    this.#lease = localLease({ plan, minute, processes }, nowMs);
+    this.#lease = localLease({ plan, minute: this.#minuteUnderWay(nowMs), processes }, nowMs);
     this.#requestAtMs = this.#lease.expiresAtMs;
+  }
+
+  /** The minute as headers described it; undefined if it is over, or they did not. */
+  #minuteUnderWay(nowMs: number): ObservedWindow | undefined {
+    const { minute } = this.#start.ledger.observed(nowMs);
+    return minute && minute.endsInMs > 0 ? minute : undefined;
   }
 
   /** There is one timer, and none while there are no slots to watch. */

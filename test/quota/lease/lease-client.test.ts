@@ -11,7 +11,7 @@ import { freshAddress } from '../../support/client.ts';
 import { leaseRequestOf } from '../../support/lease-request.ts';
 import { rejectionOf, soFar } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
-import { answerNow, makeGate, makeLimits } from '../gate/gate-kit.ts';
+import { answerNow, makeGate, makeLimits, Visitors } from '../gate/gate-kit.ts';
 
 holdTime();
 
@@ -449,4 +449,20 @@ test('a call that a listener aborts, because the store is lost, gives its permit
   const rejection = rejectionOf(Promise.resolve(gate.enter(call, makeLimits())));
   await vi.advanceTimersByTimeAsync(10);
   expect([await rejection, gate.idleMs]).toEqual(['the store is lost', Number.POSITIVE_INFINITY]);
+});
+
+test('without the store, a process keeps to its part of a minute that no header describes, and asks the store again after it', async () => {
+  const { store, leaseRequests, fail } = recordStore();
+  fail(new Error('unreachable'));
+  const gate = makeGate();
+  bringStore(gate, store);
+  const visitors = new Visitors(gate);
+  visitors.askTimes(40);
+  for (let second = 0; second < 55; second++) {
+    await vi.advanceTimersByTimeAsync(1_000);
+    for (const _ of [...visitors.permits]) visitors.answer({ status: 200, receivedAtMs: Date.now() });
+  }
+  const inMinute = visitors.log.length;
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect([inMinute, leaseRequests.length]).toEqual([30, 2]);
 });
