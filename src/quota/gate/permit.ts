@@ -20,21 +20,13 @@ interface PermitsStart {
   onChange: () => void;
 }
 
-interface PermitStart {
-  permits: Permits;
-  call: Call;
-  sending: Sending;
-  limits: ClientLimits;
-  /** The share that the request counts towards, if its client has one. */
-  share: Share | undefined;
-}
-
 /** The right to send one request now. Its holder reports how the request went, and when its body is read. */
 export class Permit {
   /** The call that sends the request, perhaps in place of the one that got the permit. */
   call: Call;
   readonly sending: Sending;
   readonly limits: ClientLimits;
+  /** The share that the request counts towards, if its client has one. */
   readonly share: Share | undefined;
   /** The slot of the quota that processes share, if they do. */
   slot: Slot | undefined;
@@ -44,7 +36,7 @@ export class Permit {
   // Whether the status is a 2xx and the body is still to come.
   #isPromising = false;
 
-  constructor({ permits, call, sending, limits, share }: PermitStart) {
+  constructor(permits: Permits, { call, sending, limits, share }: Pick<Permit, 'call' | 'sending' | 'limits' | 'share'>) {
     this.#permits = permits;
     this.call = call;
     this.sending = sending;
@@ -166,7 +158,7 @@ export class Permits {
 
   give(call: Call, limits: ClientLimits, nowMs: number): Permit {
     const share = limits.use(call.priority, nowMs);
-    const permit = new Permit({ permits: this, call, sending: this.#ledger.send(nowMs), limits, share });
+    const permit = new Permit(this, { call, sending: this.#ledger.send(nowMs), limits, share });
     this.#inFlight ??= new Set();
     this.#inFlight.add(permit);
     permit.slot = this.leaseClient?.use(call, nowMs);
