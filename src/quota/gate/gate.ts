@@ -98,7 +98,7 @@ export class Gate {
         ...shared,
         ledger,
         clock,
-        unanswered: this.#permits.unanswered,
+        unanswered: () => this.#permits.unanswered,
         queueSize: () => this.#queue.ready(this.#basis(clock.now())),
         onChange: () => this.#pump(),
       });

@@ -126,7 +126,9 @@ export class Permits {
 
   /** Requests whose headers have not come yet. */
   get unanswered(): number {
-    return [...(this.#inFlight ?? [])].filter(({ isUnanswered }) => isUnanswered).length;
+    let unanswered = 0;
+    for (const permit of this.#inFlight ?? []) if (permit.isUnanswered) unanswered++;
+    return unanswered;
   }
 
   /** The service's last failure. */
@@ -181,7 +183,7 @@ export class Permits {
     this.#uncount(permit);
     if (answer.status >= 500) this.#lastFailure = answer;
     const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
-    this.leaseClient?.observe({ answer, sentAtMs: sending.atMs, closedUntilMs }, nowMs);
+    this.leaseClient?.observe(answer, sending.atMs, nowMs);
     report();
     this.#doubtPlan(call);
     this.retries.observe(call, answer);

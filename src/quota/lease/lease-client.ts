@@ -19,8 +19,8 @@ const MOST_LATE = 256;
 export interface LeaseClientStart extends Omit<StoreConnectionStart, 'onClosed'> {
   ledger: Ledger;
   clock: SteadyClock;
-  /** Requests that left before the quota was shared, and have no answer yet. */
-  unanswered: number;
+  /** How many requests to the service have no answer yet. */
+  unanswered: () => number;
   /** How many calls wait for a slot. */
   queueSize: () => number;
   /** Called when the number of free slots may have changed. */
@@ -31,14 +31,6 @@ export interface LeaseClientStart extends Omit<StoreConnectionStart, 'onClosed'>
 export interface Slot {
   client: LeaseClient;
   lease: Lease;
-}
-
-/** The answer to a request. */
-export interface ObservedAnswer {
-  answer: Answer;
-  sentAtMs: number;
-  /** Until when the gate is closed now, if it is. */
-  closedUntilMs: number | undefined;
 }
 
 /**
@@ -65,8 +57,6 @@ export class LeaseClient {
   #probeSentAtMs: number | undefined;
   // Whether the next request to the store reports that the probe was answered.
   #isProbeAnswered = false;
-  // Requests to the service that have no answer yet.
-  #unanswered: number;
   // When the last lease of a known window expires, and when the lease of a probe after it does. An answer is late if its request was sent
   // before one of these instants and the answer comes after it.
   #expiriesMs: readonly number[] = [];
@@ -85,7 +75,6 @@ export class LeaseClient {
   /** @throws whatever the store throws when it is joined at once */
   constructor(start: LeaseClientStart) {
     this.#start = start;
-    this.#unanswered = start.unanswered;
     this.#connection = new StoreConnection({ ...start, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
   }
 
@@ -110,10 +99,13 @@ export class LeaseClient {
     this.#giveBackIdleSlots();
   }
 
-  /** Limits what the ledger allows to the slots that this process holds; if it holds none, it requests some. */
+  /**
+   * Limits what the ledger allows to the slots that this process holds; if it holds none, it requests some.
+   * @param wanted the calls that could use one; at least 1
+   */
   narrow(outlook: Outlook, wanted: number, nowMs: number): Outlook {
     if (outlook.free <= 0) return outlook;
-    if (this.#lease.free(nowMs) === 0 && wanted > 0 && nowMs >= this.#requestAtMs) this.#request(wanted, nowMs);
+    if (this.#lease.free(nowMs) === 0 && nowMs >= this.#requestAtMs) this.#request(wanted, nowMs);
     const free = this.#lease.free(nowMs);
     if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
     const lookAt = Math.max(nowMs + 1, this.#requestAtMs);
@@ -125,7 +117,6 @@ export class LeaseClient {
   /** Takes a slot for a request that is about to be sent. */
   use(call: Call, nowMs: number): Slot {
     this.#connection.report(call);
-    this.#unanswered++;
     this.#usedAtMs = nowMs;
     if (this.#isProbe) this.#probeSentAtMs = nowMs;
     this.#lease.use();
@@ -134,7 +125,6 @@ export class LeaseClient {
 
   /** A request was not sent after all. Its slot is free again if it is one of the current lease. */
   cancel(slot: Slot | undefined): void {
-    this.#unanswered--;
     if (slot?.lease !== this.#lease) return;
     this.#lease.giveBack();
     this.#watchIdleSlots();
@@ -147,7 +137,6 @@ export class LeaseClient {
 
   /** No answer came. A probe is then not reported as answered: after a timeout the store lets another process send one. */
   lose(sentAtMs: number, nowMs: number): void {
-    this.#unanswered--;
     this.#endProbe(sentAtMs);
     this.#reportIfIdle(nowMs);
   }
@@ -160,14 +149,13 @@ export class LeaseClient {
     return true;
   }
 
-  observe({ answer, sentAtMs, closedUntilMs }: ObservedAnswer, nowMs: number): void {
-    this.#unanswered--;
-    const { remaining, resetAtMs } = answer;
+  observe({ remaining, resetAtMs }: Answer, sentAtMs: number, nowMs: number): void {
     const isLate = this.#expiriesMs.some((endMs) => sentAtMs < endMs && nowMs >= endMs);
     if (remaining !== undefined && resetAtMs !== undefined && isLate) this.#lateAnswers.push({ remaining, resetAtMs });
     // The first headers that describe the minute say how much of it is left to divide.
     if (this.#isLocal && this.#lease.resetAtMs === 0 && this.#minuteUnderWay(nowMs)) this.#takeLocalLease(nowMs);
     const isProbe = this.#endProbe(sentAtMs);
+    const closedUntilMs = this.#start.ledger.closedUntilMs(nowMs);
     if (closedUntilMs !== undefined && closedUntilMs > this.#closedUntilMs) {
       // Reported at once, so that the other processes wait too.
       this.#closedUntilMs = closedUntilMs;
@@ -196,7 +184,7 @@ export class LeaseClient {
   }
 
   #reportIfIdle(nowMs: number): void {
-    if (this.#start.store.isCheap && this.#start.queueSize() === 0 && this.#unanswered === 0) this.#report(nowMs);
+    if (this.#start.store.isCheap && this.#start.queueSize() === 0 && this.#start.unanswered() === 0) this.#report(nowMs);
   }
 
   /** Reports to the store and gives back the slots that are left. A failure is ignored, since the next request will fail too. */
@@ -245,7 +233,7 @@ export class LeaseClient {
       returned: this.#lease.end(nowMs),
       returnedResetAtMs: this.#lease.resetAtMs,
       uncounted,
-      unanswered: this.#unanswered,
+      unanswered: this.#start.unanswered(),
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),
       ...this.#start.ledger.observed(nowMs),
       isProbeAnswered,
@@ -311,7 +299,7 @@ export class LeaseClient {
   #giveBackIdleSlots(): void {
     const nowMs = this.#start.clock.now();
     if (!this.#isLocal && this.#lease.free(nowMs) > 0) {
-      const idleMs = this.#unanswered > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
+      const idleMs = this.#start.unanswered() > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
       if (this.#start.queueSize() > 0 || nowMs - this.#usedAtMs < idleMs) return this.#watchIdleSlots();
       this.#report(nowMs);
     }
