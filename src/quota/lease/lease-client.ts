@@ -116,11 +116,13 @@ export class LeaseClient {
 
   /** Takes a slot for a request that is about to be sent. */
   use(call: Call, nowMs: number): Slot {
-    this.#connection.report(call);
     this.#usedAtMs = nowMs;
     if (this.#isProbe) this.#probeSentAtMs = nowMs;
-    this.#lease.use();
-    return { client: this, lease: this.#lease };
+    const slot = { client: this, lease: this.#lease };
+    slot.lease.use();
+    // A listener may make a call, which needs another slot.
+    this.#connection.report(call);
+    return slot;
   }
 
   /** A request was not sent after all. Its slot is free again if it is one of the current lease. */

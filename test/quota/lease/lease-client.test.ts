@@ -466,3 +466,20 @@ test('without the store, a process keeps to its part of a minute that no header 
   await vi.advanceTimersByTimeAsync(10_000);
   expect([inMinute, leaseRequests.length]).toEqual([30, 2]);
 });
+
+test('a call that a listener makes, because the store is lost, needs a slot of its own', async () => {
+  const { store, fail } = recordStore();
+  const gate = makeGate();
+  bringStore(gate, store);
+  const visitors = new Visitors(gate);
+  const emitter = new Emitter();
+  emitter.on('quotaStore', () => visitors.ask('of the listener'));
+  visitors.ask('probe');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.answer(answerNow({ remaining: 3 }));
+  fail(new Error('unreachable'));
+  await vi.advanceTimersByTimeAsync(500);
+  visitors.ask('next', makeCall({ emitter }));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(visitors.log).toEqual(['0 probe', '0.5 next']);
+});
