@@ -732,11 +732,15 @@ export class Ledger {
     this.#day.resize(shareOf(this.#limits.requestsPerDay, this.#share));
   }
 
-  /** From when on others may have sent since an answer last reported Remaining; infinite while a request is unanswered. */
+  /**
+   * From when on others may have sent since an answer last reported Remaining; infinite while a request is unanswered. Where slots come back
+   * one by one, two have come back by then: a probe would take the one that others expect.
+   */
   get #staleAtMs(): number {
-    const { observedAtMs, othersPerMs, isLog, hasOthers } = this.#minute;
+    const { observedAtMs, othersPerMs, isLog, isRefilled, hasOthers, limit } = this.#minute;
     if (observedAtMs === undefined || this.#outstanding.unanswered > 0) return Number.POSITIVE_INFINITY;
-    return observedAtMs + Math.max(STALE_AFTER_MS, isLog && hasOthers ? 0 : 0.5 / othersPerMs);
+    const refillMs = isRefilled ? (2 * MINUTE_MS) / limit : 0;
+    return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, isLog && hasOthers ? 0 : 0.5 / othersPerMs);
   }
 }
 

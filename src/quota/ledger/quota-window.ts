@@ -428,9 +428,10 @@ export class QuotaWindow {
     if (reset) this.#observeReset(reset, reading);
     if (reset && told !== undefined) this.#weighBucket(told, reset.endsAtMs - nowMs);
     if (told === undefined) return this.observeUnreported(reading);
+    const took = status === 429 ? this.#tookBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
     const remaining = Math.min(told, this.#allowed ?? this.#planned);
-    this.#noteOthers(this.#observeRemaining(remaining, reading), nowMs);
+    this.#noteOthers(Math.max(took, this.#observeRemaining(remaining, reading)), nowMs);
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, nowMs);
     if (this.#isClaiming) return;
@@ -439,6 +440,13 @@ export class QuotaWindow {
     this.#expiryMs = remaining > 0 ? Math.max(LEAST_EXPIRY_MS, this.#expiryMs / 2) : Math.min(MOST_EXPIRY_MS, 2 * this.#expiryMs);
     this.#learned = undefined;
     this.#reopenedAtMs = undefined;
+  }
+
+  /** What others took before a refused request, where slots come back one by one: as much as that request had counted on. */
+  #tookBefore({ sentAtMs, nowMs }: Reading): number {
+    if (!this.isRefilled) return 0;
+    const { lead } = this;
+    return Math.max(0, lead.room(nowMs) + 1 - Math.max(0, lead.offset ?? 0) - lead.growth(nowMs - sentAtMs));
   }
 
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */

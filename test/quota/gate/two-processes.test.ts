@@ -32,3 +32,19 @@ test.each([0, 13_000, 31_000, 47_500, 59_200])(
     expect(failures).toEqual([]);
   },
 );
+
+test('two processes with more calls than a small token bucket has slots use all of them, and stop meeting 429s', async () => {
+  const plans = { tiny: { requestsPerMinute: 2 } };
+  const { baseUrl, fetch, requests } = createSandbox({ plans, keys: { key: 'tiny' }, policy: 'token-bucket', latency: 60 });
+  const options = { apiKey: 'key', baseUrl, fetch, plan: plans.tiny, maxWaitMs: 3_600_000 };
+  const clients = [await importAnew(), await importAnew()].map(({ PetStoreClient }) => new PetStoreClient(options));
+  const calls = clients.flatMap((client) => Array.from({ length: 20 }, () => client.listInventory().catch(() => undefined)));
+  await vi.advanceTimersByTimeAsync(900_000);
+  const statuses = requests.map(({ status }) => status);
+  for (const client of clients) client.close();
+  await vi.advanceTimersByTimeAsync(60_000);
+  await Promise.all(calls);
+  // One slot comes back each half minute, and two are there at the start.
+  expect(statuses.filter((status) => status === 200).length).toBeGreaterThanOrEqual(30);
+  expect(statuses.filter((status) => status === 429).length).toBeLessThanOrEqual(3);
+});
