@@ -80,10 +80,11 @@ export class ReportFile {
 /** The result of a change. */
 type Result = 'updated' | 'failed' | 'pending';
 
+/** The changes with their results. If the answer to an update has another quantity, its call succeeded, but the update has failed. */
 function* resultsOf({ record, report }: ReportParts): Generator<ReviewedChange & { at?: Date; result: Result }> {
   const failed = new Set(report?.failed.map(({ petId }) => String(petId)));
   for (const change of record.changes())
-    yield { ...change, result: change.at ? 'updated' : failed.has(String(change.petId)) ? 'failed' : 'pending' };
+    yield { ...change, result: failed.has(String(change.petId)) ? 'failed' : change.at ? 'updated' : 'pending' };
 }
 
 function countsOf({ report, rejected, record }: ReportParts): Record<string, number> {

@@ -68,6 +68,14 @@ describe('--report', () => {
     expect(lines.slice(4)).toEqual(['missing,99,,,,,,', 'rejected,,,,6,,,"petId must be an integer, not ""x"": x,1"', '']);
   });
 
+  test('reports an update whose answer has another quantity as failed', async () => {
+    const { served, sync, file } = await jobFolder();
+    const body = JSON.stringify({ petId: 1, quantity: 6, status: 'available' });
+    served.sandbox.faults.add({ status: 200, body, when: ({ path }) => path === '/inventory/1' });
+    expect((await sync('petId,quantity\n1,9\n', ['--report', file('r.csv')])).code).toBe(4);
+    expect((await readFile(file('r.csv'), 'utf8')).split('\n')[2]).toMatch(/^failed,1,5,9,.*with the quantity 6, not 9"?$/);
+  });
+
   test('writes text that can be mailed', async () => {
     const job = await jobFolder();
     const text = (await reportOf(job, 'r.txt')).replaceAll(/20\d\d-\S+Z/g, 'INSTANT').replace(job.file('in.csv'), 'in.csv');
