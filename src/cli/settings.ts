@@ -15,8 +15,8 @@ export function checkSettings(options: CommonOptions, terminal: Terminal): Setti
 }
 
 function checkName({ environment }: CommonOptions, { env }: Terminal): Setting {
-  const source =
-    env.PETSTORE_ENVIRONMENT === environment ? 'PETSTORE_ENVIRONMENT' : environment === 'production' ? 'the default' : '--environment';
+  const variable = env.PETSTORE_ENVIRONMENT || 'production';
+  const source = variable !== environment ? '--environment' : env.PETSTORE_ENVIRONMENT ? 'PETSTORE_ENVIRONMENT' : 'the default';
   return { check: 'environment', outcome: 'ok', message: `${environment} (${source})`, facts: { value: environment, source } };
 }
 

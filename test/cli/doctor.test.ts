@@ -132,6 +132,12 @@ describe('petstore doctor', () => {
     expect((await doctor({ ...well(), PETSTORE_BASE_URL: 'http://shop.example/v1' })).out).toMatch(/^problem {2}client .*must be https/m);
   });
 
+  test('says that the option chose the environment if the variable names another', async () => {
+    const lines = (out: string) => out.split('\n').filter((line) => line.startsWith('ok       environment '));
+    const { out } = await doctor({ ...well(), PETSTORE_ENVIRONMENT: 'staging' }, '--environment', 'production');
+    expect(lines(out)).toEqual(['ok       environment  production (--environment)']);
+  });
+
   test('refuses an environment that does not exist', async () => {
     expect(await doctor(well(), '--environment', 'test')).toMatchObject({ code: 2, out: '' });
   });
