@@ -1,4 +1,5 @@
 import type { PetStoreApi } from '../api.ts';
+import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
 import { type StopReason, stopReason } from './failure.ts';
 import { JobLog } from './job-log.ts';
@@ -71,8 +72,8 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   const stoppedListing = await listInto(job, { client, progress, options });
   if (stoppedListing) return reportOf(job, stoppedListing);
   await log.noteAll(endListing(job));
-  await review(job, options);
-  if (dryRun) return reportOf(job, undefined);
+  const stoppedReview = await review(job, options);
+  if (dryRun || stoppedReview) return reportOf(job, stoppedReview);
   const updates = job.count('change');
   if (updates > 0) await beforeUpdates?.();
 
@@ -112,8 +113,8 @@ async function listInto(job: StockJob, { client, progress, options }: ListParts)
   }
 }
 
-/** Lets the caller refuse the changes before they are sent. */
-async function review(job: StockJob, options: CheckedOptions): Promise<void> {
+/** Lets the caller refuse the changes before they are sent. Returns why the run has to stop, if it is aborted meanwhile. */
+async function review(job: StockJob, options: CheckedOptions): Promise<StopReason | undefined> {
   const list: ReviewedList = {
     listed: job.listed,
     wanted: job.stock.size,
@@ -121,7 +122,15 @@ async function review(job: StockJob, options: CheckedOptions): Promise<void> {
     missing: job.count('missing'),
   };
   refuseTooMany(options.maxChanges, list);
-  await options.review?.({ [Symbol.iterator]: () => reviewed(job) }, list);
+  const { signal } = options;
+  try {
+    const reviewing = options.review?.({ [Symbol.iterator]: () => reviewed(job) }, list);
+    await (reviewing && signal ? untilAborted(Promise.resolve(reviewing), signal) : reviewing);
+    return undefined;
+  } catch (error) {
+    if (signal?.aborted && error === signal.reason) return 'abort';
+    throw error;
+  }
 }
 
 function* openingRecords(job: StockJob, history: History | undefined, nowMs: number): Generator<JournalRecord> {

@@ -248,6 +248,21 @@ describe('syncInventory', () => {
     expect(store.requests).toEqual(['GET']);
   });
 
+  test.each([{ dryRun: false }, { dryRun: true }])(
+    'resolves with a report when it is aborted while review runs (%j)',
+    async ({ dryRun }) => {
+      const store = new FakeStore(pets(3, 5));
+      const stop = new AbortController();
+      const review = () => {
+        queueMicrotask(() => stop.abort(new Error('enough')));
+        return new Promise<void>(() => {});
+      };
+      const report = await syncInventory(store, [{ petId: 1, quantity: 9 }], { dryRun, review, signal: stop.signal });
+      expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 9 }], stopped: 'abort' });
+      expect(store.requests).toEqual(['GET']);
+    },
+  );
+
   test.each([0, 1_001])('refuses a concurrency of %i', async (concurrency) => {
     await expect(syncInventory(new FakeStore([]), [], { concurrency })).rejects.toMatchObject({
       kind: 'configuration',
