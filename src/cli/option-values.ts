@@ -1,3 +1,4 @@
+import { isInt64 } from '../contract/pet-id.ts';
 import { showValue } from '../options/rules.ts';
 import { isPartOfList, type SyncOptions } from '../sync/sync-options.ts';
 import { UsageError } from './usage-error.ts';
@@ -8,9 +9,16 @@ const DAY_MS = 86_400_000;
 const LONGEST_MS = 7 * DAY_MS;
 
 /** Checks that an argument is an integer, and returns its text. @throws UsageError */
-export function digits(name: string, text: string): string {
+function digits(name: string, text: string): string {
   if (/^-?\d{1,400}$/.test(text)) return text;
   throw new UsageError(`Cannot use ${showValue(text)} as ${name}: it must be an integer`);
+}
+
+/** Parses an argument as the id of a pet. @throws UsageError */
+export function petIdOf(text: string): bigint {
+  const petId = BigInt(digits('petId', text));
+  if (isInt64(petId)) return petId;
+  throw new UsageError(`Cannot use ${text.slice(0, 40)} as petId: it is beyond int64`);
 }
 
 /** Parses an argument as a quantity. @throws UsageError */

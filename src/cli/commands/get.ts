@@ -4,13 +4,13 @@ import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
-import { digits } from '../option-values.ts';
+import { petIdOf } from '../option-values.ts';
 import { stockText } from '../stock-text.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 
 /** Writes the stock of one pet. The service has no request for a single pet, so this costs a list. */
 export async function get(wanted: string, options: CommonOptions, terminal: Terminal): Promise<ExitCode> {
-  const petId = BigInt(digits('petId', wanted));
+  const petId = petIdOf(wanted);
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {

@@ -2,7 +2,7 @@ import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Interruption, interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
-import { digits, quantityOf } from '../option-values.ts';
+import { petIdOf, quantityOf } from '../option-values.ts';
 import { stockText } from '../stock-text.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
@@ -19,7 +19,7 @@ export interface SetOptions extends CommonOptions {
 
 /** Sets the quantity of one pet. An answer with another quantity is written too, but does not count as done. */
 export async function set(wanted: SetArguments, options: SetOptions, terminal: Terminal): Promise<ExitCode> {
-  const petId = BigInt(digits('petId', wanted.petId));
+  const petId = petIdOf(wanted.petId);
   const quantity = quantityOf('quantity', wanted.quantity);
   if (quantity < 0 && !options.allowNegative)
     throw new UsageError(
