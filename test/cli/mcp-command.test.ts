@@ -152,6 +152,19 @@ describe('petstore mcp', () => {
     expect(quantities()).toEqual([30, 30, 7]);
   });
 
+  test('applies only one of two plans that adjust the same pet, even if both are applied at once', async () => {
+    const { call } = await startAgent(withJournals());
+    const adjustments = [3, 4].map((adjust) => call('plan_updates', { updates: [{ petId: 2, adjust }] }));
+    const plans = await Promise.all(adjustments);
+    served.sandbox.faults.add({ delayMs: 50 });
+    const [first, second] = await Promise.all(plans.map(({ planId }) => call('apply_plan', { planId })));
+    expect([first, second]).toEqual([
+      expect.objectContaining({ updated: 1 }),
+      'Cannot apply the plan: pet 2 would now go from 8 to 12, and the plan shows 5 to 9; make a new plan',
+    ]);
+    expect(quantities()).toEqual([0, 8, 7]);
+  });
+
   test('applies no plan that it did not show, and none that would now change something else', async () => {
     const { call } = await startAgent(withJournals());
     expect(await call('apply_plan', { planId: 'made-up' })).toBe(

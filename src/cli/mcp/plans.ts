@@ -45,6 +45,8 @@ export class Plans {
   readonly #client: Client;
   readonly #limits: PlanLimits;
   readonly #kept = new Map<string, KeptPlan>();
+  /** Settles when the latest run has ended. */
+  #lastRun: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, limits: PlanLimits) {
     this.#client = client;
@@ -91,7 +93,14 @@ export class Plans {
     return { report, journal: plan.journal };
   }
 
-  async #run({ wanted, changes, journal }: KeptPlan, options: RunOptions): Promise<SyncReport> {
+  /** Runs follow each other: two that list before either updates would both find the stock as it was shown. */
+  #run(plan: KeptPlan, options: RunOptions): Promise<SyncReport> {
+    const run = this.#lastRun.then(() => this.#perform(plan, options));
+    this.#lastRun = run.catch(() => {});
+    return run;
+  }
+
+  async #perform({ wanted, changes, journal }: KeptPlan, options: RunOptions): Promise<SyncReport> {
     await mkdir(this.#limits.journals, { recursive: true, mode: 0o700 });
     return syncInventory(this.#client, wanted, {
       ...options,
