@@ -458,6 +458,19 @@ describe('petstore quota', () => {
     server.close();
   });
 
+  test('shows until when the service closed the key, and ends with 5', async () => {
+    const closed = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '3600' } }] });
+    vi.stubEnv('PETSTORE_BASE_URL', closed.url);
+    vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
+    const { code, out, err } = await run(['quota']);
+    expect([code, out]).toEqual([
+      5,
+      expect.stringMatching(/^of production, .*\nminute .*\nday .*\nnothing can be sent for 60 min(?: \d s)?\n$/),
+    ]);
+    expect(err).toMatch(/^petstore: .*answered 429/);
+    await closed.close();
+  });
+
   test('shows nothing if no header says anything', async () => {
     const headers = { 'x-ratelimit-limit': null, 'x-ratelimit-remaining': null, 'x-ratelimit-reset': null };
     const silent = await serveSandbox({ faults: [{ headers }] });

@@ -1,3 +1,4 @@
+import { RateLimitError } from '../../errors.ts';
 import { keyFromVariables } from '../../options/client-options.ts';
 import type { Quota, WindowQuota } from '../../quota/ledger/quota.ts';
 import { type Client, type CommonOptions, connect } from '../connect.ts';
@@ -19,11 +20,12 @@ export async function quota(options: QuotaCommandOptions, terminal: Terminal): P
   const { signal, stopListening } = interruptSignal(terminal);
   try {
     if (options.reset) return await reset({ client, state, options, terminal });
-    await askOnce(client, signal);
+    const refusal = await askOnce(client, signal);
     await writeResult(
       terminal.stdout,
       textOf({ environment, address: client.baseUrl, ...client.quota }, options, { nowMs: terminal.now(), serviceNowMs: serviceClock() }),
     );
+    if (refusal) throw refusal;
   } finally {
     stopListening();
     close();
@@ -60,9 +62,18 @@ async function reset({ client, state, options, terminal }: Reset): Promise<ExitC
   return EXIT.done;
 }
 
-/** Every answer reports the quota, so the rest of the list after the first batch is not read. */
-async function askOnce(client: Client, signal: AbortSignal): Promise<void> {
-  for await (const _batch of client.streamInventory({ signal }).batches()) break;
+/**
+ * Every answer reports the quota, so the rest of the list after the first batch is not read. Returns the error of a key that is closed or
+ * used up, about which something is known too.
+ */
+async function askOnce(client: Client, signal: AbortSignal): Promise<RateLimitError | undefined> {
+  try {
+    for await (const _batch of client.streamInventory({ signal }).batches()) break;
+    return undefined;
+  } catch (error) {
+    if (error instanceof RateLimitError) return error;
+    throw error;
+  }
 }
 
 /** What an answer reported of a window. If no answer did, `atMost` bounds what is left, since other programs may use the key. */
