@@ -26,6 +26,8 @@ test.each([
   [new ConfigurationError('no', { option: 'baseUrl' }), 'no; or try --sandbox, which needs neither'],
   [new ConfigurationError('no', { option: 'plan' }), 'no'],
   [new Error('one\n  two'), 'one two'],
+  [new ServerError('for longer than `maxWaitMs` of 3 s'), 'for longer than --max-wait of 3 s; try again later'],
+  [new TimeoutError('within its `attemptTimeoutMs` of 1 s'), 'within its --timeout of 1 s; try again later, or check PETSTORE_BASE_URL'],
   ['thrown', 'thrown'],
 ])('explainError advises on %o', (error, line) => {
   expect(explainError(error)).toBe(line);
