@@ -99,6 +99,18 @@ describe('petstore watch', () => {
     const [before, after] = [20, 5].map((quantity) => `{"petId":1,"quantity":${quantity},"status":"available"}`);
     expect(out).toBe(`{"petId":1,"before":${before},"after":${after}}\n`);
   });
+
+  test('says until when a closed key keeps it from listing', async () => {
+    const closed = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '3600' } }] });
+    vi.stubEnv('PETSTORE_BASE_URL', closed.url);
+    vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
+    const terminal = new FakeTerminal();
+    const running = run(['watch', '--no-state'], terminal);
+    await expect.poll(() => terminal.err, { timeout: 5_000 }).toMatch(/^petstore: .*answered 429.* until 20\S+Z\); watching again then\n$/);
+    terminal.interrupt();
+    expect((await running).code).toBe(130);
+    await closed.close();
+  });
 });
 
 describe('petstore list', () => {

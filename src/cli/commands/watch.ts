@@ -1,11 +1,14 @@
 import type { InventoryItem } from '../../contract/models.ts';
+import { RateLimitError } from '../../errors.ts';
 import { type StockChange, StockView } from '../../view/index.ts';
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { withOptions } from '../explain-error.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { quantityOf } from '../option-values.ts';
 import { stockText } from '../stock-text.ts';
+import { tell } from '../tell.ts';
 import { type Terminal, writeText } from '../terminal.ts';
 
 export interface WatchOptions extends CommonOptions {
@@ -23,6 +26,10 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
   const isWanted = filterOf(options);
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
+  // The view waits for a closed key itself, so the client reports no wait.
+  client.on('settled', ({ error }) => {
+    if (error instanceof RateLimitError) tell(terminal, `petstore: ${withOptions(error.message)}; watching again then`);
+  });
   const maxAgeMs = client.quota.minute.limit === undefined ? WITHOUT_LIMIT_MS : undefined;
   try {
     for await (const change of new StockView(client).changes({ signal, maxAgeMs })) {
