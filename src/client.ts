@@ -65,7 +65,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   // `PetStoreClient<'bigint'>` compiles only with `int64: 'bigint'`, so that the type never claims bigints which the client does not give.
   /**
    * Takes every setting from the `PETSTORE_...` variables. Sends nothing.
-   * @throws ConfigurationError that names the variable that is missing or bad
+   * @throws ConfigurationError that names the variable that is missing, or the option whose variable is bad
    */
   constructor(...none: { number: []; bigint: [options: never] }[Ids]);
   /**
