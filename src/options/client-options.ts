@@ -271,8 +271,7 @@ function resolveShare(share: unknown): number | { low: number } {
 
 function resolveInt64<Ids extends Int64>(int64: Ids | undefined): Ids;
 function resolveInt64(int64: Int64 | undefined): Int64 {
-  if (int64 === undefined || int64 === 'number' || int64 === 'bigint') return int64 ?? 'number';
-  throw badOption('int64', '"number" or "bigint"', { shown: int64 });
+  return wordOption('int64', int64, 'number', ['number', 'bigint']);
 }
 
 function resolveFetch(fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch | undefined {
