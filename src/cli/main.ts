@@ -2,9 +2,10 @@ import nodeModule from 'node:module';
 import type { Terminal } from './terminal.ts';
 
 // Checked before anything is imported that an older Node does not have.
-const OLDEST_NODE = 22;
-if (Number.parseInt(process.version.slice(1), 10) < OLDEST_NODE) {
-  console.error(`petstore: needs Node ${OLDEST_NODE} or newer, and this is ${process.version}`);
+const OLDEST = { major: 22, minor: 13 };
+const [major = 0, minor = 0] = process.version.slice(1).split('.').map(Number);
+if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
+  console.error(`petstore: needs Node ${OLDEST.major}.${OLDEST.minor} or newer, and this is ${process.version}`);
   process.exit(2);
 }
 

@@ -61,10 +61,10 @@ describe('petstore in a process whose stdout nobody reads', () => {
   });
 });
 
-test('petstore says which Node it needs', async () => {
-  const older = 'data:text/javascript,Object.defineProperty(process,"version",{value:"v20.20.2"})';
+test.each(['v20.20.2', 'v22.12.0'])('petstore says on Node %s which one it needs', async (version) => {
+  const older = `data:text/javascript,Object.defineProperty(process,"version",{value:"${version}"})`;
   const { code, err } = await runUnread(['list'], { NODE_OPTIONS: `--import=${older.replaceAll('"', '%22')}` });
-  expect({ code, err }).toEqual({ code: 2, err: 'petstore: needs Node 22 or newer, and this is v20.20.2\n' });
+  expect({ code, err }).toEqual({ code: 2, err: `petstore: needs Node 22.13 or newer, and this is ${version}\n` });
 });
 
 /** Runs the program, tells it to end when the sandbox has seen so many requests, and gives what it said. */
