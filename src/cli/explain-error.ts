@@ -20,7 +20,7 @@ const ADVICE = {
 
 /** One line that says what could not be done, why, and what the user can do. */
 export function explainError(error: unknown): string {
-  const message = withOptions(oneLine(messageOf(error)));
+  const message = messageLine(messageOf(error));
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
     return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
@@ -43,9 +43,9 @@ function adviceKind({ kind, code, operation }: PetStoreFailure): string {
 
 const OPTIONS = { '`maxChanges`': '--max-changes', '`maxWaitMs`': '--max-wait', '`attemptTimeoutMs`': '--timeout' } as const;
 
-/** Replaces options that a message of the client names by those of the command line. */
-export function withOptions(message: string): string {
-  return Object.entries(OPTIONS).reduce((text, [name, option]) => text.replace(name, option), message);
+/** A message of the client in one line, with the options of the command line in place of the client's. */
+export function messageLine(message: string): string {
+  return Object.entries(OPTIONS).reduce((text, [name, option]) => text.replace(name, option), oneLine(message));
 }
 
 /** Replaces client options in a message by what the command line offers: an option for the address, only a variable for the key. */

@@ -6,7 +6,7 @@ import { recordError } from '../sync/recorded-error.ts';
 import { messageOf } from '../thrown.ts';
 import { counted, duration } from './duration.ts';
 import type { ExitCode } from './exit-code.ts';
-import { oneLine, withOptions } from './explain-error.ts';
+import { messageLine, oneLine } from './explain-error.ts';
 import { csvLine } from './input/csv-rows.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { jsonText } from './json-text.ts';
@@ -132,7 +132,7 @@ function csvReport(parts: ReportParts): string {
 
 function* csvRows(parts: ReportParts): Generator<Row> {
   const { record, endedAtMs, report, rejects } = parts;
-  const messages = new Map(report?.failed.map(({ petId, error }) => [String(petId), withOptions(oneLine(recordError(error).message))]));
+  const messages = new Map(report?.failed.map(({ petId, error }) => [String(petId), messageLine(recordError(error).message)]));
   yield { what: 'run', at: iso(record.beganAtMs), until: iso(endedAtMs), detail: summaryOf(parts).join('; ') };
   for (const { petId, from, to, at, result } of resultsOf(parts))
     yield { what: result, petId, from, to, at: at?.toISOString(), detail: messages.get(String(petId)) };
@@ -165,7 +165,7 @@ function textReport(parts: ReportParts): string {
     ...section('Changes', changeLines(parts)),
     ...section(
       'Failed',
-      report?.failed.map(({ petId, quantity, error }) => `  pet ${petId} (quantity ${quantity}): ${withOptions(oneLine(error.message))}`),
+      report?.failed.map(({ petId, quantity, error }) => `  pet ${petId} (quantity ${quantity}): ${messageLine(error.message)}`),
     ),
     ...section(
       "Missing in the service's list",

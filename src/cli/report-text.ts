@@ -1,7 +1,7 @@
 import type { FailedUpdate, StopReason, SyncReport } from '../sync/index.ts';
 import { type RecordedError, recordError } from '../sync/recorded-error.ts';
 import { counted } from './duration.ts';
-import { oneLine, withOptions } from './explain-error.ts';
+import { messageLine } from './explain-error.ts';
 import { jsonText } from './json-text.ts';
 
 /** Most pets of a kind that the text names; `--json` names all. */
@@ -42,7 +42,7 @@ export function reportText({ updated, unchanged, missing, failed, pending }: Syn
 }
 
 function describeFailed({ petId, quantity, error }: FailedUpdate): string {
-  return `failed: pet ${petId} (quantity ${quantity}): ${withOptions(oneLine(error.message))}`;
+  return `failed: pet ${petId} (quantity ${quantity}): ${messageLine(error.message)}`;
 }
 
 function more(list: readonly unknown[]): string {

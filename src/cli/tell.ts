@@ -2,7 +2,7 @@ import type { PetStoreClient } from '../client.ts';
 import type { ClientEvents, WaitReason } from '../events.ts';
 import { type AskedAddress, nameAddress } from './asked-address.ts';
 import { duration } from './duration.ts';
-import { withOptions } from './explain-error.ts';
+import { messageLine } from './explain-error.ts';
 import { hideKey } from './hide-key.ts';
 import { StatusLine } from './status-line.ts';
 import type { Terminal } from './terminal.ts';
@@ -27,7 +27,7 @@ export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddres
     if (error.kind === 'rate-limit' || told.has(callId) || nowMs < quietUntilMs) return;
     told.add(callId);
     quietUntilMs = nowMs + QUIET_MS;
-    tell(terminal, `petstore: ${withOptions(error.message)}; trying ${nameAddress(asked, error)} again`);
+    tell(terminal, `petstore: ${messageLine(error.message)}; trying ${nameAddress(asked, error)} again`);
   });
 }
 

@@ -3,7 +3,7 @@ import { RateLimitError } from '../../errors.ts';
 import { type StockChange, StockView } from '../../view/index.ts';
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { withOptions } from '../explain-error.ts';
+import { messageLine } from '../explain-error.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { quantityOf } from '../option-values.ts';
@@ -28,7 +28,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
   const { signal, stopListening } = interruptSignal(terminal);
   // The view waits for a closed key itself, so the client reports no wait.
   client.on('settled', ({ error }) => {
-    if (error instanceof RateLimitError) tell(terminal, `petstore: ${withOptions(error.message)}; watching again then`);
+    if (error instanceof RateLimitError) tell(terminal, `petstore: ${messageLine(error.message)}; watching again then`);
   });
   const maxAgeMs = client.quota.minute.limit === undefined ? WITHOUT_LIMIT_MS : undefined;
   try {
