@@ -63,8 +63,8 @@ async function reset({ client, state, options, terminal }: Reset): Promise<ExitC
 }
 
 /**
- * Every answer reports the quota, so the rest of the list after the first batch is not read. Returns the error of a key that is closed or
- * used up, about which something is known too.
+ * Every answer reports the quota, so the rest of the list after the first batch is not read. Returns the error if the key is closed or
+ * used up: what is known of it can still be shown.
  */
 async function askOnce(client: Client, signal: AbortSignal): Promise<RateLimitError | undefined> {
   try {

@@ -45,7 +45,7 @@ export class Plans {
   readonly #client: Client;
   readonly #limits: PlanLimits;
   readonly #kept = new Map<string, KeptPlan>();
-  /** Settles when the latest run has ended. */
+  // Settles when the latest run has ended.
   #lastRun: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, limits: PlanLimits) {

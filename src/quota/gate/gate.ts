@@ -244,7 +244,7 @@ export class Gate {
       const queued = this.#queue.shift(basis);
       if (!queued) return;
       const permit = this.#permits.give(queued.call, queued.limits, nowMs);
-      // A listener may have aborted the call when it learned by this permit that the store is lost, or back.
+      // The permit may have brought a `quotaStore` event, whose listener may have aborted the call.
       if (queued.call.signal.aborted) permit.cancel();
       else queued.admit(permit, nowMs);
     }

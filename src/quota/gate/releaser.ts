@@ -44,7 +44,7 @@ export class Releaser {
     this.#reservoir = left;
   }
 
-  /** Releases up to `most` waiting calls, a finite number, as soon as the limiter admits the batch. Returns false if the limiter has no room for any. */
+  /** Releases up to `most` (finite) waiting calls as soon as the limiter admits the batch. Returns false if the limiter has no room for any. */
   schedule(most: number): boolean {
     // A job of the limiter would end with the incoming request that started it, and all calls behind it would wait for ever.
     if (isRequestBound()) {
@@ -64,13 +64,13 @@ export class Releaser {
   }
 
   #pass(weight: number): Promise<void> {
-    const passBy = (limiter: Bottleneck) => limiter.schedule({ weight }, async () => this.#events.release(weight));
+    const scheduleOn = (limiter: Bottleneck) => limiter.schedule({ weight }, async () => this.#events.release(weight));
     const reservoir = this.#reservoir;
-    if (this.#limiter) return passBy(this.#limiter);
+    if (this.#limiter) return scheduleOn(this.#limiter);
     const passFirst = (Limiter: typeof Bottleneck) => {
       this.#Limiter = Limiter;
       this.#limiter = new Limiter({ reservoir: Number.isFinite(reservoir) ? reservoir : null });
-      return passBy(this.#limiter);
+      return scheduleOn(this.#limiter);
     };
     if (this.#Limiter) return passFirst(this.#Limiter);
     return import('bottleneck/light.js').then(({ default: Limiter }) => passFirst(Limiter), this.#events.fail);

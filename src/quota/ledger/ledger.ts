@@ -108,6 +108,8 @@ const LEAST_KEPT = 0.3;
 const LEAST_KEPT_REFILLED = 0.05;
 /** If others send too, observations expire after this time without an answer. */
 const STALE_AFTER_MS = 2_000;
+/** The same where slots come back one by one, in slots: the first one may be taken by others. */
+const SLOTS_UNTIL_STALE = 2;
 
 /**
  * Keeps what is known about one key's quota: the plan, what was sent, and what the answers said. From this it computes how many requests
@@ -734,12 +736,12 @@ export class Ledger {
 
   /**
    * From when on others may have sent since an answer last reported Remaining; infinite while a request is unanswered. Where slots come back
-   * one by one, two have come back by then: a probe would take the one that others expect.
+   * one by one, not before two of them have: a probe would take the first one, which others wait for.
    */
   get #staleAtMs(): number {
     const { observedAtMs, othersPerMs, isLog, isRefilled, hasOthers, limit } = this.#minute;
     if (observedAtMs === undefined || this.#outstanding.unanswered > 0) return Number.POSITIVE_INFINITY;
-    const refillMs = isRefilled ? (2 * MINUTE_MS) / limit : 0;
+    const refillMs = isRefilled ? (SLOTS_UNTIL_STALE * MINUTE_MS) / limit : 0;
     return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, isLog && hasOthers ? 0 : 0.5 / othersPerMs);
   }
 }

@@ -428,10 +428,10 @@ export class QuotaWindow {
     if (reset) this.#observeReset(reset, reading);
     if (reset && told !== undefined) this.#weighBucket(told, reset.endsAtMs - nowMs);
     if (told === undefined) return this.observeUnreported(reading);
-    const took = status === 429 ? this.#tookBefore(reading) : 0;
+    const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
     const remaining = Math.min(told, this.#allowed ?? this.#planned);
-    this.#noteOthers(Math.max(took, this.#observeRemaining(remaining, reading)), nowMs);
+    this.#noteOthers(Math.max(unseen, this.#observeRemaining(remaining, reading)), nowMs);
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, nowMs);
     if (this.#isClaiming) return;
@@ -442,8 +442,8 @@ export class QuotaWindow {
     this.#reopenedAtMs = undefined;
   }
 
-  /** What others took before a refused request, where slots come back one by one: as much as that request had counted on. */
-  #tookBefore({ sentAtMs, nowMs }: Reading): number {
+  /** How many requests others sent unseen before a refused one, where slots come back one by one: they used the room that it counted on. */
+  #unseenBefore({ sentAtMs, nowMs }: Reading): number {
     if (!this.isRefilled) return 0;
     const { lead } = this;
     return Math.max(0, lead.room(nowMs) + 1 - Math.max(0, lead.offset ?? 0) - lead.growth(nowMs - sentAtMs));
