@@ -46,4 +46,6 @@ async function measure(name: string): Promise<{ made: number; called: number }> 
 
 // The first clients compile the code and shape the classes.
 await measure('first');
-console.log(JSON.stringify(await measure('counted')));
+const [one, other] = [await measure('counted'), await measure('again')];
+// The engine itself may keep more at times, and never less.
+console.log(JSON.stringify({ made: Math.min(one.made, other.made), called: Math.min(one.called, other.called) }));
