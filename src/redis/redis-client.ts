@@ -103,8 +103,8 @@ function ofIoredis(client: IoredisClient): RedisScripts {
       if (client.status === 'end') return 'this one was closed: make a new one';
       return client.status === 'reconnecting' || client.status === 'close' ? 'this one has lost it and is connecting again' : undefined;
     },
-    runBySha: (sha1, key, argument) => client.evalsha(sha1, 1, key, argument),
-    run: (script, key, argument) => client.eval(script, 1, key, argument),
+    runBySha: (sha1, key, argument) => answerOf(key, client.evalsha(sha1, 1, key, argument)),
+    run: (script, key, argument) => answerOf(key, client.eval(script, 1, key, argument)),
   };
 }
 
@@ -116,9 +116,22 @@ function ofNodeRedis(client: NodeRedisClient): RedisScripts {
       wasReady ||= client.isReady === true;
       return wasReady && client.isReady === false ? 'this one has lost it and is connecting again' : undefined;
     },
-    runBySha: (sha1, key, argument) => client.evalSha(sha1, { keys: [key], arguments: [argument] }),
-    run: (script, key, argument) => client.eval(script, { keys: [key], arguments: [argument] }),
+    runBySha: (sha1, key, argument) => answerOf(key, client.evalSha(sha1, { keys: [key], arguments: [argument] })),
+    run: (script, key, argument) => answerOf(key, client.eval(script, { keys: [key], arguments: [argument] })),
   };
+}
+
+/** The key holds another type, or a line of the script cannot read its value. After `@` or `-`, Redis 6 tells of a failed command. */
+const IS_FOREIGN = /WRONGTYPE|user_script:\d+: (?![@-])/;
+
+/** The answer of a script, whose failure says what to do with a key that holds something else. */
+async function answerOf(key: string, answer: Promise<unknown>): Promise<unknown> {
+  try {
+    return await answer;
+  } catch (failure) {
+    if (!IS_FOREIGN.test(String(failure))) throw failure;
+    throw new Error(`Redis: the key ${key} holds something that this package did not write: delete it`);
+  }
 }
 
 function ignore(): void {}

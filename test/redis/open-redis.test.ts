@@ -33,4 +33,11 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 3
     expect(await exchange('other', 30_000, true)).toBeUndefined();
     expect(await exchange('one', 30_000, true)).toEqual({ text: '{"id":"other"}', leftMs: expect.closeTo(30_000, -3) });
   });
+
+  test('says what to do with a key that holds a list', async () => {
+    await client.del('petstore:lock:{restock}');
+    await client.lpush('petstore:lock:{restock}', 'job');
+    const message = 'Redis: the key petstore:lock:{restock} holds something that this package did not write: delete it';
+    await expect(exchange('one', 30_000)).rejects.toThrow(message);
+  });
 });

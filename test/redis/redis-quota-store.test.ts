@@ -12,10 +12,12 @@ import { emptyRecord, exchangeLease } from '../../src/quota/lease/quota-record.t
 import type { LeaseRequest, SharedQuota } from '../../src/quota-store.ts';
 import { LEASE_SCRIPT } from '../../src/redis/lease-script.ts';
 import { nameOf, PREFIX } from '../../src/redis/redis-quota-store.ts';
+import { messageOf } from '../../src/thrown.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 import { FUZZ } from '../support/fuzz.ts';
 import { collectGarbage } from '../support/garbage.ts';
 import { leaseRequestOf } from '../support/lease-request.ts';
+import { rejectionOf } from '../support/outcome.ts';
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
 if (!HAS_REDIS && !process.env.CI) console.warn('redis-server is not on the PATH: the tests of the Redis store are skipped');
@@ -212,6 +214,25 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     await expect(take(shared)).rejects.toThrow(why);
     await heal();
     expect(await take(shared, { member: 'b' })).toHaveProperty('granted');
+  });
+
+  test.each([
+    ['holds a list', (name: string) => client.lpush(name, 'job')],
+    ['holds no JSON', (name: string) => client.set(name, 'job')],
+    ['holds other JSON', (name: string) => client.set(name, '[]')],
+  ])('says what to do with a key that %s, with either library', async (_, spoil) => {
+    const node = createClient({ url: server.url });
+    await node.connect();
+    const prefix = `taken${others++}:`;
+    const name = await nameOf(prefix, KEY);
+    await spoil(name);
+    await server.ask('SCRIPT', 'FLUSH');
+    const failures = await inTurn<RedisClient, unknown>([client, node, client, node], (each) =>
+      rejectionOf(Promise.resolve(take(redisQuotaStore(each, { prefix }).join(KEY, () => {})))),
+    );
+    node.destroy();
+    const message = `Redis: the key ${name} holds something that this package did not write: delete it`;
+    expect(failures.map(messageOf)).toEqual(Array(4).fill(message));
   });
 
   test('fails at once while Redis is gone, and answers when it is back', async () => {
