@@ -62,7 +62,8 @@ export class LeaseClient {
   #expiriesMs: readonly number[] = [];
   // The late answers since the last lease.
   #lateAnswers: LeaseRequest['lateAnswers'] = [];
-  #closedUntilMs = Number.NEGATIVE_INFINITY;
+  // Until when the key is closed, as far as the store knows; 0 if it may not know.
+  #closedUntilMs = 0;
   // Requests that failed and do not count for the day, which the next request to the store reports.
   #uncounted = 0;
   // The number of processes, by the store's last response.
@@ -104,11 +105,13 @@ export class LeaseClient {
    * @param wanted the calls that could use one; at least 1
    */
   narrow(outlook: Outlook, wanted: number, nowMs: number): Outlook {
-    if (outlook.free <= 0) return outlook;
+    if (outlook.free <= 0 && !this.#isClosureNews(nowMs)) return outlook;
     if (this.#lease.free(nowMs) === 0 && nowMs >= this.#requestAtMs) this.#request(wanted, nowMs);
+    const lookAt = Math.max(nowMs + 1, this.#requestAtMs);
+    // If the store cannot be told yet that the key is closed, it is told later.
+    if (outlook.free <= 0) return { ...outlook, lookAt: Math.min(outlook.at, lookAt) };
     const free = this.#lease.free(nowMs);
     if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
-    const lookAt = Math.max(nowMs + 1, this.#requestAtMs);
     const isAnswerOut = this.#refusedFor === 'probe' || this.#pending !== undefined;
     const reason = this.#refusedFor === 'closed' ? 'rate-limit' : 'quota';
     return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : lookAt, lookAt, reason };
@@ -157,13 +160,15 @@ export class LeaseClient {
     // The first headers that describe the minute say how much of it is left to divide.
     if (this.#isLocal && this.#lease.resetAtMs === 0 && this.#minuteUnderWay(nowMs)) this.#takeLocalLease(nowMs);
     const isProbe = this.#endProbe(sentAtMs);
-    const closedUntilMs = this.#start.ledger.closedUntilMs(nowMs);
-    if (closedUntilMs !== undefined && closedUntilMs > this.#closedUntilMs) {
-      // Reported at once, so that the other processes wait too.
-      this.#closedUntilMs = closedUntilMs;
-      this.#report(nowMs);
-    } else if (isProbe) this.#reportProbe(nowMs);
+    // Reported at once, so that the other processes wait too.
+    if (this.#isClosureNews(nowMs)) this.#report(nowMs);
+    else if (isProbe) this.#reportProbe(nowMs);
     else this.#reportIfIdle(nowMs);
+  }
+
+  /** Whether the service closed the key for longer than the store knows. */
+  #isClosureNews(nowMs: number): boolean {
+    return !this.needsKey && (this.#start.ledger.closedUntilMs(nowMs) ?? 0) > this.#closedUntilMs;
   }
 
   /** Another process reported that the key is closed. */
@@ -189,12 +194,14 @@ export class LeaseClient {
     if (this.#start.store.isCheap && this.#start.queueSize() === 0 && this.#start.unanswered() === 0) this.#report(nowMs);
   }
 
-  /** Reports to the store and gives back the slots that are left. A failure is ignored, since the next request will fail too. */
+  /** Reports to the store and gives back the slots that are left. After a failure only a closed key is reported again, by the next request. */
   #report(nowMs: number): void {
     if (this.#isLocal) return;
     const request = this.#requestFor(0, nowMs);
     this.#lease = Lease.none();
-    void this.#connection.exchange(request);
+    void Promise.resolve(this.#connection.exchange(request)).then((outcome) => {
+      if ('failure' in outcome) this.#closedUntilMs = 0;
+    });
   }
 
   #request(wanted: number, nowMs: number): void {
@@ -229,6 +236,8 @@ export class LeaseClient {
     this.#isProbeAnswered = false;
     const uncounted = this.#uncounted;
     this.#uncounted = 0;
+    const { ledger } = this.#start;
+    this.#closedUntilMs = ledger.closedUntilMs(nowMs) ?? this.#closedUntilMs;
     return {
       member: this.#member,
       wanted,
@@ -237,7 +246,7 @@ export class LeaseClient {
       uncounted,
       unanswered: this.#start.unanswered(),
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),
-      ...this.#start.ledger.observed(nowMs),
+      ...ledger.observed(nowMs),
       isProbeAnswered,
       closedForMs: Math.max(0, Math.ceil(this.#closedUntilMs - nowMs)),
     };
@@ -270,6 +279,7 @@ export class LeaseClient {
 
   #fail(failure: unknown, nowMs: number): void {
     this.#isLocal = true;
+    this.#closedUntilMs = 0;
     this.#takeLocalLease(nowMs);
     this.#connection.fail(failure);
   }

@@ -483,3 +483,74 @@ test('a call that a listener makes, because the store is lost, needs a slot of i
   await vi.advanceTimersByTimeAsync(100);
   expect(visitors.log).toEqual(['0 probe', '0.5 next']);
 });
+
+/** What the service answers where it closes the key for longer than the minute. */
+const closing = () => answerNow({ status: 429, remaining: 0, retryAfterMs: 100_000 });
+
+const isAboutMs = (ms: number): unknown => expect.toSatisfy((value: number) => Math.abs(value - ms) < 1_000);
+
+test('a store that comes while the key is closed is told so with the next call', async () => {
+  const { store, leaseRequests } = recordStore();
+  const gate = makeGate();
+  const visitors = new Visitors(gate);
+  visitors.ask('refused');
+  visitors.answer(closing());
+  await vi.advanceTimersByTimeAsync(10_000);
+  bringStore(gate, store);
+  visitors.askTimes(2);
+  await vi.advanceTimersByTimeAsync(80_000);
+  expect(leaseRequests).toEqual([expect.objectContaining({ closedForMs: isAboutMs(90_000) })]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(visitors.log).toHaveLength(2);
+});
+
+test('a store that comes while the key is closed is not told so before it has the key', async () => {
+  const { store, leaseRequests } = recordStore();
+  const warn = vi.fn();
+  const gate = makeGate();
+  const visitors = new Visitors(gate);
+  visitors.ask('refused');
+  visitors.answer(closing());
+  gate.share({ store, address: freshAddress(), apiKey: () => 'key', warn });
+  visitors.ask('early');
+  await vi.advanceTimersByTimeAsync(10_000);
+  gate.takeKey('key');
+  visitors.ask('late');
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(leaseRequests).toEqual([expect.objectContaining({ closedForMs: isAboutMs(90_000) })]);
+  expect(warn).not.toHaveBeenCalled();
+});
+
+test('a store that is lost while the service closes the key is told so as soon as it is asked again', async () => {
+  const { store, leaseRequests, fail } = recordStore();
+  const gate = makeGate();
+  bringStore(gate, store);
+  const visitors = new Visitors(gate);
+  fail(new Error('unreachable'));
+  visitors.ask('refused');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.answer(closing());
+  visitors.ask('waits');
+  await vi.advanceTimersByTimeAsync(10_000);
+  fail();
+  await vi.advanceTimersByTimeAsync(80_000);
+  expect(leaseRequests.map(({ closedForMs }) => closedForMs)).toEqual([0, isAboutMs(40_000)]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(visitors.log).toHaveLength(2);
+});
+
+test('a closure whose report fails is reported again with the next call', async () => {
+  const { store, leaseRequests, fail } = recordStore();
+  const gate = makeGate();
+  bringStore(gate, store);
+  const visitors = new Visitors(gate);
+  visitors.ask('refused');
+  await vi.advanceTimersByTimeAsync(10);
+  fail(new Error('unreachable'));
+  visitors.answer(closing());
+  await vi.advanceTimersByTimeAsync(10_000);
+  fail();
+  visitors.askTimes(2);
+  await vi.advanceTimersByTimeAsync(80_000);
+  expect(leaseRequests.map(({ closedForMs }) => closedForMs)).toEqual([0, isAboutMs(100_000), isAboutMs(90_000)]);
+});
