@@ -202,9 +202,11 @@ export class Queue {
 
   /** How many calls the limits of their clients let take a permit. */
   ready(basis: ShareBasis): number {
-    if (this.#size === 0) return 0;
     let ready = 0;
-    for (const lane of this.#inOrder()) ready += lane.ready(basis);
+    if (!this.#lanes) return ready;
+    // A client's slots are for both its lanes, and its normal calls may use each of them.
+    for (const { normal, low } of this.#lanes.values())
+      ready += Math.min(normal.ready(basis) + low.ready(basis), Math.max(0, normal.limits.free('normal', basis)));
     return ready;
   }
 

@@ -219,6 +219,20 @@ test.each([
   expect(Object.values(record.daySlots)).toEqual([expect.toSatisfy((sent: number) => sent >= 7 && sent <= 9)]);
 });
 
+test('a store is asked for no more slots than a client may use at once, if it has calls of both priorities too', async () => {
+  const { store, leaseRequests } = recordStore();
+  const gate = makeGate();
+  bringStore(gate, { ...store, isCheap: true });
+  const visitors = new Visitors(gate, makeLimits({ concurrency: 3 }));
+  visitors.ask('probe');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.askTimes(5);
+  visitors.askTimes(5, () => makeListCall({ priority: 'low' }));
+  visitors.answer();
+  await vi.advanceTimersByTimeAsync(10);
+  expect(leaseRequests.map(({ wanted }) => wanted)).toEqual([1, 2, 1]);
+});
+
 test('a store that costs little is told once no request is in flight any more', async () => {
   const { store, leaseRequests } = recordStore();
   const { send } = leasing({ ...store, isCheap: true });
