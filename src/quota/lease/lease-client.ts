@@ -287,7 +287,8 @@ export class LeaseClient {
   #takeLocalLease(nowMs: number): void {
     const { plan } = this.#start.ledger.observed(nowMs);
     const processes = this.#start.store.processes ?? this.#members;
-    this.#lease = localLease({ plan, minute: this.#minuteUnderWay(nowMs), processes }, nowMs);
+    const unanswered = this.#start.unanswered();
+    this.#lease = localLease({ plan, minute: this.#minuteUnderWay(nowMs), processes, unanswered }, nowMs);
     this.#requestAtMs = this.#lease.expiresAtMs;
   }
 

@@ -60,14 +60,19 @@ interface LocalLeaseStart {
   /** What the headers reported about the minute; undefined if they have reported nothing. */
   minute: ObservedWindow | undefined;
   processes: number | undefined;
+  /** Requests without an answer, which the headers do not include. */
+  unanswered: number;
 }
 
-/** The lease that a process gives itself while the store cannot be reached: an even part of what is left, until the window ends. */
-export function localLease({ plan, minute, processes = PRESUMED_PROCESSES }: LocalLeaseStart, nowMs: number): Lease {
+/**
+ * The lease that a process gives itself while the store cannot be reached: an even part of what is left, until the window ends. The part
+ * includes its requests in flight.
+ */
+export function localLease({ plan, minute, processes = PRESUMED_PROCESSES, unanswered }: LocalLeaseStart, nowMs: number): Lease {
   const limit = plan.requestsPerMinute ?? minute?.limit ?? PLANS.free.requestsPerMinute;
-  const part = Math.floor(Math.min(limit, minute?.remaining ?? limit) / processes);
+  const part = Math.floor(Math.min(limit, minute?.remaining ?? limit) / processes) - unanswered;
   // Before the first answer, one request has to find out what is left.
-  const granted = minute ? part : Math.max(1, part);
+  const granted = Math.max(minute ? 0 : 1, part);
   return new Lease({ granted, resetAtMs: minute?.resetAtMs ?? 0, expiresInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs, false);
 }
 

@@ -1,5 +1,5 @@
 import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
-import { createSandbox } from 'petstore-inventory/sandbox';
+import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
 import { expect, test, vi } from 'vitest';
 import { Emitter } from '../../../src/events.ts';
 import type { Gate } from '../../../src/quota/gate/gate.ts';
@@ -40,8 +40,8 @@ function recordStore(record: QuotaRecord = emptyRecord()): {
 }
 
 /** A client with a store, on a sandbox of its own. */
-function leasing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}) {
-  const sandbox = createSandbox({ plans: { shared: PLAN } });
+function leasing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}, service: SandboxOptions = {}) {
+  const sandbox = createSandbox({ plans: { shared: PLAN }, ...service });
   const warn = vi.fn();
   const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
   const { baseUrl, fetch, keys } = sandbox;
@@ -253,6 +253,21 @@ test('if the store fails from the start, the process keeps to its part of what t
   for (const call of send(20)) call.catch(() => {});
   await vi.advanceTimersByTimeAsync(3_000);
   expect(sandbox.requests.length - 50).toBe(1 + 4);
+});
+
+test('if the store fails, requests in flight count towards the part of the process', async () => {
+  const { store, fail } = recordStore();
+  const { sandbox, send } = leasing(store, {}, { latency: 700 });
+  const first = send(1);
+  await vi.advanceTimersByTimeAsync(1_000);
+  const all = [...first, ...send(60)];
+  await vi.advanceTimersByTimeAsync(100);
+  fail(new Error('the store is down'));
+  await vi.advanceTimersByTimeAsync(50_000);
+  // Two were answered before the store failed; seven of the others were in flight.
+  expect(sandbox.requests).toHaveLength(2 + (PLAN.requestsPerMinute - 2) / 2);
+  await vi.advanceTimersByTimeAsync(200_000);
+  expect(await Promise.all(all)).toHaveLength(61);
 });
 
 test('if the store fails, the process keeps to its part, reports this once, and shares again when the store works', async () => {

@@ -33,8 +33,11 @@ describe('localLease', () => {
     [{ plan: {}, minute, processes: 100 }, 0],
     [{ plan: {}, minute: undefined, processes: 4 }, 15],
     [{ plan: { requestsPerMinute: 3 }, minute: undefined, processes: 4 }, 1],
-  ])('of %o is an even part of what is left, or one request to find out if that is unknown', (start, slots) => {
-    const lease = localLease(start, 1_000);
+    [{ plan: {}, minute, processes: 4, unanswered: 3 }, 7],
+    [{ plan: {}, minute, processes: 4, unanswered: 30 }, 0],
+    [{ plan: {}, minute: undefined, processes: 4, unanswered: 30 }, 1],
+  ])('of %o is an even part of what is left, less what is in flight, or one request to find out if that is unknown', (start, slots) => {
+    const lease = localLease({ unanswered: 0, ...start }, 1_000);
     expect(lease.free(1_000)).toBe(slots);
     expect([lease.expiresAtMs, lease.resetAtMs]).toEqual(start.minute ? [21_000, 90_000] : [61_000, 0]);
   });
