@@ -439,10 +439,10 @@ export class Ledger {
   }
 
   send(nowMs: number): Sending {
-    this.#minute.add(nowMs);
-    this.#day.add(nowMs);
+    const isInvitedByMinute = this.#minute.add(nowMs);
+    const wasInvited = this.#day.add(nowMs) || isInvitedByMinute;
     const { lastSentAtMs: previousAtMs, settled: settledBefore } = this.#outstanding;
-    const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, previousAtMs, settledBefore };
+    const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, wasInvited, previousAtMs, settledBefore };
     this.#outstanding.send(nowMs);
     if (this.#unknownSinceMs !== undefined || this.#outage.sinceMs !== undefined) this.#probe = sending;
     return sending;
@@ -450,8 +450,8 @@ export class Ledger {
 
   /** The request was not sent after all. */
   unsend(sending: Sending, nowMs: number): void {
-    this.#minute.remove(nowMs);
-    this.#day.remove(nowMs);
+    this.#minute.remove(nowMs, sending.wasInvited);
+    this.#day.remove(nowMs, sending.wasInvited);
     this.#outstanding.unsend(sending);
     this.#settleProbe(sending);
   }

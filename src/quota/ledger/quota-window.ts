@@ -306,13 +306,18 @@ export class QuotaWindow {
     return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : this.#expiryMs);
   }
 
-  add(nowMs: number): void {
+  /** Returns whether this is the request that a Retry-After invites. */
+  add(nowMs: number): boolean {
+    const isInvited = this.#mayAsk;
     this.#mayAsk = false;
     this.#ownSent?.add(nowMs);
     for (const candidate of this.#candidates) candidate.add(nowMs);
+    return isInvited;
   }
 
-  remove(nowMs: number): void {
+  /** Takes a request back. If it was invited, another one may be sent in its place. */
+  remove(nowMs: number, wasInvited = false): void {
+    this.#mayAsk ||= wasInvited;
     this.#ownSent?.remove();
     for (const candidate of this.#candidates) candidate.remove(nowMs);
   }

@@ -333,6 +333,17 @@ describe('Ledger, after a Retry-After,', () => {
     story.nowMs = opensMs;
     expect([Math.round((opensMs - NOON_MS) / 1_000), story.free]).toEqual([130, 1]);
   });
+
+  test('keeps that request for the next call if its permit is given back', () => {
+    const story = new Story({ plan: { requestsPerMinute: 5 } });
+    const resetAtMs = NOON_MS + 60_000;
+    for (const remaining of [4, 3, 2, 1]) story.answer({ limit: 5, remaining, resetAtMs });
+    story.answer({ status: 429, limit: 5, remaining: 0, resetAtMs, retryAfterMs: 5_000 });
+    story.nowMs += 5_300;
+    expect(story.free).toBe(1);
+    story.ledger.unsend(story.ledger.send(story.nowMs), story.nowMs);
+    expect(story.free).toBe(1);
+  });
 });
 
 describe('Ledger, if answers have no `Date`,', () => {
