@@ -41,7 +41,8 @@ export class LearnedLimit {
 
   /** A request was refused after `sent` requests within a window's length. Refusals of requests that were sent together count once. */
   shrink({ sent, sentSinceOpen }: { sent: number; sentSinceOpen: number }, { sentAtMs, nowMs }: { sentAtMs: number; nowMs: number }): void {
-    if (sentAtMs < this.#atMs || (sent < FEWEST && !this.#isRepeated(sent, sentAtMs, nowMs))) return;
+    // After a refusal that took longer than a window, nothing is known of what was sent before it.
+    if (sent < 1 || sentAtMs < this.#atMs || (sent < FEWEST && !this.#isRepeated(sent, sentAtMs, nowMs))) return;
     if (sentSinceOpen >= FEWEST) this.#refusedAfter = sentSinceOpen;
     this.#most = SHRINK * Math.min(sent, this.most(nowMs));
     this.#atMs = nowMs;

@@ -37,6 +37,13 @@ describe('LearnedLimit', () => {
     expect(learned.most(120_100)).toBe(3);
   });
 
+  test('learns nothing from a refusal that took so long that nothing was sent within a window before it', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink({ sent: 0, sentSinceOpen: 0 }, { sentAtMs: 0, nowMs: 70_000 });
+    learned.shrink({ sent: 0, sentSinceOpen: 0 }, { sentAtMs: 80_000, nowMs: 150_000 });
+    expect(learned.most(150_000)).toBe(Number.POSITIVE_INFINITY);
+  });
+
   test('says when it has grown to a number of requests', () => {
     const learned = new LearnedLimit(60_000);
     learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 100 });
