@@ -37,7 +37,10 @@ export function commonShare({ share }: Pick<QuotaSettings, 'share'>): number {
   return typeof share === 'number' ? share : 1;
 }
 
+/** By how much a share may fall short of a whole request and still count as one: 0.57 of 100 is 56.99999999999999. */
+const ROUNDING = 1e-6;
+
 /** A share of a limit, in requests: at least one; infinite if the plan sets no limit. */
 export function shareOf(limit: number | undefined, share: number): number {
-  return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit * share));
+  return limit === undefined ? Number.POSITIVE_INFINITY : Math.max(1, Math.floor(limit * share + ROUNDING));
 }

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { commonShare, stricterPlan } from '../../../src/quota/ledger/settings.ts';
+import { commonShare, shareOf, stricterPlan } from '../../../src/quota/ledger/settings.ts';
 
 const FREE = { requestsPerMinute: 60, requestsPerDay: 1_000 };
 
@@ -16,4 +16,14 @@ test.each([
 
 test('a share of low calls alone leaves the whole quota to a client', () => {
   expect([commonShare({ share: 0.5 }), commonShare({ share: { low: 0.5 } })]).toEqual([0.5, 1]);
+});
+
+test.each([
+  [300, 0.41, 123],
+  [10_000, 0.57, 5_700],
+  [60, 0.5, 30],
+  [7, 0.5, 3],
+  [3, 0.1, 1],
+])('of %i requests, a share of %d is %i', (limit, share, requests) => {
+  expect(shareOf(limit, share)).toBe(requests);
 });

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
+import { shareOf } from '../../../src/quota/ledger/settings.ts';
 import { Share } from '../../../src/quota/ledger/share.ts';
 
 const MINUTE_MS = 60_000;
@@ -32,7 +33,7 @@ describe('Share', () => {
         const most = sent.map(({ nowMs: endMs }) =>
           sent.reduce((sum, each) => (each.nowMs > endMs - MINUTE_MS && each.nowMs <= endMs ? sum + each.count : sum), 0),
         );
-        expect(Math.max(...most)).toBeLessThanOrEqual(Math.max(1, Math.floor(limit * part)));
+        expect(Math.max(...most)).toBeLessThanOrEqual(shareOf(limit, part));
       }),
     );
   });
