@@ -88,9 +88,17 @@ describe('Call', () => {
   ])('that ends after %i attempts says what the last attempt failed with', (attempts, tried) => {
     const call = makeCall({}, { totalTimeoutMs: 1_000 });
     call.attempts = attempts;
-    call.lastFailure = new ConnectionError('x', { code: 'ECONNRESET' });
+    call.lastFailure = new ConnectionError('x', { code: 'ECONNRESET', attempts });
     vi.advanceTimersByTime(1_000);
     expect(call.signal.reason).toMatchObject({ cause: call.lastFailure, message: expect.stringContaining(`of 1 s${tried}`) });
+  });
+
+  test('that ends while an attempt is under way does not count it among those that failed', () => {
+    const call = makeCall({}, { totalTimeoutMs: 1_000 });
+    call.lastFailure = new ConnectionError('x', { code: 'ECONNRESET', attempts: 1 });
+    call.attempts = 2;
+    vi.advanceTimersByTime(1_000);
+    expect(call.signal.reason).toMatchObject({ attempts: 2, message: expect.stringContaining('after an attempt that failed with') });
   });
 
   test('leaves no timer at its end', () => {
