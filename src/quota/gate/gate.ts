@@ -90,7 +90,7 @@ export class Gate {
    * From now on a request also needs a slot of the quota that processes share, or none if `shared` is undefined.
    * @throws whatever the store throws
    */
-  share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey' | 'warn'> | undefined): void {
+  share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey'> | undefined): void {
     const [ledger, clock] = [this.#ledger, this.#clock];
     this.#permits.leaseClient =
       shared &&

@@ -103,7 +103,7 @@ export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse):
   const gate = known?.gate ?? new Gate(settings);
   // The store of a client that was closed may be closed too.
   const store = known?.gate.isLeft ? quotaStore : (known?.store ?? quotaStore);
-  if (store !== known?.store) gate.share(store && { ...name, store, warn });
+  if (store !== known?.store) gate.share(store && { ...name, store });
   if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
   known?.gate.join(settings, warn);
   registry.put(name, { gate, store, usedAtMs: nowMs });

@@ -55,7 +55,6 @@ export interface StoreConnectionStart {
   store: QuotaStore;
   address: string;
   apiKey: string | ApiKeySource;
-  warn: (message: string) => void;
   /** Called when another process reports that the key is closed. */
   onClosed: (closedForMs: number) => void;
 }
@@ -64,7 +63,7 @@ type Notice = Pick<ClientEvents['quotaStore'], 'state' | 'reason'>;
 
 /**
  * Joins a store once, as soon as the key is known, and exchanges leases with it. The outcome of every exchange is a checked response or a
- * failure. Reports once that the store failed, and once that it is back: as a warning at once, as an event with the next request.
+ * failure. Reports once that the store failed, and once that it is back, with the next request.
  */
 export class StoreConnection {
   readonly #start: StoreConnectionStart;
@@ -144,7 +143,6 @@ export class StoreConnection {
     const reason = this.#redactor.clean(messageOf(failure));
     this.#hasFailed = true;
     this.#notice = { state: 'local', reason };
-    this.#start.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
   }
 
   /** The store can be used again. */
@@ -154,11 +152,14 @@ export class StoreConnection {
     this.#notice = { state: 'shared' };
   }
 
-  /** Emits the event that is due, as one of this call. */
+  /** Emits the event that is due, as one of this call, and warns of a loss. */
   report(call: Call): void {
     const notice = this.#notice;
     if (!notice) return;
     this.#notice = undefined;
+    const { state, reason } = notice;
+    if (state === 'local')
+      call.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
     call.emit('quotaStore', (event) => ({ ...event, ...notice }));
   }
 }

@@ -61,7 +61,7 @@ function leasing(quotaStore: QuotaStore, options: PetStoreClientOptions = {}, se
 
 /** From now on the gate leases its slots from the store. */
 function bringStore(gate: Gate, store: QuotaStore): void {
-  gate.share({ store, address: freshAddress(), apiKey: 'key', warn: () => {} });
+  gate.share({ store, address: freshAddress(), apiKey: 'key' });
 }
 
 /** Enters a call, and lets the store grant it a slot. */
@@ -535,19 +535,22 @@ test('a store that comes while the key is closed is told so with the next call',
 
 test('a store that comes while the key is closed is not told so before it has the key', async () => {
   const { store, leaseRequests } = recordStore();
-  const warn = vi.fn();
   const gate = makeGate();
   const visitors = new Visitors(gate);
+  const emitter = new Emitter();
+  const onStore = vi.fn();
+  emitter.on('quotaStore', onStore);
   visitors.ask('refused');
   visitors.answer(closing());
-  gate.share({ store, address: freshAddress(), apiKey: () => 'key', warn });
-  visitors.ask('early');
+  gate.share({ store, address: freshAddress(), apiKey: () => 'key' });
+  visitors.ask('early', makeCall({ emitter }));
   await vi.advanceTimersByTimeAsync(10_000);
   gate.takeKey('key');
   visitors.ask('late');
   await vi.advanceTimersByTimeAsync(10_000);
   expect(leaseRequests).toEqual([expect.objectContaining({ closedForMs: isAboutMs(90_000) })]);
-  expect(warn).not.toHaveBeenCalled();
+  await vi.advanceTimersByTimeAsync(90_000);
+  expect([visitors.log.length, onStore.mock.calls]).toEqual([2, []]);
 });
 
 test('a store that is lost while the service closes the key is told so as soon as it is asked again', async () => {
