@@ -208,7 +208,8 @@ export class Gate {
     const outlook = ofKey.free > 0 ? this.#queue.look(basis) : ofKey;
     const firstDeadlineMs = this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs);
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, firstDeadlineMs), nowMs);
-    // The report comes last: a listener may make a call, which schedules again and replaces this timer.
+    // The reports come last: a listener may make a call, which schedules again and replaces this timer.
+    if (ofKey.reason === 'rate-limit') this.#permits.report(this.#queue.first, nowMs);
     this.#queue.report(outlook, nowMs);
   }
 

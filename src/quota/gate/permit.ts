@@ -187,7 +187,7 @@ export class Permits {
     report();
     this.#doubtPlan(call);
     this.retries.observe(call, answer);
-    this.#report(call, nowMs);
+    this.report(call, nowMs);
     this.#onChange();
     return closedUntilMs === undefined ? undefined : this.#clock.toDate(closedUntilMs).getTime();
   }
@@ -206,7 +206,7 @@ export class Permits {
     const nowMs = this.#clock.now();
     if (failure) this.#lastFailure = failure;
     this.#lose(permit, failure !== undefined, nowMs);
-    this.#report(permit.call, nowMs);
+    this.report(permit.call, nowMs);
     this.#onChange();
   }
 
@@ -229,7 +229,7 @@ export class Permits {
     const nowMs = this.#clock.now();
     this.#lastFailure = failure;
     this.#ledger.break(sending, nowMs);
-    this.#report(call, nowMs);
+    this.report(call, nowMs);
     this.#onChange();
   }
 
@@ -238,7 +238,7 @@ export class Permits {
     const isNews = this.#ledger.prove(sending);
     this.retries.prove(call);
     if (!isNews) return;
-    this.#report(call, this.#clock.now());
+    this.report(call, this.#clock.now());
     this.#onChange();
   }
 
@@ -259,11 +259,11 @@ export class Permits {
     if (this.inFlight === 0) this.#inFlight = undefined;
   }
 
-  /** Reports that the gate closed, closes for longer, or opened again: each change once. */
-  #report(call: Call, nowMs: number): void {
+  /** Reports that the gate closed, closes for longer, or opened again: each change once, by a call that it concerns. */
+  report(call: Call | undefined, nowMs: number): void {
     const until = this.closedUntil(nowMs);
     const untilMs = until?.getTime() ?? (this.#ledger.outageSinceMs === undefined ? 0 : Number.POSITIVE_INFINITY);
-    if (untilMs === this.#reportedUntilMs || Math.abs(untilMs - this.#reportedUntilMs) < SAME_INSTANT_MS) return;
+    if (!call || untilMs === this.#reportedUntilMs || Math.abs(untilMs - this.#reportedUntilMs) < SAME_INSTANT_MS) return;
     this.#reportedUntilMs = untilMs;
     call.emit('gate', (event) => ({ ...event, state: untilMs > 0 ? 'closed' : 'open', ...(until ? { until } : {}) }));
   }

@@ -226,11 +226,11 @@ export class Queue {
   /** Reports until when calls wait: each instant once, and again when ten times as many wait for it. */
   report(outlook: Outlook, nowMs: number): void {
     const [calls, ms] = [this.#size, waitMs(outlook, nowMs)];
-    const isReported = nowMs + ms <= this.#reportedUntilMs + LEAST_REPORTED_MS && calls < 10 * this.#reportedCalls;
+    const isReported = Math.abs(nowMs + ms - this.#reportedUntilMs) <= LEAST_REPORTED_MS && calls < 10 * this.#reportedCalls;
     if (ms <= LEAST_REPORTED_MS || isReported) return;
     this.#reportedUntilMs = nowMs + ms;
     this.#reportedCalls = calls;
-    this.#firstIn(() => true)?.call.emit('queue', (event) => ({ ...event, reason: outlook.reason, calls, ms }));
+    this.first?.emit('queue', (event) => ({ ...event, reason: outlook.reason, calls, ms }));
   }
 
   removeWhere(isWanted: (queued: QueuedCall) => boolean, lanes: Iterable<Lane> = this.#inOrder()): QueuedCall[] {
@@ -251,6 +251,11 @@ export class Queue {
       const removed = this.removeWhere(({ call }) => isTooLong(outlook, call.options.maxWaitMs), [lane]);
       return removed.map((queued) => ({ queued, outlook }));
     });
+  }
+
+  /** The first call, whether its client may send or not. */
+  get first(): Call | undefined {
+    return this.#firstIn(() => true)?.call;
   }
 
   #firstIn(isWanted: (lane: Lane) => boolean): QueuedCall | undefined {

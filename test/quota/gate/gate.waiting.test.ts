@@ -2,9 +2,10 @@ import { RateLimitError } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../../src/call.ts';
 import { Emitter } from '../../../src/events.ts';
+import type { CallOptions } from '../../../src/options/call-options.ts';
 import { makeCall, makeListCall } from '../../support/call.ts';
 import { holdTime, NOW_MS } from '../../support/time.ts';
-import { answerNow, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
+import { answerNow, FREE, makeGate, makeLimits, pass, Visitors } from './gate-kit.ts';
 
 holdTime();
 
@@ -209,11 +210,11 @@ describe('Gate keeps the queue in order:', () => {
 
 describe('Gate reports the queue', () => {
   /** A call whose `queue` events are noted. */
-  function watchedCalls(): { call: (id: number) => Call; told: string[] } {
+  function watchedCalls(): { call: (id: number, options?: Partial<CallOptions>) => Call; told: string[] } {
     const emitter = new Emitter();
     const told: string[] = [];
     emitter.on('queue', ({ callId, reason, ms, calls }) => told.push(`call ${callId}: ${reason} ${ms}, first of ${calls}`));
-    return { told, call: (id) => makeCall({ id, operation: 'listInventory', petId: undefined, emitter }) };
+    return { told, call: (id, options) => makeCall({ id, operation: 'listInventory', petId: undefined, emitter }, options) };
   }
 
   test('once for each window, when the length of the wait is known', async () => {
@@ -230,6 +231,21 @@ describe('Gate reports the queue', () => {
       expect.stringMatching(/^call 2: quota 60\d{3}, first of 3$/),
       expect.stringMatching(/^call 3: quota \d{4,5}, first of 2$/),
     ]);
+  });
+
+  test('also for a shorter wait than the one before, whose calls were aborted', async () => {
+    const visitors = new Visitors(makeGate(), makeLimits({ share: { low: 1 / FREE.requestsPerDay } }));
+    const { call, told } = watchedCalls();
+    const askLow = (id: number) => visitors.ask(String(id), call(id, { priority: 'low', maxWaitMs: 2 * 86_400_000 }));
+    askLow(1);
+    visitors.answer();
+    const low = askLow(2);
+    low.abort('gone');
+    await pass(1);
+    visitors.ask('3', call(3));
+    visitors.answer(answerNow({ remaining: 0 }));
+    visitors.ask('4', call(4));
+    expect(told).toEqual([expect.stringMatching(/^call 2: quota 86\d{6}, first of 1$/), expect.stringMatching(/^call 4: quota 60\d{3}, /)]);
   });
 
   test('once more when ten times as many calls wait as it reported last', async () => {

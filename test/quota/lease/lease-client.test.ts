@@ -299,6 +299,33 @@ test('a 429 of another process closes the gate of this one', async () => {
   expect(await all).toHaveLength(2);
 });
 
+test('a closure that another process reports is an event of the first call that waits for its end, and of the one after it', async () => {
+  const record = emptyRecord();
+  const { store } = recordStore(record);
+  const { client, send } = leasing(store);
+  const told: string[] = [];
+  client.on('gate', ({ callId, state, until }) =>
+    told.push(`${state} by call ${callId}${until ? `, ${until.getTime() - startMs} ms` : ''}`),
+  );
+  const startMs = Date.now();
+  exchangeLease(record, { ...REQUEST_OF_OTHER, closedForMs: 30_000 }, startMs);
+  const all = Promise.all(send(2));
+  await vi.advanceTimersByTimeAsync(60_000);
+  await all;
+  expect(told).toEqual(['closed by call 1, 30000 ms', 'open by call 1']);
+});
+
+test('the loss of a store is told to the logger of the client whose request is the first without it', async () => {
+  const { store, fail } = recordStore();
+  const { baseUrl, fetch, keys } = leasing(store, { logger: undefined }).sandbox;
+  const warn = vi.fn();
+  const logger = { debug: () => {}, info: () => {}, warn, error: () => {} };
+  const client = new PetStoreClient({ apiKey: keys.shared, baseUrl, fetch, plan: PLAN, quotaStore: store, logger });
+  fail(new Error('the store is down'));
+  await Promise.all([client.listInventory(), vi.advanceTimersByTimeAsync(1_000)]);
+  expect(warn.mock.calls.flat()).toEqual([expect.stringContaining('the store is down')]);
+});
+
 test('a client without a daily limit is not limited by that of an old plan', async () => {
   const record = emptyRecord();
   exchangeLease(record, { ...REQUEST_OF_OTHER, wanted: 1, plan: { requestsPerMinute: 60, requestsPerDay: 1 } }, Date.now());
