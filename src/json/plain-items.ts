@@ -107,7 +107,8 @@ export class PlainItems<Ids extends Int64> {
     let at = start;
     let size = 0;
     for (let byte = bytes[at]; isDigit(byte); byte = bytes[at]) {
-      size = size * 10 + byte - BYTE.zero;
+      // The digit first: with the byte, the sum may pass 2^53 and be rounded before the difference comes back below it.
+      size = size * 10 + (byte - BYTE.zero);
       at += 1;
     }
     this.#at = at;
@@ -124,7 +125,7 @@ export class PlainItems<Ids extends Int64> {
 
   #shortDigits(start: number, end: number): number {
     let size = 0;
-    for (let at = start; at < end; at += 1) size = size * 10 + (this.#bytes[at] ?? 0) - BYTE.zero;
+    for (let at = start; at < end; at += 1) size = size * 10 + ((this.#bytes[at] ?? 0) - BYTE.zero);
     return size;
   }
 

@@ -73,9 +73,11 @@ describe('ItemReader', () => {
   test('reads integers of every length and sign exactly', () => {
     const ids = Array.from({ length: 22 }, (_, zeros) => 10n ** BigInt(zeros)).flatMap((id) => [id, -id, id - 1n, 1n - id]);
     const limits = [2n ** 63n, 2n ** 63n - 1n, -(2n ** 63n), -(2n ** 63n) - 1n, 2n ** 53n, 2n ** 53n + 1n, -(2n ** 53n) - 1n];
-    const results = [...ids, ...limits].map((id) => readInParts(encode(`[${item(id)}]`), [], 'bigint'));
+    const unsafe = Array.from({ length: 128 }, (_, n) => 2n ** 53n - 64n + BigInt(n)).flatMap((id) => [id, -id]);
+    const all = [...ids, ...limits, ...unsafe];
+    const results = all.map((id) => readInParts(encode(`[${item(id)}]`), [], 'bigint'));
 
-    const expected = [...ids, ...limits].map((id) =>
+    const expected = all.map((id) =>
       BigInt.asIntN(64, id) === id ? [{ petId: id, quantity: 2, status: 'sold' }] : undefined,
     );
     expect(results).toEqual(expected);

@@ -27,6 +27,17 @@ describe('PlainItems', () => {
     expect(readPlain(text)).toEqual({ items: expected, rest: '' });
   });
 
+  test('reads the integers around ±2^53 exactly, and leaves quantities beyond it to the other readers', () => {
+    const sizes = Array.from({ length: 600 }, (_, n) => 2n ** 53n - 300n + BigInt(n));
+    const integers = sizes.flatMap((size) => [size, -size]);
+    const read = (petId: bigint, quantity: bigint) => readPlain(`{"petId":${petId},"quantity":${quantity},"status":"sold"}`).items[0];
+    expect(integers.map((id) => read(id, 1n))).toEqual(integers.map((id) => [id, 1, 'sold']));
+    const isSafe = (integer: bigint) => Number.isSafeInteger(Number(integer));
+    expect(integers.map((quantity) => read(1n, quantity))).toEqual(
+      integers.map((quantity) => (isSafe(quantity) ? [1n, Number(quantity), 'sold'] : undefined)),
+    );
+  });
+
   test.each([
     '{ "petId":1,"quantity":2,"status":"sold"}',
     '{"petId":01,"quantity":2,"status":"sold"}',
