@@ -242,4 +242,18 @@ describe('over a real socket', () => {
       outcome: 'not-sent',
     });
   });
+
+  test.each<[string, (client: PetStoreClient) => Promise<unknown>]>([
+    ['updateInventory', (client) => client.updateInventory(42, { quantity: 1 })],
+    ['fetch', (client) => client.fetch('/store/orders', { method: 'POST', body: '{}' })],
+  ])('a port that fetch blocks rejects %s at once with a ConfigurationError, and nothing was sent', async (_method, call) => {
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: 'http://127.0.0.1:6666/v1' });
+    expect(await rejectionOf(call(client))).toMatchObject({
+      name: 'ConfigurationError',
+      message: expect.stringContaining('fetch refuses the port of 127.0.0.1:6666'),
+      option: 'baseUrl',
+      attempts: 1,
+      outcome: 'not-sent',
+    });
+  });
 });

@@ -1,7 +1,7 @@
 import type { Call } from '../call.ts';
 import { isCertificateCode, meaningOf } from '../certificate-codes.ts';
 import { duration } from '../duration.ts';
-import { ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
+import { ConfigurationError, ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import { isProxyCode, proxyCode } from '../proxy-codes.ts';
 import type { Redactor } from '../redactor.ts';
 import { fieldOf, textOf } from '../thrown.ts';
@@ -31,14 +31,17 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
   const chain = causesOf(thrown);
   // Our own fetch (`undiciFetch`) knows whether the request was sent, even if its dispatcher sent it again, and names the setting.
   const isUnsent = chain.map((error) => fieldOf(error, 'isUnsent')).find((known) => typeof known === 'boolean');
-  if (isUnsent ?? (code !== undefined && isBeforeRequest(code, chain))) call.refused('connection');
+  // Node's message for a port that the fetch standard blocks (section Port blocking). Browsers give no reason.
+  const isBlocked = why === 'bad port';
+  if (isUnsent ?? (isBlocked || (code !== undefined && isBeforeRequest(code, chain)))) call.refused('connection');
+  const details = { ...call.details(), code, cause: safeCause(thrown, asked.redactor) };
+  if (isBlocked) {
+    const message = `Cannot ${call.purpose}: fetch refuses the port of ${hostOf(asked)}`;
+    return new ConfigurationError(message, { ...details, option: 'baseUrl' });
+  }
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);
   const reason = [why, setting && `look at ${asked.redactor.clean(setting)}`].filter((part) => part).join('; ');
-  return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, {
-    ...call.details(),
-    code,
-    cause: safeCause(thrown, asked.redactor),
-  });
+  return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, details);
 }
 
 interface Reason {

@@ -1,4 +1,4 @@
-import { ConnectionError, TimeoutError } from 'petstore-inventory';
+import { ConfigurationError, ConnectionError, TimeoutError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
 import { Redactor } from '../../src/redactor.ts';
 import { connectionFailure, timeLimitFailure } from '../../src/transport/connection-failure.ts';
@@ -31,9 +31,26 @@ describe('connectionFailure', () => {
   });
 
   test('shows the message of the innermost cause if no cause has a code', () => {
-    const failure = failureOf(new TypeError('fetch failed', { cause: new Error('bad port') }));
+    const failure = failureOf(new TypeError('fetch failed', { cause: new Error('other side closed') }));
     expect(failure).toBeInstanceOf(ConnectionError);
-    expect(failure).toMatchObject({ code: undefined, message: 'Cannot update pet 42: the connection to pets.test:8443 failed: bad port' });
+    expect(failure).toMatchObject({
+      code: undefined,
+      message: 'Cannot update pet 42: the connection to pets.test:8443 failed: other side closed',
+    });
+  });
+
+  test('is a ConfigurationError that names the port if fetch blocks it: nothing was sent', () => {
+    const call = makeCall();
+    call.sent();
+    const thrown = new TypeError('fetch failed', { cause: new Error('bad port') });
+    const failure = connectionFailure(thrown, call, { baseUrl: 'http://127.0.0.1:6666/v1', redactor: new Redactor() });
+    expect(failure).toBeInstanceOf(ConfigurationError);
+    expect(failure).toMatchObject({
+      message: 'Cannot update pet 42: fetch refuses the port of 127.0.0.1:6666',
+      option: 'baseUrl',
+      outcome: 'not-sent',
+      cause: { message: 'fetch failed', cause: { message: 'bad port' } },
+    });
   });
 
   test.each([undefined, new Error(), { message: 7 }])('has no code and no reason for %o', (thrown) => {
