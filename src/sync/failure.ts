@@ -21,12 +21,25 @@ const LONG_WAIT_MS = 120_000;
 /** Why this failure ends the whole run; `undefined` if it only concerns one pet. */
 export function stopReason(error: unknown, signal: AbortSignal | undefined, nowMs: number): StopReason | undefined {
   // Checked first, since the reason of an abort may be a PetStoreError of another call.
-  if (signal?.aborted && error === signal.reason) return 'abort';
+  if (isAbort(error, signal)) return 'abort';
   const kind = fieldOf(error, 'kind');
   if (kind === undefined && (signal?.aborted || fieldOf(error, 'name') === 'AbortError')) return 'abort';
   // An `apiKey` function that fails or returns no key counts as a bad key.
   if (kind === 'authentication' || (kind === 'configuration' && fieldOf(error, 'option') === 'apiKey')) return 'authentication';
   return kind === 'rate-limit' && isWaitTooLong(error, nowMs) ? 'quota' : undefined;
+}
+
+/** Whether work ended with the reason of its signal. */
+export function isAbort(error: unknown, signal: AbortSignal | undefined): boolean {
+  return signal?.aborted === true && error === signal.reason;
+}
+
+/** Gives what `work` gives, or undefined if it ended with the reason of the signal. */
+export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
+  return work.catch((error) => {
+    if (isAbort(error, signal)) return undefined;
+    throw error;
+  });
 }
 
 /** Whether a rate limit asks for too long a wait. An error without a status comes from the client: the wait was beyond its `maxWaitMs`. */

@@ -22,17 +22,18 @@ export interface Journal {
    */
   readonly name?: string;
   /**
-   * Reads all lines, oldest first; none for a new journal. The last line may be torn.
+   * Reads all lines, oldest first; none for a new journal. The last line may be torn. An abort of the job does not wait for the next line.
    * @throws JournalError when it cannot be read
    */
   read(): AsyncIterable<string>;
   /**
-   * Appends lines after all earlier ones, and resolves when they would survive a crash.
+   * Appends lines after all earlier ones, and resolves when they would survive a crash. Also awaited after an abort, so that no record is
+   * lost: give up by rejecting.
    * @throws JournalError when they cannot be written
    */
   append(lines: readonly string[]): Promise<void>;
   /**
-   * Called when the job ends, even if it fails. A later `read` or `append` opens the journal again.
+   * Called when the job ends, even if it fails, and awaited. A later `read` or `append` opens the journal again.
    * @throws JournalError when it cannot be closed
    */
   close?(): Promise<void>;

@@ -1,7 +1,8 @@
 import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
-import { type StopReason, stopReason } from './failure.ts';
+import { isAbort, type StopReason, stopReason, unlessAborted } from './failure.ts';
+import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, JournalError, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
@@ -31,10 +32,20 @@ export interface JobParts {
 
 /** Does what is left of a job. For a finished job, it returns the report and sends nothing. */
 export async function performJob(parts: JobParts): Promise<SyncReport> {
-  const { client, job, options, undone } = parts;
-  const { journal } = options;
-  const history = journal && (await (await loadReplay(options.signal)).replay(journal, { job, store: client.baseUrl, undone }));
-  return history?.finishedAt ? finishedReport(job, history.finishedAt) : runJob(parts, history);
+  const { job, options } = parts;
+  const history = await unlessAborted(readHistory(parts), options.signal);
+  if (history?.finishedAt) return finishedReport(job, history.finishedAt);
+  return options.signal?.aborted ? reportOf(job, 'abort') : runJob(parts, history);
+}
+
+/** Reads the job's journal; undefined if it has none. @throws the reason of an abort, after it has applied what was read */
+async function readHistory({ client, job, options, undone }: JobParts): Promise<History | undefined> {
+  const { journal, signal } = options;
+  if (!journal) return undefined;
+  const { replay } = await loadReplay(signal);
+  const history = await replay(journal, { job, store: client.baseUrl, undone, lines: itemsUntilAborted(journal.read(), signal) });
+  signal?.throwIfAborted();
+  return history;
 }
 
 /** The journals of the jobs and undos that have not ended. */
@@ -128,7 +139,7 @@ async function review(job: StockJob, options: CheckedOptions): Promise<StopReaso
     await (reviewing && signal ? untilAborted(Promise.resolve(reviewing), signal) : reviewing);
     return undefined;
   } catch (error) {
-    if (signal?.aborted && error === signal.reason) return 'abort';
+    if (isAbort(error, signal)) return 'abort';
     throw error;
   }
 }

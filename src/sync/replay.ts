@@ -29,20 +29,21 @@ interface OwnJob {
   store: string | undefined;
   /** For an undo, the identity of the job that it undoes. */
   undone?: { wanted: string; undoes: string } | undefined;
+  lines: AsyncIterable<string>;
 }
 
 /**
- * Applies the records of earlier runs to a job. A journal belongs to its job from the first record of a pet on: before, as after a run
+ * Applies the records of earlier runs, which are the lines of its journal, to a job. A journal belongs to its job from the first record of a pet on: before, as after a run
  * that was refused, another job may have it.
  *
  * @throws InvalidArgumentError when the journal belongs to another job or another store, or its job was undone.
  * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
  */
-export async function replay(journal: Journal, { job, store, undone }: OwnJob): Promise<History> {
+export async function replay(journal: Journal, { job, store, undone, lines }: OwnJob): Promise<History> {
   const identity = { store, wanted: undone?.wanted ?? fingerprint(job.stock), undoes: undone?.undoes };
   const history: History = { ...identity, isNew: true, finishedAt: undefined };
   let refusal: InvalidArgumentError | undefined;
-  for await (const record of recordsOf(journal)) {
+  for await (const record of recordsOf(journal, lines)) {
     if (record.type === 'job') {
       refusal = refusalOf(record, { history, pets: job.stock.size, journal });
       history.isNew = refusal !== undefined;
@@ -55,15 +56,15 @@ export async function replay(journal: Journal, { job, store, undone }: OwnJob): 
 }
 
 /**
- * The records of a journal, the first of them its job.
+ * The records in the lines of a journal, the first of them its job.
  *
  * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
  */
-export async function* recordsOf(journal: Journal): AsyncGenerator<JournalRecord> {
+export async function* recordsOf(journal: Journal, lines: AsyncIterable<string>): AsyncGenerator<JournalRecord> {
   let lineNumber = 0;
   let tornAt: number | undefined;
   let hasBegun = false;
-  for await (const line of journal.read()) {
+  for await (const line of lines) {
     lineNumber += 1;
     const record = parseRecord(line);
     if (!record) refuseNewer(journal, line);

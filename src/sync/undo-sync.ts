@@ -4,12 +4,14 @@ import { InvalidArgumentError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { badOption } from '../options/rules.ts';
 import { IdTable } from '../stock/id-table.ts';
+import { unlessAborted } from './failure.ts';
+import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { loadReplay } from './load-replay.ts';
 import { performJob, withJournal } from './perform-job.ts';
 import { writeRecord } from './record-line.ts';
-import type { SyncReport } from './report.ts';
+import { reportOf, type SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
 import { checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
 import { WantedStock } from './wanted-stock.ts';
@@ -67,7 +69,8 @@ interface UndoParts {
 }
 
 async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts): Promise<SyncReport> {
-  const past = await readPast(journal, client.baseUrl, options.signal);
+  const past = await unlessAborted(readPast(journal, client.baseUrl, options.signal), options.signal);
+  if (!past) return reportOf(new StockJob(new WantedStock()), 'abort');
   const { stock, ...expected } = past.changes.toBeSetBack();
   const { now = Date.now } = options;
   return performJob({
@@ -103,14 +106,14 @@ interface Past {
   mayGoOn: boolean;
 }
 
-/** @throws InvalidArgumentError, JournalError */
+/** @throws InvalidArgumentError, JournalError, the reason of an abort */
 async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
   const { checkStore, recordsOf } = await loadReplay(signal);
   const changes = new PastChanges();
   let job: Extract<JournalRecord, { type: 'job' }> | undefined;
   let beganAt: string | undefined;
   let [isClosed, isFinished] = [false, false];
-  for await (const record of recordsOf(journal)) {
+  for await (const record of recordsOf(journal, itemsUntilAborted(journal.read(), signal))) {
     // Updates that a run recorded after the undo had closed the job were never sent, or are in doubt already.
     isClosed ||= record.type === 'undo';
     if (isClosed) break;
@@ -119,6 +122,7 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
     if (record.type === 'run') beganAt ??= record.at;
     changes.take(record);
   }
+  signal?.throwIfAborted();
   if (!job) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
   checkStore(journal, job.store, store);
   return { changes, identity: identityOf(job.wanted, beganAt), isClosed, mayGoOn: !isClosed && !isFinished };

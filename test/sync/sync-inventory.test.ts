@@ -503,6 +503,48 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }], stopped: 'abort' });
   });
 
+  test.each([
+    [
+      0,
+      {
+        pending: [
+          { petId: 1, adjust: 1 },
+          { petId: 2, adjust: 1 },
+        ],
+      },
+    ],
+    [4, { updated: 1, pending: [{ petId: 2, adjust: 1 }] }],
+  ])('an abort ends a journal whose `read` hangs after %i lines, and nothing is sent or written', async (count, found) => {
+    const adjusted = [
+      { petId: 1, adjust: 1 },
+      { petId: 2, adjust: 1 },
+    ];
+    const [store, journal, controller] = [new FakeStore(pets(2, 5)), new MemoryJournal(), new AbortController()];
+    await syncInventory(store, adjusted, { journal, concurrency: 1 });
+    const [lines, requests] = [[...journal.lines], [...store.requests]];
+    const hanging = Object.assign(journal, {
+      read: async function* () {
+        yield* lines.slice(0, count);
+        controller.abort(new Error('enough'));
+        await new Promise(() => {});
+      },
+    });
+    const report = await syncInventory(store, adjusted, { journal: hanging, signal: controller.signal });
+    expect(report).toEqual({ ...NOTHING, ...found, stopped: 'abort' });
+    expect([journal.lines, store.requests, journal.closed]).toEqual([lines, requests, 2]);
+  });
+
+  test('an abort waits until an intent is written, and withdraws it', async () => {
+    const [store, journal, controller] = [new FakeStore([[1, 5]]), new MemoryJournal(), new AbortController()];
+    journal.step = async () => {
+      if (store.requests.length > 0) controller.abort();
+      await nextTurn();
+    };
+    const report = await syncInventory(store, [{ petId: 1, adjust: 1 }], { journal, signal: controller.signal });
+    expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }], stopped: 'abort' });
+    expect([journal.story, store.requests]).toEqual([['job', 'run', 'intent 1', 'void 1'], ['GET']]);
+  });
+
   test('an abort after the last update changes nothing', async () => {
     const controller = new AbortController();
     const store = new FakeStore([[1, 5]], {

@@ -133,6 +133,20 @@ describe('undoSync', () => {
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
+  test.each(['before the start', 'while its `read` hangs'])('resolves with a report if it is aborted %s', async (when) => {
+    const [store, controller] = [new FakeStore(pets(3, 5)), new AbortController()];
+    const abort = () => controller.abort(new Error('enough'));
+    const hanging = Object.assign(new MemoryJournal(), {
+      read: async function* () {
+        abort();
+        yield await new Promise<string>(() => {});
+      },
+    });
+    if (when === 'before the start') abort();
+    expect(await undoSync(store, { journal: hanging, signal: controller.signal })).toEqual({ ...EMPTY, stopped: 'abort' });
+    expect([store.requests, hanging.closed]).toEqual([[], 1]);
+  });
+
   test('skips pets whose update was refused', async () => {
     const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 1 ? 'refuse' : 'apply') });
     const journal = new MemoryJournal();
