@@ -45,12 +45,25 @@ const OPTIONS = { '`maxChanges`': '--max-changes', '`maxWaitMs`': '--max-wait', 
 
 /** A message of the client in one line, with the options of the command line in place of the client's. */
 export function messageLine(message: string): string {
-  return Object.entries(OPTIONS).reduce((text, [name, option]) => text.replace(name, option), oneLine(message));
+  return replaced(OPTIONS, oneLine(message));
 }
+
+/** The client checks plan and environment only if they come from variables: the command line checks its own options. */
+const SETTINGS = {
+  'give `apiKey` or set': 'set',
+  'as `apiKey`': 'as the key',
+  'as `baseUrl`': 'as the address of the service',
+  'as `plan`': 'as PETSTORE_PLAN',
+  'as `environment`': 'as PETSTORE_ENVIRONMENT',
+} as const;
 
 /** Replaces client options in a message by what the command line offers: an option for the address, only a variable for the key. */
 export function inWords(message: string): string {
-  return message.replace(/give `baseUrl[.\w]*`/, 'give --base-url').replace('give `apiKey` or set', 'set');
+  return replaced(SETTINGS, message.replace(/give `baseUrl[.\w]*`/, 'give --base-url'));
+}
+
+function replaced(words: Readonly<Record<string, string>>, message: string): string {
+  return Object.entries(words).reduce((text, [word, other]) => text.replace(word, other), message);
 }
 
 /** The fields, stack and cause of an error, for --verbose. */

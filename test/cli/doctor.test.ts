@@ -147,6 +147,11 @@ describe('petstore doctor', () => {
     expect(await doctor({ ...well(), PETSTORE_ENVIRONMENT: 'test' })).toEqual({ code: 2, out: '', err });
   });
 
+  test('names the variable whose plan does not exist', async () => {
+    const { code, out } = await doctor({ ...well(), PETSTORE_PLAN: 'gold' });
+    expect([code, out]).toEqual([1, expect.stringContaining('problem  client       Cannot use "gold" as PETSTORE_PLAN: it must be ')]);
+  });
+
   test('needs no key with --sandbox', async () => {
     expect(await doctor({}, '--sandbox')).toMatchObject({ code: 0, out: expect.stringMatching(/All is well/) });
   });

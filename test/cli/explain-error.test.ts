@@ -4,6 +4,7 @@ import {
   ConnectionError,
   InvalidResponseError,
   NotFoundError,
+  PetStoreClient,
   RateLimitError,
   ServerError,
   TimeoutError,
@@ -11,8 +12,14 @@ import {
 } from 'petstore-inventory';
 import { expect, test } from 'vitest';
 import { errorDetails, explainError } from '../../src/cli/explain-error.ts';
+import { thrownBy } from '../support/outcome.ts';
 
-test.each([
+/** The error with which a client refuses the value of an option, or of its variable. */
+function refusal(bad: object): unknown {
+  return thrownBy(() => Reflect.construct(PetStoreClient, [{ apiKey: 'psk_1', baseUrl: 'https://shop.example/v1', ...bad }]));
+}
+
+test.each<[unknown, unknown]>([
   [new AuthenticationError('no'), 'no; check PETSTORE_API_KEY'],
   [new RateLimitError('no'), 'no; try again then; `petstore quota` shows what is left'],
   [new ConnectionError('no'), 'no; check the network and PETSTORE_BASE_URL, or run `petstore doctor`'],
@@ -25,12 +32,16 @@ test.each([
   [new NotFoundError('no', { code: 'http_404', operation: 'listInventory' }), 'no; PETSTORE_BASE_URL sets the address'],
   [new ConfigurationError('no', { option: 'baseUrl' }), 'no; or try --sandbox, which needs neither'],
   [new ConfigurationError('no', { option: 'plan' }), 'no'],
+  [refusal({ plan: 'gold' }), expect.stringMatching(/^Cannot use "gold" as PETSTORE_PLAN: it must be "free", /)],
+  [refusal({ environment: 'test' }), 'Cannot use "test" as PETSTORE_ENVIRONMENT: it must be "production" or "staging"'],
+  [refusal({ apiKey: 'a b' }), expect.stringMatching(/^Cannot use this value as the key: .*; or try --sandbox, which needs neither$/)],
+  [refusal({ baseUrl: 'shop' }), expect.stringMatching(/^Cannot use "shop" as the address of the service: it must be an absolute /)],
   [new Error('one\n  two'), 'one two'],
   [new ServerError('for longer than `maxWaitMs` of 3 s'), 'for longer than --max-wait of 3 s; try again later'],
   [new TimeoutError('within its `attemptTimeoutMs` of 1 s'), 'within its --timeout of 1 s; try again later, or check PETSTORE_BASE_URL'],
   ['thrown', 'thrown'],
 ])('explainError advises on %o', (error, line) => {
-  expect(explainError(error)).toBe(line);
+  expect(explainError(error)).toEqual(line);
 });
 
 test('errorDetails gives fields, stack and cause, and nothing for a value that is not an error', () => {
