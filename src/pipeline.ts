@@ -2,6 +2,7 @@ import { Call } from './call.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { untilAborted } from './clock/until-aborted.ts';
+import { PetStoreError } from './errors.ts';
 import { type ClientEvents, Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
@@ -210,6 +211,9 @@ export class Pipeline<Item extends object> {
   /** Settles a call that failed, and returns the error or reason with which it rejects. */
   #fail(call: Call, failure: unknown): unknown {
     const error: unknown = call.signal.aborted ? call.signal.reason : failure;
+    // Made in a timer or many steps down, an error lacks the line of the call; V8 finds it from here. The reason of an abort is the caller's.
+    const isOwn = error instanceof PetStoreError && error !== call.options.signal?.reason && call.supersededBy === undefined;
+    if (isOwn) error.stack += `\n${new Error('called').stack}`;
     this.#settle(call, { error });
     return error;
   }

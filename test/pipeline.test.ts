@@ -699,3 +699,43 @@ test('a connection failure has the innermost code and keeps the cause', async ()
   expect(error).toBeInstanceOf(ConnectionError);
   expect(error).toMatchObject({ code: 'ECONNREFUSED', status: undefined, outcome: 'not-sent', cause: expect.any(Error) });
 });
+
+describe('the stack of an error names the line of the call', () => {
+  async function restock<Given>(call: () => Promise<Given>): Promise<Given> {
+    return await call();
+  }
+
+  const RESTOCKING = /\n {4}at (?:async )?restock \(/;
+
+  test.each<[string, Answering, (client: PetStoreClient) => Promise<unknown>]>([
+    ['a connection failure', () => Promise.reject(networkError('ECONNRESET')), (client) => client.listInventory()],
+    ['an update that was refused', () => failure(404), (client) => client.updateInventory(42, { quantity: 1 })],
+    ['an attempt without an answer', hangDeaf, (client) => client.updateInventory(42, { quantity: 1 })],
+    ['a call that took too long', hangDeaf, (client) => client.listInventory({ totalTimeoutMs: 10 })],
+    ['a request of `fetch`', () => Promise.reject(networkError('ECONNRESET')), (client) => client.fetch('/store/orders')],
+  ])('that %s causes', async (_what, answer, call) => {
+    const { client } = scriptedClient([answer], { maxRetries: 0 });
+    const rejection = rejectionOf(restock(() => call(client)));
+    await vi.runAllTimersAsync();
+    expect(textOf(await rejection, 'stack')).toMatch(RESTOCKING);
+  });
+
+  test('once, even if updates that it supersedes reject with it too', async () => {
+    const { client } = scriptedClient([() => failure(404)], { latestOnly: true });
+    const restocking = [1, 2, 3].map((quantity) => rejectionOf(restock(() => client.updateInventory(42, { quantity }))));
+    const [first, ...others] = await Promise.all(restocking);
+    expect(others).toEqual([first, first]);
+    expect(textOf(first, 'stack')?.match(new RegExp(RESTOCKING, 'g'))).toHaveLength(1);
+  });
+
+  test("unless it is the reason of the caller's own abort", async () => {
+    const reason = new ConnectionError('the shop closed');
+    const { stack } = reason;
+    const { client } = scriptedClient([hang]);
+    const controller = new AbortController();
+    const rejection = rejectionOf(restock(() => client.listInventory({ signal: controller.signal })));
+    controller.abort(reason);
+    expect(await rejection).toBe(reason);
+    expect(reason.stack).toBe(stack);
+  });
+});
