@@ -33,8 +33,8 @@ interface OwnJob {
 }
 
 /**
- * Applies the records of earlier runs, which are the lines of its journal, to a job. A journal belongs to its job from the first record of a pet on: before, as after a run
- * that was refused, another job may have it.
+ * Applies the records of earlier runs, which are the lines of its journal, to a job. A journal belongs to its job from the first record of a
+ * pet on: before, as after a run that was refused, another job may have it.
  *
  * @throws InvalidArgumentError when the journal belongs to another job or another store, or its job was undone.
  * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
