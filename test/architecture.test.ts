@@ -31,7 +31,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'load-part': ['clock', 'errors', 'thrown'],
   'log-lines': ['call', 'events', 'redactor', 'thrown'],
   order: ['call', 'clock'],
-  retry: ['call', 'certificate-codes', 'clock', 'errors', 'load-part', 'proxy-codes'],
+  retry: ['call', 'certificate-codes', 'clock', 'contract', 'errors', 'load-part', 'proxy-codes'],
   quota: [
     'call',
     'clock',

@@ -19,5 +19,18 @@ export const RATE_LIMIT_HEADERS = {
   reset: 'x-ratelimit-reset',
 } as const;
 
+/** Whether a status is good (RFC 9110 section 15.3); the body, which follows, may still fail. */
+export function isSuccess(status: number): boolean {
+  return status >= 200 && status < 300;
+}
+
+/**
+ * Whether a status is a temporary failure of the service, after which a change may have been applied: every 5xx, except that the method or
+ * version of HTTP is not served (RFC 9110 sections 15.6.2 and 15.6.6).
+ */
+export function isServiceFailure(status: number): boolean {
+  return status >= 500 && status !== 501 && status !== 505;
+}
+
 /** The header that says how long a key has to wait after a 429 (specification, Errors; RFC 9110 section 10.2.3). */
 export const RETRY_AFTER_HEADER = 'retry-after';

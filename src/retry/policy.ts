@@ -1,4 +1,5 @@
 import { isCertificateCode } from '../certificate-codes.ts';
+import { isServiceFailure } from '../contract/http.ts';
 import { ConnectionError, type PetStoreError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError } from '../errors.ts';
 import { isFinalProxyCode } from '../proxy-codes.ts';
 
@@ -17,7 +18,7 @@ const CERTIFICATE_ALERT = /_CERTIFICATE/;
  */
 export function mayRetry(failure: PetStoreError): boolean {
   if (failure instanceof RateLimitError) return failure.status === 429;
-  if (failure instanceof ServerError) return failure.status !== undefined && failure.status !== 501 && failure.status !== 505;
+  if (failure instanceof ServerError) return isServiceFailure(failure.status ?? 0);
   if (failure instanceof UnexpectedStatusError) return failure.status === 408 || failure.status === 425;
   if (failure instanceof ConnectionError) return !isAboutCertificates(failure.code ?? '') && !isFinalProxyCode(failure.code ?? '');
   return failure instanceof TimeoutError;

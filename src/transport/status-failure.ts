@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { isServiceFailure } from '../contract/http.ts';
 import type { Answer } from '../contract/limits.ts';
 import {
   AuthenticationError,
@@ -30,7 +31,7 @@ export interface FailedAnswer {
 export function statusFailure(failed: FailedAnswer, call: Call, redactor: Redactor): PetStoreError {
   const { answer } = failed;
   const text = readErrorText(failed.bodyText, redactor);
-  if (isRefusal(answer.status)) call.refused('service');
+  if (!isServiceFailure(answer.status)) call.refused('service');
   const details: FailureDetails = {
     ...call.details(),
     status: answer.status,
@@ -55,11 +56,6 @@ function classify(message: string, details: FailureDetails, failed: FailedAnswer
   const location = readLocation(failed, redactor);
   const redirect = location === undefined ? message : `${message}; the redirect to ${location} is not followed`;
   return new UnexpectedStatusError(redirect, { ...details, location });
-}
-
-/** Whether a status means that the change was not applied: a 5xx does not say so, except that the method or version is not served. */
-export function isRefusal(status: number): boolean {
-  return status < 500 || status === 501 || status === 505;
 }
 
 function sentence({ code, message }: ErrorText, { status, address }: { status: number; address: string }): string {

@@ -20,7 +20,7 @@ const LOOK_AGAIN_MS = 900_000;
 
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
- * There is at most one timer. After every event, if calls wait, either the timer is set, or an answer is still to come that looks again.
+ * There is at most one timer. After every event, if calls wait, the timer is set or a batch is being released, which looks again at its end.
  */
 export class Gate {
   readonly #clock = new SteadyClock();
@@ -98,7 +98,7 @@ export class Gate {
         ...shared,
         ledger,
         clock,
-        unanswered: () => this.#permits.unanswered,
+        unanswered: () => ledger.unanswered,
         queueSize: () => this.#queue.ready(this.#basis(clock.now())),
         onChange: () => this.#pump(),
       });
@@ -281,7 +281,7 @@ export class Gate {
   /** Whether a wait is longer than a call allows, and no answer that is still to come can shorten it. */
   #isTooLong({ free, at, reason }: Outlook, maxWaitMs: number, nowMs: number): boolean {
     if (free > 0 || !Number.isFinite(at) || at - nowMs <= maxWaitMs || reason === 'outage') return false;
-    return reason === 'rate-limit' || !this.#ledger.isWaitingForAnswer;
+    return reason === 'rate-limit' || this.#ledger.unanswered === 0;
   }
 
   /** The limiter could not be loaded: every waiting call fails, and the next call tries to load it again. */

@@ -1,9 +1,9 @@
 import type { Call } from '../../call.ts';
 import type { SteadyClock } from '../../clock/steady-clock.ts';
+import { isSuccess } from '../../contract/http.ts';
 import type { Answer } from '../../contract/limits.ts';
 import type { PetStoreError } from '../../errors.ts';
 import type { LeaseClient, Slot } from '../lease/lease-client.ts';
-import { isPromising } from '../ledger/circuit-breaker.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import type { Sending } from '../ledger/outstanding.ts';
 import type { Share } from '../ledger/share.ts';
@@ -30,8 +30,6 @@ export class Permit {
   readonly share: Share | undefined;
   /** The slot of the quota that processes share, if they do. */
   slot: Slot | undefined;
-  /** Whether the headers of the answer are still to come. */
-  isUnanswered = true;
   readonly #permits: Permits;
   // Whether the status is a 2xx and the body is still to come.
   #isPromising = false;
@@ -54,7 +52,7 @@ export class Permit {
    * @param report called after the ledger has taken the headers, before any other event about them
    */
   observe(answer: Answer, report: () => void = () => {}): number | undefined {
-    this.#isPromising = isPromising(answer);
+    this.#isPromising = isSuccess(answer.status);
     return this.#permits.observe(this, answer, report);
   }
 
@@ -124,13 +122,6 @@ export class Permits {
     return this.#inFlight?.size ?? 0;
   }
 
-  /** Requests whose headers have not come yet. */
-  get unanswered(): number {
-    let unanswered = 0;
-    for (const permit of this.#inFlight ?? []) if (permit.isUnanswered) unanswered++;
-    return unanswered;
-  }
-
   /** The service's last failure. */
   get lastFailure(): PetStoreError | Answer | undefined {
     return this.#lastFailure;
@@ -171,25 +162,24 @@ export class Permits {
   dropGone(nowMs: number): void {
     const gone = [...(this.#inFlight ?? [])].filter(({ call }) => call.isGone);
     for (const permit of gone) this.#remove(permit);
-    for (const permit of gone) if (permit.isUnanswered) this.#lose(permit, false, nowMs);
+    for (const permit of gone) if (permit.sending.answeredAtMs === undefined) this.#lose(permit, false, nowMs);
   }
 
   observe(permit: Permit, answer: Answer, report: () => void): number | undefined {
     const nowMs = this.#clock.now();
     const { call, sending } = permit;
-    permit.isUnanswered = false;
     this.#ledger.observe(sending, answer, nowMs);
     permit.share?.answer(sending.atMs, nowMs);
     this.#uncount(permit);
     if (answer.status >= 500) this.#lastFailure = answer;
-    const closedUntilMs = this.#ledger.closedUntilMs(nowMs);
+    const closedUntil = this.closedUntil(nowMs);
     this.leaseClient?.observe(answer, sending.atMs, nowMs);
     report();
     this.#doubtPlan(call);
     this.retries.observe(call, answer);
     this.report(call, nowMs);
     this.#onChange();
-    return closedUntilMs === undefined ? undefined : this.#clock.toDate(closedUntilMs).getTime();
+    return closedUntil?.getTime();
   }
 
   /** Warns once if the plan is larger than what the service says. */
@@ -202,7 +192,6 @@ export class Permits {
   }
 
   lose(permit: Permit, failure: PetStoreError | undefined): void {
-    permit.isUnanswered = false;
     const nowMs = this.#clock.now();
     if (failure) this.#lastFailure = failure;
     this.#lose(permit, failure !== undefined, nowMs);

@@ -137,8 +137,8 @@ class Lane {
 
 /**
  * The calls that wait for a permit: first in, first out within a priority, normal before low, and a call keeps its place if its first
- * attempt fails. Calls of a client that has used its
- * concurrency or its share do not hold up other clients. A call is removed from the middle in constant time.
+ * attempt fails. Calls of a client that has used its concurrency or its share do not hold up other clients. A call is removed from the
+ * middle in constant time.
  */
 export class Queue {
   // The lanes of clients with queued calls; created when a call first waits.

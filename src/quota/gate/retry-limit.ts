@@ -1,7 +1,7 @@
 import type { Call } from '../../call.ts';
+import { isSuccess } from '../../contract/http.ts';
 import type { Answer } from '../../contract/limits.ts';
 import type { PetStoreError } from '../../errors.ts';
-import { isPromising } from '../ledger/circuit-breaker.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RetryBudgetState } from '../ledger/quota.ts';
 import { RetryBudget } from '../ledger/retry-budget.ts';
@@ -49,7 +49,7 @@ export class RetryLimit {
 
   /** Counts an answer whose status alone is final. A 2xx counts later, when its body has come. */
   observe(call: Call, answer: Answer): void {
-    if (isFinal(answer) && !isPromising(answer)) this.prove(call);
+    if (isFinal(answer) && !isSuccess(answer.status)) this.prove(call);
   }
 
   /** The service did what was asked, or refused it for good. */

@@ -91,7 +91,7 @@ export abstract class Candidate {
 
   /** What the room holds that the plan does not allow. */
   protected get beyondPlan(): number {
-    return Math.max(0, this.withheld ?? 0);
+    return this.withheld ?? 0;
   }
 
   /** What may be sent after subtracting the requests of others, or what the service allows beyond the plan, whichever is more. */
@@ -213,13 +213,8 @@ export class SlidingLog extends Candidate {
   }
 
   roomAt(count: number, nowMs: number): number {
-    let room = this.room(nowMs);
-    if (room >= count) return nowMs;
-    for (const slot of this.#byLeaving()) {
-      room += slot.sent;
-      if (room >= count) return this.#leavesAtMs(slot);
-    }
-    return Number.POSITIVE_INFINITY;
+    const most = this.limit - count;
+    return most < 0 ? Number.POSITIVE_INFINITY : this.sentAt(most, nowMs);
   }
 
   add(nowMs: number): void {

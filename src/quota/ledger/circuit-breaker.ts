@@ -1,20 +1,8 @@
-import type { Answer } from '../../contract/limits.ts';
-
 /** An outage is this many failures in a row, over at least this time. */
 const FAILURES = 3;
 const SPAN_MS = 500;
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 8000;
-
-/** Whether an answer is a temporary failure of the service. */
-export function isServiceFailure({ status }: Pick<Answer, 'status'>): boolean {
-  return status >= 500 && status !== 501 && status !== 505;
-}
-
-/** Whether the status is good; the body, which follows, may still fail. */
-export function isPromising({ status }: Pick<Answer, 'status'>): boolean {
-  return status >= 200 && status < 300;
-}
 
 /** Decides whether the service is down, and when to probe it again. Pure: the time is a parameter. */
 export class CircuitBreaker {

@@ -1,8 +1,9 @@
+import { isServiceFailure, isSuccess } from '../../contract/http.ts';
 import type { Answer } from '../../contract/limits.ts';
 import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
-import { CircuitBreaker, isPromising, isServiceFailure } from './circuit-breaker.ts';
+import { CircuitBreaker } from './circuit-breaker.ts';
 import { Cooldown } from './cooldown.ts';
 import { HeadRoom } from './head-room.ts';
 import { Outstanding, type Sending } from './outstanding.ts';
@@ -172,9 +173,9 @@ export class Ledger {
     return this.#outstanding.lastSentAtMs;
   }
 
-  /** Whether an answer is still to come, which could change the outlook. */
-  get isWaitingForAnswer(): boolean {
-    return this.#outstanding.unanswered > 0;
+  /** Requests whose answers, which could change the outlook, are still to come. */
+  get unanswered(): number {
+    return this.#outstanding.unanswered;
   }
 
   /** Since when the service is down; undefined while it is not. */
@@ -307,8 +308,7 @@ export class Ledger {
 
   /** The candidates disagree: one probe at a time. */
   #lookToAsk(nowMs: number): Outlook {
-    const isOut = this.#outstanding.unanswered > 0;
-    return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
+    return this.#slowDown(this.#outstanding.unanswered > 0, nowMs);
   }
 
   #free(nowMs: number): number {
@@ -417,19 +417,18 @@ export class Ledger {
     // After the key was closed, one request is sent first: others before its answer may be refused too. That probe may be older than the
     // latest closure: an answer to an earlier request can close the key again.
     if (this.#isReopening && this.#probe !== undefined) return FULL;
-    const isOut = !this.#isReopening && this.#outstanding.isSince(unknownSinceMs);
-    return this.#slowDown(isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs, nowMs);
+    return this.#slowDown(!this.#isReopening && this.#outstanding.isSince(unknownSinceMs), nowMs);
   }
 
   /** While an outage is only suspected, one request at a time finds out whether it is one. */
   #lookInDoubt(nowMs: number, inFlight: number): Outlook {
-    const readyAtMs = inFlight > 0 ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs;
-    return { ...this.#slowDown(readyAtMs, nowMs), reason: 'outage' };
+    return { ...this.#slowDown(inFlight > 0, nowMs), reason: 'outage' };
   }
 
-  /** Allows one request, a little later if the last ones failed. */
-  #slowDown(readyAtMs: number, nowMs: number): Outlook {
+  /** Allows one request: while another one is out, once that should have been answered; a little later if the last ones failed. */
+  #slowDown(isOut: boolean, nowMs: number): Outlook {
     const { probeAtMs } = this.#outage;
+    const readyAtMs = isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs;
     const at = Math.max(probeAtMs, readyAtMs);
     return { free: at > nowMs ? 0 : 1, at, reason: probeAtMs > readyAtMs ? 'outage' : 'quota', isUnknown: true };
   }
@@ -523,7 +522,7 @@ export class Ledger {
     if (subject !== this.#minute) this.#observeUnreported(sending, answer, concurrent, nowMs);
     if (answer.status === 429) this.#observeRefusal(sending, answer, subject, nowMs);
     else if (answer.status === 503 && answer.retryAfterMs !== undefined) this.#close(answer, nowMs);
-    else if (!isServiceFailure(answer)) this.#observeGood(sending, answer, subject);
+    else if (!isServiceFailure(answer.status)) this.#observeGood(sending, answer, subject);
   }
 
   #observeWindow(sending: Sending, answer: Answer, concurrent: number, nowMs: number): QuotaWindow | undefined {
@@ -656,8 +655,8 @@ export class Ledger {
 
   /** A 2xx alone does not prove that the service is up: its body is reported later. */
   #observeHealth(sending: Sending, answer: Answer, nowMs: number): void {
-    if (isServiceFailure(answer)) this.#observeFailure(sending, answer, nowMs);
-    else if (isPromising(answer)) this.#outage.hope(sending.atMs, nowMs);
+    if (isServiceFailure(answer.status)) this.#observeFailure(sending, answer, nowMs);
+    else if (isSuccess(answer.status)) this.#outage.hope(sending.atMs, nowMs);
     else this.#outage.succeed(nowMs);
   }
 

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { CircuitBreaker, isPromising, isServiceFailure } from '../../../src/quota/ledger/circuit-breaker.ts';
+import { CircuitBreaker } from '../../../src/quota/ledger/circuit-breaker.ts';
 
 /** A breaker after a failure every `everyMs`, the first at 0. */
 function brokenBy(failures: number, everyMs: number): CircuitBreaker {
@@ -67,17 +67,4 @@ describe('CircuitBreaker', () => {
     breaker.hope(500, 800);
     expect(breaker.probeAtMs).toBe(1_400);
   });
-});
-
-test.each([
-  [200, true, false],
-  [299, true, false],
-  [300, false, false],
-  [499, false, false],
-  [500, false, true],
-  [501, false, false],
-  [505, false, false],
-  [599, false, true],
-])('a status of %i is promising: %s, a temporary failure of the service: %s', (status, promising, failure) => {
-  expect([isPromising({ status }), isServiceFailure({ status })]).toEqual([promising, failure]);
 });
