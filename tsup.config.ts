@@ -27,7 +27,13 @@ const zodBeside: Plugin = {
 
 /** Fewer bytes to read at the start; names and short lines are kept, so that stack traces read. */
 const minified = (options: BuildOptions): BuildOptions =>
-  Object.assign(options, { minifyWhitespace: true, minifySyntax: true, lineLimit: 120 });
+  Object.assign(options, {
+    minifyWhitespace: true,
+    minifySyntax: true,
+    lineLimit: 120,
+    // No minifier shortens the property of `Number`.
+    define: { ...options.define, 'Number.POSITIVE_INFINITY': 'Infinity' },
+  });
 
 const library: Options = {
   format: ['esm'],
