@@ -77,9 +77,7 @@ describe('ItemReader', () => {
     const all = [...ids, ...limits, ...unsafe];
     const results = all.map((id) => readInParts(encode(`[${item(id)}]`), [], 'bigint'));
 
-    const expected = all.map((id) =>
-      BigInt.asIntN(64, id) === id ? [{ petId: id, quantity: 2, status: 'sold' }] : undefined,
-    );
+    const expected = all.map((id) => (BigInt.asIntN(64, id) === id ? [{ petId: id, quantity: 2, status: 'sold' }] : undefined));
     expect(results).toEqual(expected);
   });
 
