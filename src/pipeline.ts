@@ -169,7 +169,10 @@ export class Pipeline<Item extends object> {
   }
 
   async #attemptToOpen<T>(call: Call, operation: StreamOperation<T>): Promise<T> {
-    const answer = await this.#steps.transport.open(call, operation.request, await this.#admit(call));
+    const { transport } = this.#steps;
+    const loading = transport.prepare(call, operation.request);
+    if (loading) await loading;
+    const answer = await transport.open(call, operation.request, await this.#admit(call));
     try {
       return await operation.read(answer, call, (failed) => this.#settle(call, failed));
     } catch (failure) {

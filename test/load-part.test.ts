@@ -121,10 +121,21 @@ test('a request that a caller composes loads ky, and the error says that nothing
   const good = await run(call);
   expect(new Set(good.loaded)).toEqual(new Set(['ky', 'fetched-response']));
   expect(good.told).toEqual([200, ['PUT /v1/ab']]);
-  const failed = await run(call, { missing: 'ky' });
+  const failed = await run(`const requests = []; petstore.on('request', (event) => requests.push(event)); ${call} told.push(requests);`, {
+    missing: 'ky',
+  });
   const message = 'Cannot fetch PUT /a: ky, a part of this package that is loaded when it is needed, cannot be loaded: the disk is gone';
   expect(failed.told[0]).toMatchObject({ name: 'ConfigurationError', message, outcome: 'not-sent' });
-  expect(failed.told.slice(1)).toEqual([1, []]);
+  expect(failed.told.slice(1)).toEqual([1, [], []]);
+});
+
+test('a request that a caller composes waits for ky before it waits for a permit, so that it is not sent after the gate has closed', async () => {
+  const { told } = await run(`
+    petstore.on('request', ({ path }) => told.push(path));
+    const composed = petstore.fetch('/a');
+    await petstore.listInventory();
+    await composed;`);
+  expect(told).toEqual(['/inventory', '/a']);
 });
 
 test('answers of fetch at the same time load their reader once, and the error says that the request was sent if that fails', async () => {

@@ -93,12 +93,6 @@ export class Exchange {
     else this.#reader = readerOf(body);
   }
 
-  /** The error of a fetch with bad settings, which sent nothing. */
-  #ofCall({ message, option, cause }: ConfigurationError): ConfigurationError {
-    this.#call.refused('connection');
-    return new ConfigurationError(message, { ...this.#call.details(), option, cause });
-  }
-
   /** A ConfigurationError, which is not retried: another attempt would fail the same way. */
   #badFetch(what: string): ConfigurationError {
     const message = `Cannot ${this.#call.purpose}: \`fetch\` must give ${what}`;
@@ -197,7 +191,14 @@ export class Exchange {
     if (this.#signal.aborted) return this.#signal.reason;
     if (this.#isOver) return new DOMException('The answer was dropped', 'AbortError');
     this.#isOwnMistake = !isOfNetwork;
-    if (thrown instanceof ConfigurationError) return this.#ofCall(thrown);
-    return this.failure(thrown);
+    if (!(thrown instanceof ConfigurationError)) return this.failure(thrown);
+    // A fetch with bad settings has sent nothing.
+    this.#call.refused('connection');
+    return ofCall(thrown, this.#call);
   }
+}
+
+/** The same error with the details of the call that it ended. */
+export function ofCall({ message, option, cause }: ConfigurationError, call: Call): ConfigurationError {
+  return new ConfigurationError(message, { ...call.details(), option, cause });
 }

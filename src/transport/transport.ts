@@ -4,7 +4,7 @@ import { monotonicMs } from '../clock/monotonic.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
 import { startTimer } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
-import { API_VERSION } from '../contract/http.ts';
+import { API_VERSION, isServiceFailure, isSuccess } from '../contract/http.ts';
 import type { Answer } from '../contract/limits.ts';
 import { duration } from '../duration.ts';
 import { ConfigurationError, type PetStoreError } from '../errors.ts';
@@ -16,11 +16,10 @@ import type { AttemptObserver } from './attempt-observer.ts';
 import type { Credentials } from './credentials.ts';
 import { Deprecations } from './deprecations.ts';
 import type { HeaderFields, WireAnswer } from './direct-answer.ts';
-import { Exchange, type Received } from './exchange.ts';
-import type { Http, HttpTarget, RequestBody, WireRequest } from './http.ts';
+import { Exchange, ofCall, type Received } from './exchange.ts';
+import type { Http, RequestBody, WireRequest } from './http.ts';
 import { OpenAnswer } from './open-answer.ts';
 import { publicRateLimit } from './public-rate-limit.ts';
-import { isRefusal } from './status-failure.ts';
 
 /** Names the client in runtimes that allow it; browsers send their own header. */
 const USER_AGENT = `petstore-inventory/${VERSION} (api ${API_VERSION})`;
@@ -146,6 +145,11 @@ export class Transport {
     }
   }
 
+  /** Loads what a request needs that a caller composed: before its permit, since the gate may close meanwhile. Undefined if it is there. */
+  prepare(call: Call, { own }: AttemptRequest): Promise<void> | undefined {
+    return own && !kyHttp ? loadKy(call) : undefined;
+  }
+
   /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
   async open(call: Call, request: AttemptRequest, { key, observer }: Admission): Promise<OpenAnswer> {
     if (!call.signal.aborted) this.#tellRequest(call, request);
@@ -165,9 +169,9 @@ export class Transport {
       });
       const address = `${this.#options.baseUrl}/${pathOf(request)}`;
       const open = new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor, reopensAtMs, address });
-      if (isSuccess(answer)) return open;
+      if (isSuccess(answer.status)) return open;
       // The status decides it, even if the body never ends.
-      if (isRefusal(answer.status)) call.refused('service');
+      if (!isServiceFailure(answer.status)) call.refused('service');
       if (request.own) return open;
       throw await failureOf(open, call);
     } catch (failure) {
@@ -180,16 +184,13 @@ export class Transport {
 
   #send(call: Call, wired: WireRequest): Promise<WireAnswer> {
     const { client, baseUrl, fetch } = this.#options;
-    if (!isSurrounded(client)) return this.#sendTo(call, wired, this.#options);
+    const send = (wired.init && kyHttp) || this.#options.http;
+    if (!isSurrounded(client)) return send(wired, this.#options);
     const surrounded: typeof globalThis.fetch = (input, init) =>
       fetchSurrounded(client, call.id, (headers) =>
         (fetch ?? globalThis.fetch)(input, { ...init, headers: { ...headers, ...wired.headers } }),
       );
-    return this.#sendTo(call, wired, { baseUrl, fetch: surrounded });
-  }
-
-  #sendTo(call: Call, wired: WireRequest, target: HttpTarget): Promise<WireAnswer> {
-    return wired.init ? sendByKy(call, wired, target) : this.#options.http(wired, target);
+    return send(wired, { baseUrl, fetch: surrounded });
   }
 
   /** The path as events show it: the caller of `fetch` may have put the key into it. */
@@ -247,10 +248,11 @@ export interface Admission {
   observer: AttemptObserver;
 }
 
-/** Sends a request that a caller composed through ky, which is loaded only for such requests. */
-async function sendByKy(call: Call, wired: WireRequest, target: HttpTarget): Promise<Response> {
-  const { kyHttp } = await loadPart('ky', call, import('./ky-http.ts'));
-  return kyHttp(wired, target);
+/** What sends a request that a caller composed, through ky: loaded with the first such request. */
+let kyHttp: Http | undefined;
+
+async function loadKy(call: Call): Promise<void> {
+  ({ kyHttp } = await loadPart('ky', call, import('./ky-http.ts')));
 }
 
 async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {
@@ -265,16 +267,7 @@ function pathOf({ path }: AttemptRequest): string {
   return queryAt < 0 ? path : path.slice(0, queryAt);
 }
 
-function isSuccess({ status }: Answer): boolean {
-  return status >= 200 && status < 300;
-}
-
 function keyTimedOut(limitMs: number): ConfigurationError {
   const message = `Cannot send the request: the \`apiKey\` function gave no key within the \`attemptTimeoutMs\` of ${duration(limitMs)}`;
   return new ConfigurationError(message, { option: 'apiKey' });
-}
-
-/** The same error with the details of the call that it ended. */
-function ofCall({ message, option, cause }: ConfigurationError, call: Call): ConfigurationError {
-  return new ConfigurationError(message, { ...call.details(), option, cause });
 }
