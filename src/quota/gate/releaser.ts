@@ -11,8 +11,8 @@ interface ReleaserEvents {
 }
 
 /**
- * Releases waiting calls in batches through a limiter sized to the plan. The limiter is a second count, independent of the ledger, so that
- * no fault in the ledger can send more than the plan allows. One batch is under way at a time.
+ * Releases waiting calls in batches through a limiter of the size that the plan leaves after this process's own requests. So neither a
+ * header nor a fault in what the ledger infers from headers can release more than the plan allows. One batch is under way at a time.
  */
 export class Releaser {
   // Loaded with the first batch: on most keys no call ever waits.

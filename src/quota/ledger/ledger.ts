@@ -193,7 +193,7 @@ export class Ledger {
     return this.#cooldown.untilMs > nowMs ? this.#cooldown.untilMs : undefined;
   }
 
-  /** What the plan alone still allows now: the second count, which no header can raise. */
+  /** What the plan alone still allows now, after what was sent: no header can raise it. */
   ceiling(nowMs: number): number {
     return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
   }
