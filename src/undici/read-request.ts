@@ -8,6 +8,8 @@ export interface DispatchedRequest {
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
   signal: DirectRequest['signal'] | undefined;
+  /** The Requests that were read. In Node, the signal of one follows its source only until the Request is garbage-collected. */
+  held?: readonly unknown[];
 }
 
 export type Input = Parameters<typeof globalThis.fetch>[0];
@@ -28,15 +30,17 @@ export function readDirectRequest(address: string, { method, headers, body, sign
 /** Reads the arguments of fetch. An address and an `init` of plain values are read without making a Request. */
 export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest | Promise<DispatchedRequest> {
   const { headers, body = null, method = 'GET', signal } = init;
-  if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(new Request(input, init), body);
+  if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(input, init);
   return { url: urlOf(input), method, headers: headers ?? {}, body, signal: signal ?? undefined };
 }
 
 /** Reads a Request, with the body that it was made of. A body whose length is known is read first, so that it is sent with Content-Length. */
-async function readAnyRequest(request: Request, given: BodyInit | null): Promise<DispatchedRequest> {
+async function readAnyRequest(input: Input, init: RequestInit): Promise<DispatchedRequest> {
+  const request = new Request(input, init);
   const { url, method, headers, signal } = request;
+  const { body: given = null } = init;
   const body = given === null || isStream(given) ? request.body : new Uint8Array(await request.arrayBuffer());
-  return { url: new URL(url), method, headers: Object.fromEntries(headers), body, signal };
+  return { url: new URL(url), method, headers: Object.fromEntries(headers), body, signal, held: [input, request] };
 }
 
 function isStream(body: BodyInit): boolean {

@@ -8,6 +8,7 @@ import { undiciFetch } from 'petstore-inventory/undici';
 import { Agent, DecoratorHandler, type Dispatcher, RetryAgent } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7, RetryAgent as RetryAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { collectGarbage } from '../support/garbage.ts';
 import { type Authority, makeAuthority, startGoAway, startHttp, startHttp2, startProxy, startTls } from './networks.ts';
 
 const KEY = 'psk_0123456789';
@@ -330,6 +331,33 @@ describe('undiciFetch', () => {
     const mocked = vi.fn(undiciFetch()).mockImplementation(async () => Response.json(items));
     expect(await clientOf('http://127.0.0.1:1/v1', mocked).listInventory()).toEqual(items);
     expect(mocked).toHaveBeenCalledOnce();
+  });
+
+  test.each([
+    ['a Blob', () => new Blob(['x'])],
+    ['a form', () => new FormData()],
+    ['parameters', () => new URLSearchParams({ a: '1' })],
+    ['a stream', () => new Blob(['x']).stream()],
+  ])('ends a request with %s at an abort, also after a garbage collection', async (_, body) => {
+    await using silent = await startHttp((request) => void request.resume());
+    const ending = new AbortController();
+    const init = { method: 'POST', body: body(), signal: ending.signal };
+    const call = clientOf(silent.url, undiciFetch()).fetch('/orders', init).catch(String);
+    await vi.waitFor(() => expect(silent.sockets.size).toBe(1));
+    await collectGarbage();
+    ending.abort();
+    await call;
+    await vi.waitFor(() => expect(silent.sockets.size).toBe(0));
+  });
+
+  test('ends the request of a Request at its abort, also after a garbage collection', async () => {
+    await using silent = await startHttp(() => {});
+    const ending = new AbortController();
+    const call = undiciFetch()(new Request(silent.url, { signal: ending.signal }));
+    await vi.waitFor(() => expect(silent.sockets.size).toBe(1));
+    await collectGarbage();
+    ending.abort('enough');
+    await expect(call).rejects.toBe('enough');
   });
 
   test('drops a body that a status cannot have, with its connection', async () => {
