@@ -174,7 +174,10 @@ export class Pipeline<Item extends object> {
     if (loading) await loading;
     const answer = await transport.open(call, operation.request, await this.#admit(call));
     try {
-      return await operation.read(answer, call, (failed) => this.#settle(call, failed));
+      return await operation.read(answer, call, (failed, unread) => {
+        this.#settle(call, failed);
+        if (unread) UpdateNews.from(this.#steps.client).follow(unread);
+      });
     } catch (failure) {
       answer.broke(failure);
       answer.close();

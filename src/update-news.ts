@@ -1,12 +1,12 @@
 import type { Int64, InventoryItem, PetId } from './contract/models.ts';
 import type { UpdateOutcome } from './errors.ts';
 
-/** Follows the updates of a client, and its closing. The methods are called before the updates' promises settle, and must not throw. */
+/** Follows the closing of a client, and its updates. The methods are called before the updates' promises settle, and must not throw. */
 export interface UpdateFollower {
   /** The service confirmed this item. */
-  confirmed(item: InventoryItem<Int64>): void;
+  confirmed?(item: InventoryItem<Int64>): void;
   /** An update of the pet ended, and it is unknown whether it was applied. */
-  inDoubt(petId: PetId): void;
+  inDoubt?(petId: PetId): void;
   /** The client was closed: its calls no longer succeed. */
   clientClosed(reason: unknown): void;
 }
@@ -28,7 +28,7 @@ export class UpdateNews {
   #sweepAt = FEWEST_TO_SWEEP;
   #isTold = false;
 
-  /** The news of a client; undefined until something follows it, so that a client without views keeps nothing. */
+  /** The news of a client; undefined until something follows it, so that most clients keep nothing. */
   static of(client: object): UpdateNews | undefined {
     return newsOfClients.get(client);
   }
@@ -62,8 +62,8 @@ export class UpdateNews {
     this.#isTold = true;
     if (petId === undefined) return;
     for (const follower of this.#living()) {
-      if (confirmed) follower.confirmed(confirmed);
-      else if (outcome === 'unknown') follower.inDoubt(petId);
+      if (confirmed) follower.confirmed?.(confirmed);
+      else if (outcome === 'unknown') follower.inDoubt?.(petId);
     }
   }
 

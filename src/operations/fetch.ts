@@ -8,7 +8,7 @@ import type { Redactor } from '../redactor.ts';
 import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
-import type { StreamOperation } from './operation.ts';
+import type { OnEnd, StreamOperation } from './operation.ts';
 import { isReadOnce, isSpent, ownBody } from './own-body.ts';
 import { pathBelow } from './path-below.ts';
 
@@ -125,7 +125,7 @@ class FetchOperation implements StreamOperation<Response> {
    * Turns the answer into a Response. The body of an answer of 400 or more is read first, so that a retry holds no connection while it
    * waits. If the body is too long for that, the answer is final.
    */
-  async read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<Response> {
+  async read(answer: OpenAnswer, call: Call, onEnd: OnEnd): Promise<Response> {
     const { readResponseOf, responseOf } = await loadPart('the reader of fetched answers', call, import('./fetched-response.ts'));
     // The body listens only for a later abort.
     call.signal.throwIfAborted();
@@ -133,7 +133,8 @@ class FetchOperation implements StreamOperation<Response> {
     const begun = await answer.readErrorBody();
     call.signal.throwIfAborted();
     const failure = answer.failure(call, begun);
-    if (begun.end === 'cut') return responseOf({ answer, call, begun: begun.bytes, onEnd: () => onEnd({ error: failure }) });
+    if (begun.end === 'cut')
+      return responseOf({ answer, call, begun: begun.bytes, onEnd: (_, unread) => onEnd({ error: failure }, unread) });
     this.#refused = { failure, response: readResponseOf(answer, begun) };
     throw failure;
   }

@@ -1,7 +1,9 @@
 import type { Call } from '../call.ts';
+import { isRequestBound } from '../clock/request-bound.ts';
 import { startTimer } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
+import type { OnEnd, UnreadBody } from './operation.ts';
 
 interface FetchedBodyStart {
   answer: OpenAnswer;
@@ -9,21 +11,42 @@ interface FetchedBodyStart {
   /** The bytes that were already read. */
   begun?: Uint8Array | undefined;
   /** Called when the call ends. A body that stood still can be read after that. */
-  onEnd: (failed?: { error: unknown }) => void;
+  onEnd: OnEnd;
+}
+
+// Old versions of workerd have none, and need none.
+const FREED = globalThis.FinalizationRegistry && new FinalizationRegistry((free: () => void) => free());
+
+/**
+ * Ends a body at an abort of the signal. Neither keeps a body that is never read: once it is collected, its connection is closed.
+ * Returns a function that removes the listener.
+ */
+function endLater(body: FetchedBody, answer: OpenAnswer, signal: AbortSignal | undefined): () => void {
+  const reference = new WeakRef(body);
+  const onAbort = () => reference.deref()?.fail(signal?.reason);
+  const stop = () => signal?.removeEventListener('abort', onAbort);
+  signal?.addEventListener('abort', onAbort);
+  FREED?.register(body, () => {
+    stop();
+    answer.close();
+  });
+  return stop;
 }
 
 /**
  * The body of an answer, read at the caller's pace. The call holds its permit until the body was read or cancelled, or until the caller has
- * not asked for more within `attemptTimeoutMs`. Then the call ends, but the body can still be read.
+ * not asked for more within `attemptTimeoutMs`. Then the call ends, but the body can still be read, until the call's signal aborts or the
+ * client is closed.
  */
-export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
+export class FetchedBody implements UnderlyingDefaultSource<Uint8Array>, UnreadBody {
   readonly #answer: OpenAnswer;
   readonly #call: Call;
-  readonly #onEnd: FetchedBodyStart['onEnd'];
-  readonly #onAbort = () => this.#fail(this.#call.signal.reason);
+  readonly #onEnd: OnEnd;
+  readonly #onAbort = () => this.fail(this.#call.signal.reason);
   #begun: Uint8Array | undefined;
   #controller: ReadableStreamDefaultController<Uint8Array> | undefined;
   #stopTimer = () => {};
+  #stopListening = () => this.#call.signal.removeEventListener('abort', this.#onAbort);
   #stoodStill = false;
   #isOver = false;
   /** Why the body could not be read to its end. */
@@ -54,7 +77,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
       else this.#end();
     } catch (failure) {
       this.#answer.broke(failure);
-      this.#fail(failure);
+      this.fail(failure);
     }
   }
 
@@ -79,12 +102,19 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
 
   #standStill(): void {
     this.#stoodStill = true;
-    this.#leaveCall();
+    this.#stopListening();
     this.#answer.release();
-    this.#onEnd();
+    // In workerd, the body ends with its incoming request, and no other request may touch it.
+    if (isRequestBound()) return this.#onEnd();
+    this.#stopListening = endLater(this, this.#answer, this.#call.options.signal);
+    this.#onEnd(undefined, this);
   }
 
-  #fail(error: unknown): void {
+  clientClosed(reason: unknown): void {
+    this.fail(reason);
+  }
+
+  fail(error: unknown): void {
     if (this.#isOver) return;
     this.failed = { error };
     this.#controller?.error(error);
@@ -94,13 +124,9 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array> {
   #end(failed?: { error: unknown }): void {
     if (this.#isOver) return;
     this.#isOver = true;
-    this.#leaveCall();
+    this.#stopTimer();
+    this.#stopListening();
     this.#answer.close();
     this.#onEnd(failed);
-  }
-
-  #leaveCall(): void {
-    this.#stopTimer();
-    this.#call.signal.removeEventListener('abort', this.#onAbort);
   }
 }

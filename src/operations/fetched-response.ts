@@ -1,12 +1,13 @@
 import type { Call } from '../call.ts';
 import type { ErrorBeginning, OpenAnswer } from '../transport/open-answer.ts';
 import { FetchedBody } from './fetched-body.ts';
+import type { OnEnd } from './operation.ts';
 
 interface Reading {
   answer: OpenAnswer;
   call: Call;
   begun?: Uint8Array | undefined;
-  onEnd: (failed?: { error: unknown }) => void;
+  onEnd: OnEnd;
 }
 
 /** The answer as a Response. Its body is only read when the caller asks for it, never ahead. */

@@ -23,6 +23,14 @@ export interface Operation<T> {
   read(answer: OpenAnswer, call: Call): T | Promise<T>;
 }
 
+/** A body that can still be read after its call has ended, until the client is closed. */
+export interface UnreadBody {
+  clientClosed(reason: unknown): void;
+}
+
+/** To be called when a call ends. */
+export type OnEnd = (failed?: { error: unknown }, unread?: UnreadBody) => void;
+
 /** An operation whose answer is still being read when the call resolves. `read` has to call `onEnd` when that is over. */
 export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'> {
   /** For a request that the caller composed. */
@@ -31,7 +39,7 @@ export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'>
   prepare?(): Promise<void> | undefined;
   /** The value with which the call resolves although it ended with this failure; undefined if it rejects. */
   instead?(failure: unknown): T | undefined;
-  read(answer: OpenAnswer, call: Call, onEnd: (failed?: { error: unknown }) => void): Promise<T>;
+  read(answer: OpenAnswer, call: Call, onEnd: OnEnd): Promise<T>;
 }
 
 export interface Fault {

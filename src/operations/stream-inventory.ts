@@ -4,7 +4,7 @@ import type { Int64, InventoryItem } from '../contract/models.ts';
 import type { ReadFailure } from '../json/failure.ts';
 import type { ItemReader } from '../json/item-reader.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { invalidResponse, loadReader, type StreamOperation } from './operation.ts';
+import { invalidResponse, loadReader, type OnEnd, type StreamOperation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
 /** Reads the stock of all pets as it arrives (specification, listInventory). */
@@ -23,7 +23,7 @@ export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<
 
 interface Reading<Ids extends Int64> {
   reader: ItemReader<Ids>;
-  onEnd: (failed?: { error: unknown }) => void;
+  onEnd: OnEnd;
 }
 
 /** The items of one answer in batches, each read when it is asked for. */
@@ -31,7 +31,7 @@ export class ItemBatches<Ids extends Int64> {
   readonly #answer: OpenAnswer;
   readonly #call: Call;
   readonly #reader: ItemReader<Ids>;
-  readonly #onEnd: (failed?: { error: unknown }) => void;
+  readonly #onEnd: OnEnd;
   readonly #unknownStatuses: UnknownStatuses;
   readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
   #first: InventoryItem<Ids>[] | undefined;

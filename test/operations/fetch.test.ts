@@ -1,3 +1,4 @@
+import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
 import { runInNewContext } from 'node:vm';
 import ky from 'ky';
@@ -10,6 +11,7 @@ import { collectGarbage } from '../support/garbage.ts';
 import { rejectionOf, soFar } from '../support/outcome.ts';
 import { type Answering, hang, type SeenRequest } from '../support/scripted-fetch.ts';
 import { holdTime } from '../support/time.ts';
+import { nextTurn } from '../support/unhandled.ts';
 
 holdTime();
 
@@ -711,6 +713,35 @@ describe('the slot of petstore.fetch', () => {
     await vi.advanceTimersByTimeAsync(100);
     controller.abort('enough');
     expect(await reading).toBe('enough');
+  });
+
+  test.each([
+    ['its signal aborts', 'enough', (signal: AbortController) => signal.abort('enough')],
+    ['the client is closed', { name: 'AbortError' }, (_: unknown, client: PetStoreClient) => client.close()],
+  ])('of a body that was not read is freed, and its connection once %s', async (_when, reason, end) => {
+    const cancel = vi.fn();
+    const { client } = scriptedClient([() => new Response(new ReadableStream({ cancel }))], { attemptTimeoutMs: 10_000 });
+    const controller = new AbortController();
+    const response = await client.fetch('/1', { signal: controller.signal });
+    await vi.advanceTimersByTimeAsync(10_100);
+    expect(cancel).not.toHaveBeenCalled();
+    end(controller, client);
+    expect(cancel).toHaveBeenCalledOnce();
+    expect(await rejectionOf(response.text())).toEqual(typeof reason === 'string' ? reason : expect.objectContaining(reason));
+    expect(getEventListeners(controller.signal, 'abort')).toEqual([]);
+  });
+
+  test('of a body that nobody keeps is freed, and its connection and listener once the body is collected', async () => {
+    const cancel = vi.fn();
+    const { client } = scriptedClient([() => new Response(new ReadableStream({ cancel }))], { attemptTimeoutMs: 10_000 });
+    const { signal } = new AbortController();
+    await client.fetch('/1', { signal });
+    await vi.advanceTimersByTimeAsync(10_100);
+    expect(getEventListeners(signal, 'abort')).toHaveLength(1);
+    await collectGarbage();
+    await nextTurn();
+    expect(cancel).toHaveBeenCalledOnce();
+    expect(getEventListeners(signal, 'abort')).toEqual([]);
   });
 
   test('is freed if a body is not read further than its first chunk', async () => {
