@@ -36,7 +36,12 @@ test.each(ofNode)('the $kind sample of docs/sandbox.md passes under node --test'
   const folder = mkdtempSync(join(root, 'node_modules/.sandbox-sample-'));
   onTestFinished(() => rmSync(folder, { recursive: true, force: true }));
   const file = join(folder, 'sample.test.mjs');
-  writeFileSync(file, code.replace("'petstore-inventory/sandbox'", `'${join(root, 'src/sandbox/index.ts')}'`));
+  writeFileSync(
+    file,
+    stripTypeScriptTypes(code)
+      .replace("'petstore-inventory/sandbox'", `'${join(root, 'src/sandbox/index.ts')}'`)
+      .replace("'petstore-inventory'", `'${join(root, 'src/index.ts')}'`),
+  );
   const { stdout } = await promisify(execFile)(process.execPath, ['--test', '--test-reporter=tap', file], {
     env: { PATH: process.env.PATH },
   });
