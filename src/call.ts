@@ -57,8 +57,10 @@ export class Call {
   attempts = 0;
   /** Milliseconds spent waiting for quota, order and backoff. */
   waitedMs = 0;
-  /** Items of a stream that the caller has got. */
+  /** Items of a stream that were handed to its iterator. */
   delivered = 0;
+  /** Tells how many of them the caller has not taken yet. */
+  untaken: (() => number) | undefined;
   /** The item of an update, once the service has confirmed it. */
   confirmed: InventoryItem<Int64> | undefined;
   /** The failure of the latest attempt, while another one is due. */
@@ -112,7 +114,8 @@ export class Call {
 
   /** What the caller wanted, for messages, such as `update pet 42`. */
   get purpose(): string {
-    if (this.delivered > 0) return `read the inventory further than its first ${this.delivered} items`;
+    const taken = this.delivered - (this.untaken?.() ?? 0);
+    if (taken > 0) return `read the inventory further than its first ${taken} items`;
     return this.#own ? `${purposeOf(this)} ${this.#own.target}` : purposeOf(this);
   }
 

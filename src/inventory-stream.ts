@@ -57,6 +57,8 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
 class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Ids>[]> {
   readonly #open: Opening<Ids>;
   readonly #leaving = new AbortController();
+  /** Tells how many of the items that it gave are not taken yet. */
+  untaken: (() => number) | undefined;
   #opened: ItemBatches<Ids> | undefined;
   #latest: Promise<unknown> | undefined;
   #isOver = false;
@@ -91,7 +93,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     if (this.#isOver) return { done: true, value: undefined };
     try {
       this.#opened ??= await this.#open(this.#leaving.signal);
-      const value = await this.#opened.next();
+      const value = await this.#opened.next(this.untaken);
       if (value !== undefined) return { done: false, value };
     } catch (error) {
       // A reader that left early does not get the failure of the rest.
@@ -114,6 +116,7 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
 
   constructor(batches: Batches<Ids>) {
     this.#batches = batches;
+    batches.untaken = () => this.#batch.length - this.#index;
   }
 
   [Symbol.asyncIterator](): this {

@@ -101,6 +101,17 @@ describe('InventoryStream', () => {
     expect(await items.next()).toEqual({ done: true, value: undefined });
   });
 
+  test.each([
+    ['items', 1, (stream: InventoryStream) => stream[Symbol.asyncIterator]()],
+    ['batches', 3, (stream: InventoryStream) => stream.batches()],
+  ])('that gives %s says how many items it has given when `totalTimeoutMs` ends it', async (_what, given, read) => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2), pet(3)])], { totalTimeoutMs: 1_000 });
+    const reader = read(client.streamInventory());
+    await reader.next();
+    await vi.advanceTimersByTimeAsync(1_000);
+    await expect(reader.next()).rejects.toThrow(`further than its first ${given} items`);
+  });
+
   test('sends nothing if it is left before its first item is asked for', async () => {
     const { client, seen } = scriptedClient([() => json(200, [])]);
     const items = client.streamInventory()[Symbol.asyncIterator]();

@@ -55,8 +55,12 @@ export class ItemBatches<Ids extends Int64> {
     this.#call.signal.addEventListener('abort', this.#onAbort);
   }
 
-  /** Returns the next items, at least one; undefined at the end. Rejects with a PetStoreError that has the number of items so far. */
-  async next(): Promise<InventoryItem<Ids>[] | undefined> {
+  /**
+   * Returns the next items, at least one; undefined at the end. Rejects with a PetStoreError that has the number of items so far, without
+   * the `untaken` ones.
+   */
+  async next(untaken?: () => number): Promise<InventoryItem<Ids>[] | undefined> {
+    this.#call.untaken = untaken;
     try {
       this.#call.signal.throwIfAborted();
       if (this.#isOver) return undefined;
