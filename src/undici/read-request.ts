@@ -29,9 +29,11 @@ export function readDirectRequest(address: string, { method, headers, body, sign
 
 /** Reads the arguments of fetch. An address and an `init` of plain values are read without making a Request. */
 export function readRequest(input: Input, init: RequestInit = {}): DispatchedRequest | Promise<DispatchedRequest> {
-  const { headers, body = null, method = 'GET', signal } = init;
+  const { headers = {}, body = null, method = 'GET', signal } = init;
   if (typeof input !== 'string' || !isPlainBody(body) || !isPlainHeaders(headers)) return readAnyRequest(input, init);
-  return { url: urlOf(input), method, headers: headers ?? {}, body, signal: signal ?? undefined };
+  // A Request gives it one.
+  if (typeof body === 'string' && !Object.keys(headers).some((name) => /^content-type$/i.test(name))) return readAnyRequest(input, init);
+  return { url: urlOf(input), method, headers, body, signal: signal ?? undefined };
 }
 
 /** Reads a Request, with the body that it was made of. A body whose length is known is read first, so that it is sent with Content-Length. */
@@ -51,6 +53,6 @@ function isPlainBody(body: unknown): body is string | Uint8Array | null {
   return body === null || typeof body === 'string' || body instanceof Uint8Array;
 }
 
-function isPlainHeaders(headers: unknown): headers is Record<string, string> | undefined {
-  return headers === undefined || (typeof headers === 'object' && headers !== null && Object.getPrototypeOf(headers) === Object.prototype);
+function isPlainHeaders(headers: object): headers is Record<string, string> {
+  return Object.getPrototypeOf(headers) === Object.prototype;
 }

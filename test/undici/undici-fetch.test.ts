@@ -286,6 +286,18 @@ describe('undiciFetch', () => {
     expect(await (await undiciFetch()(service.url, init)).text()).toBe(String(length));
   });
 
+  test.each([
+    ['text', { body: 'text' }, 'text/plain;charset=UTF-8'],
+    ['text with a type', { body: 'text', headers: { 'Content-TYPE': 'text/html' } }, 'text/html'],
+    ['an empty text', { body: '' }, 'text/plain;charset=UTF-8'],
+    ['bytes', { body: new Uint8Array(5) }, undefined],
+    ['nothing', {}, undefined],
+  ])('sends %s with the Content-Type of fetch', async (_, init, type) => {
+    await using service = await startHttp((request, response) => response.end(String(request.headers['content-type'])));
+    const sent = [undiciFetch(), globalThis.fetch].map(async (fetch) => (await fetch(service.url, { method: 'POST', ...init })).text());
+    expect(await Promise.all(sent)).toEqual([String(type), String(type)]);
+  });
+
   test('gives a client its answer without making a Response', async () => {
     await using service = await startHttp((_request, response) => response.end(JSON.stringify(items)));
     const client = clientOf(service.url, undiciFetch());
