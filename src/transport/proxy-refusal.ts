@@ -1,9 +1,9 @@
 import { textOf } from '../thrown.ts';
 
-/** The status with which a proxy refuses to connect, as undici's message reports it (RFC 9110 section 9.3.6). */
-const REFUSED_BY_PROXY = /^Proxy response \((\d{3})\) !== 200/;
+/** The status with which a proxy refuses a CONNECT (RFC 9110 section 9.3.6) or, without one, a request, as undici's messages report it. */
+const REFUSED_BY_PROXY = /^Proxy (?:response|Authentication Required) \((\d{3})\)/;
 
-/** The status with which a proxy refused to connect to the service; undefined if none did. */
+/** The status with which a proxy refused to lead to the service; undefined if none did. */
 export function proxyRefusal(chain: readonly unknown[]): number | undefined {
   const statuses = chain.map((error) => REFUSED_BY_PROXY.exec(textOf(error, 'message') ?? '')?.[1]);
   const status = statuses.find((found) => found !== undefined);

@@ -2,6 +2,7 @@ import { isCertificateCode } from '../certificate-codes.ts';
 import { showOrigin } from '../options/base-url.ts';
 import { isExempt } from '../options/proxy.ts';
 import { fieldOf, textOf } from '../thrown.ts';
+import { proxyRefusal } from '../transport/proxy-refusal.ts';
 import type { ForwardProxy, Proxies } from './proxies.ts';
 
 /** A request that failed. */
@@ -52,7 +53,7 @@ function settingOf(thrown: unknown, proxy: ForwardProxy | undefined): string | u
 
 /** Whether the proxy refused, or cannot be reached. A system error contains the host or port. */
 function isOfProxy(thrown: unknown, { hostname, port, protocol }: URL): boolean {
-  if (/^Proxy response/.test(textOf(thrown, 'message') ?? '')) return true;
+  if (proxyRefusal([thrown]) !== undefined) return true;
   const portNumber = Number(port || (protocol === 'https:' ? 443 : 80));
   return errorsOf(thrown).some((error) => fieldOf(error, 'port') === portNumber || fieldOf(error, 'hostname') === hostname);
 }
@@ -77,6 +78,7 @@ function isUnsent(thrown: unknown, { starts, hasAnswered }: Attempt): boolean {
     return starts <= 2;
   // Nothing is known of earlier starts.
   if (starts > 1) return false;
+  if (proxyRefusal([thrown]) !== undefined) return true;
   // With a missing or wrong client certificate, the other side ends the handshake before it reads a request.
   return /NGHTTP2_REFUSED_STREAM|"stream error" received - code 7\b/.test(message) || /^ERR_SSL_\w*_CERTIFICATE/.test(code);
 }

@@ -118,11 +118,12 @@ describe('connectionFailure', () => {
   });
 
   test.each([
-    [407, ': it wants a user and a password'],
-    [403, ': it does not allow this host'],
-    [502, ''],
-  ])('names the %i of a proxy: nothing was sent', (status, why) => {
-    const cause = Object.assign(new Error(`Proxy response (${status}) !== 200 when HTTP Tunneling`), { code: 'UND_ERR_ABORTED' });
+    [407, 'Proxy response (407) !== 200 when HTTP Tunneling', ': it wants a user and a password'],
+    [407, 'Proxy Authentication Required (407)', ': it wants a user and a password'],
+    [403, 'Proxy response (403) !== 200 when HTTP Tunneling', ': it does not allow this host'],
+    [502, 'Proxy response (502) !== 200 when HTTP Tunneling', ''],
+  ])('names the %i of a proxy, from "%s": nothing was sent', (status, message, why) => {
+    const cause = Object.assign(new Error(message), { code: 'UND_ERR_ABORTED' });
     expect(failureOf(new TypeError('fetch failed', { cause: new Error('Request was cancelled.', { cause }) }))).toMatchObject({
       code: `proxy_${status}`,
       message: `Cannot update pet 42: the connection to pets.test:8443 failed: a proxy in between refused it with ${status}${why}`,

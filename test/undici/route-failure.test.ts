@@ -16,6 +16,7 @@ test.each([
   ['a refused stream of undici 8, which sends it again itself', { http2ErrorCode: 7 }, 2],
   ['a stream after a GOAWAY of undici 8, which sends it again itself', { code: 'UND_ERR_INFO', message: 'HTTP/2: "GOAWAY" frame' }, 2],
   ['a refused stream of undici 7', { message: 'Stream closed with error code NGHTTP2_REFUSED_STREAM' }, 1],
+  ['the 407 of a proxy', { message: 'Proxy Authentication Required (407)' }, 1],
   ['the alert about a client certificate', { code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 1],
 ])('%s proves nothing about a request that was sent more often', (_what, fields, most) => {
   const thrown = Object.assign(new Error(), fields);

@@ -183,6 +183,18 @@ describe('behind a forward proxy', () => {
     expect(`${error.stack} ${JSON.stringify(error)}`).not.toContain(PASSWORD);
   });
 
+  test.each(UNDICIS)('that wants a password for an http: address, a call is not sent (undici %s)', async (_version, library) => {
+    use(library);
+    const asked: unknown[] = [];
+    await using service = await startHttp((request, response) => response.end(asked.push(request.url)));
+    await using proxy = await startProxy(PASSWORD);
+    vi.stubEnv('HTTP_PROXY', `http://user:wrong-${PASSWORD}@127.0.0.1:${proxy.port}`);
+    const error = await failureOf(clientOf(service.url, undiciFetch(), { maxRetries: 3 }).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ kind: 'connection', code: 'proxy_407', attempts: 1, outcome: 'not-sent' });
+    expect(error.message).toContain(`look at HTTP_PROXY, which says ${proxy.url}`);
+    expect(asked).toEqual([]);
+  });
+
   test('that is down, a call names the setting', async () => {
     const error = await failureOf(
       clientOf('https://pets.test/v1', undiciFetch({ proxy: 'http://127.0.0.1:9' })).updateInventory(1, { quantity: 2 }),
