@@ -2,9 +2,9 @@ import { notAClient } from '../api.ts';
 import type { PetStoreClient } from '../client.ts';
 import type { Int64 } from '../contract/models.ts';
 import { duration } from '../duration.ts';
-import { redactorOf } from '../hiding-key.ts';
+import { hidingKey, redactorOf } from '../hiding-key.ts';
 import { fetchUsesProxies, type NamedProxy, proxyFor } from '../options/proxy.ts';
-import { hasMethods } from '../options/rules.ts';
+import { hasMethods, refuseUnknown, signalOption } from '../options/rules.ts';
 import { isProxyCode } from '../proxy-codes.ts';
 import type { TextCleaner } from '../redactor.ts';
 import { adviceFor, judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
@@ -31,7 +31,8 @@ export interface ServiceCheck {
 /**
  * Checks everything between a client and the service: proxy, DNS, connection, certificate, answer, X-RateLimit headers, plan, clock
  * and the state of the quota. It sends at most one request, a list of which it only reads the beginning, and does not wait for quota.
- * @throws InvalidArgumentError for a value that is not a client; the signal's reason. Problems are findings.
+ * @throws InvalidArgumentError for a value that is not a client; ConfigurationError that names the option; the signal's reason. Problems
+ *   are findings.
  * @example
  * const { isWell, findings } = await checkService(petstore);
  * for (const { outcome, message, advice } of findings) if (outcome === 'problem') console.error(message, advice);
@@ -39,10 +40,14 @@ export interface ServiceCheck {
  */
 export async function checkService<Ids extends Int64>(
   client: PetStoreClient<Ids>,
-  { signal }: { signal?: AbortSignal | undefined } = {},
+  options: { signal?: AbortSignal | undefined } = {},
 ): Promise<ServiceCheck> {
   if (!hasMethods(client, ['on', 'fetch', 'toJSON']) || typeof client.baseUrl !== 'string')
     throw notAClient(client, 'on(), fetch(), toJSON() and baseUrl');
+  const signal = hidingKey(client, () => {
+    refuseUnknown(options, ['signal']);
+    return signalOption(options.signal);
+  });
   return checkClient(client, { signal, usesProxies: fetchUsesProxies() });
 }
 

@@ -1,4 +1,4 @@
-import { badOption, numberOption } from '../options/rules.ts';
+import { badOption, numberOption, refuseUnknown } from '../options/rules.ts';
 import { parseLeaseResponse } from '../quota/lease/store-connection.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota, StoreKey } from '../quota-store.ts';
 import { LEASE_SCRIPT } from './lease-script.ts';
@@ -51,6 +51,7 @@ export interface RedisQuotaStoreOptions {
  * redis.disconnect();
  */
 export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOptions = {}): QuotaStore {
+  refuseUnknown(options, ['prefix', 'processes', 'subscriber']);
   const { prefix = PREFIX, processes, subscriber } = options;
   if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix))
     throw badOption('prefix', 'a text without braces, since Redis Cluster uses them to choose a node', { shown: prefix });

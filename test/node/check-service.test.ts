@@ -416,4 +416,13 @@ describe('checkService', () => {
     server.closeAllConnections();
     await new Promise((resolve) => server.close(resolve));
   });
+
+  test.each([
+    ['signl', { signl: AbortSignal.abort() }, '`signl` as an option: the options are signal'],
+    ['signal', { signal: KEY }, 'Cannot use "***" as `signal`: it must be an AbortSignal'],
+  ])('refuses the bad option %s', async (option, options, message) => {
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: 'https://stock.example.invalid/v1' });
+    const refusal = { kind: 'configuration', option, message: expect.stringContaining(message) };
+    await expect(Reflect.apply(checkService, undefined, [client, options])).rejects.toMatchObject(refusal);
+  });
 });

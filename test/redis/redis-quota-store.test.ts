@@ -446,6 +446,11 @@ describe('redisQuotaStore with bad input', () => {
     ['a prefix with braces', () => redisQuotaStore(open, { prefix: 'a{b}' }), /without braces/],
     ['an empty prefix', () => redisQuotaStore(open, { prefix: '' }), /`prefix`/],
     ['half a process', () => redisQuotaStore(open, { processes: 0.5 }), /`processes`: it must be an integer/],
+    [
+      'a misspelt option',
+      () => Reflect.apply(redisQuotaStore, undefined, [open, { process: 8 }]),
+      /`process` as an option: the options are prefix, processes, subscriber/,
+    ],
     ['a subscriber that cannot', () => Reflect.apply(redisQuotaStore, undefined, [open, { subscriber: {} }]), /`subscriber`/],
   ])('refuses %s', (_, make, message) => {
     expect(make).toThrow(expect.objectContaining({ name: 'ConfigurationError', message: expect.stringMatching(message) }));
