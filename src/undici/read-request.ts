@@ -53,6 +53,6 @@ function isPlainBody(body: unknown): body is string | Uint8Array | null {
   return body === null || typeof body === 'string' || body instanceof Uint8Array;
 }
 
-function isPlainHeaders(headers: object): headers is Record<string, string> {
-  return Object.getPrototypeOf(headers) === Object.prototype;
+function isPlainHeaders(headers: object | null): headers is Record<string, string> {
+  return headers !== null && Object.getPrototypeOf(headers) === Object.prototype;
 }
