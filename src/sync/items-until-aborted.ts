@@ -1,6 +1,6 @@
 import { unharmed } from '../thrown.ts';
 
-/** Yields the items of a source until `signal` aborts, then ends without waiting for the next item. */
+/** Yields the items of a source. @throws the reason of an abort, without waiting for the next item */
 export async function* itemsUntilAborted<Item>(source: AsyncIterable<Item>, signal: AbortSignal | undefined): AsyncGenerator<Item> {
   if (!signal) return yield* source;
   const iterator = source[Symbol.asyncIterator]();
@@ -16,13 +16,14 @@ export async function* itemsUntilAborted<Item>(source: AsyncIterable<Item>, sign
     });
   let isOver = false;
   try {
-    while (!signal.aborted) {
+    for (;;) {
+      signal.throwIfAborted();
       // If `next()` throws, the source is over.
       isOver = true;
       const next = await nextUnlessAborted();
       isOver = next?.done === true;
-      if (next === undefined || next.done) return;
-      yield next.value;
+      if (next?.done) return;
+      if (next) yield next.value;
     }
   } finally {
     signal.removeEventListener('abort', onAbort);

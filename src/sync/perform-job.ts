@@ -1,7 +1,7 @@
 import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
-import { isAbort, type StopReason, stopReason, unlessAborted } from './failure.ts';
+import { isAbort, type StopReason, stopReason } from './failure.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, JournalError, named } from './journal.ts';
@@ -30,22 +30,24 @@ export interface JobParts {
   beforeUpdates?: () => Promise<void>;
 }
 
-/** Does what is left of a job. For a finished job, it returns the report and sends nothing. */
+/**
+ * Does what is left of a job. For a finished job, it returns the report and sends nothing.
+ *
+ * @throws the reason of an abort before the journal is read to its end: a report would show adjustments as pending that are done
+ */
 export async function performJob(parts: JobParts): Promise<SyncReport> {
   const { job, options } = parts;
-  const history = await unlessAborted(readHistory(parts), options.signal);
+  const history = await readHistory(parts);
   if (history?.finishedAt) return finishedReport(job, history.finishedAt);
   return options.signal?.aborted ? reportOf(job, 'abort') : runJob(parts, history);
 }
 
-/** Reads the job's journal; undefined if it has none. @throws the reason of an abort, after it has applied what was read */
+/** Reads the job's journal; undefined if it has none. */
 async function readHistory({ client, job, options, undone }: JobParts): Promise<History | undefined> {
   const { journal, signal } = options;
   if (!journal) return undefined;
   const { replay } = await loadReplay(signal);
-  const history = await replay(journal, { job, store: client.baseUrl, undone, lines: itemsUntilAborted(journal.read(), signal) });
-  signal?.throwIfAborted();
-  return history;
+  return replay(journal, { job, store: client.baseUrl, undone, lines: itemsUntilAborted(journal.read(), signal) });
 }
 
 /** The journals of the jobs and undos that have not ended. */

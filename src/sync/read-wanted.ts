@@ -19,9 +19,10 @@ import { type WantedEntry, WantedStock } from './wanted-stock.ts';
 export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
 
 /**
- * Reads all entries. An asynchronous source is read until its end or an abort, since it may never end.
+ * Reads all entries.
  *
- * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1.
+ * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1; the reason of an abort that comes before the end of an
+ *   asynchronous source, since that may never end.
  */
 export async function readWanted(
   wanted: Wanted,

@@ -3,7 +3,7 @@ import type { Int64 } from '../contract/models.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { performJob, withJournal } from './perform-job.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
-import { reportOf, type SyncReport } from './report.ts';
+import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
 import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
 
@@ -19,6 +19,8 @@ import { resolveSyncOptions, type SyncOptions } from './sync-options.ts';
  * @throws ConfigurationError for an unknown or bad option; nothing was sent. Also if the client throws one, except for its `apiKey`.
  * @throws JournalError when the journal cannot be read, written or closed.
  * @throws PetStoreError when the list fails for another reason than those that stop the run; nothing was sent.
+ * @throws the reason of an abort that comes before an asynchronous `wanted` or the journal is read to its end: what is pending is then
+ *   unknown. Nothing was sent.
  * @example
  * const report = await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }]);
  * console.log(`${report.updated} updated, ${report.missing.length} missing`); // → 2 updated, 0 missing
@@ -27,6 +29,5 @@ export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, 
   const options = hidingKey(client, () => resolveSyncOptions(given));
   checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
   const job = new StockJob(await readWanted(wanted, { client, signal: options.signal }));
-  if (options.signal?.aborted) return reportOf(job, 'abort');
   return withJournal(options.journal, () => performJob({ client, job, options }));
 }

@@ -73,7 +73,8 @@ export interface SyncOptions {
    */
   priority?: 'normal' | 'low' | undefined;
   /**
-   * Ends the run: calls in flight are aborted, and the promise resolves with a report whose `stopped` is `abort`.
+   * Ends the run: calls in flight are aborted, and the promise resolves with a report whose `stopped` is `abort`. Before an asynchronous
+   * `wanted` and the journal are read to their ends, what is pending is unknown, and the promise rejects with the signal's reason.
    * @default none
    */
   signal?: AbortSignal | undefined;

@@ -4,14 +4,13 @@ import { InvalidArgumentError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { badOption } from '../options/rules.ts';
 import { IdTable } from '../stock/id-table.ts';
-import { unlessAborted } from './failure.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { loadReplay } from './load-replay.ts';
 import { performJob, withJournal } from './perform-job.ts';
 import { writeRecord } from './record-line.ts';
-import { reportOf, type SyncReport } from './report.ts';
+import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
 import { checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
 import { WantedStock } from './wanted-stock.ts';
@@ -51,6 +50,7 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * @throws JournalError when a journal cannot be read, written or closed, or a newer version wrote it; `journal_busy` while the job is at work
  *   in this process with the same journal.
  * @throws PetStoreError when the list fails; nothing was sent.
+ * @throws the reason of an abort that comes before the journals are read to their ends: what is pending is then unknown. Nothing was sent.
  * @example
  * const journal = fileJournal('discount.journal');
  * await syncInventory(petstore, [{ petId: 1, quantity: 40 }, { petId: 2, adjust: -1 }], { journal });
@@ -69,8 +69,7 @@ interface UndoParts {
 }
 
 async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts): Promise<SyncReport> {
-  const past = await unlessAborted(readPast(journal, client.baseUrl, options.signal), options.signal);
-  if (!past) return reportOf(new StockJob(new WantedStock()), 'abort');
+  const past = await readPast(journal, client.baseUrl, options.signal);
   const { stock, ...expected } = past.changes.toBeSetBack();
   const { now = Date.now } = options;
   return performJob({
@@ -122,7 +121,6 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
     if (record.type === 'run') beganAt ??= record.at;
     changes.take(record);
   }
-  signal?.throwIfAborted();
   if (!job) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
   checkStore(journal, job.store, store);
   return { changes, identity: identityOf(job.wanted, beganAt), isClosed, mayGoOn: !isClosed && !isFinished };

@@ -152,6 +152,22 @@ describe('petstore mcp', () => {
     expect(quantities()).toEqual([30, 30, 7]);
   });
 
+  test('applies a plan for one call, even if another call of it is cancelled before its journal is read', async () => {
+    const { agent, call } = await startAgent(withJournals());
+    const plans = [1, 2].map((petId) => call('plan_updates', { updates: [{ petId, quantity: 30 }] }));
+    const [{ planId: other }, { planId }] = await Promise.all(plans);
+    served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH', times: 1 });
+    const controller = new AbortController();
+    const before = call('apply_plan', { planId: other });
+    const first = agent.callTool({ name: 'apply_plan', arguments: { planId } }, undefined, controller).catch(() => {});
+    const second = call('apply_plan', { planId });
+    await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'));
+    controller.abort();
+    expect([await before, await second]).toMatchObject([{ updated: 1 }, { updated: 1 }]);
+    await first;
+    expect(quantities()).toEqual([30, 30, 7]);
+  });
+
   test('applies only one of two plans that adjust the same pet, even if both are applied at once', async () => {
     const { call } = await startAgent(withJournals());
     const adjustments = [3, 4].map((adjust) => call('plan_updates', { updates: [{ petId: 2, adjust }] }));

@@ -35,13 +35,13 @@ describe('itemsUntilAborted', () => {
     },
   );
 
-  test("ends without waiting for the item that is under way, and calls the source's `return`", async () => {
+  test("throws the reason without waiting for the item that is under way, and calls the source's `return`", async () => {
     const controller = new AbortController();
     const { source: items, asked } = source([1], 'hangs');
     const draining = drain(itemsUntilAborted(items, controller.signal));
     await nextTurn();
-    controller.abort();
-    expect(await draining).toEqual({ got: [1], error: undefined });
+    controller.abort('enough');
+    expect(await draining).toEqual({ got: [1], error: 'enough' });
     expect(asked).toEqual(['next', 'next', 'return']);
   });
 
@@ -67,8 +67,8 @@ describe('itemsUntilAborted', () => {
     const controller = new AbortController();
     const draining = drain(itemsUntilAborted(source([1], 'hangs', parts).source, controller.signal));
     await nextTurn();
-    controller.abort();
-    expect(await draining).toEqual({ got: [1], error: undefined });
+    controller.abort('enough');
+    expect(await draining).toEqual({ got: [1], error: 'enough' });
     await nextTurn();
     expect(unhandled).not.toHaveBeenCalled();
   });

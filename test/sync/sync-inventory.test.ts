@@ -491,30 +491,27 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(store.requests).toEqual([]);
   });
 
-  test('an abort ends a wanted source that hangs', async () => {
-    const controller = new AbortController();
+  test.each(['hangs', 'continues'])('an abort rejects with its reason if it cuts a wanted source that %s', async (how) => {
+    const [store, controller] = [new FakeStore(pets(2, 5)), new AbortController()];
     const source = async function* () {
-      yield { petId: 1, quantity: 6 };
-      controller.abort();
-      await new Promise(() => {});
-      yield { petId: 2, quantity: 6 };
+      yield { petId: 1, adjust: 1 };
+      controller.abort('enough');
+      if (how === 'hangs') await new Promise(() => {});
+      yield { petId: 2, adjust: 1 };
     };
-    const report = await syncInventory(new FakeStore([]), source(), { signal: controller.signal });
-    expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }], stopped: 'abort' });
+    await expect(syncInventory(store, source(), { signal: controller.signal })).rejects.toBe('enough');
+    expect(store.requests).toEqual([]);
   });
 
-  test.each([
-    [
-      0,
-      {
-        pending: [
-          { petId: 1, adjust: 1 },
-          { petId: 2, adjust: 1 },
-        ],
-      },
-    ],
-    [4, { updated: 1, pending: [{ petId: 2, adjust: 1 }] }],
-  ])('an abort ends a journal whose `read` hangs after %i lines, and nothing is sent or written', async (count, found) => {
+  test('an abort before the start shows nothing as pending that a journal may show as done', async () => {
+    const [store, journal] = [new FakeStore([[1, 5]]), new MemoryJournal()];
+    const adjusted = [{ petId: 1, adjust: 1 }];
+    await syncInventory(store, adjusted, { journal });
+    await expect(syncInventory(store, adjusted, { journal, signal: AbortSignal.abort('enough') })).rejects.toBe('enough');
+    expect(journal.closed).toBe(2);
+  });
+
+  test.each([0, 4])('an abort ends a journal whose `read` hangs after %i lines, and nothing is sent or written', async (count) => {
     const adjusted = [
       { petId: 1, adjust: 1 },
       { petId: 2, adjust: 1 },
@@ -525,12 +522,11 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     const hanging = Object.assign(journal, {
       read: async function* () {
         yield* lines.slice(0, count);
-        controller.abort(new Error('enough'));
+        controller.abort('enough');
         await new Promise(() => {});
       },
     });
-    const report = await syncInventory(store, adjusted, { journal: hanging, signal: controller.signal });
-    expect(report).toEqual({ ...NOTHING, ...found, stopped: 'abort' });
+    await expect(syncInventory(store, adjusted, { journal: hanging, signal: controller.signal })).rejects.toBe('enough');
     expect([journal.lines, store.requests, journal.closed]).toEqual([lines, requests, 2]);
   });
 

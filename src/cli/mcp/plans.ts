@@ -3,6 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileJournal } from '../../node/file-journal.ts';
 import { estimateMs, fitsToday } from '../../sync/estimate.ts';
+import { unlessAborted } from '../../sync/failure.ts';
 import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, type WantedEntry } from '../../sync/index.ts';
 import type { Client } from '../connect.ts';
 import { UsageError } from '../usage-error.ts';
@@ -35,7 +36,8 @@ interface KeptPlan {
   /** The changes that were shown, by pet. */
   changes: ReadonlyMap<string, ReviewedChange>;
   journal: string;
-  running: Promise<SyncReport> | undefined;
+  /** Gives undefined if whoever began the run aborted it before the journal was read. */
+  running: Promise<SyncReport | undefined> | undefined;
 }
 
 type RunOptions = Pick<SyncOptions, 'signal' | 'onProgress'>;
@@ -89,13 +91,14 @@ export class Plans {
     });
     const report = await plan.running;
     // Whoever began the run may have aborted it.
-    if (isJoined && report.stopped === 'abort' && !options.signal?.aborted) return this.apply(planId, options);
+    if (isJoined && (!report || report.stopped === 'abort') && !options.signal?.aborted) return this.apply(planId, options);
+    if (!report) throw options.signal?.reason;
     return { report, journal: plan.journal };
   }
 
   /** Runs follow each other: two that list before either updates would both find the stock as it was shown. */
-  #run(plan: KeptPlan, options: RunOptions): Promise<SyncReport> {
-    const run = this.#lastRun.then(() => this.#perform(plan, options));
+  #run(plan: KeptPlan, options: RunOptions): Promise<SyncReport | undefined> {
+    const run = this.#lastRun.then(() => unlessAborted(this.#perform(plan, options), options.signal));
     this.#lastRun = run.catch(() => {});
     return run;
   }
