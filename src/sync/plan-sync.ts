@@ -26,6 +26,8 @@ export interface SyncPlan {
   duplicates: number;
   /** Pets that the service lists more than once, so that their quantity is unclear. Nothing would be sent for them. */
   ambiguous: PetId[];
+  /** Pets whose adjustment would take their quantity beyond ±(2^53−1). Nothing would be sent for them. */
+  outOfRange: PetId[];
   /** Number of requests that `syncInventory` would send, including its list. */
   requests: number;
   /** How long these requests would have to wait for quota, in milliseconds. */
@@ -75,6 +77,7 @@ export async function planSync(
   const job = new StockJob(await readWanted(wanted, { client, signal }));
   signal?.throwIfAborted();
   if (job.needsList) await readList(client, job, { signal, progress: new ProgressReporter(client, { now }) });
+  const unsendable = { ambiguous: [...job.petsThatAre('duplicate')], outOfRange: [...job.petsThatAre('outOfRange')] };
   job.endList();
 
   const requests = job.stock.size === 0 ? 0 : job.count('change') + 1;
@@ -84,7 +87,7 @@ export async function planSync(
     unchanged: job.count('unchanged'),
     missing: [...job.petsThatAre('missing')],
     duplicates: job.stock.duplicates,
-    ambiguous: Array.from(job.failed.values(), ({ petId }) => petId),
+    ...unsendable,
     requests,
     estimatedMs: estimateMs(requests, client.quota, now()),
     ...(fits !== undefined && { fitsToday: fits }),

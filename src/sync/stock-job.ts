@@ -1,10 +1,10 @@
 import type { PetId } from '../contract/models.ts';
-import type { PetStoreFailure } from '../errors.ts';
+import { InvalidArgumentError, type PetStoreFailure } from '../errors.ts';
 import { SyncItemError } from './sync-item-error.ts';
 import type { WantedEntry, WantedStock } from './wanted-stock.ts';
 
 /** The states of a pet. It is `open` until the service's list has been read; `done` and `failed` are final. */
-const STATES = ['open', 'missing', 'unchanged', 'change', 'confirmed', 'conflict', 'duplicate', 'done', 'failed'] as const;
+const STATES = ['open', 'missing', 'unchanged', 'change', 'confirmed', 'conflict', 'duplicate', 'outOfRange', 'done', 'failed'] as const;
 type State = (typeof STATES)[number];
 
 /** An update that has to be sent, from the pet's quantity to the wanted one. */
@@ -27,7 +27,7 @@ export interface Change {
 export interface FailedUpdate {
   /** The pet's id, as in its first wanted entry. */
   petId: PetId;
-  /** The quantity that was not set. */
+  /** The quantity that was not set; rounded if it is beyond ±(2^53−1). */
   quantity: number;
   /** One of the client's errors, or a `SyncItemError`; `error.kind` distinguishes them. */
   error: PetStoreFailure | SyncItemError;
@@ -57,7 +57,8 @@ export class StockJob {
     this.#late = new Set(late);
     this.#states = new Uint8Array(stock.size);
     this.#from = new Float64Array(stock.size);
-    this.#tally = { open: stock.size, missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, done: 0, failed: 0 };
+    const none = { missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, outOfRange: 0, done: 0, failed: 0 };
+    this.#tally = { ...none, open: stock.size };
   }
 
   /** How many pets are in a state. */
@@ -119,8 +120,8 @@ export class StockJob {
   }
 
   /**
-   * The list is complete: pets that it did not name are missing; pets in conflict or listed twice have failed. Returns the pets whose
-   * doubtful updates it has confirmed.
+   * The list is complete: pets that it did not name are missing; pets in conflict, listed twice or out of range have failed. Returns the pets
+   * whose doubtful updates it has confirmed.
    */
   endList(): PetId[] {
     const confirmed: PetId[] = [];
@@ -132,6 +133,7 @@ export class StockJob {
         confirmed.push(petId);
       }
       if (state === 'duplicate') this.fail(row, this.#failure(petId, row, duplicateError(petId)));
+      if (state === 'outOfRange') this.fail(row, this.#failure(petId, row, this.#rangeError(petId, row)));
       if (state === 'conflict') this.fail(row, this.#failure(petId, row, this.#conflictError(petId, row)));
     }
     return confirmed;
@@ -172,7 +174,8 @@ export class StockJob {
 
   #plan(row: number, quantity: number): void {
     this.#from[row] = quantity;
-    if (this.#to(row) === quantity) this.#set(row, 'unchanged');
+    if (!Number.isSafeInteger(this.#to(row))) this.#set(row, 'outOfRange');
+    else if (this.#to(row) === quantity) this.#set(row, 'unchanged');
     else if (this.#left === undefined || this.#left[row] === quantity) this.#change(row, quantity);
     else this.#contradict(row, quantity);
   }
@@ -203,7 +206,13 @@ export class StockJob {
     });
   }
 
-  #failure(petId: PetId, row: number, error: SyncItemError): FailedUpdate {
+  #rangeError(petId: PetId, row: number): InvalidArgumentError {
+    const sum = `its quantity ${this.#from[row]} and the adjustment ${this.stock.amount(row)} add up to more than ±(2^53−1)`;
+    const details = { argument: 'quantity', operation: 'updateInventory', petId, outcome: 'not-sent' } as const;
+    return new InvalidArgumentError(`Cannot update pet ${petId}: ${sum}`, details);
+  }
+
+  #failure(petId: PetId, row: number, error: FailedUpdate['error']): FailedUpdate {
     return { petId, quantity: this.#to(row), error };
   }
 

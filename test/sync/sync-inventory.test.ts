@@ -448,6 +448,27 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(sandbox.inventory.get(1)?.quantity).toBe(8);
   });
 
+  test.each([
+    [Number.MAX_SAFE_INTEGER, 98],
+    [-Number.MAX_SAFE_INTEGER, -1],
+  ])('an adjustment of %i beyond 2^53 fails its pet before anything is sent, and is not rounded', async (adjust, quantity) => {
+    const [store, journal] = [new FakeStore([...pets(2, 5), [3, quantity]]), new MemoryJournal()];
+    const entries = [
+      { petId: 1, adjust: 1 },
+      { petId: 3, adjust },
+    ];
+    const { failed, pending } = await syncInventory(store, entries, { dryRun: true });
+    const message = `Cannot update pet 3: its quantity ${quantity} and the adjustment ${adjust} add up to more than ±(2^53−1)`;
+    expect(pending).toEqual([{ petId: 1, quantity: 6 }]);
+    expect(failed).toMatchObject([{ petId: 3, error: { kind: 'invalid-argument', message, outcome: 'not-sent' } }]);
+    expect(await syncInventory(store, entries, { journal })).toMatchObject({ updated: 1, failed: [{ error: { message } }] });
+    expect(await syncInventory(store, entries, { journal })).toMatchObject({
+      finishedAt: expect.any(Date),
+      failed: [{ error: { message } }],
+    });
+    expect(store.requests).toEqual(['GET', 'GET', 'PATCH 1 6']);
+  });
+
   test('an update whose answer has another quantity is not confirmed', async () => {
     const store = new FakeStore([[1, 5]]);
     store.updateInventory = (petId) => reply({ petId, quantity: 7, status: 'available' });
@@ -607,6 +628,7 @@ describe('planSync', () => {
       { petId: 3, adjust: -5 },
       { petId: 77, quantity: 1 },
       { petId: 5, quantity: 1 },
+      { petId: 4, adjust: Number.MAX_SAFE_INTEGER },
     ];
     expect(await planSync(store, wanted, { now: () => 60_000 })).toEqual({
       changes: [
@@ -617,6 +639,7 @@ describe('planSync', () => {
       missing: [77],
       duplicates: 1,
       ambiguous: [5],
+      outOfRange: [4],
       requests: 3,
       estimatedMs: 30_000,
       fitsToday: true,
