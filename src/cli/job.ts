@@ -225,12 +225,23 @@ function tellEnd({ job, client, record, signal, terminal }: Run, report: SyncRep
     isDayUsedUp: client.quota.day.remaining === 0,
     interruption: signal.reason instanceof Interruption ? signal.reason.message : undefined,
   });
-  const lines = [...(isRefused ? [oneLine(refusal)] : []), ...(line === undefined ? [] : [line])];
+  const lost = report.stopped === 'abort' ? undefined : lostLock(signal)?.message;
+  const lines = [
+    ...(isRefused ? [oneLine(refusal)] : []),
+    ...(line === undefined ? [] : [line]),
+    ...(lost === undefined ? [] : [`${lost} while the last requests were under way; another run may have begun`]),
+  ];
   for (const each of lines) tell(terminal, `petstore: ${each}`);
   return lines.length > 0 ? lines.join('; ') : undefined;
 }
 
+/** The loss of the lock, if it ended the run. It is the only interruption that is a failure. */
+function lostLock({ reason }: AbortSignal): Interruption | undefined {
+  return reason instanceof Interruption && reason.exitCode === EXIT.failure ? reason : undefined;
+}
+
 function exitCode(report: SyncReport, { signal, rejected }: { signal: AbortSignal; rejected: number }): ExitCode {
+  if (lostLock(signal)) return EXIT.failure;
   if (report.stopped === 'abort' && signal.reason instanceof Interruption) return signal.reason.exitCode;
   const code = exitCodeOfReport(report);
   return code === EXIT.done && rejected > 0 ? EXIT.partlyDone : code;

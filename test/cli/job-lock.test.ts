@@ -3,6 +3,7 @@ import { beforeEach, describe, expect, test, vi } from 'vitest';
 import type { Interruption } from '../../src/cli/interrupt.ts';
 import { takeLock } from '../../src/cli/job-lock.ts';
 import { type LockExchange, openState, type SharedState } from '../../src/cli/state.ts';
+import { QuotaFile } from '../../src/node/quota-file.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 import { jobFolder } from './support/job-folder.ts';
 
@@ -48,6 +49,21 @@ describe('--lock', () => {
     const waiting = 'waiting 15 s, since the lock restock in file:q.db may still be held by another program';
     expect(await running).toEqual({ code: 130, out: '', err: `petstore: ${waiting}\npetstore: interrupted\n` });
     expect(served.sandbox.requests).toEqual([]);
+  });
+
+  test('ends the run with 1 if it is lost, even if the last request is answered', async () => {
+    vi.useFakeTimers({ toFake: ['setInterval', 'clearInterval'] });
+    const { served, sync, file } = await jobFolder();
+    served.sandbox.faults.add({ delayMs: 400, when: ({ method }) => method === 'PATCH' });
+    const running = sync('petId,adjust\n1,1\n', ['--lock', 'restock', '--quota-store', `file:${file('q.db')}`]);
+    await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'));
+    const records = new QuotaFile(file('q.db'));
+    records.change('lock:restock', Date.now, () => ({ record: '{}', response: undefined }));
+    records.close();
+    await vi.advanceTimersByTimeAsync(10_000);
+    vi.useRealTimers();
+    const lost = 'petstore: the lock restock in file:q.db was lost while the last requests were under way; another run may have begun';
+    expect(await running).toEqual({ code: 1, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n', err: `${lost}\n` });
   });
 
   test.each([
