@@ -29,6 +29,8 @@ export class UpdateRun {
   #openFailures = 0;
   // The pets whose updates are waiting, and have sent no request that may have been applied; always empty if the client does not tell.
   readonly #unsent = new Set<string>();
+  // By pet, the calls for it that have started since its update began, with that of the update.
+  readonly #started = new Map<string, Set<number>>();
 
   constructor(parts: RunParts) {
     this.#parts = parts;
@@ -48,9 +50,13 @@ export class UpdateRun {
   async send(concurrency: number): Promise<void> {
     const { client } = this.#parts;
     const stops = [
-      client.on?.('request', ({ petId }) => this.#unsent.delete(String(petId))),
+      client.on?.('started', ({ petId, callId }) => this.#started.get(String(petId))?.add(callId)),
+      client.on?.('request', (event) => this.#mayBeOwn(event) && this.#unsent.delete(String(event.petId))),
       // The outcome is that of all requests so far: after a 429, for example, nothing was applied.
-      client.on?.('retry', ({ petId, error }) => outcomeOf(error) !== 'unknown' && this.#unsent.add(String(petId))),
+      client.on?.(
+        'retry',
+        (event) => this.#mayBeOwn(event) && outcomeOf(event.error) !== 'unknown' && this.#unsent.add(String(event.petId)),
+      ),
     ];
     try {
       await this.#sendAll(concurrency);
@@ -100,6 +106,7 @@ export class UpdateRun {
     const { petId, row, to } = change;
     progress.countRequest();
     if (client.on) this.#unsent.add(String(petId));
+    this.#started.set(String(petId), new Set());
     try {
       // Updates of a job must not be superseded, since its report says which quantities were set.
       const item = await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
@@ -112,7 +119,14 @@ export class UpdateRun {
       await this.#takeFailure(change, error);
     }
     this.#unsent.delete(String(petId));
+    this.#started.delete(String(petId));
     progress.countUpdate();
+  }
+
+  /** Whether an event may be of the run's update of that pet. Calls that started before it are the caller's; a wrapper may send it later. */
+  #mayBeOwn({ petId, callId }: { petId?: PetId; callId: number }): boolean {
+    const started = this.#started.get(String(petId));
+    return !started || started.size === 0 || started.has(callId);
   }
 
   async #takeFailure(change: Change, thrown: unknown): Promise<void> {

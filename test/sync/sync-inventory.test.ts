@@ -1,4 +1,4 @@
-import { type InventoryItem, PetStoreClient, reply } from 'petstore-inventory';
+import { type InventoryItem, type PetStoreApi, PetStoreClient, reply } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import {
@@ -431,6 +431,46 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     const other = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
     expect(await syncInventory(other, adjusted, { journal })).toMatchObject({ updated: 6, failed: [], pending: [] });
     expect([1, 2, 3, 6].map((petId) => inventory.get(petId)?.quantity)).toEqual([55, 55, 55, then]);
+  });
+
+  test('an adjustment that waited behind another update of its pet when the run was aborted is computed anew', async () => {
+    const sandbox = createSandbox({ pets: [{ petId: 1, quantity: 10 }] });
+    const { keys, baseUrl, fetch } = sandbox;
+    const [journal, controller] = [new MemoryJournal(), new AbortController()];
+    const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
+    // The second request of the other update leaves while the job's update waits for it.
+    sandbox.faults.add({ times: 1, when: ({ petId }) => petId === 1n, status: 503 });
+    client.on('request', ({ attempt }) => attempt === 2 && controller.abort());
+    let other: Promise<unknown> | undefined;
+    const review = () => {
+      other = client.updateInventory(1, { quantity: 50 });
+    };
+    const adjusted = [{ petId: 1, adjust: 5 }];
+    expect(await syncInventory(client, adjusted, { journal, review, signal: controller.signal })).toMatchObject({ stopped: 'abort' });
+    await other;
+    expect(journal.story).toEqual(['job', 'run', 'intent 1', 'void 1']);
+    expect(await syncInventory(client, adjusted, { journal })).toMatchObject({ updated: 1, failed: [] });
+    expect(sandbox.inventory.get(1)?.quantity).toBe(55);
+  });
+
+  test('an adjustment that a wrapper of the client sends by a second call stays in doubt when it is aborted', async () => {
+    const { keys, baseUrl, fetch } = createSandbox({ pets: [{ petId: 1, quantity: 10 }] });
+    const [journal, controller] = [new MemoryJournal(), new AbortController()];
+    const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
+    const wrapper: PetStoreApi = {
+      baseUrl,
+      listInventory: () => client.listInventory(),
+      streamInventory: () => client.streamInventory(),
+      updateInventory: (petId, update, options) => {
+        const first = client.updateInventory(petId, update, { signal: AbortSignal.abort() });
+        return reply(first.catch(() => client.updateInventory(petId, update, options)));
+      },
+      on: (name, listener) => client.on(name, listener),
+    };
+    client.on('request', ({ petId }) => petId === 1 && controller.abort());
+    const adjusted = [{ petId: 1, adjust: 5 }];
+    expect(await syncInventory(wrapper, adjusted, { journal, signal: controller.signal })).toMatchObject({ stopped: 'abort' });
+    expect(journal.story).toEqual(['job', 'run', 'intent 1']);
   });
 
   test('an adjustment that was refused, and waited to be sent again, when the run was aborted is computed anew', async () => {
