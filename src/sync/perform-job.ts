@@ -13,7 +13,7 @@ import { JOURNAL_VERSION } from './record-line.ts';
 import { recordError } from './recorded-error.ts';
 import type { History } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
-import type { FailedUpdate, StockJob } from './stock-job.ts';
+import type { StockJob } from './stock-job.ts';
 import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooMany } from './sync-options.ts';
 import { UpdateRun } from './update-run.ts';
 
@@ -84,11 +84,15 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
 
   const stoppedListing = await listInto(job, { client, progress, options });
   if (stoppedListing) return reportOf(job, stoppedListing);
-  await log.noteAll(endListing(job));
+  const failedBefore = job.failed.size;
+  await log.noteAll(job.endList().map((petId) => ({ type: 'done', petId }) as const));
+  await log.flush();
   const stoppedReview = await review(job, options);
   if (dryRun || stoppedReview) return reportOf(job, stoppedReview);
   const updates = job.count('change');
   if (updates > 0) await beforeUpdates?.();
+  // Only now, since with the first record of a pet the journal belongs to this job, which may have been refused.
+  await log.noteAll(failedRecords(job, failedBefore));
 
   progress.beginUpdates(job);
   const run = new UpdateRun({ client, job, log, progress, priority, signal, now });
@@ -154,15 +158,9 @@ function* openingRecords(job: StockJob, history: History | undefined, nowMs: num
   yield { type: 'run', at: new Date(nowMs).toISOString() };
 }
 
-/** Ends the list. Yields the records of what it has settled. */
-function* endListing(job: StockJob): Generator<JournalRecord> {
-  const failedBefore = job.failed.size;
-  for (const petId of job.endList()) yield { type: 'done', petId };
-  for (const failed of [...job.failed.values()].slice(failedBefore)) yield failedRecord(failed);
-}
-
-function failedRecord({ petId, quantity, error }: FailedUpdate): JournalRecord {
-  return { type: 'failed', petId, quantity, error: recordError(error) };
+function* failedRecords({ failed }: StockJob, failedBefore: number): Generator<JournalRecord> {
+  for (const { petId, quantity, error } of [...failed.values()].slice(failedBefore))
+    yield { type: 'failed', petId, quantity, error: recordError(error) };
 }
 
 function* closingRecords(job: StockJob, nowMs: number): Generator<JournalRecord> {

@@ -136,6 +136,22 @@ describe('a journal', () => {
     expect(journal.lines.filter((line) => line.includes('"type":"job"'))).toHaveLength(1);
   });
 
+  test('keeps what its list has confirmed, even if the run is refused', async () => {
+    const { store, journal } = await runOnce({ 1: 'lose', 2: 'drop' });
+    await expect(syncInventory(store, TWO, { journal, maxChanges: 0 })).rejects.toThrow('Cannot start');
+    store.stock.set(2, 4);
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
+    expect(store.stock.get(2)).toBe(4);
+  });
+
+  test('is free for another job if its run is refused, however many pets its list has failed', async () => {
+    const [store, journal] = [new FakeStore(pets(1_200, 5)), new MemoryJournal()];
+    for (let petId = 1; petId <= 1_100; petId++) store.twice.add(petId);
+    const wanted = pets(1_200, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    await expect(syncInventory(store, wanted, { journal, maxChanges: 10 })).rejects.toThrow('Cannot start');
+    expect(await syncInventory(store, wanted.slice(1_190), { journal })).toMatchObject({ updated: 10 });
+  });
+
   test('fails a doubtful update as a conflict for good if the pet has another quantity', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.stock.set(2, 4);
