@@ -145,6 +145,8 @@ class PastChanges {
     if (record.type !== 'void' && record.type !== 'failed' && record.type !== 'done') return;
     const row = this.#rows.rowOf(record.petId);
     if (row === undefined) return;
+    // A pet that was listed twice failed without an update, so an earlier one stays in doubt.
+    if (record.type === 'failed' && record.error.reason === 'duplicate') return;
     this.#doubtful.delete(row);
     if (record.type !== 'done') this.#isKept[row] = false;
   }

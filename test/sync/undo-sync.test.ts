@@ -65,6 +65,18 @@ describe('undoSync', () => {
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
+  test('takes back a doubtful update even if a resumed run found the pet listed twice', async () => {
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 1 ? 'drop' : 'apply') });
+    const journal = new MemoryJournal();
+    await syncInventory(store, WANTED, { journal });
+    store.twice.add(1);
+    expect(await syncInventory(store, WANTED, { journal })).toMatchObject({ failed: [{ petId: 1, error: { reason: 'duplicate' } }] });
+    store.twice.clear();
+    store.settings = {};
+    expect(await undoSync(store, { journal })).toEqual({ ...EMPTY, updated: 2 });
+    expect([...store.stock.values()]).toEqual([5, 5, 5]);
+  });
+
   test('sets back, when it is started again, what a job that was still at work sent after the undo', async () => {
     const late = Promise.withResolvers<void>();
     const sent: unknown[] = [];
