@@ -181,6 +181,19 @@ describe('petstore mcp', () => {
     expect(quantities()).toEqual([0, 8, 7]);
   });
 
+  test('says until when the key is closed, for a plan and for one that it had begun to apply', async () => {
+    const { agent, call } = await startAgent(withJournals());
+    const updates = [1, 2].map((petId) => ({ petId, quantity: 30 }));
+    const { planId } = await call('plan_updates', { updates });
+    const closed = { status: 429, headers: { 'retry-after': '3600' } };
+    served.sandbox.faults.add({ ...closed, when: ({ petId }) => petId === 2n, times: 1 });
+    const result = Result.parse(await agent.callTool({ name: 'apply_plan', arguments: { planId } }));
+    const until = /^Cannot .*20\d\d-\d\d-\d\dT.*Z.*; try again then; `petstore quota` shows what is left$/;
+    expect(result.isError).toBe(true);
+    expect(JSON.parse(result.content[0]?.text ?? '')).toMatchObject({ stopped: 'quota', error: expect.stringMatching(until) });
+    expect(await call('plan_updates', { updates })).toMatch(until);
+  });
+
   test('applies no plan that it did not show, and none that would now change something else', async () => {
     const { call } = await startAgent(withJournals());
     expect(await call('apply_plan', { planId: 'made-up' })).toBe(

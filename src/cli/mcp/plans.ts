@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileJournal } from '../../node/file-journal.ts';
 import { estimateMs, fitsToday } from '../../sync/estimate.ts';
-import { unlessAborted } from '../../sync/failure.ts';
+import { stopReason, unlessAborted } from '../../sync/failure.ts';
 import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, type WantedEntry } from '../../sync/index.ts';
 import type { Client } from '../connect.ts';
 import { UsageError } from '../usage-error.ts';
@@ -47,15 +47,21 @@ export class Plans {
   readonly #client: Client;
   readonly #limits: PlanLimits;
   readonly #kept = new Map<string, KeptPlan>();
+  /** The last error that stops a run: a bad key, or too long a wait for quota. */
+  #refusal: unknown;
   // Settles when the latest run has ended.
   #lastRun: Promise<unknown> = Promise.resolve();
 
   constructor(client: Client, limits: PlanLimits) {
     this.#client = client;
     this.#limits = limits;
+    client.on('settled', ({ error }) => {
+      const stopped = stopReason(error, undefined, limits.now());
+      if (stopped === 'quota' || stopped === 'authentication') this.#refusal = error;
+    });
   }
 
-  /** Makes a plan, at the cost of one list request. @throws UsageError, InvalidArgumentError for changes that are not allowed */
+  /** Makes a plan, at the cost of one list request. @throws UsageError, InvalidArgumentError for changes that are not allowed; what refused the list */
   async make(wanted: readonly WantedEntry[], { signal }: RunOptions): Promise<ShownPlan> {
     const { maxChanges, now } = this.#limits;
     const changes: ReviewedChange[] = [];
@@ -64,8 +70,7 @@ export class Plans {
     };
     const report = await syncInventory(this.#client, wanted, { dryRun: true, maxChanges, review, signal });
     signal?.throwIfAborted();
-    if (report.stopped !== undefined)
-      throw new UsageError(`Cannot plan: the list of the stock was not read to its end (${report.stopped})`);
+    if (report.stopped !== undefined) throw this.#refusal;
     this.#refuseNegative(changes);
     const { quota } = this.#client;
     const requests = changes.length + 1;
@@ -81,8 +86,12 @@ export class Plans {
     };
   }
 
-  /** Applies a plan. An interrupted plan continues; a plan that is already applied sends nothing. @throws UsageError */
-  async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string }> {
+  /**
+   * Applies a plan. An interrupted plan continues; a plan that is already applied sends nothing. `refusal` is the error that stopped the run.
+   *
+   * @throws UsageError
+   */
+  async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string; refusal: unknown }> {
     const plan = this.#kept.get(planId);
     if (!plan) throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId)}: no such plan was shown; make one with plan_updates`);
     const isJoined = plan.running !== undefined;
@@ -93,7 +102,8 @@ export class Plans {
     // Whoever began the run may have aborted it.
     if (isJoined && (!report || report.stopped === 'abort') && !options.signal?.aborted) return this.apply(planId, options);
     if (!report) throw options.signal?.reason;
-    return { report, journal: plan.journal };
+    const isRefused = report.stopped !== undefined && report.stopped !== 'abort';
+    return { report, journal: plan.journal, refusal: isRefused ? this.#refusal : undefined };
   }
 
   /** Runs follow each other: two that list before either updates would both find the stock as it was shown. */

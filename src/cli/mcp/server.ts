@@ -140,8 +140,9 @@ function addUpdating(server: McpServer, plans: Plans): void {
     ({ planId }, extra) =>
       answer(async () => {
         const onProgress = progressTo(extra);
-        const { report, journal } = await plans.apply(planId, { signal: extra.signal, onProgress });
-        return { ...shownReport(report), journal, undo: `petstore undo ${journal}` };
+        const { report, journal, refusal } = await plans.apply(planId, { signal: extra.signal, onProgress });
+        const error = refusal === undefined ? undefined : explainError(refusal);
+        return { ...shownReport(report), ...(error !== undefined && { error }), journal, undo: `petstore undo ${journal}` };
       }),
   );
 }
@@ -185,10 +186,11 @@ function progressTo({
   };
 }
 
-/** The answer of a tool: the result as JSON, or the error with the same text as on the command line. */
+/** The answer of a tool: the result as JSON, an error if it has one, or the error with the same text as on the command line. */
 async function answer(work: () => Promise<object>): Promise<CallToolResult> {
   try {
-    return { content: [{ type: 'text', text: JSON.stringify(await work()) }] };
+    const result = await work();
+    return { content: [{ type: 'text', text: JSON.stringify(result) }], ...('error' in result && { isError: true }) };
   } catch (error) {
     return { content: [{ type: 'text', text: explainError(error) }], isError: true };
   }
