@@ -108,6 +108,8 @@ function onFile(path: string, name: string): SharedState {
 
 const KeptLock = z.object({ id: z.string(), text: z.string(), untilMs: z.number() });
 const RELEASED = 0;
+/** A lock is needed until it is released: its holder may be suspended for any time, as with a laptop, and goes on afterwards. */
+const WHILE_HELD = { neededUntilMs: Number.MAX_SAFE_INTEGER };
 const DAMAGED = { id: '', text: '' };
 
 /** What a run has written about itself; undefined if it is damaged, or another program's. */
@@ -123,14 +125,15 @@ function exchangeLock(
   kept: string | undefined,
   { id, text, heldMs, takesVoid }: LockRequest,
   nowMs: number,
-): { record: string; response: Awaited<ReturnType<LockExchange>> } {
+): { record: string; neededUntilMs?: number; response: Awaited<ReturnType<LockExchange>> } {
   const held = kept === undefined ? undefined : (readRecord(KeptLock, kept) ?? { ...DAMAGED, untilMs: nowMs });
   const leftMs = (held?.untilMs ?? 0) - nowMs;
   // It has expired, or was taken so far in the future that the clock must have been set back since.
   const isVoid = leftMs <= 0 || leftMs - HELD_MS > FUTURE_MS;
   if (kept !== undefined && held && held.id !== id && held.untilMs !== RELEASED && !(isVoid && takesVoid))
-    return { record: kept, response: { text: held.text, leftMs, isVoid } };
-  return { record: JSON.stringify({ id, text, untilMs: heldMs === 0 ? RELEASED : nowMs + heldMs }), response: undefined };
+    return { record: kept, ...WHILE_HELD, response: { text: held.text, leftMs, isVoid } };
+  if (heldMs === 0) return { record: JSON.stringify({ id, text, untilMs: RELEASED }), response: undefined };
+  return { record: JSON.stringify({ id, text, untilMs: nowMs + heldMs }), ...WHILE_HELD, response: undefined };
 }
 
 /** The place of a quota store, without user and password. */

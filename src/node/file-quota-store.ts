@@ -51,7 +51,7 @@ export function quotaStoreOn(file: QuotaFile): FileQuotaStore {
           file.change(name, Date.now, (kept, nowMs) => {
             const record = readRecord(kept);
             const response = exchangeLease(record, request, nowMs);
-            return { record: JSON.stringify(record), closedUntilMs: record.closedUntilMs, response };
+            return { record: JSON.stringify(record), neededUntilMs: record.closedUntilMs, response };
           }),
       };
     },

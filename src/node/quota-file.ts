@@ -11,7 +11,7 @@ const APPLICATION_ID = 0x50455451;
 const VERSION = 1;
 /** If another process locks the file for longer, it counts as hung. */
 const TIMEOUT_MS = 500;
-/** Records that were not used for longer, and whose keys have been open for longer, are deleted. */
+/** Records that were not used, and not needed, for longer are deleted. */
 const UNUSED_AFTER_MS = 25 * 3_600_000;
 
 const SETUP = `
@@ -23,8 +23,8 @@ const SETUP = `
 /** What becomes of a record. */
 interface Changed<T> {
   record: string;
-  /** Until when the record's key is closed, if it is. */
-  closedUntilMs?: number;
+  /** Until when the record is needed even if nothing uses it, such as while its key is closed. */
+  neededUntilMs?: number;
   response: T;
 }
 
@@ -72,8 +72,8 @@ export class QuotaFile {
       // Read only now, after the wait for other processes.
       const changedAtMs = nowMs();
       const kept = this.#one.get(name)?.book;
-      const { record, closedUntilMs = 0, response } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
-      this.#put.run(name, record, Math.max(changedAtMs, closedUntilMs));
+      const { record, neededUntilMs = 0, response } = change(typeof kept === 'string' ? kept : undefined, changedAtMs);
+      this.#put.run(name, record, Math.max(changedAtMs, neededUntilMs));
       if (kept === undefined) this.#dropOld.run(changedAtMs - UNUSED_AFTER_MS);
       this.#database.exec('COMMIT');
       return response;

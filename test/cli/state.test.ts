@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openState, stateFolder } from '../../src/cli/state.ts';
 import { QuotaFile } from '../../src/node/quota-file.ts';
@@ -99,6 +100,25 @@ describe('the lock in a file', () => {
     expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toEqual(held);
     expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true })).toBeUndefined();
     expect(await lock?.({ id: 'one', text: '{}', heldMs: 30_000 })).toMatchObject({ isVoid: false });
+  });
+
+  test('is kept for a holder that was suspended for a day, and forgotten a day after its release', async () => {
+    const lock = await takenAhead(-26 * 3_600_000);
+    const file = `file:${join(home, 'q.db')}`;
+    const takeAnother = async (name: string) => {
+      const state = await openState({ quotaStore: file }, new FakeTerminal());
+      await state?.lock(name)({ id: 'other', text: '{}', heldMs: 30_000 });
+      await state?.lock(name)({ id: 'other', text: '{}', heldMs: 0 });
+      state?.close();
+    };
+    await takeAnother('nightly');
+    expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000 })).toMatchObject({ text: '{"pid":1}', isVoid: true });
+    await lock?.({ id: 'one', text: '{"pid":1}', heldMs: 0 });
+    vi.setSystemTime(AT_MS + 26 * 3_600_000);
+    await takeAnother('weekly');
+    const database = new DatabaseSync(join(home, 'q.db'));
+    expect(database.prepare('SELECT name FROM quotas').all()).toEqual([{ name: 'lock:weekly' }]);
+    database.close();
   });
 
   test('is free at once after its release', async () => {
