@@ -54,7 +54,7 @@ async function startAgent(options: string[] = [], env: Record<string, string> = 
 }
 
 const quantities = () => PETS.map(({ petId }) => served.sandbox.inventory.get(petId)?.quantity);
-const withJournals = () => ['--allow-updates', '--journals', join(cli.folder, 'journals')];
+const withJournals = () => ['--allow-updates', '--journals', join(cli.folder, 'my journals')];
 
 describe('petstore mcp', () => {
   test('offers only tools that read, unless updates are allowed', async () => {
@@ -126,7 +126,8 @@ describe('petstore mcp', () => {
     expect(quantities()).toEqual([0, 5, 7]);
     const { planId } = plan;
     const applied = await call('apply_plan', { planId });
-    expect(applied).toMatchObject({ updated: 2, unchanged: 1, missing: [99], failed: [], pending: 0 });
+    const undo = `petstore undo '${applied.journal}'`;
+    expect(applied).toMatchObject({ updated: 2, unchanged: 1, missing: [99], failed: [], pending: 0, undo });
     expect(quantities()).toEqual([40, 5, 5]);
     const sent = served.sandbox.requests.length;
     expect(await call('apply_plan', { planId })).toMatchObject({ updated: 2, finishedAt: expect.any(String) });

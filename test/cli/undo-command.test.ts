@@ -48,6 +48,15 @@ describe('petstore undo', () => {
     expect(quantities()).toEqual([9, 3, 5, 5]);
   });
 
+  test('that is repeated names a command that a shell takes, even if the path of its journal has a space', async () => {
+    await restock();
+    const words = ['undo', file('j'), '--journal', file('my undo')];
+    await run(words);
+    const terminal = new FakeTerminal();
+    await run(words, terminal);
+    expect(terminal.err).toContain(`; petstore undo '${file('my undo')}' reverses it`);
+  });
+
   test('keeps its journal where --journal says', async () => {
     await restock();
     await run(['undo', file('j'), '--journal', file('back')]);

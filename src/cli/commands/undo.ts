@@ -3,6 +3,7 @@ import { fileJournal } from '../../node/file-journal.ts';
 import { undoSync } from '../../sync/index.ts';
 import type { ExitCode } from '../exit-code.ts';
 import { type JobOptions, runJob } from '../job.ts';
+import { shellWord } from '../shell-word.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -16,7 +17,7 @@ export async function undo(path: string, options: JobOptions, terminal: Terminal
     {
       name: path,
       title: `undo ${path}`,
-      hint: `petstore undo ${journal} reverses it`,
+      hint: `petstore undo ${shellWord(journal)} reverses it`,
       journal,
       files: { 'the journal of the job': path, '--journal': journal },
       start: (client, settings) => undoSync(client, { ...settings, journal: undone, undoJournal: fileJournal(journal) }),

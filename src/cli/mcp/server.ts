@@ -8,6 +8,7 @@ import { VERSION } from '../../version.ts';
 import { StockView } from '../../view/index.ts';
 import type { Client } from '../connect.ts';
 import { explainError } from '../explain-error.ts';
+import { shellWord } from '../shell-word.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Plans } from './plans.ts';
 
@@ -142,7 +143,7 @@ function addUpdating(server: McpServer, plans: Plans): void {
         const onProgress = progressTo(extra);
         const { report, journal, refusal } = await plans.apply(planId, { signal: extra.signal, onProgress });
         const error = refusal === undefined ? undefined : explainError(refusal);
-        return { ...shownReport(report), ...(error !== undefined && { error }), journal, undo: `petstore undo ${journal}` };
+        return { ...shownReport(report), ...(error !== undefined && { error }), journal, undo: `petstore undo ${shellWord(journal)}` };
       }),
   );
 }
