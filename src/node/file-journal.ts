@@ -1,7 +1,8 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import { badOption } from '../options/rules.ts';
+import { busy } from '../sync/busy.ts';
 import { type Journal, JournalError } from '../sync/journal.ts';
 import { fieldOf, messageOf, textOf } from '../thrown.ts';
 import { journalLines } from './journal-lines.ts';
@@ -10,7 +11,8 @@ import { journalLines } from './journal-lines.ts';
  * A journal in a file, for `syncInventory`. Lines are only ever appended, and are on disk when `append` resolves.
  *
  * Appends that arrive while the disk is busy share one flush. If two processes use the same file, each compares the file's length with its
- * own lines; a process that finds lines of another one stops before it sends the updates of its last lines.
+ * own lines; a process that finds lines of another one stops before it sends the updates of its last lines. Of two jobs of one process, the
+ * second one is refused.
  *
  * The journal of an undo is a file beside it, with `.undo` after its name.
  *
@@ -97,17 +99,22 @@ class FileJournal implements Journal {
 
 const { O_RDWR, O_APPEND, O_CREAT } = constants;
 
+/** The files to which journals of this process are writing. */
+const written = new Map<string, OpenFile>();
+
 /** The opened file. */
 class OpenFile {
   readonly #handle: FileHandle;
   readonly #isRegular: boolean;
   readonly #path: string;
+  readonly #place: string;
   /** The length of the file in bytes if no other process writes to it. */
   #length: number;
   #endsInLine = true;
 
   private constructor(path: string, handle: FileHandle, found: { isRegular: boolean; length: number }) {
     this.#path = path;
+    this.#place = resolve(path);
     this.#handle = handle;
     this.#isRegular = found.isRegular;
     this.#length = found.length;
@@ -138,6 +145,7 @@ class OpenFile {
 
   /** Compares the length before, so that no line is written below those of another job, and after, since both may write at once. */
   async append(text: string): Promise<void> {
+    if (this.#isRegular) this.#claim();
     if (this.#isRegular) this.#refuseForeign(await this.#use((handle) => handle.stat()));
     // A torn line stays in the file, and a new line begins after it.
     const written = this.#endsInLine ? text : `\n${text}`;
@@ -148,12 +156,20 @@ class OpenFile {
     this.#refuseForeign(found);
   }
 
+  /** @throws JournalError if another journal of this process writes to the file */
+  #claim(): void {
+    const writer = written.get(this.#place) ?? this;
+    if (writer !== this) throw busy(`journal ${this.#path}`);
+    written.set(this.#place, this);
+  }
+
   #refuseForeign({ size }: { size: number }): void {
     if (size === this.#length) return;
     throw new JournalError(`Cannot continue with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
   }
 
   async close(): Promise<void> {
+    if (written.get(this.#place) === this) written.delete(this.#place);
     try {
       await this.#handle.close();
     } catch (error) {

@@ -1,10 +1,11 @@
 import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
+import { busy } from './busy.ts';
 import { isAbort, type StopReason, stopReason } from './failure.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JobLog } from './job-log.ts';
-import { type Journal, JournalError, named } from './journal.ts';
+import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { loadReplay } from './load-replay.ts';
 import { ProgressReporter } from './progress.ts';
@@ -64,7 +65,7 @@ export async function withJournal(
   others: readonly Journal[] = [],
 ): Promise<SyncReport> {
   const own = new Set(journal ? [journal, ...others] : others);
-  for (const each of own) if (inUse.has(each)) throw busy(each);
+  for (const each of own) if (inUse.has(each)) throw busy(named(each));
   for (const each of own) inUse.add(each);
   const [run] = await Promise.allSettled([job()]);
   const closings = await Promise.allSettled([...own].map(async (each) => each.close?.()));
@@ -101,13 +102,6 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   await log.flush();
   progress.end();
   return reportOf(job, run.stopped);
-}
-
-function busy(journal: Journal): JournalError {
-  return new JournalError(
-    `Cannot use ${named(journal)}: a job of this process is using it; wait for its end, and name journals after their job`,
-    { code: 'journal_busy' },
-  );
 }
 
 interface ListParts {

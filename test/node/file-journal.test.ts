@@ -322,6 +322,19 @@ describe('syncInventory with a fileJournal', () => {
     expect(unpromised).toEqual([]);
   });
 
+  test('refuses a second job of this process that has a journal of its own for the file, and lets the first run', async () => {
+    const [store, wanted] = [new FakeStore(pets(3, 5)), pets(3, 6).map(([petId]) => ({ petId, adjust: 1 }))];
+    const jobs = ['job.journal', './job.journal'].map((name) =>
+      syncInventory(store, wanted, { journal: fileJournal(`${folder}/${name}`) }),
+    );
+    const [first, second] = (await Promise.allSettled(jobs)).toSorted((one, other) => one.status.localeCompare(other.status));
+    expect(first).toMatchObject({ value: { updated: 3 } });
+    const message = expect.stringMatching(/^Cannot use journal .*: a job of this process is using it; wait for its end, /);
+    expect(second).toMatchObject({ reason: { name: 'JournalError', code: 'journal_busy', message } });
+    expect([...store.stock.values()]).toEqual([6, 6, 6]);
+    expect(await syncInventory(store, wanted, { journal: fileJournal(path) })).toMatchObject({ updated: 3, finishedAt: expect.any(Date) });
+  });
+
   test('refuses to continue from a damaged file, and changes no byte of it', async () => {
     const wanted = [{ petId: 1, quantity: 6 }];
     await syncInventory(new FakeStore(pets(1, 5)), wanted, { journal: fileJournal(path) });
