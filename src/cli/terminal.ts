@@ -23,19 +23,19 @@ export class ReaderGoneError extends Error {
 /** The error codes of a write to a pipe without a reader; EOF is the one on Windows. */
 const READER_GONE_CODES: readonly unknown[] = ['EPIPE', 'EOF'];
 
-/** Writes a text, and resolves when it is written. @throws ReaderGoneError, or the stream's own error, such as ENOSPC */
+/** Writes a text to stdout, and resolves when it is written. @throws ReaderGoneError, or an Error for a full disk and the like */
 export function writeText(stream: TextStream, text: string): Promise<void> {
   return new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(asReaderGone(error)) : resolve()));
+    stream.write(text, (error) => (error ? reject(cannotWrite(error)) : resolve()));
   });
 }
 
-/** Writes the result of a job; a closed pipe is not an error here, since the job is done. @throws the stream's error, such as ENOSPC */
+/** Writes the result of a job; a closed pipe is not an error here, since the job is done. @throws an Error for a full disk and the like */
 export function writeResult(stream: TextStream, text: string): Promise<void> {
   return writeResults(stream, [text]);
 }
 
-/** Writes a result in parts, like `writeResult`, and stops once the pipe is closed. @throws the stream's error, such as ENOSPC */
+/** Writes a result in parts, like `writeResult`, and stops once the pipe is closed. @throws an Error for a full disk and the like */
 export async function writeResults(stream: TextStream, texts: Iterable<string>): Promise<void> {
   try {
     for (const text of texts) await writeText(stream, text);
@@ -44,7 +44,8 @@ export async function writeResults(stream: TextStream, texts: Iterable<string>):
   }
 }
 
-function asReaderGone(error: Error): Error {
+function cannotWrite(error: Error): Error {
   const isGone = 'code' in error && READER_GONE_CODES.includes(error.code);
-  return isGone ? new ReaderGoneError(error.message, { cause: error }) : error;
+  if (isGone) return new ReaderGoneError(error.message, { cause: error });
+  return new Error(`Cannot write to stdout: ${error.message}`, { cause: error });
 }

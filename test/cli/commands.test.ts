@@ -179,7 +179,7 @@ describe('petstore list', () => {
 
   test('reports a full disk', async () => {
     const { code, err } = await run(['list'], new FakeTerminal({ stdoutError: 'ENOSPC' }));
-    expect({ code, err }).toEqual({ code: 1, err: 'petstore: ENOSPC: write (--verbose shows more)\n' });
+    expect({ code, err }).toEqual({ code: 1, err: 'petstore: Cannot write to stdout: ENOSPC: write (--verbose shows more)\n' });
   });
 
   test('ends with 130 when it is interrupted', async () => {

@@ -252,6 +252,13 @@ describe('bad rows', () => {
     expect(requests()).toEqual([]);
   });
 
+  test('that cannot be written to --rejects end the command with 1 before anything is sent, and name the file', async () => {
+    const { code, err } = await sync(BAD, ['--rejects', '/dev/full']);
+    expect(code).toBe(1);
+    expect(err).toMatch(/^petstore: Cannot write --rejects \/dev\/full: ENOSPC: no space left on device.*\n$/);
+    expect(requests()).toEqual([]);
+  });
+
   test('of an earlier run stay in --rejects if the input cannot be read, and are replaced once it can', async () => {
     await writeFile(file('r.csv'), 'held');
     expect((await run(['sync', file('mistyped.csv'), '--rejects', file('r.csv')])).code).toBe(2);
@@ -435,7 +442,7 @@ describe('--journal', () => {
 describe('a stdout that cannot be written to', () => {
   test.each([
     ['EPIPE', 4, ''],
-    ['ENOSPC', 1, 'petstore: ENOSPC: write (--verbose shows more)\n'],
+    ['ENOSPC', 1, 'petstore: Cannot write to stdout: ENOSPC: write (--verbose shows more)\n'],
   ])('because of %s makes a job that is partly done end with %i', async (stdoutError, code, err) => {
     expect(await sync('petId,quantity\n1,9\n99,1\n', [], new FakeTerminal({ stdoutError }))).toEqual({ code, out: '', err });
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(9);

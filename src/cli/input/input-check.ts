@@ -2,6 +2,7 @@ import { type FileHandle, open } from 'node:fs/promises';
 import { IdTable } from '../../stock/id-table.ts';
 import { IntColumn } from '../../stock/int-column.ts';
 import type { WantedEntry } from '../../sync/index.ts';
+import { messageOf } from '../../thrown.ts';
 import { counted } from '../duration.ts';
 import { cannotOpen, UsageError } from '../usage-error.ts';
 import { csvLine } from './csv-rows.ts';
@@ -128,18 +129,20 @@ export class InputCheck {
 
 /** A CSV file of bad rows: the row number, the reason, and the text of the row. */
 class RejectsFile {
+  readonly #path: string;
   readonly #handle: FileHandle;
   #lines: string[] = [];
   #hasBegun = false;
 
-  private constructor(handle: FileHandle) {
+  private constructor(path: string, handle: FileHandle) {
+    this.#path = path;
     this.#handle = handle;
   }
 
   /** Opens the file; its contents stay until `begin`, since the input may turn out to be unreadable. @throws UsageError */
   static async open(path: string): Promise<RejectsFile> {
     try {
-      return new RejectsFile(await open(path, 'a'));
+      return new RejectsFile(path, await open(path, 'a'));
     } catch (error) {
       throw cannotOpen('--rejects', { path, error });
     }
@@ -170,6 +173,11 @@ class RejectsFile {
   async #flush(): Promise<void> {
     const lines = this.#lines;
     this.#lines = [];
-    if (lines.length > 0) await this.#handle.appendFile(lines.join(''));
+    if (lines.length === 0) return;
+    try {
+      await this.#handle.appendFile(lines.join(''));
+    } catch (error) {
+      throw new Error(`Cannot write --rejects ${this.#path}: ${messageOf(error)}`, { cause: error });
+    }
   }
 }
