@@ -37,11 +37,16 @@ interface Wanted {
   terminal: Terminal;
 }
 
-/** Takes a lock in the shared state, and renews it until it is released. @throws UsageError, or an Error that names the holder */
-export async function takeLock({ name, state, onLost, signal, terminal }: Wanted): Promise<JobLock> {
+/** @throws UsageError for a name or a state with which there can be no lock */
+export function checkLock(name: string, state: SharedState | undefined): asserts state is SharedState {
   if (!/^[\w.:-]{1,100}$/.test(name))
     throw new UsageError(`Cannot use --lock ${name.slice(0, 100)}: it must be a name of 1 to 100 letters, digits, and any of . : _ -`);
   if (!state) throw new UsageError('Cannot use --lock: this run shares nothing with others; give --quota-store');
+}
+
+/** Takes a lock in the shared state, and renews it until it is released. @throws UsageError, or an Error that names the holder */
+export async function takeLock({ name, state, onLost, signal, terminal }: Wanted): Promise<JobLock> {
+  checkLock(name, state);
   const holder: LockHolder = { id: randomUUID(), host: hostname(), pid: process.pid, since: new Date(terminal.now()).toISOString() };
   const exchange = state.lock(name);
   const hold: Hold = (heldMs, takesVoid = false) =>

@@ -9,7 +9,7 @@ import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { Interruption, interruptSignal } from './interrupt.ts';
-import { type JobLock, takeLock } from './job-lock.ts';
+import { checkLock, type JobLock, takeLock } from './job-lock.ts';
 import { maxChangesOf, untilOption, wholeNumber } from './option-values.ts';
 import { writePlan } from './plan-text.ts';
 import { ReportFile, type ReportParts } from './report-file.ts';
@@ -94,9 +94,12 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   }
 }
 
-/** A dry run needs no lock: it changes nothing. */
+/** A dry run needs no lock, since it changes nothing, but refuses one that the run would refuse. */
 async function lockOf({ lock, dryRun }: JobOptions, parts: Omit<Parameters<typeof takeLock>[0], 'name'>): Promise<JobLock | undefined> {
-  return lock === undefined || dryRun ? undefined : takeLock({ ...parts, name: lock });
+  if (lock === undefined) return undefined;
+  if (!dryRun) return takeLock({ ...parts, name: lock });
+  checkLock(lock, parts.state);
+  return undefined;
 }
 
 /** Runs the job while it holds its lock. */

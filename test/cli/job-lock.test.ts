@@ -69,9 +69,11 @@ describe('--lock', () => {
   test.each([
     [['--lock', 'a b'], 'Cannot use --lock a b: it must be a name'],
     [['--lock', 'job', '--no-state'], 'Cannot use --lock: this run shares nothing with others; give --quota-store'],
-  ])('as %j is refused', async (words, reason) => {
+  ])('as %j is refused, by a dry run too', async (words, reason) => {
     const { served, sync } = await jobFolder();
-    expect(await sync('petId,adjust\n1,1\n', words)).toMatchObject({ code: 2, err: expect.stringContaining(reason) });
+    const refused = { code: 2, err: expect.stringContaining(reason) };
+    expect(await sync('petId,adjust\n1,1\n', words)).toMatchObject(refused);
+    expect(await sync('petId,adjust\n1,1\n', [...words, '--dry-run'])).toMatchObject(refused);
     expect(served.sandbox.requests).toEqual([]);
   });
 });

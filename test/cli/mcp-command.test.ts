@@ -92,6 +92,17 @@ describe('petstore mcp', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' });
   });
 
+  test.each([[[]], [['--allow-updates']]])('refuses a bad --max-changes with %j', async (words) => {
+    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox', '--max-changes', 'x', ...words]);
+    let err = '';
+    host.stderr.on('data', (text) => {
+      err += text;
+    });
+    host.stdin.end();
+    const [code] = await once(host, 'close');
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('Cannot use --max-changes x: it must be') });
+  });
+
   test('lists pets by page, with ids that JSON does not round, for one request', async () => {
     const { call } = await startAgent();
     const first = await call('list_inventory', { status: 'available', limit: 1 });

@@ -4,7 +4,7 @@ import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js'
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Interruption, interruptSignal } from '../interrupt.ts';
-import { Plans } from '../mcp/plans.ts';
+import { type PlanLimits, Plans } from '../mcp/plans.ts';
 import { createMcpServer } from '../mcp/server.ts';
 import { maxChangesOf } from '../option-values.ts';
 import { stateFolder } from '../state.ts';
@@ -23,7 +23,8 @@ const MAX_WAIT = '45s';
 
 /** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends or nobody reads stdout. */
 export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
-  const limits = options.allowUpdates ? limitsOf(options, terminal) : undefined;
+  const maxChanges = maxChangesOf(options);
+  const limits = options.allowUpdates ? { ...limitsOf(options, terminal), maxChanges } : undefined;
   const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   const input = Readable.from(terminal.stdin);
@@ -45,11 +46,11 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   }
 }
 
-function limitsOf(options: McpOptions, { env, now }: Terminal): ConstructorParameters<typeof Plans>[1] {
+function limitsOf(options: McpOptions, { env, now }: Terminal): Omit<PlanLimits, 'maxChanges'> {
   const state = stateFolder(env, process.platform);
   const journals = options.journals ?? (state && join(state, 'journals'));
   if (journals === undefined) throw new UsageError('Cannot use --allow-updates: there is no folder for journals; name one with --journals');
-  return { maxChanges: maxChangesOf(options), allowNegative: options.allowNegative === true, journals, now };
+  return { allowNegative: options.allowNegative === true, journals, now };
 }
 
 function outputOf({ stdout }: Terminal): Writable {
