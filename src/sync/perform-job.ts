@@ -137,7 +137,7 @@ async function review(job: StockJob, options: CheckedOptions): Promise<StopReaso
   try {
     const reviewing = options.review?.({ [Symbol.iterator]: () => reviewed(job) }, list);
     await (reviewing && signal ? untilAborted(Promise.resolve(reviewing), signal) : reviewing);
-    return undefined;
+    return signal?.aborted ? 'abort' : undefined;
   } catch (error) {
     if (isAbort(error, signal)) return 'abort';
     throw error;

@@ -159,6 +159,13 @@ describe('undoSync', () => {
     expect([store.requests, hanging.closed]).toEqual([[], 1]);
   });
 
+  test('does not close the job if it is aborted by its review, and sends nothing', async () => {
+    const [{ store, journal }, controller] = [await finishedJob(), new AbortController()];
+    const [held, review] = [[...journal.lines], () => controller.abort()];
+    expect(await undoSync(store, { journal, review, signal: controller.signal })).toMatchObject({ updated: 0, stopped: 'abort' });
+    expect([journal.lines, store.requests]).toEqual([held, ['GET']]);
+  });
+
   test('skips pets whose update was refused', async () => {
     const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 1 ? 'refuse' : 'apply') });
     const journal = new MemoryJournal();
