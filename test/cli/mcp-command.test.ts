@@ -209,7 +209,7 @@ describe('petstore mcp', () => {
   test('applies no plan that it did not show, and none that would now change something else', async () => {
     const { call } = await startAgent(withJournals());
     expect(await call('apply_plan', { planId: 'made-up' })).toBe(
-      'Cannot apply the plan "made-up": no such plan was shown; make one with plan_updates',
+      'Cannot apply the plan "made-up": it is not among the last 100 plans that were shown; make a new one with plan_updates',
     );
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, adjust: 3 }] });
     served.sandbox.inventory.set(1, { quantity: 10 });

@@ -93,7 +93,10 @@ export class Plans {
    */
   async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string; refusal: unknown }> {
     const plan = this.#kept.get(planId);
-    if (!plan) throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId)}: no such plan was shown; make one with plan_updates`);
+    if (!plan) {
+      const why = `it is not among the last ${MOST_PLANS} plans that were shown; make a new one with plan_updates`;
+      throw new UsageError(`Cannot apply the plan ${JSON.stringify(planId)}: ${why}`);
+    }
     const isJoined = plan.running !== undefined;
     plan.running ??= this.#run(plan, options).finally(() => {
       plan.running = undefined;
