@@ -61,10 +61,12 @@ export interface Ending {
   interruption?: string | undefined;
 }
 
-/** One line: why a run ended early and how to continue, or that the job was already finished; `undefined` after a complete run. */
-export function explainEnd({ stopped, updated, pending, finishedAt }: SyncReport, ending: Ending): string | undefined {
+/** One line: why a run ended early or has to be run again, or that the job was already finished; `undefined` after a complete run. */
+export function explainEnd({ stopped, updated, pending, finishedAt, inDoubt }: SyncReport, ending: Ending): string | undefined {
   if (finishedAt)
     return `nothing sent: this job was finished at ${finishedAt.toISOString()}; ${ending.hint ?? 'a new job needs a new --journal'}`;
+  if (stopped === undefined && inDoubt !== undefined)
+    return `the job left ${counted(inDoubt, 'update')} in doubt, which may still be applied; run the same command again later to set ${inDoubt === 1 ? 'it' : 'them'} back`;
   if (stopped === undefined) return undefined;
   const when = stopped === 'quota' && ending.retryAt ? ` after ${ending.retryAt.toISOString()}` : '';
   const how =

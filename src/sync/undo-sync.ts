@@ -71,19 +71,21 @@ interface UndoParts {
 async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts): Promise<SyncReport> {
   const past = await readPast(journal, client.baseUrl, options.signal);
   const { stock, ...expected } = past.changes.toBeSetBack();
+  const { inDoubt } = past.changes;
   const { now = Date.now } = options;
-  return performJob({
+  const report = await performJob({
     client,
     job: new StockJob(stock, expected),
     options,
     undone: past.identity,
     // A job that this undo does not close may go on.
-    staysOpen: (updates) => past.changes.areDoubtful || (updates === 0 && past.mayGoOn),
+    staysOpen: (updates) => inDoubt > 0 || (updates === 0 && past.mayGoOn),
     // If the job's process still runs, it finds this line, which it has not written, and stops.
     beforeUpdates: async () => {
       if (!past.isClosed) await journal.append([writeRecord({ type: 'undo', at: new Date(now()).toISOString() })]);
     },
   });
+  return inDoubt === 0 || options.dryRun || report.stopped !== undefined ? report : { ...report, inDoubt };
 }
 
 function resolveUndoOptions(given: UndoOptions): UndoParts & { undoJournal: Journal | undefined } {
@@ -151,9 +153,9 @@ class PastChanges {
     if (record.type !== 'done') this.#isKept[row] = false;
   }
 
-  /** Whether updates are in doubt. */
-  get areDoubtful(): boolean {
-    return this.#doubtful.size > 0;
+  /** How many updates are in doubt. */
+  get inDoubt(): number {
+    return this.#doubtful.size;
   }
 
   /** By row, the quantity to restore for each pet, and the one that it must have now; and the rows that the job's process may still set. */

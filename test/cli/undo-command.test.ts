@@ -57,6 +57,17 @@ describe('petstore undo', () => {
     expect(terminal.err).toContain(`; petstore undo '${file('my undo')}' reverses it`);
   });
 
+  test('says that it has to be run again if the job may still apply updates, each time that it is run', async () => {
+    await restock();
+    const lines = (await readFile(file('j'), 'utf8')).split('\n');
+    await writeFile(file('j'), lines.filter((line) => !/"end"|"done","petId":1\b/.test(line)).join('\n'));
+    const err = 'petstore: the job left 1 update in doubt, which may still be applied; run the same command again later to set it back\n';
+    expect(await run(['undo', file('j')])).toMatchObject({ code: 0, err });
+    served.sandbox.inventory.set(1, { quantity: 9 });
+    expect(await run(['undo', file('j'), '--json'])).toMatchObject({ out: expect.stringContaining('"inDoubt":1'), err });
+    expect(quantities()).toEqual([5, 5, 5, 5]);
+  });
+
   test('keeps its journal where --journal says', async () => {
     await restock();
     await run(['undo', file('j'), '--journal', file('back')]);
