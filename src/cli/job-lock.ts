@@ -14,6 +14,8 @@ import { UsageError } from './usage-error.ts';
 const RENEW_MS = HELD_MS / 3;
 /** If the store takes longer to answer, it counts as unreachable. */
 const ANSWER_MS = 5_000;
+/** A timer may fire a little early. */
+const EARLY_MS = 1_000;
 /** In this time, a living holder has renewed its lock. */
 const LOOK_AGAIN_MS = RENEW_MS + ANSWER_MS;
 
@@ -21,7 +23,7 @@ const LOOK_AGAIN_MS = RENEW_MS + ANSWER_MS;
 const LockHolder = z.object({ id: z.string(), host: z.string(), pid: z.number(), since: z.string() });
 type LockHolder = z.infer<typeof LockHolder>;
 
-type Hold = (heldMs: number, takesVoid?: boolean) => ReturnType<LockExchange>;
+type Hold = (heldMs: number, how?: Pick<Parameters<LockExchange>[0], 'takesVoid' | 'isLate'>) => ReturnType<LockExchange>;
 
 /** A lock that a job holds while it runs. */
 export interface JobLock {
@@ -49,14 +51,20 @@ export async function takeLock({ name, state, onLost, signal, terminal }: Wanted
   checkLock(name, state);
   const holder: LockHolder = { id: randomUUID(), host: hostname(), pid: process.pid, since: new Date(terminal.now()).toISOString() };
   const exchange = state.lock(name);
-  const hold: Hold = (heldMs, takesVoid = false) =>
-    withinTime(exchange({ id: holder.id, text: JSON.stringify(holder), heldMs, takesVoid }), state);
+  let renewedAtMs = Number.NEGATIVE_INFINITY;
+  const ageMs = () => monotonicMs() - renewedAtMs;
+  const hold: Hold = async (heldMs, how = {}) => {
+    // The lock expires that long after the request was sent, not after it was answered.
+    const sentAtMs = monotonicMs();
+    const other = await withinTime(exchange({ id: holder.id, text: JSON.stringify(holder), heldMs, ...how }), state);
+    if (!other) renewedAtMs = sentAtMs;
+    return other;
+  };
   await acquire(hold, { lock: `the lock ${name} in ${state.name}`, signal, terminal });
-  let renewedAtMs = monotonicMs();
   const renew = async (): Promise<void> => {
-    const taken = await hold(HELD_MS).catch(() => 'away' as const);
-    if (taken === undefined) renewedAtMs = monotonicMs();
-    const isLost = taken === 'away' ? monotonicMs() - renewedAtMs >= HELD_MS - RENEW_MS : taken !== undefined;
+    // While a process is stopped, another run may hold the lock and release it.
+    const taken = await hold(HELD_MS, { isLate: ageMs() >= HELD_MS }).catch(() => 'away' as const);
+    const isLost = taken === 'away' ? ageMs() >= HELD_MS - RENEW_MS - EARLY_MS : taken !== undefined;
     if (isLost) onLost(new Interruption(`the lock ${name} in ${state.name} was lost`, EXIT.failure));
   };
   const timer = setInterval(() => void renew(), RENEW_MS);
@@ -84,7 +92,7 @@ async function acquire(hold: Hold, { lock, signal, terminal }: Pick<Wanted, 'sig
   if (other?.isVoid) {
     tell(terminal, `petstore: waiting ${duration(LOOK_AGAIN_MS)}, since ${lock} may still be held by ${describe(other)}`);
     await wait(LOOK_AGAIN_MS, signal);
-    other = await hold(HELD_MS, true);
+    other = await hold(HELD_MS, { takesVoid: true });
   }
   if (!other) return;
   throw new Error(`Cannot start: ${lock} is held by ${describe(other)}; if that process has died, ${expiry(other)}`);

@@ -29,6 +29,8 @@ interface LockRequest {
   text: string;
   heldMs: number;
   takesVoid?: boolean;
+  /** For a renewal that may come too late: if this process does not hold the lock any more, it is not taken, even if it is free. */
+  isLate?: boolean;
 }
 
 /** The state that runs share, on one machine or on several. */
@@ -123,7 +125,7 @@ export function readRecord<Kept>(schema: z.ZodMiniType<Kept>, text: string): Kep
 
 function exchangeLock(
   kept: string | undefined,
-  { id, text, heldMs, takesVoid }: LockRequest,
+  { id, text, heldMs, takesVoid, isLate }: LockRequest,
   nowMs: number,
 ): { record: string; neededUntilMs?: number; response: Awaited<ReturnType<LockExchange>> } {
   const held = kept === undefined ? undefined : (readRecord(KeptLock, kept) ?? { ...DAMAGED, untilMs: nowMs });
@@ -132,6 +134,8 @@ function exchangeLock(
   const isVoid = leftMs <= 0 || leftMs - HELD_MS > FUTURE_MS;
   if (kept !== undefined && held && held.id !== id && held.untilMs !== RELEASED && !(isVoid && takesVoid))
     return { record: kept, ...WHILE_HELD, response: { text: held.text, leftMs, isVoid } };
+  if (isLate && held?.id !== id)
+    return { record: kept ?? JSON.stringify({ id, text, untilMs: RELEASED }), response: { text: held?.text ?? '', leftMs: 0 } };
   if (heldMs === 0) return { record: JSON.stringify({ id, text, untilMs: RELEASED }), response: undefined };
   return { record: JSON.stringify({ id, text, untilMs: nowMs + heldMs }), ...WHILE_HELD, response: undefined };
 }

@@ -34,7 +34,7 @@ if kept then
   local isRecord = isJson and type(held) == 'table' and type(held.id) == 'string' and type(held.text) == 'string'
   if not isRecord and not request.takesVoid then return cjson.encode({ text = '', leftMs = 0, isVoid = true }) end
   if isRecord and held.id ~= request.id then return cjson.encode({ text = held.text, leftMs = redis.call('PTTL', KEYS[1]) }) end
-end
+elseif request.isLate then return cjson.encode({ text = '', leftMs = 0 }) end
 if request.heldMs > 0 then redis.call('SET', KEYS[1], ARGV[1], 'PX', request.heldMs) else redis.call('DEL', KEYS[1]) end
 return ''
 `;
@@ -43,11 +43,11 @@ const OtherHolder = z.object({ text: z.string(), leftMs: z.number(), isVoid: z.o
 
 /**
  * Takes, renews or releases a lock, in one step. If another process holds it, returns that holder's text and the time left. A lock whose
- * record is damaged is void: it is taken with `takesVoid` only.
+ * record is damaged is void: it is taken with `takesVoid` only. A renewal that is late does not take a lock that has expired.
  */
 export async function exchangeRedisLock(
   client: RedisClient,
-  { name, ...request }: { name: string; id: string; text: string; heldMs: number; takesVoid?: boolean },
+  { name, ...request }: { name: string; id: string; text: string; heldMs: number; takesVoid?: boolean; isLate?: boolean },
 ): Promise<z.infer<typeof OtherHolder> | undefined> {
   const answer = await scriptsOf(client).run(LOCK_SCRIPT, `petstore:lock:{${name}}`, JSON.stringify(request));
   return answer === '' ? undefined : OtherHolder.parse(JSON.parse(String(answer)));

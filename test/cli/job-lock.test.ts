@@ -83,11 +83,14 @@ describe('takeLock', () => {
   let held: { id: string; text: string; untilMs: number } | undefined;
   let isAway: boolean;
   let hangs: boolean;
+  let answerMs: number;
   const lost = vi.fn<(interruption: Interruption) => void>();
 
-  const exchange: LockExchange = async ({ id, text, heldMs, takesVoid }) => {
+  const exchange: LockExchange = async ({ id, text, heldMs, takesVoid, isLate }) => {
     if (isAway) throw new Error('away');
     if (hangs) await new Promise(() => {});
+    if (answerMs > 0) await new Promise((resolve) => setTimeout(resolve, answerMs));
+    if (isLate && held?.id !== id) return { text: '', leftMs: 0 };
     const leftMs = (held?.untilMs ?? 0) - Date.now();
     const isVoid = leftMs > 90_000 && !takesVoid;
     if (held && held.id !== id && leftMs > 0 && (isVoid || leftMs <= 90_000)) return { text: held.text, leftMs, isVoid };
@@ -108,6 +111,7 @@ describe('takeLock', () => {
     held = undefined;
     isAway = false;
     hangs = false;
+    answerMs = 0;
     lost.mockClear();
     vi.useFakeTimers({ now: 0 });
     return () => void vi.useRealTimers();
@@ -198,6 +202,40 @@ describe('takeLock', () => {
     expect(lost).not.toHaveBeenCalled();
     await vi.advanceTimersByTimeAsync(5_000);
     expect(lost).toHaveBeenCalledOnce();
+    await lock.release();
+  });
+
+  test('ends the job as early if the store took its time to answer before', async () => {
+    answerMs = 5;
+    const taking = take();
+    await vi.advanceTimersByTimeAsync(10_020);
+    const lock = await taking;
+    isAway = true;
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(lost).toHaveBeenCalledOnce();
+    const releasing = lock.release();
+    await vi.advanceTimersByTimeAsync(5);
+    await releasing;
+  });
+
+  test('ends a job that stood still for so long that another run may have held the lock, even if it is free again', async () => {
+    const lock = await take();
+    const stoppedAtMs = performance.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => stoppedAtMs + 50_000);
+    held = undefined;
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(lost.mock.lastCall?.[0]).toMatchObject({ message: 'the lock restock in memory was lost', exitCode: 1 });
+    vi.restoreAllMocks();
+    await lock.release();
+  });
+
+  test('goes on with a job that stood still while nobody else held the lock', async () => {
+    const lock = await take();
+    const stoppedAtMs = performance.now();
+    vi.spyOn(performance, 'now').mockImplementation(() => stoppedAtMs + 50_000);
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(lost).not.toHaveBeenCalled();
+    vi.restoreAllMocks();
     await lock.release();
   });
 

@@ -84,6 +84,20 @@ describe('the lock in a file', () => {
     expect(await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true })).toMatchObject({ isVoid: false });
   });
 
+  test('is not taken by a late renewal of a holder after another one has released it, or if it is not there', async () => {
+    const lock = await takenAhead(-30_000);
+    const late = { id: 'one', text: '{"pid":1}', heldMs: 30_000, isLate: true };
+    expect(await lock?.(late)).toBeUndefined();
+    vi.setSystemTime(AT_MS + 60_000);
+    await lock?.({ id: 'other', text: '{}', heldMs: 30_000, takesVoid: true });
+    await lock?.({ id: 'other', text: '{}', heldMs: 0 });
+    expect(await lock?.(late)).toEqual({ text: '{}', leftMs: 0 });
+    expect(await lock?.({ ...late, id: 'third', isLate: false })).toBeUndefined();
+    const state = await openState({ quotaStore: `file:${join(home, 'q.db')}` }, new FakeTerminal());
+    expect(await state?.lock('another')(late)).toEqual({ text: '', leftMs: 0 });
+    state?.close();
+  });
+
   test.each([
     ['is cut', '{"id":"one","te'],
     ['is no record', '5'],

@@ -26,6 +26,13 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 3
     expect(await exchange('other', 30_000)).toBeUndefined();
   });
 
+  test('does not give it to a holder whose renewal is late, if it has expired or another one has it', async () => {
+    const late = (id: string) => exchangeRedisLock(client, { name: 'late', id, text: `{"id":"${id}"}`, heldMs: 30_000, isLate: true });
+    expect(await late('one')).toEqual({ text: '', leftMs: 0 });
+    await exchangeRedisLock(client, { name: 'late', id: 'one', text: '{"id":"one"}', heldMs: 30_000 });
+    expect([await late('one'), await late('other')]).toEqual([undefined, { text: '{"id":"one"}', leftMs: expect.closeTo(30_000, -3) }]);
+  });
+
   test.each(['{"id":"one","te', '5', '{"text":"{}"}', '{"id":"one"}'])('takes %s for a lock that is void', async (record) => {
     await client.set('petstore:lock:{restock}', record);
     const held = { text: '', leftMs: 0, isVoid: true };
