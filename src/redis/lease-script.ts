@@ -204,9 +204,14 @@ if request.closedForMs > 0 then
   if record.minute then record.minute.endsAtMs = 0 end
   redis.call('PUBLISH', request.channel, string.format('%.0f', request.closedForMs))
 end
+-- What a request gives back counts once, even if a library sends it again because its answer was lost.
+local sender = record.members[request.member]
+if sender and sender.number and request.number <= sender.number then request.returned, request.uncounted = 0, 0 end
 giveBack()
 observe()
 local response = request.wanted > 0 and grant() or refuse(0, 'quota')
+sender = record.members[request.member]
+if sender then sender.number = request.number end
 redis.call('SET', KEYS[1], cjson.encode(record), 'PX', string.format('%.0f', math.max(90000000, record.closedUntilMs - now + MINUTE)))
 return cjson.encode(response)
 `;

@@ -86,6 +86,9 @@ function readMs(onClosed: (closedForMs: number) => void): (message: string) => v
   };
 }
 
+/** Numbers the requests of this process: a library may send one again whose answer was lost. */
+let requests = 0;
+
 class RedisQuota implements SharedQuota {
   readonly #scripts: RedisScripts;
   readonly #name: Promise<string>;
@@ -113,7 +116,7 @@ class RedisQuota implements SharedQuota {
 
   async #run(request: LeaseRequest): Promise<unknown> {
     const [name, sha1] = await Promise.all([this.#name, this.#sha1]);
-    const argument = JSON.stringify({ ...request, channel: name });
+    const argument = JSON.stringify({ ...request, channel: name, number: ++requests });
     try {
       return await this.#scripts.runBySha(sha1, name, argument);
     } catch (failure) {

@@ -148,6 +148,26 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     expect(await take(shared, { member: 'b' })).toMatchObject({ reason: 'probe' });
   });
 
+  test('counts once what a process gives back if the library sends the command again', async () => {
+    const twice: RedisClient = {
+      status: 'ready',
+      evalsha: async (...asked: Parameters<Redis['evalsha']>) => {
+        await client.evalsha(...asked);
+        return client.evalsha(...asked);
+      },
+      eval: (...asked: Parameters<Redis['eval']>) => client.eval(...asked),
+    };
+    const prefix = `twice${others++}:`;
+    const [shared, resent] = [client, twice].map((each) => redisQuotaStore(each, { prefix }).join(KEY, () => {}));
+    if (!shared || !resent) return expect.unreachable();
+    await take(shared, { member: 'a' });
+    const { granted } = await take(shared, { member: 'a', wanted: 5, minute, isProbeAnswered: true });
+    const recordOf = async () => JSON.parse(String(await client.get(await nameOf(prefix, KEY))));
+    const before = await recordOf();
+    await take(resent, { member: 'a', wanted: 0, returned: 2, returnedResetAtMs: minute.resetAtMs });
+    expect([granted, (await recordOf()).minute.left]).toEqual([5, before.minute.left + 2]);
+  });
+
   test('keeps one key that holds neither key nor address, has one hash tag and expires', async () => {
     await take(joinAs({ prefix: 'secret:' }));
     const names = await client.keys('secret:*');
