@@ -31,7 +31,7 @@ export interface StoreKey {
  * console.log(items.length); // → 12
  */
 export interface QuotaStore {
-  /** Among how many processes the quota is divided while the store cannot be reached; undefined for as many as its last response named. */
+  /** Among how many processes the quota is divided while the store cannot be reached; undefined for as many as its last lease named. */
   readonly processes: number | undefined;
   /** Whether an exchange costs so little that no slots are leased ahead of need. */
   readonly isCheap: boolean;

@@ -4,7 +4,7 @@ import { startTimer } from '../../clock/timer.ts';
 import type { Answer } from '../../contract/limits.ts';
 import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
-import { Lease, LeasePacing, localLease } from './lease.ts';
+import { dayEndsAtMs, Lease, LeasePacing, localLease } from './lease.ts';
 import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart } from './store-connection.ts';
 
 /** A store that takes longer counts as lost. */
@@ -66,7 +66,9 @@ export class LeaseClient {
   #closedUntilMs = 0;
   // Requests that failed and do not count for the day, which the next request to the store reports.
   #uncounted = 0;
-  // The number of processes, by the store's last response.
+  // Until when the day is used up, if the store says so; asked again before, since the day may begin anew or be reset.
+  #dayEndsAtMs = 0;
+  // The number of processes, by the last lease.
   #members: number | undefined;
   #usedAtMs = Number.NEGATIVE_INFINITY;
   #isIdleTimerSet = false;
@@ -114,7 +116,7 @@ export class LeaseClient {
     if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
     const isAnswerOut = this.#refusedFor === 'probe' || this.#pending !== undefined;
     const reason = this.#refusedFor === 'closed' ? 'rate-limit' : 'quota';
-    return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : lookAt, lookAt, reason };
+    return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : Math.max(lookAt, this.#dayEndsAtMs), lookAt, reason };
   }
 
   /** Takes a slot for a request that is about to be sent. */
@@ -257,8 +259,8 @@ export class LeaseClient {
     if ('failure' in outcome) return this.#fail(outcome.failure, nowMs);
     const { response } = outcome;
     if (response.reason === 'lost') return this.#fail('it was restarted empty', nowMs);
-    this.#members = Math.max(response.members, 1);
     this.#connection.recover();
+    this.#dayEndsAtMs = dayEndsAtMs(response, nowMs);
     if (response.granted > 0) return this.#hold(response, requestedAtMs);
     this.#refusedFor = response.reason;
     this.#requestAtMs = this.#pacing.nextAtMs(response, this.#start.ledger.observed(nowMs).minute, nowMs);
@@ -274,12 +276,15 @@ export class LeaseClient {
     this.#usedAtMs = requestedAtMs;
     this.#requestAtMs = Number.NEGATIVE_INFINITY;
     this.#isProbe = response.reason === 'probe';
+    // At a probe, a window begins, and other processes have not requested yet.
+    if (!this.#isProbe) this.#members = Math.max(response.members, 1);
     this.#watchIdleSlots();
   }
 
   #fail(failure: unknown, nowMs: number): void {
     this.#isLocal = true;
     this.#closedUntilMs = 0;
+    this.#dayEndsAtMs = 0;
     this.#takeLocalLease(nowMs);
     this.#connection.fail(failure);
   }

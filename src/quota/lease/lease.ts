@@ -76,6 +76,14 @@ export function localLease({ plan, minute, processes = PRESUMED_PROCESSES, unans
   return new Lease({ granted, resetAtMs: minute?.resetAtMs ?? 0, expiresInMs: minute?.endsInMs ?? MINUTE_MS }, nowMs, false);
 }
 
+/** A longer wait for quota is for the day. */
+const LONGEST_MINUTE_WAIT_MS = 65_000;
+
+/** Until when the store has no quota, if that is beyond the minute: other processes have used up the day. Otherwise 0. */
+export function dayEndsAtMs({ reason, waitMs }: LeaseResponse, nowMs: number): number {
+  return reason === 'quota' && waitMs > LONGEST_MINUTE_WAIT_MS ? nowMs + waitMs : 0;
+}
+
 /** Decides how many slots to request from a store, and when, so that few requests are needed. Pure: the time is a parameter. */
 export class LeasePacing {
   #granted = 0;

@@ -315,6 +315,41 @@ test('a closure that another process reports is an event of the first call that 
   expect(told).toEqual(['closed by call 1, 30000 ms', 'open by call 1']);
 });
 
+test('if the processes have used up the day, a call is refused at once, with the end of the day, while the minute lasts', async () => {
+  const record = emptyRecord();
+  const { store } = recordStore(record);
+  const plan = { requestsPerMinute: 60, requestsPerDay: 5 };
+  const { send } = leasing(store, { plan, maxWaitMs: 1_000 }, { plans: { shared: plan } });
+  await Promise.all([...send(1), vi.advanceTimersByTimeAsync(3_000)]);
+  for (let lease = 0; lease < 8; lease++) exchangeLease(record, { ...REQUEST_OF_OTHER, plan, wanted: 1 }, Date.now());
+  const refusal = rejectionOf(Promise.all(send(1)));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await refusal).toSatisfy(({ kind, retryAt }) => kind === 'rate-limit' && Number(retryAt) - Date.now() > 3_600_000);
+});
+
+test('if the store fails while the probe of another process is out, the part is that of the last lease', async () => {
+  const startMs = Date.now();
+  const answers: (() => LeaseResponse)[] = [
+    () => ({ granted: 1, expiresInMs: 1_000, resetAtMs: 0, waitMs: 0, reason: 'probe', members: 1 }),
+    () => ({ granted: 1, expiresInMs: startMs + 60_000 - Date.now(), resetAtMs: startMs + 60_000, waitMs: 0, reason: 'quota', members: 4 }),
+    () => ({ granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs: 25, reason: 'probe', members: 1 }),
+  ];
+  const exchange = async ({ wanted }: LeaseRequest) => {
+    const answer =
+      wanted > 0 ? answers.shift() : () => ({ granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs: 0, reason: 'quota' as const, members: 1 });
+    if (!answer) throw new Error('the store is down');
+    return answer();
+  };
+  const { sandbox, send } = leasing({ processes: undefined, isCheap: false, join: () => ({ exchange }) });
+  await Promise.all([...send(1), vi.advanceTimersByTimeAsync(500)]);
+  await Promise.all([...send(1), vi.advanceTimersByTimeAsync(500)]);
+  const all = Promise.allSettled(send(50));
+  await vi.advanceTimersByTimeAsync(40_000);
+  expect([answers.length, sandbox.requests.length]).toEqual([0, 2 + 14]);
+  await vi.advanceTimersByTimeAsync(600_000);
+  await all;
+});
+
 test('the loss of a store is told to the logger of the client whose request is the first without it', async () => {
   const { store, fail } = recordStore();
   const { baseUrl, fetch, keys } = leasing(store, { logger: undefined }).sandbox;
