@@ -111,6 +111,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'errors',
     'events',
     'hiding-key',
+    'json',
     'options',
     'quota',
     'quota-store',

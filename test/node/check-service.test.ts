@@ -198,6 +198,18 @@ describe('checkService', () => {
     expect(found.answer?.message).toMatch(/^it answered 200, with [\w/]+ that is not a list of the inventory$/);
   });
 
+  const nextPets = ',{"petId":2,"quantity":2,"status":"available"}'.repeat(2_000);
+
+  test.each([
+    ['an id beyond 2^53', `[{"petId":9007199254740993,"quantity":2,"status":"available"}${nextPets}]`],
+    ['a status with a brace', `[{"petId":1,"quantity":2,"status":"}, {"}${nextPets}]`],
+    ['a field with an object', `[{"petId":1,"quantity":2,"status":"available","by":{"id":7}}${nextPets}]`],
+    ['a status that is longer than what is read', `[{"petId":1,"quantity":2,"status":"${'\\\\"}'.repeat(50_000)}"}]`],
+  ])('accepts a list whose first pet has %s', async (_what, body) => {
+    const { isWell } = await check(createServer((_request, response) => response.writeHead(200, limits()).end(body)));
+    expect(isWell).toBe(true);
+  });
+
   test('finds a page without a content type', async () => {
     const { found } = await check(createServer((_request, response) => response.writeHead(200).end('<h1>Log in</h1>')));
     expect(found.answer).toMatchObject({

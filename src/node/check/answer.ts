@@ -4,6 +4,7 @@ import { ErrorBody, InventoryItem } from '../../contract/models.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import { duration } from '../../duration.ts';
 import { isPetStoreError, type PetStoreError } from '../../errors.ts';
+import { parseExactly, parseJson } from '../../json/parse-json.ts';
 import type { TextCleaner } from '../../redactor.ts';
 import { type Finding, GUIDES } from './finding.ts';
 
@@ -67,15 +68,13 @@ function judgeList({ status, headers }: Response, { text, redactor }: { text: st
   return { check: 'answer', outcome: 'ok', message: `it answered ${status} with a list of the inventory`, facts: { status, type } };
 }
 
+/** The first item of a list, if it ends within the text and contains no objects; a brace may be within a string. */
+const FIRST_ITEM = /^\s*\[\s*(\{(?:[^{}"]|"(?:[^"\\]|\\.)*")*\})/;
+
 /** Whether a text begins like a list of the inventory: empty, or with a valid first item. An item with nested objects is not checked. */
 function isBeginningOfList(text: string): boolean {
-  const [, item] = /^\s*\[\s*(\{[^{}]*\})/.exec(text) ?? [];
-  if (item === undefined) return /^\s*\[\s*[\]{]/.test(text);
-  try {
-    return InventoryItem.safeParse(JSON.parse(item)).success;
-  } catch {
-    return false;
-  }
+  const item = FIRST_ITEM.exec(text)?.[1];
+  return item === undefined ? /^\s*\[\s*[\]{]/.test(text) : InventoryItem.safeParse(parseJson(item) && parseExactly(item)).success;
 }
 
 function errorOf(text: string, redactor: TextCleaner): ErrorBody | undefined {
