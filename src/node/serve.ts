@@ -129,6 +129,8 @@ function createListener(parts: SandboxParts, hostname: string): Server {
       if (!isServed(incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
       if (!isForService(incoming.url ?? '/')) return page.fetch(request);
       const exchange = await parts.service.answer(request);
+      // Node would add a `Date` where the sandbox leaves it out.
+      outgoing.sendDate = false;
       return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;
     },
     {

@@ -37,19 +37,25 @@ export function createService({ environments, domains, routes, ...desk }: Servic
   app.use('*', async (context, next) => {
     const redirect = domains.redirectOf(context.req.url);
     if (redirect === undefined) return next();
-    return new Response(null, { status: redirect.status, headers: { location: redirect.location } });
+    return dated(new Response(null, { status: redirect.status, headers: { location: redirect.location } }), desk);
   });
   for (const environment of environments) {
     app.use(`${environment.basePath}/*`, receive(environment, desk));
     app.route(environment.basePath, createRoutes({ stock: environment.stock, ledger: desk.ledger, own: routes }));
   }
-  app.notFound(() => errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }));
+  app.notFound(() => dated(errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }), desk));
   app.onError((error) => {
     // The sandbox is set up wrongly, and an answer would hide that.
     if (error instanceof SandboxError) throw error;
     return errorAnswer({ status: 500, code: 'internal', message: `The sandbox could not answer: ${error.message}` });
   });
   return { answer: (request) => exchange(app, request) };
+}
+
+/** For an answer to a request that no environment receives. */
+function dated(response: Response, { clock, date }: Desk): Response {
+  if (date !== false) response.headers.set('date', new Date(clock.now() + date.aheadMs).toUTCString());
+  return response;
 }
 
 /** How an exchange breaks where its answer has no body to break. */

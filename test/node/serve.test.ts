@@ -1,6 +1,6 @@
 import { connect } from 'node:net';
 import fc from 'fast-check';
-import { serveSandbox } from 'petstore-inventory/node';
+import { type ServeSandboxOptions, serveSandbox } from 'petstore-inventory/node';
 import { SandboxError } from 'petstore-inventory/sandbox';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { within } from '../support/outcome.ts';
@@ -29,6 +29,31 @@ describe('serveSandbox', () => {
     const { url } = await started({ faults: [{ when, status: 503 }] });
     const answer = await fetch(`${url}/inventory`);
     expect([answer.status, await answer.json()]).toMatchObject([500, { message: expect.stringContaining('it threw Error: a typo') }]);
+  });
+
+  test.each([
+    ['`date` is false', { date: false }],
+    ['a fault removes it', { faults: [{ headers: { date: null } }] }],
+    ['a fault cuts the answer and `date` is false', { date: false, faults: [{ fail: 'cut' }] }],
+  ] satisfies [string, ServeSandboxOptions][])('sends no Date where %s', async (_why, options) => {
+    const { url, keys } = await started(options);
+    const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
+    expect([answer.status, answer.headers.has('date')]).toEqual([200, false]);
+    await answer.text().catch(() => {});
+  });
+
+  test.each([
+    ['a list', 'localhost', '/v1/inventory', 200],
+    ['a path that is not there', 'localhost', '/v1x', 404],
+    ['a redirect', 'old.example', '/v1/inventory', 301],
+  ])("sends %s with the Date of the sandbox's clock", async (_what, host, path, status) => {
+    const { url, keys, sandbox } = await started({ date: { aheadMs: 1_000 }, domains: [{ from: 'old.example', to: 'new.example' }] });
+    sandbox.clock.hold();
+    sandbox.clock.set(Date.parse('2030-01-01T00:00:00Z'));
+    const head = `GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${keys.free}\r\nConnection: close\r\n\r\n`;
+    const answer = await rawAnswer(url, head);
+    expect(answer).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+    expect(answer.match(/^date: .*$/gim)).toEqual(['date: Tue, 01 Jan 2030 00:00:01 GMT']);
   });
 
   test('serves staging next to production', async () => {
