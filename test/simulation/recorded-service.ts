@@ -85,7 +85,8 @@ export class RecordedService {
     }
     const tellsWait = waitMs !== undefined && requests.some(({ retryAfterMs }) => retryAfterMs !== undefined);
     if (tellsWait) headers.set('retry-after', String(Math.ceil(waitMs / 1_000)));
-    return new Response(body, { status, headers });
+    // A 304 may not even have an empty body.
+    return new Response(body || null, { status, headers });
   }
 
   #countOthers(nowMs: number): void {

@@ -138,6 +138,18 @@ describe('a replay with an unchanged plan', () => {
     expect(endsOf(again.now)).toEqual(endsOf(then));
   });
 
+  test('repeats an answer that may have no body', async () => {
+    const { then, again } = await playAgain({
+      service: { faults: [{ at: 2, status: 304 }] },
+      client: { plan: 'free' },
+      work: async (client) => {
+        for (let call = 0; call < 3; call++) await (await client.fetch('/inventory')).text();
+      },
+    });
+    expect(statusesOf(then)).toEqual([[200], [304], [200]]);
+    expect(statusesOf(again.now)).toEqual(statusesOf(then));
+  });
+
   test('retries a call as often as it was retried', async () => {
     const { then, again } = await playAgain({
       service: { faults: [{ at: [2, 4, 5], status: 503 }] },
