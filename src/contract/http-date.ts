@@ -21,8 +21,8 @@ function toInstant(parts: Record<string, string>, nowMs: number): number | undef
   const day = Number(parts.day);
   const year = parts.year?.length === 2 ? fullYear(Number(parts.year), nowMs) : Number(parts.year);
   const [hour, minute, second] = [Number(parts.hour), Number(parts.minute), Number(parts.second)];
-  // 31 February would become a day in March.
-  const isDay = month >= 0 && new Date(Date.UTC(year, month, day)).getUTCDate() === day;
+  // 31 February would become a day in March, and the year 1, which Go writes for no time, 1901.
+  const isDay = year > 99 && month >= 0 && new Date(Date.UTC(year, month, day)).getUTCDate() === day;
   // A leap second is written as 60 (RFC 9110).
   if (!isDay || hour > 23 || minute > 59 || second > 60) return undefined;
   return Date.UTC(year, month, day, hour, minute, second);

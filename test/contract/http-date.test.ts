@@ -43,6 +43,8 @@ describe('parseHttpDate', () => {
     'Sun, 06 Nov 1994 08:60:37 GMT',
     'Sun, 06 Nov 1994 08:49:61 GMT',
     ' Sun, 06 Nov 1994 08:49:37 GMT',
+    'Mon, 01 Jan 0001 00:00:00 GMT',
+    'Mon Jan  1 00:00:00 0099',
     'Sun, 06 Nov 1994 08:49:37 GMT, 120',
   ])('refuses %j', (text) => {
     expect(parseHttpDate(text, NOW_MS)).toBeUndefined();
