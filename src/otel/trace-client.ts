@@ -93,12 +93,14 @@ function resolveTrace(options: TraceOptions): { tracerProvider: TracerProvider; 
 
 function scopeOf(baseUrl: string, tracer: Tracer, meter: Meter): Scope {
   const { protocol, hostname, port } = new URL(baseUrl);
+  // An IP address by the conventions; the brackets around IPv6 belong to the URL.
+  const address = hostname.replace(/^\[|\]$/g, '');
   const histogram = (name: string, description: string, explicitBucketBoundaries: number[]) =>
     meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
   return {
     tracer,
     baseUrl,
-    server: { 'server.address': hostname, 'server.port': Number(port || (protocol === 'https:' ? 443 : 80)) },
+    server: { 'server.address': address, 'server.port': Number(port || (protocol === 'https:' ? 443 : 80)) },
     requests: histogram('http.client.request.duration', 'Duration of HTTP client requests.', REQUEST_BUCKETS),
     waits: histogram('petstore.client.wait.duration', 'How long calls waited before an attempt.', WAIT_BUCKETS),
     refusals: meter.createCounter('petstore.client.rate_limited', { unit: '{response}', description: 'Answers 429.' }),

@@ -112,6 +112,12 @@ describe('traceClient gives a call a span', () => {
     expect(collector.spans.map(({ attributes }) => attributes['server.port'])).toEqual([port, port]);
   });
 
+  test('that names an IPv6 address without the brackets of its URL', async () => {
+    const { client, collector } = tracedClient([() => json(200, [])], { baseUrl: 'https://[2001:db8::1]/v1' });
+    await client.listInventory();
+    expect(collector.spans.map(({ attributes }) => attributes['server.address'])).toEqual(['2001:db8::1', '2001:db8::1']);
+  });
+
   test('that failed with the kind and the message of its error', async () => {
     const { client, tree } = tracedClient([() => failure(404)]);
     await rejectionOf(client.updateInventory(42, { quantity: 1 }));
