@@ -1,4 +1,4 @@
-import type * as z from 'zod/mini';
+import * as z from 'zod/mini';
 import { SandboxError, show } from './sandbox-error.ts';
 
 /** For each option, what it accepts, and the sentence that says so. */
@@ -6,6 +6,13 @@ export type OptionRules<Options> = Readonly<Record<keyof Options, readonly [sche
 
 /** Names in quotes, separated by commas, for a rule. */
 export const words = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
+
+/** An object of such values. `z.record` alone skips `__proto__`, which `JSON.parse` makes a name like any other. */
+export function recordOf<Value>(values: z.ZodMiniType<Value>) {
+  const record = z.record(z.string(), values);
+  const isEach = (value: object) => Object.values(value).every((each) => values.safeParse(each).success);
+  return z.custom<Record<string, Value>>((value) => record.safeParse(value).success && isEach(Object(value)));
+}
 
 /**
  * Checks that a value is an object of named options, not a list, a function or an object of another kind such as a Map.

@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { checkObject, checkOptions, type OptionRules, words } from './check-options.ts';
+import { checkObject, checkOptions, type OptionRules, recordOf, words } from './check-options.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
 import type { SandboxRequest } from './ledger.ts';
 import { SandboxError } from './sandbox-error.ts';
@@ -67,7 +67,7 @@ const FAULT_RULES: OptionRules<Fault> = {
   status: [z.int().check(z.gte(200), z.lte(599)), 'it must be a whole number from 200 to 599'],
   body: [z.string(), 'it must be a string'],
   headers: [
-    z.record(z.string(), z.nullable(z.string())).check(z.refine(areHeaders)),
+    recordOf(z.nullable(z.string())).check(z.refine(areHeaders)),
     'it must be an object of valid header names, each with a valid value, or null to remove it',
   ],
   delayMs: [latencySchema, LATENCY_RULE],

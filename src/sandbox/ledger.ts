@@ -137,7 +137,8 @@ export class Ledger {
 }
 
 function emptyReport(): SandboxReport {
-  return { requests: 0, byStatus: {}, byPlan: {}, rateLimited: 0, duringPenalty: 0, bans: 0, faults: 0, updatesByPet: {} };
+  // A plan may have the name of something that every other object has.
+  return { requests: 0, byStatus: {}, byPlan: Object.create(null), rateLimited: 0, duringPenalty: 0, bans: 0, faults: 0, updatesByPet: {} };
 }
 
 function count(counts: Record<string | number, number>, name: string | number): void {

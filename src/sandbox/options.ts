@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import { InventoryItem, PetId } from '../contract/models.ts';
 import type { PlanLimits } from '../contract/plans.ts';
-import { checkObject, checkOptions, type OptionRules, words } from './check-options.ts';
+import { checkObject, checkOptions, type OptionRules, recordOf, words } from './check-options.ts';
 import type { TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
 import { checkFault, type Fault } from './fault.ts';
@@ -120,8 +120,8 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
     z.union([whole, z.custom(isList)]),
     'it must be a number of pets or a list of { petId, quantity, status? } with numbers (or a bigint as petId)',
   ],
-  keys: [z.record(z.string(), z.string()), 'it must be an object of keys, each with the name of its plan'],
-  plans: [z.record(z.string(), plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],
+  keys: [recordOf(z.string()), 'it must be an object of keys, each with the name of its plan'],
+  plans: [recordOf(plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],
   window: [positive, 'it must be a whole number of milliseconds, 1 or more'],
   policy: [z.union([policy, z.strictObject({ minute: policy, day: policy })]), `it must be one of ${words(POLICIES)} or { minute, day }`],
   burst: [positive, 'it must be a whole number, 1 or more'],

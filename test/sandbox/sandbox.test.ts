@@ -192,6 +192,15 @@ describe('createSandbox keeps a ledger', () => {
     expect(sandbox.requests.map(({ duringPenalty }) => duringPenalty)).toEqual([false, false, true]);
   });
 
+  test.each(['constructor', '__proto__'])('`report()` counts the requests of a plan with the name %s', async (name) => {
+    const plans = Object.fromEntries([[name, { requestsPerMinute: 2 }]]);
+    const sandbox = createSandbox({ plans, keys: { psk_own: name } });
+    const headers = { authorization: 'Bearer psk_own' };
+    await sandbox.fetch(`${sandbox.baseUrl}/inventory`, { headers });
+    await sandbox.fetch(`${sandbox.baseUrl}/inventory`, { headers });
+    expect(Object.entries(sandbox.report().byPlan)).toEqual([[name, 2]]);
+  });
+
   test('`report()` counts all requests, and `clear()` deletes them', async () => {
     const sandbox = createSandbox({ plans: { free: { requestsPerMinute: 2 } }, clock: () => 0 });
     await asked(sandbox, '/inventory/1', patch({ quantity: 5 }));
