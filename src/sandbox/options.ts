@@ -167,8 +167,10 @@ export function checkSandboxOptions(options: SandboxOptions, more: OptionRules<o
   for (const [index, fault] of (options.faults ?? []).entries()) checkFault(fault, `faults[${index}]`);
 }
 
-function checkBurst({ burst, policy = 'fixed-clock' }: SandboxOptions): void {
+function checkBurst({ burst, limitHeaders: told, policy = 'fixed-clock' }: SandboxOptions): void {
   const ofMinute = typeof policy === 'string' ? policy : policy.minute;
-  if (burst === undefined || ofMinute === 'token-bucket') return;
-  throw new SandboxError(`Cannot use \`burst\` with the policy "${ofMinute}": only the minute's "token-bucket" has one`);
+  const tellsBurst = typeof told === 'object' && told.limit === 'burst';
+  if ((burst === undefined && !tellsBurst) || ofMinute === 'token-bucket') return;
+  const option = burst === undefined ? 'limitHeaders.limit: "burst"' : 'burst';
+  throw new SandboxError(`Cannot use \`${option}\` with the policy "${ofMinute}": only the minute's "token-bucket" has one`);
 }

@@ -37,6 +37,10 @@ describe('createSandbox refuses', () => {
     ['{"burst":0}', 'Cannot use 0 as `burst`: it must be a whole number, 1 or more'],
     ['{"burst":2}', 'Cannot use `burst` with the policy "fixed-clock": only the minute\'s "token-bucket" has one'],
     ['{"burst":2,"policy":{"minute":"sliding-log","day":"token-bucket"}}', 'Cannot use `burst` with the policy "sliding-log"'],
+    [
+      '{"limitHeaders":{"limit":"burst"}}',
+      'Cannot use `limitHeaders.limit: "burst"` with the policy "fixed-clock": only the minute\'s "token-bucket" has one',
+    ],
     ['{"plans":{"__proto__":{"requestsPerMinute":-5}}}', 'Cannot use that object as `plans`: it must be an object of plans'],
     ['{"keys":{"__proto__":5}}', 'Cannot use that value as `keys`: it must be an object of keys'],
     ['{"counting":{"at":"noon"}}', 'Cannot use that object as `counting`: it must be { at?: "arrival" or "completion", refused?'],
