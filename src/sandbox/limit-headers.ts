@@ -31,7 +31,7 @@ export interface LimitHeaders {
   omit?: readonly ('limit' | 'remaining' | 'reset')[];
   /** The part of the answers that carry the headers, from 0 to 1; the seed decides which. @default 1 */
   rate?: number;
-  /** Remaining has the value of this many milliseconds ago, as from a replica that lags behind. @default 0 */
+  /** Remaining has the value of this many milliseconds ago, at most 1e13, as from a replica that lags behind. @default 0 */
   lagMs?: number;
   /** Reset as a Unix timestamp in seconds or milliseconds, or as seconds to go. @default 'seconds' */
   reset?: 'seconds' | 'milliseconds' | 'seconds-to-go';

@@ -43,7 +43,7 @@ export interface SandboxOptions<Plans extends string = string> {
   keys?: Readonly<Record<string, string>>;
   /** More plans than free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). @default none */
   plans?: Readonly<Record<Plans, PlanLimits>>;
-  /** Length of the minute's window in milliseconds, so that tests can shorten it. @default 60000 */
+  /** Length of the minute's window in milliseconds, at most 1e13, so that tests can shorten it. @default 60000 */
   window?: number;
   /**
    * How requests are counted; the specification does not say how the service does it. A single policy applies to minute and day, but with
@@ -80,8 +80,8 @@ export interface SandboxOptions<Plans extends string = string> {
   /** The `Date` header, or `false` for none. @default { aheadMs: 0 } */
   date?: DateHeader | false;
   /**
-   * A service of several nodes: by how many milliseconds the clock of each is ahead. The seed decides which node answers a request. Date,
-   * Reset and a date in Retry-After follow that node's clock; all nodes share one count, which follows the sandbox's clock.
+   * A service of several nodes: by how many milliseconds the clock of each is ahead, up to ±1e13. The seed decides which node answers a
+   * request. Date, Reset and a date in Retry-After follow that node's clock; all nodes share one count, which follows the sandbox's clock.
    * @default [0]
    */
   nodes?: readonly number[];
@@ -93,7 +93,10 @@ export interface SandboxOptions<Plans extends string = string> {
 
 const whole = z.int().check(z.gte(0));
 const positive = z.int().check(z.gte(1));
-const time = z.number().check(z.gte(0));
+/** Three centuries, so that the year of every date in an answer has four digits. */
+const LONGEST_MS = 1e13;
+const time = z.number().check(z.gte(0), z.lte(LONGEST_MS));
+const aheadMs = z.number().check(z.gte(-LONGEST_MS), z.lte(LONGEST_MS));
 const call = z.custom<() => unknown>((value) => typeof value === 'function');
 
 const entry = z.strictObject({ petId: PetId, quantity: InventoryItem.shape.quantity, status: z.optional(z.string()) });
@@ -122,7 +125,7 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   ],
   keys: [recordOf(z.string()), 'it must be an object of keys, each with the name of its plan'],
   plans: [recordOf(plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],
-  window: [positive, 'it must be a whole number of milliseconds, 1 or more'],
+  window: [z.int().check(z.gte(1), z.lte(LONGEST_MS)), 'it must be a whole number of milliseconds, from 1 to 1e13'],
   policy: [z.union([policy, z.strictObject({ minute: policy, day: policy })]), `it must be one of ${words(POLICIES)} or { minute, day }`],
   burst: [positive, 'it must be a whole number, 1 or more'],
   counting: [counting, 'it must be { at?: "arrival" or "completion", refused?: boolean, uncounted?: a list of statuses }'],
@@ -131,15 +134,18 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   faults: [z.array(z.unknown()), 'it must be a list of faults'],
   routes: [call, 'it must be a function that returns a Response or undefined'],
   seed: [z.int(), 'it must be a whole number'],
-  ban: [z.union([z.literal(false), z.strictObject({ after: whole, forMs: time })]), 'it must be { after, forMs } or false'],
+  ban: [
+    z.union([z.literal(false), z.strictObject({ after: whole, forMs: time })]),
+    'it must be { after, forMs } with at most 1e13 milliseconds, or false',
+  ],
   retryAfter: [z.enum(RETRY_AFTER_FORMS), `it must be one of ${words(RETRY_AFTER_FORMS)}`],
   rateLimitBody: [z.enum(['error', 'empty']), 'it must be "error" or "empty"'],
   limitHeaders: [
     z.union([z.enum(TOLD_WINDOWS), limitHeaders]),
     `it must be one of ${words(TOLD_WINDOWS)} or { window?, limit?, omit?, rate?, lagMs?, reset?, rounding? }, each as LimitHeaders says`,
   ],
-  date: [z.union([z.literal(false), z.strictObject({ aheadMs: z.number() })]), 'it must be { aheadMs } or false'],
-  nodes: [z.array(z.number()).check(z.minLength(1)), 'it must be a list of milliseconds, one for each node'],
+  date: [z.union([z.literal(false), z.strictObject({ aheadMs })]), 'it must be { aheadMs } with at most 1e13 milliseconds, or false'],
+  nodes: [z.array(aheadMs).check(z.minLength(1)), 'it must be a list of milliseconds, at most 1e13, one for each node'],
   domains: [z.array(z.union([z.string(), redirect])), 'it must be a list of host names and redirects { from, to, status? }'],
   history: [positive, 'it must be a whole number, 1 or more'],
 };

@@ -44,7 +44,7 @@ export interface Desk {
  * const late = createSandbox({ date });
  */
 export interface DateHeader {
-  /** By how many milliseconds the header is ahead; behind, if negative. */
+  /** By how many milliseconds the header is ahead, at most 1e13; behind, if negative. */
   aheadMs: number;
 }
 
