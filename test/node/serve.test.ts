@@ -42,6 +42,12 @@ describe('serveSandbox', () => {
     await answer.text().catch(() => {});
   });
 
+  test('sends no Content-Type where a fault removes it', async () => {
+    const { url, keys } = await started({ pets: [{ petId: 1, quantity: 2 }], faults: [{ headers: { 'content-type': null } }] });
+    const answer = await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
+    expect([answer.headers.has('content-type'), await answer.json()]).toEqual([false, [{ petId: 1, quantity: 2, status: 'available' }]]);
+  });
+
   test.each([
     ['a list', 'localhost', '/v1/inventory', 200],
     ['a path that is not there', 'localhost', '/v1x', 404],
