@@ -23,23 +23,26 @@ function asParsed(text: string): string {
 /** Whether a path leaves its base. A server may decode it repeatedly, treat `\` as `/`, and drop the parameters of a segment (`..;a`). */
 function climbs(path: string): boolean {
   let depth = 0;
-  for (const segment of decode(path).split(/[/\\]/)) {
-    const name = segment.replace(/;.*/s, '');
-    if (name === '..') depth--;
-    else if (name !== '' && name !== '.') depth++;
-    if (depth < 0) return true;
+  for (const segment of path.split(/[/\\]/)) {
+    for (const [index, part] of decode(segment).split(/[/\\]/).entries()) {
+      const name = part.replace(/;.*/s, '');
+      if (name === '..') depth--;
+      // A server that decodes less often sees one name where another sees several: one counts.
+      else if (index === 0 && name !== '' && name !== '.') depth++;
+      if (depth < 0) return true;
+    }
   }
   return false;
 }
 
-const DECODED = new Map([
-  ['2e', '.'],
-  ['2f', '/'],
-  ['5c', '\\'],
-  ['3b', ';'],
-]);
-
-/** Decodes the characters that matter, however often their `%` was encoded itself. */
-function decode(path: string): string {
-  return path.replace(/%(?:25)*(2e|2f|5c|3b)/gi, (all, code: string) => DECODED.get(code.toLowerCase()) ?? all);
+/** Decodes every `%hh` until none is left, in one pass: what a decoded character completes is decoded at once. */
+function decode(text: string): string {
+  const left: string[] = [];
+  for (const character of text) {
+    left.push(character);
+    for (let end = left.slice(-3).join(''); /^%[\da-f]{2}$/i.test(end); end = left.slice(-3).join('')) {
+      left.splice(-3, 3, String.fromCharCode(Number.parseInt(end.slice(1), 16)));
+    }
+  }
+  return left.join('');
 }

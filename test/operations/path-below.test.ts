@@ -27,6 +27,7 @@ describe('pathBelow', () => {
     const deep = '25'.repeat(50_000);
     expect(pathBelow(`/a%${deep}41`, BASE)).toBe(`a%${deep}41`);
     expect(pathBelow(`/%${deep}2e.%5C..`, BASE)).toBeUndefined();
+    expect(pathBelow(`/..%${'%3'.repeat(50_000)}5c..`, BASE)).toBeUndefined();
   });
 
   test.each([
@@ -65,6 +66,11 @@ describe('pathBelow', () => {
     '/.\n./admin',
     '/pets/..%2f..%2fadmin',
     '/pets//..//..//admin',
+    '/%25%32%65%25%32%65/%25%32%65%25%32%65/admin',
+    '/%2%65%2%65/%2%65%2%65/admin',
+    '/..%2%66..%2%66admin',
+    '/a%252fb/..%5c../admin',
+    '/;%252fa/..%5cadmin',
   ])('gives nothing for another address or a path that climbs out: %j', (wanted) => {
     expect(pathBelow(wanted, BASE)).toBeUndefined();
   });
@@ -98,6 +104,9 @@ describe('pathBelow', () => {
     '%5c',
     '%25',
     '%252e',
+    '%252f',
+    '%2%65',
+    '%32',
     '2e',
     ';',
     '%3b',
