@@ -23,6 +23,8 @@ const NO_TLS = /^(?:ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|[\w/]*PROTOCOL\w
 export interface Asked {
   baseUrl: string;
   redactor: Redactor;
+  /** Whether the headers of an answer have come: then the request was sent, whatever breaks its body. */
+  isAnswered?: boolean;
 }
 
 /** The error of an attempt whose answer never came or was broken. */
@@ -32,8 +34,8 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
   // Our own fetch (`undiciFetch`) knows whether the request was sent, even if its dispatcher sent it again, and names the setting.
   const isUnsent = chain.map((error) => fieldOf(error, 'isUnsent')).find((known) => typeof known === 'boolean');
   // Node's message for a port that the fetch standard blocks (section Port blocking). Browsers give no reason.
-  const isBlocked = why === 'bad port';
-  if (isUnsent ?? (isBlocked || (code !== undefined && isBeforeRequest(code, chain)))) call.refused('connection');
+  const isBlocked = !asked.isAnswered && why === 'bad port';
+  if (!asked.isAnswered && (isUnsent ?? (isBlocked || (code !== undefined && isBeforeRequest(code, chain))))) call.refused('connection');
   const details = { ...call.details(), code, cause: safeCause(thrown, asked.redactor) };
   if (isBlocked) {
     const message = `Cannot ${call.purpose}: fetch refuses the port of ${hostOf(asked)}`;

@@ -41,6 +41,7 @@ export class Exchange {
   #badBody: ConfigurationError | undefined;
   // Whether the caller's own code failed.
   #isOwnMistake = false;
+  #isAnswered = false;
   #giveUp: ((reason: unknown) => void) | undefined;
   #isOver = false;
 
@@ -79,6 +80,7 @@ export class Exchange {
     const [status, headers] = [response?.status, response?.headers];
     const isAnswer = Number.isInteger(status) && hasMethods(headers, ['get']);
     if (!isAnswer) throw new TypeError('fetch gave no answer');
+    this.#isAnswered = true;
     if (response.type === 'direct') this.#reader = response.getReader();
     else this.#takeBody(response.body, response.bodyUsed);
     // A fetch that ignores its signal may answer after the exchange has ended.
@@ -163,7 +165,7 @@ export class Exchange {
 
   /** The error of an answer that never came or was broken. */
   failure(thrown: unknown): PetStoreError {
-    return connectionFailure(thrown, this.#call, this.#asked);
+    return connectionFailure(thrown, this.#call, { ...this.#asked, isAnswered: this.#isAnswered });
   }
 
   /** The failure of this exchange if the network or the service is to blame for it, and not the caller's own code. */
@@ -193,7 +195,7 @@ export class Exchange {
     this.#isOwnMistake = !isOfNetwork;
     if (!(thrown instanceof ConfigurationError)) return this.failure(thrown);
     // A fetch with bad settings has sent nothing.
-    this.#call.refused('connection');
+    if (!this.#isAnswered) this.#call.refused('connection');
     return ofCall(thrown, this.#call);
   }
 }

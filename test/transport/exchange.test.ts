@@ -1,10 +1,10 @@
 import { describe, expect, test, vi } from 'vitest';
 import { LightSignal } from '../../src/clock/light-signal.ts';
-import { TimeoutError } from '../../src/errors.ts';
+import { ConfigurationError, TimeoutError } from '../../src/errors.ts';
 import { Redactor } from '../../src/redactor.ts';
 import { Exchange } from '../../src/transport/exchange.ts';
-import { chunked, text } from '../support/answers.ts';
-import { makeListCall } from '../support/call.ts';
+import { chunked, networkError, text } from '../support/answers.ts';
+import { makeCall, makeListCall } from '../support/call.ts';
 import { deferred } from '../support/deferred.ts';
 import { wire } from '../support/exchange.ts';
 import { countListeners } from '../support/listeners.ts';
@@ -60,6 +60,23 @@ describe('Exchange', () => {
     const read = [await exchange.next(), await exchange.next(), await exchange.next()];
     expect(read.map((chunk) => chunk && new TextDecoder().decode(chunk))).toEqual(['one', 'two', undefined]);
     expect(sent).toEqual([{ ...request, signal: expect.any(LightSignal) }]);
+  });
+
+  test.each([
+    networkError('EHOSTUNREACH'),
+    Object.assign(new Error('cannot send'), { isUnsent: true }),
+    new Error('bad port'),
+    new ConfigurationError('Cannot use a certificate', { option: 'ca' }),
+  ])('counts a request whose answer has begun as sent, even if its body breaks with %o', async (reason) => {
+    const call = makeCall();
+    call.sent();
+    const exchange = new Exchange(call, asked);
+    await exchange.send(wire(() => new Response(new ReadableStream({ pull: (body) => body.error(reason) }))).http, request);
+    expect(await rejectionOf(exchange.next())).toMatchObject({
+      name: reason instanceof ConfigurationError ? reason.name : 'ConnectionError',
+      outcome: 'unknown',
+    });
+    expect(call.isUnsent).toBe(false);
   });
 
   test('gives a body that has arrived whole at once, and nothing after it', async () => {
