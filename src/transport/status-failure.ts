@@ -85,8 +85,8 @@ function retryAt({ answer, reopensAtMs }: FailedAnswer): Date | undefined {
   return instant === 0 ? undefined : new Date(instant);
 }
 
-/** Where a redirect points, without what may be secret in it. */
+/** Where a redirect points, without what may be secret in it. The key is hidden first, since a part of it may look like a query. */
 function readLocation({ location, address }: FailedAnswer, redactor: Redactor): string | undefined {
-  const url = location === null ? null : URL.parse(location, address);
+  const url = location === null ? null : URL.parse(redactor.hide(location), address);
   return url ? redactor.clean(`${url.protocol}//${url.host}${url.pathname}`) : undefined;
 }

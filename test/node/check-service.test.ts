@@ -296,6 +296,12 @@ describe('checkService', () => {
     expect(JSON.stringify(found)).not.toContain('psk_');
   });
 
+  test('hides a key with a question mark before it reads the Location', async () => {
+    const headers = { location: 'https://sso.example/part-one?part-two' };
+    const server = createServer((_request, response) => response.writeHead(302, headers).end());
+    expect((await check(server, { apiKey: 'part-one?part-two' })).found.answer?.facts?.location).toBe('https://sso.example/***');
+  });
+
   test('sends nothing while the key is closed, and says until when', async () => {
     const served = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '600' } }] });
     const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url });

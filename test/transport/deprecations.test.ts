@@ -59,6 +59,15 @@ describe('A deprecation', () => {
     expect(log.filter((line) => !line.startsWith('settled'))).toEqual(['request 1 PATCH /inventory/42', 'response 404', 'deprecation 1']);
   });
 
+  test.each(['part-one>part-two', 'part-one\\part-two'])('has a link without a key such as %s', async (apiKey) => {
+    const headers = { ...HEADERS, link: `<https://shop.test/news/${apiKey}>; rel="deprecation"` };
+    const client = new PetStoreClient({ apiKey, baseUrl: 'https://shop.test/v1', fetch: async () => json(200, [], headers) });
+    const told: unknown[] = [];
+    client.on('deprecation', ({ link }) => told.push(link));
+    await client.listInventory();
+    expect(told).toEqual(['https://shop.test/news/***']);
+  });
+
   test('is reported to the first listener if there was none before', async () => {
     const { client } = scriptedClient([() => json(200, [], HEADERS), () => json(200, [], HEADERS)]);
     await client.listInventory();

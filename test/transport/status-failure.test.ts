@@ -8,11 +8,11 @@ const KEY = 'psk_hunter2';
 const ADDRESS = 'https://pets.test/v1/inventory/42';
 
 /** The failure of an update's first attempt that was answered so. */
-function failureOf(status: number, failed: Partial<FailedAnswer> = {}, answer: Partial<FailedAnswer['answer']> = {}) {
+function failureOf(status: number, failed: Partial<FailedAnswer> = {}, answer: Partial<FailedAnswer['answer']> = {}, key = KEY) {
   const call = makeCall();
   call.sent();
   const redactor = new Redactor();
-  redactor.learn(KEY);
+  redactor.learn(key);
   const nothing = { bodyText: '', location: null, address: ADDRESS, reopensAtMs: undefined };
   return statusFailure({ ...nothing, ...failed, answer: { status, receivedAtMs: NOW_MS, ...answer } }, call, redactor);
 }
@@ -120,6 +120,15 @@ describe('statusFailure', () => {
       location: told,
       message: `Cannot update pet 42: the service answered 307 without an Error body at ${ADDRESS}; the redirect to ${told} is not followed`,
     });
+  });
+
+  test.each([
+    ['part-one?part-two', 'https://other.test/part-one?part-two', 'https://other.test/***'],
+    ['part-one#part-two', '/part-one#part-two/x', 'https://pets.test/***/x'],
+    ['part-one\\part-two', 'https://other.test/part-one\\part-two', 'https://other.test/***'],
+    ['part-one@part-two', 'https://part-one@part-two/', 'https://***/'],
+  ])('hides a key such as %s before it reads the location', (key, location, told) => {
+    expect(failureOf(302, { location }, {}, key)).toMatchObject({ location: told, message: expect.stringContaining(`to ${told} is`) });
   });
 
   test.each([null, 'https://', 'http://[x'])('shows no location for %j', (location) => {

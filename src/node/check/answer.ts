@@ -51,7 +51,8 @@ function unreadable({ status }: Response, { message: why, code }: PetStoreError)
 
 async function redirected({ status, headers, body }: Response, { address, redactor }: Parameters<typeof judgeAnswer>[1]): Promise<Finding> {
   await body?.cancel();
-  const url = URL.parse(headers.get('location') ?? '', address);
+  // Hidden first, since a part of the key may look like a query.
+  const url = URL.parse(redactor.clean(headers.get('location') ?? ''), address);
   const to = url ? redactor.clean(`${url.origin}${url.pathname}`) : 'nowhere';
   const message = `it redirects (${status}) to ${to}, which is not followed, since the key would go there`;
   const advice = 'use the new address, up to /v1, instead of the old one';
