@@ -123,10 +123,8 @@ function isPlain(headers: unknown): headers is object {
 }
 
 function checkHeader(name: string, value: unknown): [string, string] {
-  const [token] = /^[!#$%&'*+.^_`|~0-9a-z-]*/.exec(name) ?? [''];
-  // The rest is not shown: in a line such as `authorization: bearer …` it is a value.
-  if (token !== name || name === '')
-    throw badOption('headers', 'an object whose names are header names (RFC 9110 section 5.1)', { shown: name && `${token}…` });
+  // Not shown: it may be the key, or in a line such as `authorization: bearer …` contain it.
+  if (!/^[!#$%&'*+.^_`|~0-9a-z-]+$/.test(name)) throw badOption('headers', 'an object whose names are header names (RFC 9110 section 5.1)');
   if (RESERVED_HEADERS.has(name))
     throw new ConfigurationError(`Cannot set "${name}" in \`headers\`: the client sets it itself`, { option: 'headers' });
   if (typeof value !== 'string' || !/^[\t\x20-\x7e\x80-\xff]*$/.test(value))
