@@ -32,9 +32,11 @@ export class Redactor {
     return BEGINS_ESCAPE.test(left) ? WAYS_TO_READ.reduce((rest, read) => this.#cutKeys(rest, read), left) : left;
   }
 
-  /** Hides the key, replaces control characters by a space and cuts the text to `most` characters. */
+  /** Hides the key, even if control characters split it, replaces these by a space and cuts the text to `most` characters. */
   clean(text: string, most = KEPT_TEXT): string {
-    const visible = this.hide(withoutControls(this.hide(text))).trim();
+    const hidden = this.hide(text);
+    const hasControls = withoutControls(hidden) !== hidden;
+    const visible = (hasControls ? this.hide(withoutControls(this.#cutKeys(hidden, readJoined))) : hidden).trim();
     return visible.length > most ? `${visible.slice(0, most - 1)}…` : visible;
   }
 
@@ -70,6 +72,11 @@ interface Reading {
 
 function asWritten(text: string): Reading {
   return { plain: foldCase(text), startOf: (index) => index };
+}
+
+/** A text without its control characters. */
+function readJoined(text: string): Reading {
+  return unescaped(asWritten(text), CONTROLS);
 }
 
 const BEGINS_ESCAPE = /[%\\&]/;

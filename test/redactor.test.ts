@@ -59,6 +59,11 @@ describe('Redactor.clean', () => {
     expect(new Redactor().clean('a\r\nb\u0000\u001b[0m\u007fc\u0085d\u2028e\u202ef\u2066g\u061ch')).toBe('a b [0m c d e f g h');
   });
 
+  test('hides a key that control characters split, as a line break or UTF-16 does', () => {
+    expect(knowing('psk_live_abcdefgh').clean('a psk_live_abc\r\ndefgh b')).toBe('a *** b');
+    expect(knowing('psk_live_abcdefgh').clean([...'a psk_live_abcdefgh b'].join('\0'))).toBe('a   ***  b');
+  });
+
   test('cuts the text to the given length, and marks the cut', () => {
     expect(new Redactor().clean('x'.repeat(20), 10)).toBe(`${'x'.repeat(9)}…`);
     expect(new Redactor().clean('x'.repeat(10), 10)).toBe('x'.repeat(10));
