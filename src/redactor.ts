@@ -80,17 +80,26 @@ function readJoined(text: string): Reading {
 }
 
 const BEGINS_ESCAPE = /[%\\&]/;
-/** `%2B` of addresses, `&#43;`, `&#x2b;` and `&amp;` of HTML. */
-const WEB_ESCAPE = /%([\da-f]{2})|&#x0{0,4}([\da-f]{2});?|&#0{0,4}(\d{2,3});?|&(amp|lt|gt|quot|apos);/gi;
+/** `%2B` of addresses. */
+const PERCENT_ESCAPE = /%([\da-f]{2})/gi;
+/** `&#43;`, `&#x2b;` and `&amp;` of HTML. */
+const HTML_ESCAPE = /&#x0{0,4}([\da-f]{2});?|&#0{0,4}(\d{2,3});?|&(amp|lt|gt|quot|apos);/gi;
 /** `\u002b`, `\x2b` and `\/` of JSON and JavaScript. */
 const TEXT_ESCAPE = /\\(?:u00|x)([\da-f]{2})|\\([!-~])/gi;
 const ENTITIES: ReadonlyMap<string, string> = new Map(Object.entries({ amp: '&', lt: '<', gt: '>', quot: '"', apos: "'" }));
 
+/** Both at once, since each character may be written in another way. */
+const WEB_ESCAPE = new RegExp(`${HTML_ESCAPE.source}|${PERCENT_ESCAPE.source}`, 'gi');
+
+/** Those of pages and addresses are also read one at a time, since a key may itself look like the other. */
+const ESCAPES = [WEB_ESCAPE, TEXT_ESCAPE, PERCENT_ESCAPE, HTML_ESCAPE];
+
 /** Every escape, and every pair of nested escapes: a page may quote an address, and JSON may quote a page. */
-const WAYS_TO_READ = [WEB_ESCAPE, TEXT_ESCAPE].flatMap((outer) => [
-  (text: string) => unescaped(asWritten(text), outer),
-  ...[WEB_ESCAPE, TEXT_ESCAPE].map((inner) => (text: string) => unescaped(unescaped(asWritten(text), outer), inner)),
-]);
+const WAYS_TO_READ = ESCAPES.flatMap((outer) =>
+  [[outer], ...ESCAPES.map((inner) => [outer, inner])].map(
+    (patterns) => (text: string) => (text.search(outer) < 0 ? asWritten(text) : patterns.reduce(unescaped, asWritten(text))),
+  ),
+);
 
 function unescaped({ plain, startOf }: Reading, pattern: RegExp): Reading {
   const parts: string[] = [];
@@ -103,13 +112,13 @@ function unescaped({ plain, startOf }: Reading, pattern: RegExp): Reading {
   };
   for (const found of plain.matchAll(pattern)) {
     add(plain.slice(end, found.index), found.index);
-    add(pattern === WEB_ESCAPE ? readWebEscape(found) : readTextEscape(found), found.index + found[0].length);
+    add(pattern === TEXT_ESCAPE ? readTextEscape(found) : readWebEscape(found), found.index + found[0].length);
   }
   add(plain.slice(end), plain.length);
   return { plain: foldCase(parts.join('')), startOf: (index) => starts[index] ?? startOf(end) };
 }
 
-function readWebEscape([, percent, hex = percent, decimal, entity = '']: RegExpExecArray): string {
+function readWebEscape([, code, decimal, entity = '', hex = code]: RegExpExecArray): string {
   if (hex !== undefined) return String.fromCharCode(Number.parseInt(hex, 16));
   return decimal === undefined ? (ENTITIES.get(entity) ?? '') : String.fromCharCode(Number(decimal));
 }

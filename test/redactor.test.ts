@@ -23,6 +23,13 @@ describe('Redactor.hide', () => {
     expect(knowing(KEY).hide(`before ${spelling} between ${spelling} after`)).toBe('before *** between *** after');
   });
 
+  test.each([
+    ['within HTML', '&quot;'],
+    ['within JSON', '\\"'],
+  ])('replaces a key %s that is itself percent-encoded', (_where, quote) => {
+    expect(knowing('psk_%41"live').hide(`before psk_%41${quote}live after`)).toBe('before *** after');
+  });
+
   test('leaves other text unchanged, and all text if it knows no key', () => {
     expect(knowing(KEY).hide('psk_S3cret')).toBe('psk_S3cret');
     expect(new Redactor().hide(KEY)).toBe(KEY);
