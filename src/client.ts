@@ -81,7 +81,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const { apiKey, plan, concurrency, share, quotaStore, fetch, logger } = made;
     this.#options = { baseUrl, plan, int64, maxResponseBytes, call, redactor };
     const credentials = createCredentials(apiKey, redactor);
-    this.#emitter = new Emitter(logger && createLog(logger), this);
+    this.#emitter = new Emitter(logger && createLog(logger, redactor), this);
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
     const transport = new Transport({ client: this, http, fetch, baseUrl, credentials, redactor });

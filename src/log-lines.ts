@@ -1,6 +1,6 @@
 import { purposeOf } from './call.ts';
 import type { ClientEvents, EventLog, Logger } from './events.ts';
-import { withoutControls } from './redactor.ts';
+import { type Redactor, withoutControls } from './redactor.ts';
 import { showThrown } from './thrown.ts';
 
 /** The level of an event's line, and what the line says after `update pet 42`. */
@@ -27,9 +27,9 @@ const SENTENCES: { [Name in keyof ClientEvents]: Sentence<Name> } = {
   unknownStatus: ['warn', ({ status }) => `finds the unknown status ${status}`],
 };
 
-/** Turns every event into a log line that a person can read and a program can assign to its call. */
-export function createLog(logger: Logger): EventLog {
-  const write = (level: keyof Logger, text: string) => logger[level](`petstore-inventory: ${withoutControls(text)}`);
+/** Turns every event into a log line that a person can read and a program can assign to its call. The reason of an abort may hold the key. */
+export function createLog(logger: Logger, redactor: Pick<Redactor, 'hide'>): EventLog {
+  const write = (level: keyof Logger, text: string) => logger[level](`petstore-inventory: ${withoutControls(redactor.hide(text))}`);
   return {
     tell: (name, event) => {
       const [level, say] = SENTENCES[name];

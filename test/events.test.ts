@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from 'vitest';
 import { Emitter, type EventLog } from '../src/events.ts';
 import { createLog } from '../src/log-lines.ts';
+import { Redactor } from '../src/redactor.ts';
 import { thrower } from './support/outcome.ts';
 import { nextTurn, watchUnhandled } from './support/unhandled.ts';
 
@@ -66,7 +67,7 @@ describe('Emitter', () => {
     ['at once', thrower],
     ['later', async () => thrower()],
   ])('continues if the logger behind the log throws %s, and leaves no unhandled rejection', async (_when, write) => {
-    const emitter = new Emitter(createLog({ debug: write, info: write, warn: write, error: write }));
+    const emitter = new Emitter(createLog({ debug: write, info: write, warn: write, error: write }, new Redactor()));
     const after = vi.fn();
     emitter.on('settled', after);
     emitter.emit('request', request);

@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import { ServerError } from '../src/errors.ts';
 import { createLog } from '../src/log-lines.ts';
+import { Redactor } from '../src/redactor.ts';
 
 const update = { callId: 7, operation: 'updateInventory', petId: 42n, attempt: 2 } as const;
 const list = { callId: 8, operation: 'listInventory', attempt: 0 } as const;
@@ -9,7 +10,9 @@ const until = new Date('2026-11-21T10:00:00Z');
 function makeLog() {
   const lines: string[] = [];
   const at = (level: string) => (message: string) => lines.push(`${level} ${message}`);
-  return { lines, log: createLog({ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }) };
+  const redactor = new Redactor();
+  redactor.learn('psk_hunter2');
+  return { lines, log: createLog({ debug: at('debug'), info: at('info'), warn: at('warn'), error: at('error') }, redactor) };
 }
 
 describe('createLog', () => {
@@ -38,6 +41,12 @@ describe('createLog', () => {
       'debug petstore-inventory: update pet 42 ends after 12.435 s: succeeded (call 7)',
       'debug petstore-inventory: update pet 42 ends after 3.1 s: unknown, ServerError: Cannot update pet 42: the service answered 500 (call 7)',
     ]);
+  });
+
+  test('hides the key in the reason of an abort', () => {
+    const { log, lines } = makeLog();
+    log.tell('settled', { ...list, outcome: 'not-sent', ms: 5, error: new Error('stopped with psk_hunter2') });
+    expect(lines).toEqual(['debug petstore-inventory: list the inventory ends after 0.005 s: not-sent, Error: stopped with *** (call 8)']);
   });
 
   test('says at info what calls wait for, and the state of the key and its quota', () => {
