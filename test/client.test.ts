@@ -451,6 +451,12 @@ describe('a client that is printed', () => {
     expect(JSON.parse(JSON.stringify(client))).toEqual({ name: 'PetStoreClient', baseUrl: OPTIONS.baseUrl, plan: shown });
   });
 
+  test('hides a key that is part of its address', () => {
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: `https://shop.example/${KEY}/v1`, plan: 'pro' });
+    const text = 'PetStoreClient {"baseUrl":"https://shop.example/***/v1","plan":"pro"}';
+    expect([inspect(client), String(client), client.toJSON().baseUrl]).toEqual([text, text, 'https://shop.example/***/v1']);
+  });
+
   test('shows neither key nor options if it is printed without its own method', () => {
     const shown = inspect(
       { client: new PetStoreClient({ ...OPTIONS, plan: 'pro' }) },

@@ -20,7 +20,7 @@ import { checkWay } from './check/way.ts';
  * console.log(check.isWell, check.findings.length > 5); // → true true
  */
 export interface ServiceCheck {
-  /** The address that was checked. */
+  /** The address that was checked, without the key. */
   address: string;
   /** False if a finding is a problem. */
   isWell: boolean;
@@ -56,15 +56,16 @@ export async function checkClient<Ids extends Int64>(
   client: PetStoreClient<Ids>,
   { signal, usesProxies }: { signal?: AbortSignal | undefined; usesProxies: boolean },
 ): Promise<ServiceCheck> {
-  const address = client.baseUrl;
-  const url = new URL(address);
+  const url = new URL(client.baseUrl);
+  // As it is shown: the key may be part of it.
+  const { baseUrl: address } = client.toJSON();
   const proxy = proxyFor(url);
   const isProxyUsed = proxy !== undefined && usesProxies;
   const way = await checkWay(url, isProxyUsed ? proxy : undefined);
   signal?.throwIfAborted();
   const asked = await askOnce(client, signal);
   const findings = [
-    checkAddress(url),
+    checkAddress(address),
     checkState(client, asked),
     checkProxy(proxy, isProxyUsed),
     ...(asked.kind === 'answered' ? way.map(asPassed) : way),
@@ -73,9 +74,9 @@ export async function checkClient<Ids extends Int64>(
   return { address, isWell: findings.every(({ outcome }) => outcome !== 'problem'), findings };
 }
 
-function checkAddress({ protocol, href }: URL): Finding {
-  const how = protocol === 'https:' ? 'https' : 'plain http to this machine';
-  return { check: 'address', outcome: 'ok', message: `${href}: ${how}, ends in /v1`, facts: { address: href } };
+function checkAddress(address: string): Finding {
+  const how = address.startsWith('https:') ? 'https' : 'plain http to this machine';
+  return { check: 'address', outcome: 'ok', message: `${address}: ${how}, ends in /v1`, facts: { address } };
 }
 
 function checkState<Ids extends Int64>({ quota }: PetStoreClient<Ids>, asked: Asked): Finding {

@@ -2,7 +2,7 @@ import { type Meter, type MeterProvider, metrics, type Tracer, type TracerProvid
 import { notAClient } from '../api.ts';
 import { surround } from '../around-fetch.ts';
 import type { PetStoreClient } from '../client.ts';
-import { hidingKey } from '../hiding-key.ts';
+import { hidingKey, redactorOf } from '../hiding-key.ts';
 import { isBrowser } from '../options/environment.ts';
 import { badOption, booleanOption, hasMethods, refuseUnknown } from '../options/rules.ts';
 import { unharmed } from '../thrown.ts';
@@ -62,7 +62,7 @@ export function traceClient(client: Pick<PetStoreClient, 'on' | 'baseUrl'>, opti
   if (!hasMethods(client, ['on']) || typeof client.baseUrl !== 'string') throw notAClient(client, 'on() and baseUrl');
   const { tracerProvider, meterProvider, propagate } = hidingKey(client, () => resolveTrace(options));
   const calls = new Map<number, TracedCall>();
-  const scope = scopeOf(client.baseUrl, tracerProvider.getTracer(...LIBRARY), meterProvider.getMeter(...LIBRARY));
+  const scope = scopeOf(client, tracerProvider.getTracer(...LIBRARY), meterProvider.getMeter(...LIBRARY));
   const stops = [
     client.on('started', (event) => calls.set(event.callId, new TracedCall(event, scope))),
     client.on('wait', ({ callId, reason }) => calls.get(callId)?.wait(reason)),
@@ -91,15 +91,18 @@ function resolveTrace(options: TraceOptions): { tracerProvider: TracerProvider; 
   return { tracerProvider, meterProvider, propagate: booleanOption('propagate', options.propagate, !isBrowser()) };
 }
 
-function scopeOf(baseUrl: string, tracer: Tracer, meter: Meter): Scope {
-  const { protocol, hostname, port } = new URL(baseUrl);
+function scopeOf(client: Pick<PetStoreClient, 'baseUrl'>, tracer: Tracer, meter: Meter): Scope {
+  const { protocol, hostname, port } = new URL(client.baseUrl);
   // An IP address by the conventions; the brackets around IPv6 belong to the URL.
   const address = hostname.replace(/^\[|\]$/g, '');
   const histogram = (name: string, description: string, explicitBucketBoundaries: number[]) =>
     meter.createHistogram(name, { unit: 's', description, advice: { explicitBucketBoundaries } });
   return {
     tracer,
-    baseUrl,
+    // The key may be part of it, and a function that gives the key may not have been called yet.
+    get shownAddress() {
+      return redactorOf.get(client)?.hide(client.baseUrl) ?? client.baseUrl;
+    },
     server: { 'server.address': address, 'server.port': Number(port || (protocol === 'https:' ? 443 : 80)) },
     requests: histogram('http.client.request.duration', 'Duration of HTTP client requests.', REQUEST_BUCKETS),
     waits: histogram('petstore.client.wait.duration', 'How long calls waited before an attempt.', WAIT_BUCKETS),

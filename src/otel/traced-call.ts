@@ -18,7 +18,7 @@ import { isError, textOf, unharmed } from '../thrown.ts';
 /** The tracer, metrics and attributes for the calls of one client. */
 export interface Scope {
   tracer: Tracer;
-  baseUrl: string;
+  readonly shownAddress: string;
   server: Attributes;
   requests: Histogram;
   waits: Histogram;
@@ -51,12 +51,12 @@ export class TracedCall {
   }
 
   send({ attempt, method, path }: ClientEvents['request']): void {
-    const { server, baseUrl, requests } = this.#scope;
+    const { server, shownAddress, requests } = this.#scope;
     const isKnown = KNOWN_METHODS.has(method);
     const measured = { ...server, 'http.request.method': isKnown ? method : '_OTHER' };
     const attributes = {
       ...measured,
-      'url.full': `${baseUrl}${path}`,
+      'url.full': `${shownAddress}${path}`,
       'http.request.method_original': isKnown ? undefined : method,
       'http.request.resend_count': attempt > 1 ? attempt - 1 : undefined,
     };

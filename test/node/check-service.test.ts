@@ -302,6 +302,13 @@ describe('checkService', () => {
     expect((await check(server, { apiKey: 'part-one?part-two' })).found.answer?.facts?.location).toBe('https://sso.example/***');
   });
 
+  test('hides a key that is part of the address', async () => {
+    const fetch = async () => new Response('[]', { headers: limits() });
+    const result = await checkService(new PetStoreClient({ apiKey: KEY, baseUrl: `https://localhost:1/${KEY}/v1`, fetch }));
+    expect(result.address).toBe('https://localhost:1/***/v1');
+    expect(JSON.stringify(result)).not.toContain(KEY);
+  });
+
   test('sends nothing while the key is closed, and says until when', async () => {
     const served = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '600' } }] });
     const client = new PetStoreClient({ apiKey: served.keys.pro, baseUrl: served.url });

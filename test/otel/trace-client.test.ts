@@ -49,6 +49,12 @@ function usedUp(seconds: number): Record<string, string> {
 }
 
 describe('traceClient gives a call a span', () => {
+  test('without a key that is part of the address', async () => {
+    const { client, collector } = tracedClient([() => json(200, [])], { baseUrl: `https://shop.test/${KEY}/v1` });
+    await client.listInventory();
+    expect(collector.spans.flatMap(({ attributes }) => attributes['url.full'] ?? [])).toEqual(['https://shop.test/***/v1/inventory']);
+  });
+
   test('that contains its waits and attempts, and measures them', async () => {
     const { client, collector, tree } = tracedClient([
       () => json(200, [], usedUp(20)),
