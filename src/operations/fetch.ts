@@ -67,11 +67,10 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
   checkBody(body, method, isOnce && isIdempotent && target.maxRetries > 0);
   if (isOnce) Object.assign(own.init, DUPLEX);
   const sent = { ...request, body: ownBody(body) };
-  const endpoint = `${method} /${path.replace(/\?.*/s, '')}`;
-  // A function that gives the key may not have been called yet.
+  // A function that gives the key may not have been called yet. A part of the key may look like a query.
   const shown = {
     get target() {
-      return target.redactor.hide(endpoint);
+      return target.redactor.hide(`${method} /${path}`).replace(/\?.*/s, '');
     },
     isIdempotent,
   };

@@ -167,7 +167,7 @@ export class Transport {
         this.#tellResponse(call, answer, exchange.startedAtMs);
         this.#tellDeprecation(call, request, headers);
       });
-      const address = `${this.#options.baseUrl}/${pathOf(request)}`;
+      const address = `${this.#options.baseUrl}/${this.#shownPath(request)}`;
       const open = new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor, reopensAtMs, address });
       if (isSuccess(answer.status)) return open;
       // The status decides it, even if the body never ends.
@@ -193,9 +193,12 @@ export class Transport {
     return send(wired, { baseUrl, fetch: surrounded });
   }
 
-  /** The path as events show it: the caller of `fetch` may have put the key into it. */
-  #shownPath(request: AttemptRequest): string {
-    return request.own ? this.#options.redactor.hide(pathOf(request)) : pathOf(request);
+  /**
+   * The path as events and messages show it: without its query, which may hold private data. The caller of `fetch` may have put the key
+   * into it, of which a part may look like a query.
+   */
+  #shownPath({ own, path }: AttemptRequest): string {
+    return (own ? this.#options.redactor.hide(path) : path).replace(/\?.*/s, '');
   }
 
   #tellRequest(call: Call, request: AttemptRequest): void {
@@ -259,12 +262,6 @@ async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {
   const begun = await open.readErrorBody();
   call.signal.throwIfAborted();
   return open.failure(call, begun);
-}
-
-/** The query may hold private data, so it is left out of events and messages. */
-function pathOf({ path }: AttemptRequest): string {
-  const queryAt = path.indexOf('?');
-  return queryAt < 0 ? path : path.slice(0, queryAt);
 }
 
 function keyTimedOut(limitMs: number): ConfigurationError {

@@ -122,6 +122,16 @@ describe('petstore.fetch', () => {
     expect(String(failure)).not.toContain(KEY);
   });
 
+  test('shows no part of a key with a question mark that its caller put into the path', async () => {
+    const apiKey = 'part-one?part-two';
+    const { client } = scriptedClient([() => json(503, {}), refuse], { apiKey, maxRetries: 1 });
+    const shown: string[] = [];
+    client.on('request', ({ path }) => shown.push(path));
+    client.on('retry', ({ error }) => shown.push(error.message));
+    shown.push(String(await inTheEnd(rejectionOf(client.fetch(`/keys/${apiKey}`)))));
+    expect(shown.map((text) => [text.includes('/keys/***'), text.includes('part-one')])).toEqual(Array(4).fill([true, false]));
+  });
+
   test('passes on the other options of fetch', async () => {
     const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
     const { client } = scriptedClient([], { fetch });
