@@ -7,6 +7,7 @@ import { type Client, type CommonOptions, connect } from './connect.ts';
 import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
+import { hideKey } from './hide-key.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { Interruption, interruptSignal } from './interrupt.ts';
 import { checkLock, type JobLock, takeLock } from './job-lock.ts';
@@ -141,7 +142,7 @@ async function writeReport(run: Run, { end, file }: { end: End; file: ReportFile
 function reportParts({ job, client, record, options, terminal }: Run, end: End): ReportParts {
   const { rejects = [], rejected = 0 } = job.input ?? {};
   const { title, journal } = job;
-  const about = { title, journal, service: client.baseUrl, isDryRun: options.dryRun ?? false };
+  const about = { title, journal, service: hideKey(client.baseUrl, terminal), isDryRun: options.dryRun ?? false };
   const known = { ...about, record, endedAtMs: terminal.now(), quota: client.quota, rejects, rejected };
   if (!('error' in end)) return { ...known, ...end };
   const exitCode = end.error instanceof Interruption ? end.error.exitCode : exitCodeOf(end.error);

@@ -4,6 +4,7 @@ import type { Quota, WindowQuota } from '../../quota/ledger/quota.ts';
 import { type Client, type CommonOptions, connect } from '../connect.ts';
 import { duration } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
+import { hideKey } from '../hide-key.ts';
 import { interruptSignal } from '../interrupt.ts';
 import type { SharedState } from '../state.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
@@ -23,7 +24,10 @@ export async function quota(options: QuotaCommandOptions, terminal: Terminal): P
     const refusal = await askOnce(client, signal);
     await writeResult(
       terminal.stdout,
-      textOf({ environment, address: client.baseUrl, ...client.quota }, options, { nowMs: terminal.now(), serviceNowMs: serviceClock() }),
+      textOf({ environment, address: hideKey(client.baseUrl, terminal), ...client.quota }, options, {
+        nowMs: terminal.now(),
+        serviceNowMs: serviceClock(),
+      }),
     );
     if (refusal) throw refusal;
   } finally {
@@ -54,7 +58,7 @@ async function reset({ client, state, options, terminal }: Reset): Promise<ExitC
   const source = keyFromVariables();
   const apiKey = typeof source === 'function' ? await source() : source;
   if (!state || apiKey === undefined) throw new UsageError('Cannot use --reset: this run shares no quota with others');
-  await state.forget({ address: client.baseUrl, apiKey });
+  await state.forget({ address: hideKey(client.baseUrl, terminal), apiKey });
   await writeResult(
     terminal.stdout,
     options.json ? `${JSON.stringify({ forgotten: true, store: state.name })}\n` : `forgotten: the quota of this key in ${state.name}\n`,
