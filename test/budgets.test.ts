@@ -11,14 +11,14 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What each entry point may cost, bundled, minified and compressed, with all its dependencies, in KiB. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 88.75, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 89, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 28, without: /^src\/(?!sandbox\/|contract\/)/ },
-  './node': { platform: 'node', kib: 82.25, without: /^src\/(?:redis|otel|cli)\// },
+  './node': { platform: 'node', kib: 82.5, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
   './undici': { platform: 'node', kib: 6.25, without: /^src\/(?:sandbox|node|redis|otel|cli|sync|view|quota)\// },
   './otel': {
     platform: 'browser',
-    kib: 3.25,
+    kib: 3.5,
     without:
       /^src\/(?!otel\/|(?:api|around-fetch|contract\/pet-id|errors|hiding-key|shared-table|thrown|version|options\/(?:environment|rules)|retry\/policy)\.ts)/,
   },
@@ -38,9 +38,9 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient of the built package costs a page at most 44.25 KiB at once and 70.5 in all', async () => {
+test('PetStoreClient of the built package costs a page at most 44.5 KiB at once and 70.5 in all', async () => {
   const { firstGzipBytes, gzipBytes } = await bundleDoor('.', 'browser', { taken: '{ PetStoreClient }', from: 'dist' });
-  expect(firstGzipBytes / 1024).toBeLessThanOrEqual(44.25);
+  expect(firstGzipBytes / 1024).toBeLessThanOrEqual(44.5);
   expect(gzipBytes / 1024).toBeLessThanOrEqual(70.5);
 });
 
