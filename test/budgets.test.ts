@@ -50,9 +50,9 @@ test('Of what PetStoreClient costs a page in all, its four dependencies are at m
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 
-test('PetStoreClient and StockView of the built package cost a page at most 78 KiB in all', async () => {
+test('PetStoreClient and StockView of the built package cost a page at most 78.25 KiB in all', async () => {
   const { gzipBytes } = await bundleDoor('.', 'browser', { taken: '{ PetStoreClient, StockView }', from: 'dist' });
-  expect(gzipBytes / 1024).toBeLessThanOrEqual(78);
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(78.25);
 });
 
 test.for(['.', './sandbox'])('The door %s imports nothing that a browser lacks', async (door) => {
