@@ -1,7 +1,9 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { DatabaseSync } from 'node:sqlite';
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
+import * as z from 'zod/mini';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 import { jobFolder } from './support/job-folder.ts';
@@ -163,6 +165,22 @@ describe('--quota-store', () => {
     const env = { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home };
     const { code, out } = await run(['quota', '--reset', '--json'], new FakeTerminal({ env }));
     expect({ code, answer: JSON.parse(out) }).toEqual({ code: 0, answer: { forgotten: true, store: expect.stringContaining('quota.db') } });
+  });
+
+  test('quota --reset finds the quota of a key that is part of the address', async () => {
+    const { served, run } = await jobFolder();
+    const words = ['--quota-store', `file:${join(home, 'q.db')}`, '--base-url', `http://127.0.0.1:9/${served.keys.business}/v1`];
+    expect((await run(['list', '--timeout', '1s', ...words])).code).not.toBe(0);
+    const records = () => {
+      const file = new DatabaseSync(join(home, 'q.db'));
+      const { count } = z.object({ count: z.number() }).parse(file.prepare('SELECT count(*) AS count FROM quotas').get());
+      file.close();
+      return count;
+    };
+    const before = records();
+    const terminal = new FakeTerminal({ env: { PETSTORE_API_KEY: served.keys.business } });
+    expect((await run(['quota', '--reset', ...words], terminal)).code).toBe(0);
+    expect([before, records()]).toEqual([1, 0]);
   });
 
   test('quota --reset is refused if nothing is stored', async () => {

@@ -58,7 +58,7 @@ async function reset({ client, state, options, terminal }: Reset): Promise<ExitC
   const source = keyFromVariables();
   const apiKey = typeof source === 'function' ? await source() : source;
   if (!state || apiKey === undefined) throw new UsageError('Cannot use --reset: this run shares no quota with others');
-  await state.forget({ address: hideKey(client.baseUrl, terminal), apiKey });
+  await state.forget({ address: client.baseUrl, apiKey });
   await writeResult(
     terminal.stdout,
     options.json ? `${JSON.stringify({ forgotten: true, store: state.name })}\n` : `forgotten: the quota of this key in ${state.name}\n`,
