@@ -201,7 +201,10 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     this.close();
   }
 
-  /** Class, address and plan, for logs; never the key, also if it is part of the address. A plan that is learned from the headers is shown as `learned`. */
+  /**
+   * Class, address and plan, for logs; never the key, even if it is part of the address. A plan that is learned from the headers is shown
+   * as `learned`.
+   */
   toJSON(): { name: 'PetStoreClient'; baseUrl: string; plan: PlanName | 'unlimited' | 'learned' | PlanLimits } {
     const { baseUrl, plan, redactor } = this.#options;
     return { name: 'PetStoreClient', baseUrl: redactor.hide(baseUrl), plan: nameOf(plan) };

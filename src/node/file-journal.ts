@@ -100,7 +100,7 @@ class FileJournal implements Journal {
 const { O_RDWR, O_APPEND, O_CREAT } = constants;
 
 /** The files to which journals of this process are writing. */
-const written = new Map<string, OpenFile>();
+const writers = new Map<string, OpenFile>();
 
 /** The opened file. */
 class OpenFile {
@@ -145,8 +145,10 @@ class OpenFile {
 
   /** Compares the length before, so that no line is written below those of another job, and after, since both may write at once. */
   async append(text: string): Promise<void> {
-    if (this.#isRegular) this.#claim();
-    if (this.#isRegular) this.#refuseForeign(await this.#use((handle) => handle.stat()));
+    if (this.#isRegular) {
+      this.#claim();
+      this.#refuseForeign(await this.#use((handle) => handle.stat()));
+    }
     // A torn line stays in the file, and a new line begins after it.
     const written = this.#endsInLine ? text : `\n${text}`;
     const found = await this.#use((handle) => this.#flush(handle, written));
@@ -158,9 +160,9 @@ class OpenFile {
 
   /** @throws JournalError if another journal of this process writes to the file */
   #claim(): void {
-    const writer = written.get(this.#place) ?? this;
+    const writer = writers.get(this.#place) ?? this;
     if (writer !== this) throw busy(`journal ${this.#path}`);
-    written.set(this.#place, this);
+    writers.set(this.#place, this);
   }
 
   #refuseForeign({ size }: { size: number }): void {
@@ -169,7 +171,7 @@ class OpenFile {
   }
 
   async close(): Promise<void> {
-    if (written.get(this.#place) === this) written.delete(this.#place);
+    if (writers.get(this.#place) === this) writers.delete(this.#place);
     try {
       await this.#handle.close();
     } catch (error) {

@@ -25,7 +25,10 @@ export const LIMIT_FIELDS = ['limit', 'remaining', 'reset'] as const;
 export interface LimitHeaders {
   /** Which limit they report. @default 'minute' */
   window?: ToldWindow;
-  /** What Limit reports for a token bucket: the plan's requests per minute, or the burst; `burst` only if the minute is a token bucket. @default 'plan' */
+  /**
+   * What Limit reports for a token bucket: the plan's requests per minute, or the burst; `burst` only if the minute is a token bucket.
+   * @default 'plan'
+   */
   limit?: 'plan' | 'burst';
   /** Headers that no answer carries. @default none */
   omit?: readonly ('limit' | 'remaining' | 'reset')[];

@@ -34,14 +34,6 @@ export function isAbort(error: unknown, signal: AbortSignal | undefined): boolea
   return signal?.aborted === true && error === signal.reason;
 }
 
-/** Gives what `work` gives, or undefined if it ended with the reason of the signal. */
-export function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T | undefined> {
-  return work.catch((error) => {
-    if (isAbort(error, signal)) return undefined;
-    throw error;
-  });
-}
-
 /** Whether a rate limit asks for too long a wait. An error without a status comes from the client: the wait was beyond its `maxWaitMs`. */
 function isWaitTooLong(error: unknown, nowMs: number): boolean {
   const retryAt = fieldOf(error, 'retryAt');

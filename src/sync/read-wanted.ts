@@ -21,8 +21,8 @@ export type Wanted = Iterable<WantedEntry> | AsyncIterable<WantedEntry>;
 /**
  * Reads all entries.
  *
- * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1; the reason of an abort that comes before the end of an
- *   asynchronous source, since that may never end.
+ * @throws InvalidArgumentError for the first bad entry, with its number, counted from 1; the reason of an abort that comes before the end
+ *   of an asynchronous source, since that may never end.
  */
 export async function readWanted(
   wanted: Wanted,

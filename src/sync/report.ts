@@ -28,7 +28,10 @@ export interface SyncReport {
   stopped?: StopReason;
   /** When an earlier run finished this job; then this run sent nothing. */
   finishedAt?: Date;
-  /** Number of updates that the undone job left in doubt, so that they may still be applied: start the undo again later. Missing if there are none. */
+  /**
+   * Number of updates that the undone job left in doubt, so that they may still be applied: start the undo again later. Missing if there
+   * are none.
+   */
   inDoubt?: number;
 }
 

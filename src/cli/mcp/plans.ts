@@ -3,7 +3,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileJournal } from '../../node/file-journal.ts';
 import { estimateMs, fitsToday } from '../../sync/estimate.ts';
-import { stopReason, unlessAborted } from '../../sync/failure.ts';
+import { isAbort, stopReason } from '../../sync/failure.ts';
 import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, type WantedEntry } from '../../sync/index.ts';
 import type { Client } from '../connect.ts';
 import { UsageError } from '../usage-error.ts';
@@ -61,7 +61,11 @@ export class Plans {
     });
   }
 
-  /** Makes a plan, at the cost of one list request. @throws UsageError, InvalidArgumentError for changes that are not allowed; what refused the list */
+  /**
+   * Makes a plan, at the cost of one list request.
+   *
+   * @throws UsageError, InvalidArgumentError for changes that are not allowed; what refused the list
+   */
   async make(wanted: readonly WantedEntry[], { signal }: RunOptions): Promise<ShownPlan> {
     const { maxChanges, now } = this.#limits;
     const changes: ReviewedChange[] = [];
@@ -111,7 +115,11 @@ export class Plans {
 
   /** Runs follow each other: two that list before either updates would both find the stock as it was shown. */
   #run(plan: KeptPlan, options: RunOptions): Promise<SyncReport | undefined> {
-    const run = this.#lastRun.then(() => unlessAborted(this.#perform(plan, options), options.signal));
+    const begun = this.#lastRun.then(() => this.#perform(plan, options));
+    const run = begun.catch((error: unknown) => {
+      if (isAbort(error, options.signal)) return undefined;
+      throw error;
+    });
     this.#lastRun = run.catch(() => {});
     return run;
   }
