@@ -43,17 +43,18 @@ function tell(path: string, { updated, unchanged, pending, missing, failed, stop
   return failed.length + missing.length > 0 ? 4 : 0;
 }
 
-/** Rows are `1,5` for a quantity and `1,+5` or `1,-5` for an adjustment of pet 1, below the header `petId,quantity`. */
+/** The rows of a file for `petstore sync`: `1,5` or `1,5,` for a quantity, and `1,,+5` or `1,,-5` for an adjustment of pet 1. */
 async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
   let row = 0;
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
     row += 1;
-    if (row === 1 && !/^\uFEFF?petId,/i.test(line)) throw new BadRow(`${path}, row 1: expected the header petId,quantity`);
+    if (row === 1 && !/^\uFEFF?petId,quantity(,adjust)?$/i.test(line.trimEnd()))
+      throw new BadRow(`${path}, row 1: expected the header petId,quantity or petId,quantity,adjust`);
     if (row === 1 || line.trim() === '') continue;
-    const [, digits, sign, amount] = /^(\d{1,19}),([+-]?)(\d{1,15})$/.exec(line.trim()) ?? [];
-    if (digits === undefined) throw new BadRow(`${path}, row ${row}: expected petId and quantity, not ${JSON.stringify(line)}`);
+    const [, digits, quantity, adjust] = /^(\d{1,19}),(?:(\d{1,15}),?|,([+-]?\d{1,15}))$/.exec(line.trim()) ?? [];
+    if (digits === undefined) throw new BadRow(`${path}, row ${row}: expected petId, and quantity or adjust, not ${JSON.stringify(line)}`);
     // BigInt keeps every digit of an int64.
     const petId = BigInt(digits);
-    yield sign ? { petId, adjust: Number(`${sign}${amount}`) } : { petId, quantity: Number(amount) };
+    yield adjust === undefined ? { petId, quantity: Number(quantity) } : { petId, adjust: Number(adjust) };
   }
 }

@@ -559,6 +559,11 @@ describe('bad input', () => {
     ['no amount', 'petId,name\n1,2\n', 'row 1: it must name the columns, and quantity or adjust is missing (found petId, name)'],
     ['a column twice', 'petId,petId,adjust\n1,2,3\n', 'row 1: the column petId occurs twice'],
     ['a quantity that is no integer', 'petId,quantity\n1,2\n2,2.5\n', 'row 3: quantity must be an integer, not "2.5": it has decimals'],
+    [
+      'a change in place of a quantity',
+      'petId,quantity\n1,+5\n',
+      'row 2: quantity "+5" has a plus sign: put a change into the column adjust',
+    ],
     ['a quantity that is too large', 'petId,quantity\n1,9007199254740993\n', 'row 2: quantity "9007199254740993" is beyond ±(2^53−1)'],
     ['an id beyond int64', 'petId,quantity\n9223372036854775808,2\n', 'row 2: petId "9223372036854775808" is beyond int64'],
     ['an id that is none', '[{"petId":1,"quantity":2},{"petId":{},"quantity":2}]', 'row 2: petId must be an integer, not an object'],

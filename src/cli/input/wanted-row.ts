@@ -37,7 +37,7 @@ export function wantedRow(fields: RowFields): WantedEntry | string {
     idProblem(fields.petId) ??
     (hasQuantity && hasAdjust ? 'it has both a quantity and an adjust; leave one out' : undefined) ??
     (hasQuantity || hasAdjust ? undefined : 'it has neither a quantity nor an adjust') ??
-    (hasQuantity ? amountProblem('quantity', fields.quantity) : amountProblem('adjust', fields.adjust));
+    (hasQuantity ? quantityProblem(fields.quantity) : amountProblem('adjust', fields.adjust));
   if (problem !== undefined) return problem;
   const petId = petIdOf(fields.petId);
   return hasQuantity ? { petId, quantity: Number(fields.quantity) } : { petId, adjust: Number(fields.adjust) };
@@ -71,6 +71,14 @@ function petIdOf(value: unknown): PetId {
 /** `BigInt()` rejects a plus sign, so it is removed. */
 function bigintOf(value: unknown): bigint {
   return BigInt(String(value).replace('+', ''));
+}
+
+/** `+5` means a change; taken for a quantity, it would replace the stock. */
+function quantityProblem(value: unknown): string | undefined {
+  const problem = amountProblem('quantity', value);
+  if (problem === undefined && String(value).startsWith('+'))
+    return `quantity ${shown(value)} has a plus sign: put a change into the column adjust`;
+  return problem;
 }
 
 function amountProblem(column: string, value: unknown): string | undefined {
