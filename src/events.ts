@@ -97,7 +97,10 @@ export interface Logger {
   debug(message: string): void;
   /** What queued calls wait for and for how long, once for all of them; a gate closed or opened; a quota store failed or works again. */
   info(message: string): void;
-  /** A retry; no retries left; a deprecation; a pet status that the specification does not name; clients whose options contradict. */
+  /**
+   * A retry; no retries left; a deprecation; a pet status that the specification does not name; clients whose options contradict; a plan
+   * above the service's limit; a quota store that failed.
+   */
   warn(message: string): void;
   /** Not used: failures reject. */
   error(message: string): void;
