@@ -153,8 +153,8 @@ for (const [name, measure] of Object.entries(SECTIONS)) {
 }
 const text = `# Performance
 
-\`npm run bench\` makes this page, and \`npm run bench -- 'A call'\` one section of it. All clients of a table are measured in the same run, in interleaved rounds, and each figure is
-the median of the rounds. Ratios are relative to bare \`fetch\` and \`json()\`: they hold on other machines, absolute times do not. The code is in \`test/bench\`.
+This page compares what calls and lists cost with this package, bare \`fetch\` and other clients. \`npm run bench\` makes it, and \`npm run bench -- 'A call'\` one section of it.
+All clients of a table are measured in the same run, in interleaved rounds, and each figure is the median of the rounds. Ratios are relative to bare \`fetch\` and \`json()\`: they hold on other machines, absolute times do not. The code is in \`test/bench\`.
 
 ![Ratios to fetch and to res.json()](performance.svg)
 

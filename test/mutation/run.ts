@@ -142,7 +142,7 @@ async function judgeAll(mutants: readonly Mutant[]): Promise<Judged[]> {
 function tell(judged: Judged | undefined, count: string): void {
   if (!judged || (judged.seenBy !== undefined && !values.verbose)) return;
   const { path, line, mutator, before, after, source, seenBy } = judged;
-  console.log(`${count} ${path}:${line} ${mutator}: ${seenBy === undefined ? 'seen by no test' : `seen by ${seenBy}`}`);
+  console.log(`${count} ${path}:${line} ${mutator}: ${seenBy === undefined ? 'detected by no test' : `detected by ${seenBy}`}`);
   const broken = source.split('\n')[line - 1]?.trim();
   console.log(`    - ${before}\n    + ${after}\n      in ${broken}`);
 }
@@ -150,8 +150,8 @@ function tell(judged: Judged | undefined, count: string): void {
 function printTable(judged: readonly Judged[]): void {
   const folders = Object.groupBy(judged, ({ path }) => layerOf(path.replace(/^src\//, '')));
   const row = (list: readonly Judged[] = []) => ({
-    breaks: list.length,
-    unseen: list.filter(isUnseen).length,
+    mutants: list.length,
+    'not detected': list.filter(isUnseen).length,
     hung: list.filter(({ seenBy }) => seenBy === HUNG).length,
   });
   console.table(Object.fromEntries(Object.entries(folders).map(([folder, list]) => [folder, row(list)])));
