@@ -185,7 +185,7 @@ function checkHead(
     throw badInput('init', `with ${Object.keys(given).join(', ')} as given: fetch refuses it`);
   }
   const forbidden = [...head.headers.keys()].find((name) => FORBIDDEN.has(name));
-  if (forbidden) throw badInput('headers', `the header "${forbidden}": the client sets it itself`);
+  if (forbidden) throw badInput('headers', `with the header "${forbidden}": the client sets it itself`);
   return { method: head.method, headers: Object.fromEntries(head.headers) };
 }
 
@@ -219,12 +219,13 @@ function copyOfForm(form: FormData): FormData {
 }
 
 function checkBody(body: RequestBody | undefined, method: string, mayBeLost: boolean): void {
-  if (body !== undefined && (method === 'GET' || method === 'HEAD')) throw badInput('body', `a body with ${method}: fetch refuses it`);
+  if (body !== undefined && (method === 'GET' || method === 'HEAD'))
+    throw badInput('body', `with ${method} and a body: fetch refuses both together`);
   if (isSpent(body)) throw badInput('body', 'with this stream as its body: it is locked, or was read before');
   if (!mayBeLost) return;
   throw badInput(
     'body',
-    `a stream with ${method}, which may have to be sent again: give text, bytes or a Blob, or set \`maxRetries\` to 0`,
+    `with ${method} and a stream, which may have to be sent again: give text, bytes or a Blob, or set \`maxRetries\` to 0`,
   );
 }
 

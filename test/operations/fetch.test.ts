@@ -318,6 +318,18 @@ describe('petstore.fetch', () => {
     });
   });
 
+  test.each<[init: Record<string, unknown>, why: string]>([
+    [{ headers: { Authorization: 'x' } }, 'with the header "authorization": the client sets it itself'],
+    [{ body: 'text' }, 'with GET and a body: fetch refuses both together'],
+    [
+      { method: 'PUT', body: chunked(['text']) },
+      'with PUT and a stream, which may have to be sent again: give text, bytes or a Blob, or set `maxRetries` to 0',
+    ],
+  ])('says what is wrong with %o', async (init, why) => {
+    const { client } = scriptedClient([() => json(200, {})]);
+    expect(await rejectionOf(client.fetch('/pets', init))).toMatchObject({ message: `Cannot fetch ${why}` });
+  });
+
   test('takes a stream whose init it has checked unread', async () => {
     const { client, seen } = scriptedClient([() => json(201, {})]);
     const body = chunked(['text']);
