@@ -38,17 +38,13 @@ function checkPetId(petId: unknown): PetId {
 }
 
 function checkQuantity(update: unknown, petId: PetId): number {
-  const quantity: unknown = typeof update === 'object' && update !== null ? Reflect.get(update, 'quantity') : undefined;
+  const isObject = typeof update === 'object' && update !== null;
+  const quantity: unknown = isObject ? Reflect.get(update, 'quantity') : undefined;
   if (typeof quantity === 'number' && Number.isSafeInteger(quantity)) return quantity;
-  const shown = typeof update === 'object' && update !== null ? showValue(quantity) : `${showValue(update)} in place of { quantity }`;
-  throw new InvalidArgumentError(
-    `Cannot use ${shown} as \`quantity\`: it must be an integer up to 2^53-1${typeof quantity === 'string' ? ', not a string' : ''}`,
-    {
-      argument: 'quantity',
-      petId,
-      ...NOTHING_SENT,
-    },
-  );
+  const what = isObject
+    ? `${showValue(quantity)} as \`quantity\`: it must be an integer up to 2^53-1${typeof quantity === 'string' ? ', not a string' : ''}`
+    : `${showValue(update)} as the update: it must be { quantity }`;
+  throw new InvalidArgumentError(`Cannot use ${what}`, { argument: 'quantity', petId, ...NOTHING_SENT });
 }
 
 const NOTHING_SENT = { operation: 'updateInventory', outcome: 'not-sent' } as const;

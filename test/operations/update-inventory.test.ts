@@ -75,9 +75,6 @@ describe('updateInventory refuses, before anything is sent,', () => {
     [{ quantity: 12n }, '12n'],
     [{ quantity: null }, 'null'],
     [{}, 'undefined'],
-    [12, '12 in place of { quantity }'],
-    [null, 'null in place of { quantity }'],
-    [undefined, 'undefined in place of { quantity }'],
   ])('the update %o', (update, shown) => {
     expect(thrownBy(() => updateInventory(42, update, 'number'))).toMatchObject({
       kind: 'invalid-argument',
@@ -86,6 +83,16 @@ describe('updateInventory refuses, before anything is sent,', () => {
       petId: 42,
       outcome: 'not-sent',
       message: `Cannot use ${shown} as \`quantity\`: it must be an integer up to 2^53-1`,
+    });
+  });
+
+  test.each([12, '12', null, undefined])('the update %o, which is no object', (update) => {
+    expect(thrownBy(() => updateInventory(42, update, 'number'))).toMatchObject({
+      kind: 'invalid-argument',
+      argument: 'quantity',
+      petId: 42,
+      outcome: 'not-sent',
+      message: `Cannot use ${JSON.stringify(update) ?? 'undefined'} as the update: it must be { quantity }`,
     });
   });
 
