@@ -88,7 +88,7 @@ function openOwn(terminal: Terminal): SharedState | undefined {
   const path = ownPath(terminal);
   if (path === undefined) return undefined;
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+    makeFolder(dirname(path));
     return onFile(path, path);
   } catch (error) {
     const why = messageOf(error);
@@ -169,4 +169,19 @@ export function stateFolder(env: Terminal['env'], platform: NodeJS.Platform): st
   if (platform === 'darwin') return HOME ? join(HOME, 'Library', 'Application Support', 'petstore') : undefined;
   if (XDG_STATE_HOME) return join(XDG_STATE_HOME, 'petstore');
   return HOME ? join(HOME, '.local', 'state', 'petstore') : undefined;
+}
+
+/**
+ * Makes a folder that only its user can read, and the folders above it that are missing. Node's `recursive` never returns where a folder
+ * refuses every new name with ENOENT, as /proc does.
+ */
+export function makeFolder(path: string): void {
+  const parent = dirname(path);
+  if (parent !== path && !existsSync(parent)) makeFolder(parent);
+  try {
+    mkdirSync(path, { mode: 0o700 });
+  } catch (error) {
+    // It is there already, or another process has made it meanwhile.
+    if (!existsSync(path)) throw error;
+  }
 }

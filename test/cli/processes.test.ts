@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
@@ -113,6 +114,17 @@ describe.skipIf(process.platform === 'win32')('petstore in a process that is tol
     child.stderr.once('data', () => child.kill('SIGTERM'));
     expect(await new Promise((resolve) => child.once('close', resolve))).toBe(0);
   });
+});
+
+test.skipIf(process.platform !== 'linux')('petstore runs without a state if no folder can be made in the home', async () => {
+  // A hang would be ended with the code null.
+  const child = spawn(process.execPath, [cli.file, 'get', '1'], { env: { ...environment(), HOME: '/proc' }, timeout: 10_000 });
+  let err = '';
+  child.stderr.on('data', (chunk) => {
+    err += chunk;
+  });
+  const [code] = await once(child, 'close');
+  expect({ code, err }).toEqual({ code: 0, err: expect.stringContaining('this run does not share the quota with others: ENOENT') });
 });
 
 describe('petstore after a new start of the sandbox', () => {

@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
-import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { fileJournal } from '../../node/file-journal.ts';
 import { estimateMs, fitsToday } from '../../sync/estimate.ts';
 import { isAbort, stopReason } from '../../sync/failure.ts';
 import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, type WantedEntry } from '../../sync/index.ts';
 import type { Client } from '../connect.ts';
+import { makeFolder } from '../state.ts';
 import { UsageError } from '../usage-error.ts';
 
 /** Most plans that are kept; the oldest is dropped first. */
@@ -125,7 +125,7 @@ export class Plans {
   }
 
   async #perform({ wanted, changes, journal }: KeptPlan, options: RunOptions): Promise<SyncReport> {
-    await mkdir(this.#limits.journals, { recursive: true, mode: 0o700 });
+    makeFolder(this.#limits.journals);
     return syncInventory(this.#client, wanted, {
       ...options,
       maxChanges: this.#limits.maxChanges,
