@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { build } from 'esbuild';
@@ -262,6 +262,15 @@ describe('petstore mcp', () => {
     const pid = transport instanceof StdioClientTransport ? (transport.pid ?? 0) : 0;
     await agent.close();
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  test('names the journal by its whole path, since a user who undoes the plan is in another folder', async () => {
+    const folder = join(cli.folder, 'my journals');
+    const { call } = await startAgent(['--allow-updates', '--journals', relative(process.cwd(), folder)]);
+    const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });
+    const { journal, undo } = await call('apply_plan', { planId });
+    expect(dirname(journal)).toBe(folder);
+    expect(undo).toBe(`petstore undo '${journal}'`);
   });
 
   test('keeps its journals in a folder of the user by default', async () => {

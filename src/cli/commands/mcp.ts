@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { type CommonOptions, connect } from '../connect.ts';
@@ -31,10 +31,10 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   const output = outputOf(terminal);
   const server = createMcpServer(client, limits && new Plans(client, limits));
   try {
-    const ended = new Promise((resolve) => {
-      input.once('end', resolve).once('close', resolve);
-      output.on('error', resolve);
-      signal.addEventListener('abort', resolve, { once: true });
+    const ended = new Promise((end) => {
+      input.once('end', end).once('close', end);
+      output.on('error', end);
+      signal.addEventListener('abort', end, { once: true });
     });
     await server.connect(new StdioServerTransport(input, output));
     await ended;
@@ -50,7 +50,8 @@ function limitsOf(options: McpOptions, { env, now }: Terminal): Omit<PlanLimits,
   const state = stateFolder(env, process.platform);
   const journals = options.journals ?? (state && join(state, 'journals'));
   if (journals === undefined) throw new UsageError('Cannot use --allow-updates: there is no folder for journals; name one with --journals');
-  return { allowNegative: options.allowNegative === true, journals, now };
+  // Absolute, since the answers name the journals to a user whose shell is in another folder.
+  return { allowNegative: options.allowNegative === true, journals: resolve(journals), now };
 }
 
 function outputOf({ stdout }: Terminal): Writable {
