@@ -103,6 +103,20 @@ describe('petstore mcp', () => {
     expect({ code, err }).toEqual({ code: 2, err: expect.stringContaining('Cannot use --max-changes x: it must be') });
   });
 
+  test('ends with 1 and the reason at a message that is too long, although its stdin stays open', async () => {
+    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox']);
+    onTestFinished(() => void host.kill());
+    let err = '';
+    host.stderr.on('data', (text) => {
+      err += text;
+    });
+    host.stdin.on('error', () => {});
+    host.stdin.write('a'.repeat(11_000_000));
+    const [code] = await once(host, 'close');
+    const why = 'petstore: Cannot read stdin: ReadBuffer exceeded maximum size of 10485760 bytes (--verbose shows more)\n';
+    expect({ code, err }).toEqual({ code: 1, err: why });
+  });
+
   test('lists pets by page, with ids that JSON does not round, for one request', async () => {
     const { call } = await startAgent();
     const first = await call('list_inventory', { status: 'available', limit: 1 });

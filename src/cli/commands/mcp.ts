@@ -31,10 +31,16 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   const output = outputOf(terminal);
   const server = createMcpServer(client, limits && new Plans(client, limits));
   try {
-    const ended = new Promise((end) => {
+    const ended = new Promise((end, fail) => {
       input.once('end', end).once('close', end);
       output.on('error', end);
       signal.addEventListener('abort', end, { once: true });
+      // Reports every bad message; only one that is too long also closes the server.
+      let problem: Error | undefined;
+      server.server.onerror = (error) => {
+        problem = error;
+      };
+      server.server.onclose = () => fail(new Error(`Cannot read stdin: ${problem?.message}`, { cause: problem }));
     });
     await server.connect(new StdioServerTransport(input, output));
     await ended;
