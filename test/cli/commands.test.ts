@@ -227,6 +227,23 @@ describe('petstore set', () => {
     expect(await running).toEqual({ code: 130, out: '', err: 'petstore: interrupted: pet 1 may have been set to 5\n' });
   });
 
+  test('that is interrupted before any attempt was connected does not say so', async () => {
+    const gone = await serveSandbox();
+    await gone.close();
+    const terminal = new FakeTerminal();
+    const running = run(['set', '1', '5', '--base-url', gone.url], terminal);
+    await expect.poll(() => terminal.err).toContain('trying --base-url again');
+    terminal.interrupt();
+    expect(await running).toMatchObject({ code: 130, err: expect.stringMatching(/again\npetstore: interrupted\n$/) });
+  });
+
+  test('that fails says whether it may have been applied', async () => {
+    served.sandbox.faults.add({ times: 1, status: 200, body: 'x' });
+    const { code, err } = await run(['set', '1', '5']);
+    expect({ code, err }).toEqual({ code: 1, err: expect.stringContaining('; it may have been applied; check that') });
+    expect((await run(['set', '99', '5'])).err).not.toContain('applied');
+  });
+
   test.each([
     [['set', 'one', '5'], 2, 'petstore: Cannot use "one" as petId: it must be an integer\n'],
     [['set', '9223372036854775808', '5'], 2, 'petstore: Cannot use 9223372036854775808 as petId: it is beyond int64\n'],

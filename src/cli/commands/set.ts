@@ -27,9 +27,9 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
     );
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
-  let isSent = false;
-  client.on('request', () => {
-    isSent = true;
+  let isInDoubt = false;
+  client.on('settled', ({ outcome }) => {
+    isInDoubt = outcome === 'unknown';
   });
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
@@ -41,7 +41,7 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
     );
     return EXIT.partlyDone;
   } catch (error) {
-    if (!isSent || !(error instanceof Interruption)) throw error;
+    if (!isInDoubt || !(error instanceof Interruption)) throw error;
     throw new Interruption(`${error.message}: pet ${petId} may have been set to ${quantity}`, error.exitCode);
   } finally {
     stopListening();
