@@ -28,6 +28,7 @@ describe('petstore sync', () => {
       'CSV with a BOM, semicolons, quotes, blank lines and CRLF',
       '\ufeffAdjust;name;QUANTITY;"petId"\r\n;"a ""b""";9;1\r\n\r\n-2;;;2\r\n;;5;"3"',
     ],
+    ['CSV put together from parts with different line breaks', 'petId,quantity,adjust\r\n1,9,\n2,,-2\r3,5,\r\n\r'],
     ['JSON', ' [ {"petId":1,"quantity":9}, {"petId":"2","adjust":-2,"name":"a,]}\\"["},\n{"petId":3,"quantity":5,"adjust":null}]\n'],
     ['NDJSON', '{"petId":1,"quantity":9}\n\n{"petId":2,"adjust":-2}\r\n{"petId":3,"quantity":"5"}'],
   ])('takes %s', async (_name, text) => {
@@ -36,7 +37,7 @@ describe('petstore sync', () => {
   });
 
   test('reads stdin, however it is split into chunks', async () => {
-    const terminal = new FakeTerminal({ stdin: 'petId,adjust,name\n1,+1,Żółw\n' });
+    const terminal = new FakeTerminal({ stdin: 'petId,adjust,name\r\n1,+1,Żółw\r\n' });
     expect(await runCli(['sync', '-', '--json'], terminal)).toBe(0);
     expect(JSON.parse(terminal.out)).toEqual({ updated: 1, unchanged: 0, missing: [], failed: [], pending: [] });
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(6);
@@ -219,6 +220,11 @@ describe('bad rows', () => {
 
   test('are counted with --json', async () => {
     expect(JSON.parse((await sync(BAD, ['--max-bad-rows', '3', '--json'])).out)).toMatchObject({ updated: 2, rejected: 3 });
+  });
+
+  test.each(['\n', '\r\n', '\r'])('are named by the line in which they end, after a line break %j within quotes', async (end) => {
+    const { err } = await sync(['petId,quantity,name', '1,9,"Rex', 'of York"', 'two,9,'].join(end));
+    expect(err).toBe('petstore: Cannot use in, row 4: petId must be an integer, not "two"\n');
   });
 
   test('are refused if there are more than --max-bad-rows, and nothing is sent', async () => {

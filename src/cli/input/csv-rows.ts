@@ -80,6 +80,7 @@ function createParser(separator: string): Parser {
     delimiter: separator,
     relax_column_count: true,
     relax_quotes: true,
+    record_delimiter: '\n',
     max_record_size: MAX_ROW,
     on_record: (fields: string[], { lines }) => [...fields, String(lines)],
   });
@@ -89,11 +90,20 @@ function asRow(record: string[]): ParsedRow {
   return { row: Number(record.pop()), fields: record };
 }
 
-/** Splits chunks: the parser keeps all records of what it was given, and V8 frees small pieces cheaply. */
+/**
+ * Writes every line break as \n: a file may be put together from parts, and the parser counts \r\n within quotes as two lines. Splits
+ * chunks, since the parser keeps all records of what it was given, and V8 frees small pieces cheaply.
+ */
 async function* pieces(text: AsyncIterable<string>): AsyncGenerator<string> {
+  let held = '';
   for await (const chunk of text) {
-    for (let start = 0; start < chunk.length; start += PIECE) yield chunk.slice(start, start + PIECE);
+    const begun = held + chunk;
+    // The rest of this line break may be in the next chunk.
+    held = begun.endsWith('\r') ? '\r' : '';
+    const whole = begun.slice(0, begun.length - held.length).replaceAll(/\r\n?/g, '\n');
+    for (let start = 0; start < whole.length; start += PIECE) yield whole.slice(start, start + PIECE);
   }
+  if (held !== '') yield '\n';
 }
 
 function explain(error: CsvError, name: string): Error {
