@@ -42,7 +42,12 @@ function adviceKind({ kind, code, operation }: PetStoreFailure): string {
   return code === 'http_404' ? 'invalid-response' : kind;
 }
 
-const OPTIONS = { '`maxChanges`': '--max-changes', '`maxWaitMs`': '--max-wait', '`attemptTimeoutMs`': '--timeout' } as const;
+const OPTIONS = {
+  '`maxChanges`': '--max-changes',
+  '`maxWaitMs`': '--max-wait',
+  '`attemptTimeoutMs`': '--timeout',
+  '`db`': '--db',
+} as const;
 
 /** A message of the client in one line, with the options of the command line in place of the client's. */
 export function messageLine(message: string): string {

@@ -23,6 +23,7 @@ test.each<[unknown, unknown]>([
   [new AuthenticationError('no'), 'no; check PETSTORE_API_KEY'],
   [new RateLimitError('no'), 'no; try again then; `petstore quota` shows what is left'],
   [new ConnectionError('no'), 'no; check the network and PETSTORE_BASE_URL, or run `petstore doctor`'],
+  [new ServerError('no', { outcome: 'unknown' }), 'no; it may have been applied; try again later'],
   [new TimeoutError('no'), 'no; try again later, or check PETSTORE_BASE_URL'],
   [new ServerError('no'), 'no; try again later'],
   [new InvalidResponseError('no', { reason: 'invalid-json' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
