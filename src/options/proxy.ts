@@ -73,16 +73,24 @@ export function fetchUsesProxies(): boolean {
   return readVariable('NODE_USE_ENV_PROXY') === '1' || /--use-env-proxy(?:\s|$)/.test(flags);
 }
 
+/** An entry of NO_PROXY: `[host]`, a host without colons, or an IPv6 address, and perhaps a port. */
+const ENTRY = /^(?:\[(.+)\]|([^:]+)|(.+))(?::(\d+))?$/;
+
 /**
- * Whether NO_PROXY names the host: `*`, the host itself, or a domain above it as `.example.com` or `*.example.com`, each with or without a
- * port.
+ * Whether NO_PROXY names the host: `*`, a domain such as `example.com` or `.example.com` with all below it, or `*.example.com` for those
+ * below it alone, each with or without a port. An IPv6 address with a port has brackets.
  */
 export function isExempt({ protocol, hostname, port }: URL, noProxy: string): boolean {
   const asked = port || (protocol === 'https:' ? '443' : '80');
-  return noProxy.split(/[\s,]+/).some((entry) => {
-    const [, host = '', ofPort = asked] = /^(.*?)(?::(\d+))?$/.exec(entry.toLowerCase()) ?? [];
-    if (host === '*') return true;
-    if (host === '' || ofPort !== asked) return false;
-    return /^[.*]/.test(host) ? hostname.endsWith(host.replace(/^\*/, '')) : hostname === host;
-  });
+  const host = hostname.replace(/^\[|\]$|\.$/g, '');
+  return noProxy
+    .toLowerCase()
+    .split(/[\s,]+/)
+    .some((entry) => {
+      const [, bracketed, plain, bare, ofPort = asked] = ENTRY.exec(entry) ?? [];
+      const named = bracketed ?? plain ?? bare ?? '';
+      if (named === '' || ofPort !== asked) return false;
+      const domain = named.replace(/^\*?\.|\.$/g, '');
+      return named === '*' || host.endsWith(`.${domain}`) || (host === domain && !named.startsWith('*'));
+    });
 }

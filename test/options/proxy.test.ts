@@ -41,10 +41,27 @@ describe('proxyFor', () => {
     ['*.shop.example', true],
     ['stock.shop.example:443', true],
     ['stock.shop.example:8443', false],
-    ['shop.example', false],
+    ['shop.example', true],
+    ['shop.example:443', true],
+    ['Stock.Shop.Example.', true],
+    ['hop.example', false],
     ['k.shop.example', false],
+    ['*.stock.shop.example', false],
+    ['*:443', true],
+    ['*:80', false],
     ['', false],
   ])('NO_PROXY=%s exempts the host: %s', (noProxy, isExempt) => {
     expect(variableFor({ HTTPS_PROXY: 'http://a', NO_PROXY: noProxy }) === undefined).toBe(isExempt);
+  });
+
+  test.each([
+    ['::1', true],
+    ['[::1]', true],
+    ['[::1]:443', true],
+    ['[::1]:80', false],
+    ['::1:443', false],
+  ])('NO_PROXY=%s exempts the address [::1]: %s', (noProxy, isExempt) => {
+    const variables = { HTTPS_PROXY: 'http://a', NO_PROXY: noProxy };
+    expect(variableFor(variables, 'https://[::1]/v1') === undefined).toBe(isExempt);
   });
 });
