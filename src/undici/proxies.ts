@@ -1,4 +1,4 @@
-import { PROXY_RULE, parseProxy, readProxyVariables } from '../options/proxy.ts';
+import { isExempt, PROXY_RULE, parseProxy, readProxyVariables } from '../options/proxy.ts';
 import { badOption } from '../options/rules.ts';
 
 /** A forward proxy, and the setting that named it. */
@@ -30,6 +30,12 @@ export function resolveProxies(proxy: string | URL | false | undefined): Proxies
   const { http, https, none } = readProxyVariables();
   const forward = (named: typeof http) => named && { url: checkProxy(named.name, named.value), setting: named.name };
   return { https: forward(https), http: forward(http), none };
+}
+
+/** The proxy of a request; undefined if it goes to the service directly. */
+export function proxyOf(url: URL, { https, http, none }: Proxies): ForwardProxy | undefined {
+  if (isExempt(url, none)) return undefined;
+  return url.protocol === 'https:' ? https : http;
 }
 
 function checkProxy(setting: string, value: unknown): URL {

@@ -1,9 +1,8 @@
 import { isCertificateCode } from '../certificate-codes.ts';
 import { showOrigin } from '../options/base-url.ts';
-import { isExempt } from '../options/proxy.ts';
 import { fieldOf, textOf } from '../thrown.ts';
 import { proxyRefusal } from '../transport/proxy-refusal.ts';
-import type { ForwardProxy, Proxies } from './proxies.ts';
+import { type Proxies, proxyOf } from './proxies.ts';
 
 /** A request that failed. */
 interface Attempt {
@@ -29,20 +28,15 @@ class RouteFailure extends Error {
 
 /** The error with which fetch rejects if no answer comes (fetch standard, network error). */
 export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
-  const cause = new RouteFailure(thrown, { setting: settingOf(thrown, proxyOf(attempt)), isUnsent: isUnsent(thrown, attempt) });
+  const cause = new RouteFailure(thrown, { setting: settingOf(thrown, attempt), isUnsent: isUnsent(thrown, attempt) });
   return new TypeError('fetch failed', { cause });
-}
-
-/** The proxy of a request; undefined if it went to the service directly. */
-function proxyOf({ url, proxies }: Attempt): ForwardProxy | undefined {
-  if (!proxies || isExempt(url, proxies.none)) return undefined;
-  return url.protocol === 'https:' ? proxies.https : proxies.http;
 }
 
 /** Codes that a proxy causes. Of all requests, only a CONNECT has a time limit for its headers. */
 const PROXY_CODE = /^(?:UND_ERR_PRX|UND_ERR_HEADERS_TIMEOUT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET|HPE_)/;
 
-function settingOf(thrown: unknown, proxy: ForwardProxy | undefined): string | undefined {
+function settingOf(thrown: unknown, { url, proxies }: Attempt): string | undefined {
+  const proxy = proxies && proxyOf(url, proxies);
   const codes = errorsOf(thrown).map((error) => textOf(error, 'code') ?? '');
   if (proxy && (isOfProxy(thrown, proxy.url) || codes.some((code) => PROXY_CODE.test(code))))
     return `${proxy.setting}, which says ${showOrigin(proxy.url)}`;

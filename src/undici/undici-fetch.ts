@@ -1,8 +1,10 @@
+import type { SecureContext } from 'node:tls';
 import { ConfigurationError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
 import { directly } from '../transport/direct-answer.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
+import { type ForwardProxy, proxyOf } from './proxies.ts';
 import { type DispatchedRequest, type Input, readDirectRequest, readRequest } from './read-request.ts';
 
 /**
@@ -57,20 +59,35 @@ function prepare(route: Route): { dispatcher: () => Dispatcher | Promise<Dispatc
   return { dispatcher, proxies: route.proxies };
 }
 
+/**
+ * Makes an agent for requests without a proxy, and one for each proxy. Not undici's EnvHttpProxyAgent: its versions read `NO_PROXY` in
+ * different ways.
+ */
+async function makeDispatcher({ proxies, agent, secureContext }: Route): Promise<Dispatcher> {
+  const undici = await loadUndici();
+  const { connectTimeout: timeout } = agent;
+  const tls = { ...(secureContext && { secureContext }), ...(timeout !== undefined && { timeout }) };
+  const direct = adapt(new undici.Agent({ ...agent, connect: tls }));
+  const agents = new Map<ForwardProxy | undefined, Dispatcher>();
+  for (const proxy of [proxies.https, proxies.http]) if (proxy) agents.set(proxy, adapt(proxyAgent(undici, proxy, { agent, tls })));
+  if (agents.size === 0) return direct;
+  const agentFor = (origin: string) => agents.get(proxyOf(new URL(origin), proxies)) ?? direct;
+  return { dispatch: (options, handler) => agentFor(options.origin).dispatch(options, handler) };
+}
+
 /** undici's own time limit for a connection. */
 const CONNECT_TIMEOUT_MS = 10_000;
 
-async function makeDispatcher({ proxies, agent, secureContext }: Route): Promise<Dispatcher> {
-  const { Agent, EnvHttpProxyAgent, Pool } = await loadUndici();
-  const tls = secureContext && { secureContext };
-  const { connectTimeout: timeout } = agent;
-  const options = { ...agent, ...(tls && { connect: timeout === undefined ? tls : { ...tls, timeout } }) };
-  if (!proxies.http && !proxies.https) return adapt(new Agent(options));
-  const { http, https, none } = proxies;
-  const route = { httpProxy: http?.url.href ?? '', httpsProxy: https?.url.href ?? '', noProxy: none };
+interface Connections {
+  agent: Route['agent'];
+  tls: { secureContext?: SecureContext; timeout?: number };
+}
+
+function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent, tls }: Connections): AnyDispatcher {
+  const { connectTimeout = CONNECT_TIMEOUT_MS } = agent;
   // It sends only CONNECT. Without an answer to one, undici would hold up all requests for five minutes, even those that come later.
-  const clientFactory = (proxy: URL, given: object) => new Pool(proxy, { ...given, headersTimeout: timeout ?? CONNECT_TIMEOUT_MS });
-  return adapt(new EnvHttpProxyAgent({ ...options, ...route, clientFactory, ...(tls && { requestTls: tls, proxyTls: tls }) }));
+  const clientFactory = (proxy: URL, given: object) => new Pool(proxy, { ...given, headersTimeout: connectTimeout });
+  return new ProxyAgent({ ...agent, uri: url.href, clientFactory, requestTls: tls, proxyTls: tls });
 }
 
 /** The types of undici's versions differ, but not in what is used here. */
@@ -79,7 +96,9 @@ function adapt(dispatcher: AnyDispatcher): Dispatcher {
   throw new TypeError('undici gave no dispatcher');
 }
 
-function loadUndici(): Promise<typeof import('undici')> {
+type Undici = typeof import('undici');
+
+function loadUndici(): Promise<Undici> {
   return import('undici').catch((cause: unknown) => {
     const message =
       'Cannot use undiciFetch as `fetch`: the package undici cannot be loaded; install version 7 or 8 of it (npm install undici)';

@@ -156,6 +156,16 @@ describe('behind a forward proxy', () => {
     expect(proxy.led).toEqual(['tunnel localhost']);
   });
 
+  test.each(
+    UNDICIS.flatMap(([version, library]) => ['*', 'other.test, *', '[::1]', '::1'].map((none) => [none, version, library] as const)),
+  )('NO_PROXY=%s leads around it (undici %s)', async (none, _version, library) => {
+    use(library);
+    await using proxy = await startProxy();
+    vi.stubEnv('HTTP_PROXY', proxy.url).stubEnv('NO_PROXY', none);
+    await expect(undiciFetch()('http://[::1]:9')).rejects.toMatchObject({ cause: { cause: { code: 'ECONNREFUSED' } } });
+    expect(proxy.led).toEqual([]);
+  });
+
   test('a failure names no proxy if NO_PROXY exempts the host', async () => {
     await using service = await startHttp((_, response) => response.end());
     vi.stubEnv('HTTPS_PROXY', 'http://proxy.example:3128');
