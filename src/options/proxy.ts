@@ -56,6 +56,12 @@ export function parseProxy(value: string): URL | undefined {
   return url && /^https?:$/.test(url.protocol) && url.hostname !== '' && isDecodable(url) ? url : undefined;
 }
 
+/** The value of Proxy-Authorization for the user, and perhaps the password, in a proxy's address; undefined if it has no user. */
+export function proxyAuthorization({ username, password }: URL): string | undefined {
+  const credentials = `${decodeURIComponent(username)}:${decodeURIComponent(password)}`;
+  return username === '' ? undefined : `Basic ${Buffer.from(credentials).toString('base64')}`;
+}
+
 function isDecodable({ username, password }: URL): boolean {
   try {
     decodeURIComponent(username + password);

@@ -1,5 +1,6 @@
 import type { SecureContext } from 'node:tls';
 import { ConfigurationError } from '../errors.ts';
+import { proxyAuthorization } from '../options/proxy.ts';
 import { hasMethods } from '../options/rules.ts';
 import { directly } from '../transport/direct-answer.ts';
 import { type Dispatcher, dispatch } from './dispatch.ts';
@@ -87,7 +88,9 @@ function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent
   const { connectTimeout = CONNECT_TIMEOUT_MS } = agent;
   // It sends only CONNECT. Without an answer to one, undici would hold up all requests for five minutes, even those that come later.
   const clientFactory = (proxy: URL, given: object) => new Pool(proxy, { ...given, headersTimeout: connectTimeout });
-  return new ProxyAgent({ ...agent, uri: url.href, clientFactory, requestTls: tls, proxyTls: tls });
+  // undici 7 itself sends no user without a password.
+  const token = proxyAuthorization(url);
+  return new ProxyAgent({ ...agent, uri: url.href, ...(token && { token }), clientFactory, requestTls: tls, proxyTls: tls });
 }
 
 /** The types of undici's versions differ, but not in what is used here. */

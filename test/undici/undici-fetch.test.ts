@@ -205,6 +205,15 @@ describe('behind a forward proxy', () => {
     expect(asked).toEqual([]);
   });
 
+  test.each(UNDICIS)('that wants a user without a password gets it (undici %s)', async (_version, library) => {
+    use(library);
+    await using service = await startTls(authority);
+    await using proxy = await startProxy('');
+    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url.replace('//', '//user@') });
+    expect(await clientOf(service.url, fetch).listInventory()).toEqual(items);
+    expect(proxy.led).toHaveLength(1);
+  });
+
   test('that is down, a call names the setting', async () => {
     const error = await failureOf(
       clientOf('https://pets.test/v1', undiciFetch({ proxy: 'http://127.0.0.1:9' })).updateInventory(1, { quantity: 2 }),

@@ -3,7 +3,7 @@ import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
 import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
-import { type NamedProxy, PROXY_RULE, parseProxy } from '../../options/proxy.ts';
+import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
 import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
@@ -70,8 +70,8 @@ function unbound(socket: Socket): Socket {
 /** Asks a proxy for a tunnel to the service (RFC 9110 section 9.3.6). */
 function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProxy & { address: URL }): Promise<Opened> {
   const target = `${address.hostname}:${portOf(address)}`;
-  const credentials = Buffer.from(`${decodeURIComponent(proxy.username)}:${decodeURIComponent(proxy.password)}`).toString('base64');
-  const headers = { host: target, ...(proxy.username && { 'proxy-authorization': `Basic ${credentials}` }) };
+  const authorization = proxyAuthorization(proxy);
+  const headers = { host: target, ...(authorization && { 'proxy-authorization': authorization }) };
   const open = proxy.protocol === 'https:' ? requestHttps : requestHttp;
   const { hostname: host, port, protocol } = proxy;
   const request = open({ host, port: port || portOf({ port, protocol }), method: 'CONNECT', path: target, headers, timeout: PATIENCE_MS });
