@@ -85,12 +85,16 @@ interface Connections {
 }
 
 function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent, tls }: Connections): AnyDispatcher {
-  const { connectTimeout = CONNECT_TIMEOUT_MS } = agent;
+  const { connectTimeout = CONNECT_TIMEOUT_MS, allowH2 } = agent;
   // It sends only CONNECT. Without an answer to one, undici would hold up all requests for five minutes, even those that come later.
   const clientFactory = (proxy: URL, given: object) => new Pool(proxy, { ...given, headersTimeout: connectTimeout });
   // undici 7 itself sends no user without a password.
   const token = proxyAuthorization(url);
-  return new ProxyAgent({ ...agent, uri: url.href, ...(token && { token }), clientFactory, requestTls: tls, proxyTls: tls });
+  // undici 7 reads `allowH2` only here.
+  const requestTls = { ...tls, ...(allowH2 !== undefined && { allowH2 }) };
+  // undici 8 would offer HTTP/2 to the proxy, with which its CONNECT gets no answer.
+  const proxyTls = { ...tls, allowH2: false };
+  return new ProxyAgent({ ...agent, uri: url.href, ...(token && { token }), clientFactory, requestTls, proxyTls });
 }
 
 /** The types of undici's versions differ, but not in what is used here. */

@@ -3,7 +3,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer, type IncomingMessage, type RequestListener, type ServerResponse } from 'node:http';
 import { createSecureServer, type Http2SecureServer, type Http2ServerRequest, type Http2ServerResponse } from 'node:http2';
 import { createServer, type Server } from 'node:https';
-import type { AddressInfo, Socket } from 'node:net';
+import { type AddressInfo, connect, createServer as createTcpServer, type Socket, type Server as TcpServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer, type Server as TlsServer } from 'node:tls';
@@ -78,6 +78,11 @@ export async function startHttp2({ cert, key }: Authority, answer?: (asked: stri
   return listen(server, asked);
 }
 
+/** A service that accepts connections and says nothing. */
+export function startSilent(): Promise<SecureService> {
+  return listen(createTcpServer(), []);
+}
+
 const HEADERS_FRAME = 1;
 const SETTINGS_FRAME = 4;
 const GOAWAY_FRAME = 7;
@@ -114,7 +119,7 @@ function frame(type: number, words: readonly number[]): Buffer {
   return bytes;
 }
 
-async function listen(server: Server | TlsServer | Http2SecureServer, asked: string[]): Promise<SecureService> {
+async function listen(server: Server | TlsServer | TcpServer | Http2SecureServer, asked: string[]): Promise<SecureService> {
   const sockets = new Set<Socket>();
   server.on('connection', (socket: Socket) => sockets.add(socket.on('error', () => {}).on('close', () => sockets.delete(socket))));
   server.on('tlsClientError', () => {});
@@ -174,4 +179,18 @@ export async function startProxy(password?: string, { unanswered = 0 } = {}): Pr
   });
   await proxy.listen();
   return { url: `http://127.0.0.1:${proxy.port}`, port: proxy.port, led, [Symbol.asyncDispose]: () => proxy.close(true) };
+}
+
+/** The same behind TLS. It leads connections that choose HTTP/2, which it offers first, nowhere. */
+export async function startTlsProxy({ cert, key }: Authority): Promise<ForwardProxyServer> {
+  const proxy = await startProxy();
+  const server = createTlsServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'] }, (socket) => {
+    if (socket.alpnProtocol !== 'h2') socket.pipe(connect(proxy.port, '127.0.0.1')).pipe(socket);
+  });
+  const { url, ...front } = await listen(server, []);
+  const stop = async () => {
+    await front[Symbol.asyncDispose]();
+    await proxy[Symbol.asyncDispose]();
+  };
+  return { url: url.replace('/v1', ''), port: Number(new URL(url).port), led: proxy.led, [Symbol.asyncDispose]: stop };
 }

@@ -9,7 +9,17 @@ import { Agent, DecoratorHandler, type Dispatcher, RetryAgent } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7, RetryAgent as RetryAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { collectGarbage } from '../support/garbage.ts';
-import { type Authority, makeAuthority, startGoAway, startHttp, startHttp2, startProxy, startTls } from './networks.ts';
+import {
+  type Authority,
+  makeAuthority,
+  startGoAway,
+  startHttp,
+  startHttp2,
+  startProxy,
+  startSilent,
+  startTls,
+  startTlsProxy,
+} from './networks.ts';
 
 const KEY = 'psk_0123456789';
 const PASSWORD = 'pass-word-0123456789';
@@ -175,11 +185,22 @@ describe('behind a forward proxy', () => {
     expect(failure).not.toContain('HTTPS_PROXY');
   });
 
-  test('HTTP/2 goes through it too', async () => {
+  test.each(UNDICIS)('HTTP/2 goes through it too (undici %s)', async (_version, library) => {
+    use(library);
     await using service = await startHttp2(authority);
     await using proxy = await startProxy();
-    expect(await clientOf(service.url, undiciFetch({ ca: authority.ca, proxy: proxy.url })).listInventory()).toEqual(items);
+    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, allowH2: true });
+    expect(await clientOf(service.url, fetch).listInventory()).toEqual(items);
     expect(service.asked).toEqual(['GET 2.0']);
+  });
+
+  test.each(UNDICIS)('that speaks TLS and offers HTTP/2, requests go through it (undici %s)', async (_version, library) => {
+    use(library);
+    await using service = await startHttp2(authority);
+    await using proxy = await startTlsProxy(authority);
+    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, allowH2: true });
+    expect(await clientOf(service.url, fetch, { attemptTimeoutMs: 2_000 }).listInventory()).toEqual(items);
+    expect(proxy.led).toEqual(['tunnel localhost']);
   });
 
   test('that wants a password, a call is not sent and says so once', async () => {
@@ -240,6 +261,15 @@ describe('behind a forward proxy', () => {
     await using proxy = await startProxy();
     expect(await clientOf(service.url, undiciFetch({ proxy: proxy.url, connectTimeoutMs: 200 })).listInventory()).toEqual(items);
     expect(proxy.led).toHaveLength(1);
+  });
+
+  test.each(UNDICIS)('`connectTimeoutMs` limits a handshake with the service (undici %s)', async (_version, library) => {
+    use(library);
+    await using silent = await startSilent();
+    await using proxy = await startProxy();
+    const fetch = undiciFetch({ proxy: proxy.url, connectTimeoutMs: 200 });
+    const error = await failureOf(clientOf(silent.url, fetch, { attemptTimeoutMs: 5_000 }).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT', outcome: 'not-sent' });
   });
 
   test('that answers a page, a call names the setting', async () => {
