@@ -1,6 +1,6 @@
 import { isCertificateCode } from '../certificate-codes.ts';
 import { showOrigin } from '../options/base-url.ts';
-import { fieldOf, textOf } from '../thrown.ts';
+import { fieldOf, messageOf, textOf } from '../thrown.ts';
 import { proxyRefusal } from '../transport/proxy-refusal.ts';
 import { type Proxies, proxyOf } from './proxies.ts';
 
@@ -26,6 +26,17 @@ class RouteFailure extends Error {
   }
 }
 
+/** Why a proxy opened no tunnel. */
+class TunnelFailure extends Error {}
+
+/**
+ * Marks what a CONNECT failed with, except for a certificate, where the setting is `ca`. Without the mark, undici 7 would take a connection
+ * that the proxy closed for one of the service, and open the next one at once, without end.
+ */
+export function throwTunnelFailure(cause: unknown): never {
+  throw isCertificateCode(textOf(cause, 'code') ?? '') ? cause : new TunnelFailure(messageOf(cause), { cause });
+}
+
 /** The error with which fetch rejects if no answer comes (fetch standard, network error). */
 export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
   const cause = new RouteFailure(thrown, { setting: settingOf(thrown, attempt), isUnsent: isUnsent(thrown, attempt) });
@@ -47,7 +58,7 @@ function settingOf(thrown: unknown, { url, proxies }: Attempt): string | undefin
 
 /** Whether the proxy refused, or cannot be reached. A system error contains the host or port. */
 function isOfProxy(thrown: unknown, { hostname, port, protocol }: URL): boolean {
-  if (proxyRefusal([thrown]) !== undefined) return true;
+  if (thrown instanceof TunnelFailure || proxyRefusal([thrown]) !== undefined) return true;
   const portNumber = Number(port || (protocol === 'https:' ? 443 : 80));
   return errorsOf(thrown).some((error) => fieldOf(error, 'port') === portNumber || fieldOf(error, 'hostname') === hostname);
 }

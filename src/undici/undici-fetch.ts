@@ -7,6 +7,7 @@ import { type Dispatcher, dispatch } from './dispatch.ts';
 import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
 import { type ForwardProxy, proxyOf } from './proxies.ts';
 import { type DispatchedRequest, type Input, readDirectRequest, readRequest } from './read-request.ts';
+import { throwTunnelFailure } from './route-failure.ts';
 
 /**
  * A dispatcher of undici 7 or 8, such as an `Agent`, a `Pool` or a `ProxyAgent`.
@@ -87,7 +88,11 @@ interface Connections {
 function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent, tls }: Connections): AnyDispatcher {
   const { connectTimeout = CONNECT_TIMEOUT_MS, allowH2 } = agent;
   // It sends only CONNECT. Without an answer to one, undici would hold up all requests for five minutes, even those that come later.
-  const clientFactory = (proxy: URL, given: object) => new Pool(proxy, { ...given, headersTimeout: connectTimeout });
+  const clientFactory = (proxy: URL, given: object) => {
+    const pool = new Pool(proxy, { ...given, headersTimeout: connectTimeout });
+    const connect = pool.connect.bind(pool);
+    return Object.assign(pool, { connect: (options: ConnectOptions) => connect(options).catch(throwTunnelFailure) });
+  };
   // undici 7 itself sends no user without a password.
   const token = proxyAuthorization(url);
   // undici 7 reads `allowH2` only here.
@@ -104,6 +109,7 @@ function adapt(dispatcher: AnyDispatcher): Dispatcher {
 }
 
 type Undici = typeof import('undici');
+type ConnectOptions = import('undici').Dispatcher.ConnectOptions<null>;
 
 function loadUndici(): Promise<Undici> {
   return import('undici').catch((cause: unknown) => {

@@ -1,5 +1,6 @@
 import { execFile } from 'node:child_process';
 import { createServer } from 'node:http';
+import { createServer as createTcpServer } from 'node:net';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { gzipSync } from 'node:zlib';
@@ -9,6 +10,7 @@ import { Agent, DecoratorHandler, type Dispatcher, RetryAgent } from 'undici';
 import { Agent as AgentOf7, ProxyAgent as ProxyAgentOf7, RetryAgent as RetryAgentOf7 } from 'undici-7';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { collectGarbage } from '../support/garbage.ts';
+import { portOf } from '../support/port-of.ts';
 import {
   type Authority,
   makeAuthority,
@@ -271,6 +273,26 @@ describe('behind a forward proxy', () => {
     const error = await failureOf(clientOf(silent.url, fetch, { attemptTimeoutMs: 5_000 }).updateInventory(1, { quantity: 2 }));
     expect(error).toMatchObject({ code: 'UND_ERR_CONNECT_TIMEOUT', outcome: 'not-sent' });
   });
+
+  test.each(UNDICIS.flatMap(([version, library]) => (['end', 'resetAndDestroy'] as const).map((end) => [end, version, library] as const)))(
+    'that closes the connection of a CONNECT (%s), a call is not sent and names the setting (undici %s)',
+    async (end, _version, library) => {
+      use(library);
+      let connections = 0;
+      const proxy = createTcpServer((socket) => {
+        connections += 1;
+        socket.on('error', () => {}).once('data', () => socket[end]());
+      });
+      await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+      onTestFinished(() => void proxy.close());
+      const url = `http://127.0.0.1:${portOf(proxy)}`;
+      const client = clientOf('https://pets.test/v1', undiciFetch({ proxy: url }), { attemptTimeoutMs: 1_000 });
+      const error = await failureOf(client.updateInventory(1, { quantity: 2 }));
+      expect(error).toMatchObject({ kind: 'connection', outcome: 'not-sent' });
+      expect(error.message).toContain(`look at \`proxy\`, which says ${url}`);
+      expect(connections).toBe(1);
+    },
+  );
 
   test('that answers a page, a call names the setting', async () => {
     const page = createServer();
