@@ -43,14 +43,10 @@ export function routeFailure(thrown: unknown, attempt: Attempt): TypeError {
   return new TypeError('fetch failed', { cause });
 }
 
-/** Codes that a proxy causes. Of all requests, only a CONNECT has a time limit for its headers. */
-const PROXY_CODE = /^(?:UND_ERR_PRX|UND_ERR_HEADERS_TIMEOUT|ERR_SSL_WRONG_VERSION|ERR_SSL_PACKET|HPE_)/;
-
 function settingOf(thrown: unknown, { url, proxies }: Attempt): string | undefined {
   const proxy = proxies && proxyOf(url, proxies);
   const codes = errorsOf(thrown).map((error) => textOf(error, 'code') ?? '');
-  if (proxy && (isOfProxy(thrown, proxy.url) || codes.some((code) => PROXY_CODE.test(code))))
-    return `${proxy.setting}, which says ${showOrigin(proxy.url)}`;
+  if (proxy && isOfProxy(thrown, proxy.url)) return `${proxy.setting}, which says ${showOrigin(proxy.url)}`;
   if (codes.some(isCertificateCode)) return '`ca` of undiciFetch, or NODE_EXTRA_CA_CERTS';
   if (codes.some((code) => /^ERR_SSL_\w*_CERTIFICATE/.test(code))) return '`cert` and `key` of undiciFetch';
   return undefined;

@@ -187,6 +187,15 @@ describe('behind a forward proxy', () => {
     expect(failure).not.toContain('HTTPS_PROXY');
   });
 
+  test.each(UNDICIS)('that leads to a service without TLS is not named (undici %s)', async (_version, library) => {
+    use(library);
+    await using service = await startHttp((_, response) => response.end());
+    await using proxy = await startProxy();
+    const fetch = undiciFetch({ proxy: proxy.url });
+    const error = await failureOf(clientOf(service.url.replace('http:', 'https:'), fetch).listInventory());
+    expect(error.message).toMatch(/the server there does not speak TLS$/);
+  });
+
   test.each(UNDICIS)('HTTP/2 goes through it too (undici %s)', async (_version, library) => {
     use(library);
     await using service = await startHttp2(authority);
