@@ -1,3 +1,5 @@
+import { ConfigurationError } from '../errors.ts';
+import { textOf } from '../thrown.ts';
 import type { Proxies } from './proxies.ts';
 import type { DispatchedRequest } from './read-request.ts';
 import { type RawHeaders, UndiciAnswer } from './read-response.ts';
@@ -100,7 +102,7 @@ class ResponseHandler implements Handler {
     this.#end();
     const { signal, url } = this.#request;
     const attempt = { url, proxies: this.#proxies, starts: this.#starts, hasAnswered: this.#body !== undefined };
-    const reason: unknown = signal?.aborted ? signal.reason : routeFailure(thrown, attempt);
+    const reason: unknown = signal?.aborted ? signal.reason : (closedFailure(thrown, this.#starts) ?? routeFailure(thrown, attempt));
     this.#body?.fail(reason);
     this.#settling.reject(reason);
   }
@@ -118,4 +120,10 @@ class ResponseHandler implements Handler {
   #end(): void {
     this.#request.signal?.removeEventListener('abort', this.#onAbort);
   }
+}
+
+/** The error of a dispatcher that was closed, by whoever gave it, before it sent the request: another attempt would fail the same way. */
+function closedFailure(cause: unknown, starts: number): ConfigurationError | undefined {
+  if (starts > 0 || !/^UND_ERR_(?:CLOSED|DESTROYED)$/.test(textOf(cause, 'code') ?? '')) return undefined;
+  return new ConfigurationError('Cannot send the request: the dispatcher given to undiciFetch is closed', { option: 'fetch', cause });
 }

@@ -544,6 +544,20 @@ describe('a dispatcher', () => {
     expect(error).toMatchObject({ kind: 'connection', outcome: 'not-sent' });
   });
 
+  test.each([
+    ['closed', '8', (agent: Agent | AgentOf7) => agent.close(), () => new Agent()],
+    ['closed', '7', (agent: Agent | AgentOf7) => agent.close(), () => new AgentOf7()],
+    ['destroyed', '8', (agent: Agent | AgentOf7) => agent.destroy(), () => new Agent()],
+    ['destroyed', '7', (agent: Agent | AgentOf7) => agent.destroy(), () => new AgentOf7()],
+  ])('that is %s fails a call at once, which is not sent (undici %s)', async (_what, _version, end, make) => {
+    const dispatcher = make();
+    await end(dispatcher);
+    const client = clientOf('http://127.0.0.1:9/v1', undiciFetch(dispatcher), { maxRetries: 3 });
+    const error = await failureOf(client.updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ kind: 'configuration', option: 'fetch', attempts: 1, outcome: 'not-sent' });
+    expect(error.message).toBe('Cannot send the request: the dispatcher given to undiciFetch is closed');
+  });
+
   test('that fails to abort a request does not keep its call from ending', async () => {
     await using silent = await startHttp(() => {});
     const agent = new Agent();
