@@ -194,7 +194,7 @@ describe('petstore doctor, as a process', () => {
   }
 
   /** A proxy that answers every CONNECT with a status, and makes a tunnel if that is 200. */
-  async function serveProxy(status: number, stack: AsyncDisposableStack): Promise<string> {
+  async function serveProxy(status: number, stack: AsyncDisposableStack, host = '127.0.0.1'): Promise<string> {
     const proxy = createServer();
     proxy.on('connect', ({ url = '' }, socket) => {
       socket.on('error', () => {});
@@ -206,12 +206,12 @@ describe('petstore doctor, as a process', () => {
       });
       onward.on('error', () => socket.destroy());
     });
-    await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+    await new Promise<void>((resolve) => proxy.listen(0, host, resolve));
     stack.defer(() => {
       proxy.closeAllConnections();
       proxy.close();
     });
-    return `http://user:secret@127.0.0.1:${portOf(proxy)}`;
+    return `http://user:secret@${host === '::1' ? '[::1]' : host}:${portOf(proxy)}`;
   }
 
   test('finds an unknown certificate authority, and no problem once NODE_EXTRA_CA_CERTS names it', async () => {
@@ -255,12 +255,19 @@ describe('petstore doctor, as a process', () => {
     expect([code, err]).toEqual([2, expect.stringMatching(/^petstore: Cannot use HTTPS_PROXY: it must be the address .* as %25\n$/)]);
   });
 
-  test('goes through the proxy, also if the variable is host and port alone', async () => {
+  test.each([
+    ['127.0.0.1', 'http://'],
+    ['127.0.0.1', ''],
+    ['::1', 'http://'],
+  ])('goes through the proxy at %s, which the variable names with the beginning "%s"', async (host, beginning) => {
     await using stack = new AsyncDisposableStack();
-    const [url, proxy] = [await serveInside(stack), await serveProxy(200, stack)];
-    const env = { HTTPS_PROXY: proxy, NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };
+    const [url, proxy] = [await serveInside(stack), await serveProxy(200, stack, host)];
+    const env = { HTTPS_PROXY: proxy.replace('http://', beginning), NODE_EXTRA_CA_CERTS: certificates.pathOf('Example Corporation CA') };
     const { code, out } = await run({ PETSTORE_BASE_URL: url, ...env });
-    expect([code, out]).toEqual([0, expect.stringMatching(/^ok {7}proxy {8}http:\/\/127\.0\.0\.1:\d+, which HTTPS_PROXY names$/m)]);
+    expect([code, out]).toEqual([
+      0,
+      expect.stringMatching(/^ok {7}proxy {8}(?:http:\/\/)?(?:127\.0\.0\.1|\[::1\]):\d+, which HTTPS_PROXY names$/m),
+    ]);
     expect(out).toMatch(/^ok {7}connection {3}the proxy \S+ leads to localhost:\d+$/m);
   });
 });

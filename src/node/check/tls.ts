@@ -14,8 +14,8 @@ import { PATIENCE_MS } from './patience.ts';
 const SOON_DAYS = 14;
 
 /** Makes a TLS handshake over a socket and checks the certificate. Sends nothing else. */
-export async function checkTls(socket: Duplex, { hostname }: URL): Promise<Finding> {
-  const host = hostname.replace(/^\[|\]$/g, '');
+export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
+  const host = hostOf(address);
   const servername = isIP(host) ? '' : host;
   const secure = connect({ socket, host, servername, ALPNProtocols: ['h2', 'http/1.1'], rejectUnauthorized: false });
   try {
@@ -30,6 +30,11 @@ export async function checkTls(socket: Duplex, { hostname }: URL): Promise<Findi
   } finally {
     secure.destroy();
   }
+}
+
+/** The host as sockets take it: an IPv6 address without brackets. */
+export function hostOf({ hostname }: URL): string {
+  return hostname.replace(/^\[|\]$/g, '');
 }
 
 function handshake(secure: TLSSocket): Promise<void> {

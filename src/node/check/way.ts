@@ -7,7 +7,7 @@ import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../
 import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { PATIENCE_MS } from './patience.ts';
-import { checkTls } from './tls.ts';
+import { checkTls, hostOf } from './tls.ts';
 
 /** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
@@ -25,7 +25,7 @@ export async function checkWay(address: URL, proxy: NamedProxy | undefined): Pro
 }
 
 async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Finding> {
-  const host = url.hostname.replace(/^\[|\]$/g, '');
+  const host = hostOf(url);
   if (isIP(host)) return { check: 'dns', outcome: 'ok', message: `${host} is an IP address` };
   try {
     const addresses = (await lookup(host, { all: true })).map(({ address }) => address);
@@ -42,9 +42,10 @@ interface Opened {
   socket?: Duplex;
 }
 
-function openSocket({ hostname, port, protocol, host }: URL): Promise<Opened> {
+function openSocket(url: URL): Promise<Opened> {
+  const { port, protocol, host } = url;
   const startedAtMs = performance.now();
-  const socket = connect({ host: hostname.replace(/^\[|\]$/g, ''), port: portOf({ port, protocol }), timeout: PATIENCE_MS });
+  const socket = connect({ host: hostOf(url), port: portOf({ port, protocol }), timeout: PATIENCE_MS });
   return new Promise((resolve) => {
     socket.once('connect', () => {
       const ms = Math.round(performance.now() - startedAtMs);
@@ -73,8 +74,15 @@ function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProx
   const authorization = proxyAuthorization(proxy);
   const headers = { host: target, ...(authorization && { 'proxy-authorization': authorization }) };
   const open = proxy.protocol === 'https:' ? requestHttps : requestHttp;
-  const { hostname: host, port, protocol } = proxy;
-  const request = open({ host, port: port || portOf({ port, protocol }), method: 'CONNECT', path: target, headers, timeout: PATIENCE_MS });
+  const { port, protocol } = proxy;
+  const request = open({
+    host: hostOf(proxy),
+    port: port || portOf({ port, protocol }),
+    method: 'CONNECT',
+    path: target,
+    headers,
+    timeout: PATIENCE_MS,
+  });
   return new Promise((resolve) => {
     request.once('connect', ({ statusCode = 0 }, socket) => {
       if (statusCode >= 200 && statusCode < 300)
