@@ -3,11 +3,11 @@ import type { Int64 } from '../contract/models.ts';
 
 const departuresOfClients = new WeakMap<object, Departures>();
 
-/** Reports when the requests of lists are sent, from the events of one client. It only listens while a list is being read. */
+/** Reports when the requests of lists are sent, or have failed, from the events of one client. It only listens while a list is being read. */
 export class Departures {
   readonly #listen: NonNullable<PetStoreApi['on']>;
-  readonly #onLeave = new Map<number, () => void>();
-  #stop: (() => void) | undefined;
+  readonly #onLeave = new Map<number, (hasLeft: boolean) => void>();
+  #stops: (() => void)[] = [];
 
   /** The departures of a client; undefined if the client has no events. */
   static of(client: PetStoreApi<Int64> | PetStoreApi): Departures | undefined {
@@ -25,11 +25,12 @@ export class Departures {
   }
 
   /**
-   * Calls `begin`, which has to start one list synchronously, and `onLeave` whenever a request of that list is sent. Returns a function
-   * that ends this; undefined if no list started, so that its requests cannot be identified.
+   * Calls `begin`, which has to start one list synchronously, and `onLeave` with true whenever a request of that list is sent, and with
+   * false when it has failed and another one follows. Returns a function that ends this; undefined if no list started, so that its
+   * requests cannot be identified.
    */
-  watch(begin: () => void, onLeave: () => void): (() => void) | undefined {
-    this.#stop ??= this.#listen('request', ({ callId }) => this.#onLeave.get(callId)?.());
+  watch(begin: () => void, onLeave: (hasLeft: boolean) => void): (() => void) | undefined {
+    if (this.#stops.length === 0) this.#stops = [this.#follow('request', true), this.#follow('retry', false)];
     let id: number | undefined;
     const stopStarted = this.#listen('started', ({ callId, operation }) => {
       if (operation !== 'streamInventory') return;
@@ -45,10 +46,13 @@ export class Departures {
     return stop;
   }
 
+  #follow(name: 'request' | 'retry', hasLeft: boolean): () => void {
+    return this.#listen(name, ({ callId }) => this.#onLeave.get(callId)?.(hasLeft));
+  }
+
   #forget(id: number | undefined): void {
     if (id !== undefined) this.#onLeave.delete(id);
     if (this.#onLeave.size > 0) return;
-    this.#stop?.();
-    this.#stop = undefined;
+    for (const stop of this.#stops.splice(0)) stop();
   }
 }

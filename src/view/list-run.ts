@@ -39,12 +39,12 @@ export class ListRun<Ids extends Int64> {
     this.#parts = parts;
   }
 
-  /** Whether its request was sent. */
+  /** Whether its request was sent, and has not failed. */
   get hasLeft(): boolean {
     return this.#departure !== undefined;
   }
 
-  /** Whether the list is as new as needed; true if it has not been sent yet. */
+  /** Whether the list is as new as needed; true if it has not been sent yet, or will be sent again. */
   meets({ sinceMs, afterStamp }: ListNeed): boolean {
     return this.#departure === undefined || (this.#departure.atMs >= sinceMs && this.#departure.stamp > afterStamp);
   }
@@ -80,7 +80,7 @@ export class ListRun<Ids extends Int64> {
     this.#end({ error: reason });
   }
 
-  /** A list of low priority would wait behind all normal calls. If it has not been sent, one of normal priority replaces it. */
+  /** A list of low priority would wait behind all normal calls. If its request is not in flight, one of normal priority replaces it. */
   #raise(): void {
     if (!this.#isLow) return;
     this.#isLow = false;
@@ -121,15 +121,17 @@ export class ListRun<Ids extends Int64> {
     const begin = () => {
       first ??= batches.next();
     };
-    const stop = Departures.of(client)?.watch(begin, () => this.#leave(controller));
+    const stop = Departures.of(client)?.watch(begin, (hasLeft) => this.#leave(controller, hasLeft));
     if (!stop) this.#leave(controller);
     return { first: first ?? batches.next(), stop: stop ?? ignore };
   }
 
-  #leave(controller: AbortController): void {
+  /** A request of the list was sent, or has failed; then the next one leaves later. */
+  #leave(controller: AbortController, hasLeft = true): void {
     if (this.#isOver || this.#controller !== controller) return;
-    this.#departure = this.#parts.held.depart();
-    this.#parts.onLeave();
+    this.#departure = hasLeft ? this.#parts.held.depart() : undefined;
+    if (hasLeft) this.#parts.onLeave();
+    else this.#parts.held.abandon();
   }
 
   /** Ends the list. `controller` belongs to the request that ended; one that was replaced does not end the list. */

@@ -222,4 +222,20 @@ describe('changes()', () => {
     client.close();
     await Promise.allSettled(updates);
   });
+
+  test('raises a list for which a reader waits even if its first request was refused', async () => {
+    const { view, client, sandbox, log } = await openLoaded({ client: { concurrency: 1, maxRetries: 1 } });
+    watch(view);
+    sandbox.faults.add({ at: 2, status: 503, headers: { 'retry-after': '1' } });
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(log()).toEqual(['GET 200', 'GET 503']);
+    const updates = [0, 1].map((quantity) => client.updateInventory(3, { quantity }));
+    const reads = Promise.all([view.get(1, { maxAgeMs: 0 }), view.refresh()]);
+    updates.push(...Array.from({ length: 20 }, (_, quantity) => client.updateInventory(2, { quantity })));
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(log().indexOf('GET 200', 1)).toBeLessThan(6);
+    expect(await soFar(reads)).toHaveLength(2);
+    client.close();
+    await Promise.allSettled(updates);
+  });
 });

@@ -1,12 +1,12 @@
 import { PetStoreClient } from 'petstore-inventory';
-import { createSandbox } from 'petstore-inventory/sandbox';
+import { createSandbox, type Fault } from 'petstore-inventory/sandbox';
 import { expect, test } from 'vitest';
 import type { PetStoreApi } from '../../src/api.ts';
 import { Departures } from '../../src/view/departures.ts';
 
 /** A client whose listeners are counted, and lists that are begun. */
-function station() {
-  const { keys, baseUrl, fetch } = createSandbox({ pets: 2 });
+function station(faults: Fault[] = []) {
+  const { keys, baseUrl, fetch } = createSandbox({ pets: 2, faults });
   const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
   const counted = { listening: 0 };
   const listen: NonNullable<PetStoreApi['on']> = (name, listener) => {
@@ -30,11 +30,20 @@ test('Departures reports when the request of its own list is sent, and listens o
   const left: string[] = [];
   const stops = ['first', 'second'].map((name) => departures.watch(beginList, () => left.push(name)));
   await Promise.all([...lists, client.listInventory()]);
-  expect([left.toSorted(), counted.listening]).toEqual([['first', 'second'], 1]);
+  expect([left.toSorted(), counted.listening]).toEqual([['first', 'second'], 2]);
   stops[0]?.();
-  expect(counted.listening).toBe(1);
+  expect(counted.listening).toBe(2);
   stops[1]?.();
   expect(counted.listening).toBe(0);
+});
+
+test('Departures reports when a request of its own list has failed and another one follows', async () => {
+  const { departures, lists, beginList } = station([{ at: 1, status: 503, headers: { 'retry-after': '0' } }]);
+  const told: boolean[] = [];
+  const stop = departures.watch(beginList, (hasLeft) => told.push(hasLeft));
+  await Promise.all(lists);
+  stop?.();
+  expect(told).toEqual([true, false, true]);
 });
 
 test('Departures reports nothing about a list once it is stopped', async () => {

@@ -20,7 +20,7 @@ function openStation() {
     request: new Set<(event: CallEvent) => void>(),
     retry: new Set<(event: CallEvent) => void>(),
   };
-  const emit = (name: 'started' | 'request', callId: number) => {
+  const emit = (name: 'started' | 'request' | 'retry', callId: number) => {
     for (const listener of listeners[name]) listener({ callId, operation: 'streamInventory', attempt: 0 });
   };
   const client: PetStoreApi = {
@@ -54,7 +54,9 @@ function openStation() {
     await nextTurn();
   };
   const listening = () => listeners.started.size + listeners.request.size;
-  return { run, held, lists, onLeave, onEnd, answer, leave: (list: number) => emit('request', list + 1), listening };
+  const leave = (list: number) => emit('request', list + 1);
+  const fail = (list: number) => emit('retry', list + 1);
+  return { run, held, lists, onLeave, onEnd, answer, leave, fail, listening };
 }
 
 test('ListRun has low priority while all its readers have, and listens to its client until it is complete', async () => {
@@ -106,6 +108,25 @@ test('ListRun keeps a low-priority list that was already sent when a normal read
   leave(0);
   void run.join({ signal: undefined, isLow: false });
   expect(lists.map(({ options }) => options.signal?.aborted)).toEqual([false]);
+});
+
+test('ListRun starts a new list with normal priority if the request of the low-priority list has failed', async () => {
+  const { run, held, lists, leave, fail, answer } = openStation();
+  const joined = [run.join({ signal: undefined, isLow: true })];
+  run.start();
+  leave(0);
+  fail(0);
+  expect([run.hasLeft, run.meets({ sinceMs: Number.POSITIVE_INFINITY, afterStamp: held.mark() })]).toEqual([false, true]);
+  joined.push(run.join({ signal: undefined, isLow: false }));
+  expect(lists.map(({ options }) => [options.priority, options.signal?.aborted])).toEqual([
+    ['low', true],
+    ['normal', false],
+  ]);
+  leave(1);
+  await answer(1, [pet(3)]);
+  await answer(1, undefined);
+  await Promise.all(joined);
+  expect(held.columns?.size).toBe(1);
 });
 
 test.each([{ last: [pet(1)] }, { last: undefined }])(
