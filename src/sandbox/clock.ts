@@ -1,4 +1,4 @@
-import { SandboxError, show } from './sandbox-error.ts';
+import { callOwn, SandboxError, show } from './sandbox-error.ts';
 
 /**
  * The source of a sandbox's time, in milliseconds since 1970: a function, or an object such as `Date`.
@@ -48,7 +48,7 @@ export class SandboxClock {
 
   /**
    * The time by this clock, in milliseconds since 1970.
-   * @throws {SandboxError} if the source gives anything but a finite number.
+   * @throws {SandboxError} if the source throws, or gives anything but a finite number.
    */
   now(): number {
     return this.#heldAtMs ?? this.#sourceMs() + this.#aheadMs;
@@ -123,7 +123,7 @@ export class SandboxClock {
   }
 
   #sourceMs(): number {
-    return checkMs(this.#source(), 'the time of `clock`');
+    return checkMs(callOwn('`clock`', this.#source), 'the time of `clock`');
   }
 
   #wakeDue(): void {

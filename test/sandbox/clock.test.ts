@@ -31,6 +31,14 @@ test.each([
   await expect(asked(sandbox, '/inventory')).rejects.toThrow(message);
 });
 
+test('a sandbox says that its clock threw', async () => {
+  const stopped = () => {
+    throw new Error('it stopped');
+  };
+  const rule = { name: 'SandboxError', message: 'Cannot use `clock`: it threw Error: it stopped' };
+  await expect(asked(createSandbox({ clock: stopped }), '/inventory')).rejects.toMatchObject(rule);
+});
+
 test.each([
   ['set', new Date('garbage'), 'Cannot use NaN as the time of the clock: it must be a number of milliseconds'],
   ['set', null, 'Cannot use null as the time of the clock: it must be a number of milliseconds'],
