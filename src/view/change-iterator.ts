@@ -43,6 +43,8 @@ interface IteratorParts<Ids extends Int64> {
 export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<StockChange<Ids>, undefined> {
   readonly #parts: IteratorParts<Ids>;
   readonly #changes = new Map<PetId, AnyChange>();
+  // The next pets, the first one last. A Map keeps the places of what was deleted, so that finding its first key takes longer each time.
+  #nextPets: PetId[] = [];
   readonly #takers: Deferred<IteratorResult<StockChange<Ids>, undefined>>[] = [];
   readonly #onAbort: () => void;
   #failed: { error: unknown } | undefined;
@@ -84,11 +86,9 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
   /** Resolves pending reads with the changes. */
   flush(): void {
     const count = this.#takers.length;
-    for (const [petId, change] of this.#changes) {
-      const taker = this.#takers.shift();
-      if (!taker) break;
-      this.#changes.delete(petId);
-      taker.resolve({ done: false, value: this.#form(change) });
+    while (this.#takers.length > 0 && this.#changes.size > 0) {
+      const change = this.#takeNext();
+      if (change) this.#takers.shift()?.resolve({ done: false, value: this.#form(change) });
     }
     if (count > this.#takers.length) this.#parts.onWait();
   }
@@ -119,6 +119,15 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     if (!first) this.#failed = { error };
     first?.reject(error);
     for (const taker of others) taker.resolve({ done: true, value: undefined });
+  }
+
+  /** Undefined if the change has been cancelled out since its pet was queued. */
+  #takeNext(): AnyChange | undefined {
+    if (this.#nextPets.length === 0) this.#nextPets = [...this.#changes.keys()].reverse();
+    const petId = this.#nextPets.pop();
+    const change = petId === undefined ? undefined : this.#changes.get(petId);
+    if (petId !== undefined) this.#changes.delete(petId);
+    return change;
   }
 
   #join(): void {
