@@ -78,8 +78,8 @@ export async function withJournal(
 async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
   const { signal, concurrency, priority, dryRun, now = Date.now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
-  const progress = new ProgressReporter(client, { onProgress: options.onProgress, now });
-  progress.begin(job);
+  const progress = new ProgressReporter(client, job, { onProgress: options.onProgress, now });
+  progress.begin();
   await log.noteAll(openingRecords(job, history, now()));
   await log.flush();
 
@@ -95,7 +95,7 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   // Only now, since with the first record of a pet the journal belongs to this job, which may have been refused.
   await log.noteAll(failedRecords(job, failedBefore));
 
-  progress.beginUpdates(job);
+  progress.beginUpdates();
   const run = new UpdateRun({ client, job, log, progress, priority, signal, now });
   await run.send(concurrency);
   if (run.isComplete && !staysOpen?.(updates)) await log.noteAll(closingRecords(job, now()));

@@ -2,7 +2,6 @@ import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { estimateMs, fitsToday } from './estimate.ts';
-import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
 import { StockJob } from './stock-job.ts';
@@ -76,7 +75,7 @@ export async function planSync(
   const { signal, now = Date.now } = options;
   const job = new StockJob(await readWanted(wanted, { client, signal }));
   signal?.throwIfAborted();
-  if (job.needsList) await readList(client, job, { signal, progress: new ProgressReporter(client, { now }) });
+  if (job.needsList) await readList(client, job, { signal });
   const unsendable = { ambiguous: [...job.petsThatAre('duplicate')], outOfRange: [...job.petsThatAre('outOfRange')] };
   job.endList();
 

@@ -46,7 +46,7 @@ export class ProgressReporter {
   readonly #listener: ((progress: SyncProgress) => void) | undefined;
   readonly #client: Pick<PetStoreApi, 'quota'>;
   readonly #now: () => number;
-  #job: StockJob | undefined;
+  readonly #job: StockJob;
   #phase: SyncProgress['phase'] = 'listing';
   #requests = 0;
   /** When updates began, and how many pets were settled then. */
@@ -54,15 +54,16 @@ export class ProgressReporter {
 
   constructor(
     client: Pick<PetStoreApi, 'quota'>,
-    options: { onProgress?: ((progress: SyncProgress) => void) | undefined; now: () => number },
+    job: StockJob,
+    options: { onProgress: ((progress: SyncProgress) => void) | undefined; now: () => number },
   ) {
     this.#client = client;
+    this.#job = job;
     this.#listener = options.onProgress;
     this.#now = options.now;
   }
 
-  begin(job: StockJob): void {
-    this.#job = job;
+  begin(): void {
     this.#tell();
   }
 
@@ -74,9 +75,9 @@ export class ProgressReporter {
     if (listed % LISTED_STEP === 0) this.#tell();
   }
 
-  beginUpdates(job: StockJob): void {
+  beginUpdates(): void {
     this.#phase = 'updating';
-    this.#start = { atMs: this.#now(), settled: settled(job) };
+    this.#start = { atMs: this.#now(), settled: this.#settled };
     this.#tell();
   }
 
@@ -90,11 +91,12 @@ export class ProgressReporter {
   }
 
   #tell(): void {
-    const [job, listener] = [this.#job, this.#listener];
-    if (job && listener) unharmed(() => listener(this.#progressOf(job)));
+    const listener = this.#listener;
+    if (listener) unharmed(() => listener(this.#progress()));
   }
 
-  #progressOf(job: StockJob): SyncProgress {
+  #progress(): SyncProgress {
+    const job = this.#job;
     const nowMs = this.#now();
     const quota = this.#client.quota;
     const waitingUntil = closedUntil(quota, nowMs);
@@ -103,26 +105,26 @@ export class ProgressReporter {
       wanted: job.stock.size,
       duplicates: job.stock.duplicates,
       listed: job.listed,
-      changes: job.count('done') + job.count('change') + job.failed.size,
+      changes: this.#settled + job.count('change'),
       updated: job.count('done'),
       unchanged: job.count('unchanged'),
       missing: job.count('missing'),
       failed: job.failed.size,
       requests: this.#requests,
       ...(waitingUntil && { waitingUntil }),
-      ...(this.#phase !== 'listing' && { etaMs: Math.max(estimateMs(job.count('change'), quota, nowMs), this.#paceMs(job, nowMs)) }),
+      ...(this.#phase !== 'listing' && { etaMs: Math.max(estimateMs(job.count('change'), quota, nowMs), this.#paceMs(nowMs)) }),
     };
   }
 
   /** The time that the remaining updates would take at the pace so far. */
-  #paceMs(job: StockJob, nowMs: number): number {
-    const sent = settled(job) - this.#start.settled;
-    return sent === 0 ? 0 : Math.round(((nowMs - this.#start.atMs) / sent) * job.count('change'));
+  #paceMs(nowMs: number): number {
+    const sent = this.#settled - this.#start.settled;
+    return sent === 0 ? 0 : Math.round(((nowMs - this.#start.atMs) / sent) * this.#job.count('change'));
   }
-}
 
-function settled(job: StockJob): number {
-  return job.count('done') + job.failed.size;
+  get #settled(): number {
+    return this.#job.count('done') + this.#job.failed.size;
+  }
 }
 
 function closedUntil(quota: Quota | undefined, nowMs: number): Date | undefined {

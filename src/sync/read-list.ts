@@ -5,7 +5,7 @@ import type { StockJob } from './stock-job.ts';
 
 interface ListOptions {
   signal: AbortSignal | undefined;
-  progress: ProgressReporter;
+  progress?: ProgressReporter;
   priority?: 'normal' | 'low';
 }
 
@@ -15,13 +15,13 @@ export async function readList(
   job: StockJob,
   { signal, progress, priority = 'low' }: ListOptions,
 ): Promise<void> {
-  progress.countRequest();
+  progress?.countRequest();
   try {
     for await (const item of client.streamInventory({ priority, ...(signal && { signal }) })) {
       signal?.throwIfAborted();
       checkItem(item, job.listed);
       job.observe(item.petId, item.quantity);
-      progress.countListed(job.listed);
+      progress?.countListed(job.listed);
     }
   } catch (error) {
     job.forgetList();
