@@ -25,7 +25,7 @@ export function stopReason(error: unknown, signal: AbortSignal | undefined, nowM
   const kind = fieldOf(error, 'kind');
   if (kind === undefined && (signal?.aborted || fieldOf(error, 'name') === 'AbortError')) return 'abort';
   // An `apiKey` function that fails or returns no key counts as a bad key.
-  if (kind === 'authentication' || (kind === 'configuration' && fieldOf(error, 'option') === 'apiKey')) return 'authentication';
+  if (kind === 'authentication' || fieldOf(error, 'option') === 'apiKey') return 'authentication';
   return kind === 'rate-limit' && isWaitTooLong(error, nowMs) ? 'quota' : undefined;
 }
 

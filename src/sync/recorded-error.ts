@@ -17,14 +17,7 @@ export interface RecordedError {
 
 export function recordError(error: UpdateFailure): RecordedError {
   const { name, kind, message, code, status } = error;
-  return {
-    name,
-    kind,
-    message: message.slice(0, KEPT_MESSAGE),
-    ...(code !== undefined && { code }),
-    ...(status !== undefined && { status }),
-    ...('reason' in error && error.reason !== undefined && { reason: error.reason }),
-  };
+  return { name, kind, message: message.slice(0, KEPT_MESSAGE), code, status, ...('reason' in error && { reason: error.reason }) };
 }
 
 /** Restores a recorded failure. Journals only record final failures, so only a few kinds occur. */
