@@ -50,7 +50,7 @@ describe('a journal', () => {
     expect(first).not.toHaveProperty('finishedAt');
     expect(second).toMatchObject({ finishedAt: expect.any(Date), updated: 1, unchanged: 1, missing: [2n ** 62n], pending: [] });
     expect(second.failed).toMatchObject([
-      { petId: 2, quantity: 7, error: { name: 'BadRequestError', kind: 'bad-request', code: 'refused', status: 400 } },
+      { petId: 2, quantity: 7, error: { name: 'BadRequestError', kind: 'bad-request', code: 'refused', status: 400, outcome: 'rejected' } },
     ]);
     expect(second.failed[0]?.error).toBeInstanceOf(BadRequestError);
     expect(second.failed[0]?.error.message).toBe(first.failed[0]?.error.message);
@@ -157,7 +157,9 @@ describe('a journal', () => {
     store.stock.set(2, 4);
     const conflict = { petId: 2, quantity: 7, error: { kind: 'sync', code: 'conflict', reason: 'conflict' } };
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, failed: [conflict] });
+    journal.lines.pop();
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, failed: [conflict] });
+    expect(journal.story.slice(-4)).toEqual(['run', 'failed 2', 'run', 'end']);
     expect(store.requests).toEqual(['GET']);
     expect(store.stock.get(2)).toBe(4);
   });
@@ -233,6 +235,8 @@ describe('a torn or foreign line', () => {
   test.each([
     ['in the middle', 3, 'garbage', 'line 4 is not a record'],
     ['of a foreign file', 0, 'petId,quantity', 'line 1 is not a record'],
+    ['with an id that is not whole', 3, '{"type":"done","petId":"1x"}', 'line 4 is not a record'],
+    ['with an id that begins late', 3, '{"type":"done","petId":"x1"}', 'line 4 is not a record'],
     ['where the header should be', 0, '{"type":"done","petId":1}', 'line 1 is not a record'],
   ])('%s makes the journal unreadable, and nothing is sent or written', async (_name, index, line, message) => {
     const { store, journal } = await runOnce({ 2: 'lose' });
@@ -271,6 +275,15 @@ test('a journal that cannot take a promise stops the run before the request that
   };
   expect(await rejectionOf(syncInventory(store, TWO, { journal, review: fillUp }))).toBe(FULL);
   expect([store.requests, journal.closed]).toEqual([['GET'], 1]);
+});
+
+test('a journal that cannot take the last records rejects, since the job is not finished', async () => {
+  const journal = new MemoryJournal();
+  const fillUp = () => {
+    journal.appendError = FULL;
+  };
+  const listed = { listed: fillUp };
+  expect(await rejectionOf(syncInventory(new FakeStore([[1, 5]], listed), [{ petId: 1, quantity: 5 }], { journal }))).toBe(FULL);
 });
 
 test('a journal that fills up on the way lets the requests under way end, sends no other, then rejects', async () => {

@@ -185,6 +185,13 @@ describe('syncInventory', () => {
     expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', code: 'E_LOCKED', status: 423, outcome: 'rejected' });
   });
 
+  test('leaves out a code that is no text and a status that is no number', async () => {
+    const thrown = Object.assign(new Error('locked'), { code: 423, status: '423' });
+    const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
+    const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+    expect(report.failed[0]?.error).toMatchObject({ kind: 'sync', code: 'thrown', status: undefined });
+  });
+
   test.each([
     [{ dryrun: true }, 'dryrun', 'the options are dryRun, journal, concurrency, priority, signal, onProgress, maxChanges, review, now'],
     [{ dryRun: 'no' }, 'dryRun', 'it must be true or false'],
@@ -331,8 +338,8 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     expect(store.requests).toHaveLength(4);
   });
 
-  test('a 429 after the last retry fails one pet', async () => {
-    const error = new RateLimitError('no', { status: 429, outcome: 'rejected', retryAt: new Date(Date.now() + 5_000) });
+  test.each([new Date(Date.now() + 5_000), undefined])('a 429 after the last retry fails one pet (retry at %s)', async (retryAt) => {
+    const error = new RateLimitError('no', { status: 429, outcome: 'rejected', retryAt });
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
     expect(await syncInventory(store, wanted)).toMatchObject({ updated: 5, failed: [{ petId: 3 }] });
   });
@@ -635,8 +642,9 @@ describe('a bad entry', () => {
     expect(store.requests).toEqual([]);
   });
 
-  test('a wanted state that cannot be iterated is refused', async () => {
-    await expect(syncInventory(new FakeStore([]), Object(1))).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'wanted' });
+  test.each([{}, 5, null, undefined])('a wanted state that cannot be iterated is refused: %j', async (wanted) => {
+    const refused = Reflect.apply(syncInventory, undefined, [new FakeStore([]), wanted]);
+    await expect(refused).rejects.toMatchObject({ kind: 'invalid-argument', argument: 'wanted' });
   });
 
   test('adjustments that add up to more than a double holds are refused', async () => {
@@ -704,7 +712,9 @@ describe('planSync', () => {
   });
 
   test('needs no request if nothing is wanted, and rejects with the reason of an abort', async () => {
-    expect(await planSync(new FakeStore([]), [])).toMatchObject({ requests: 0, changes: [] });
+    const store = new FakeStore([]);
+    expect(await planSync(store, [])).toMatchObject({ requests: 0, changes: [] });
+    expect(store.requests).toEqual([]);
     await expect(planSync(new FakeStore([]), [{ petId: 1, quantity: 1 }], { signal: AbortSignal.abort('enough') })).rejects.toBe('enough');
   });
 });
@@ -727,6 +737,16 @@ describe('onProgress', () => {
     expect(seen.map(({ phase }) => phase)).toEqual(['listing', 'updating', 'updating', 'updating', 'done']);
     expect(seen[1]).toEqual({ ...counts, phase: 'updating', updated: 0, requests: 1, etaMs: 60_000 });
     expect(seen.at(-1)).toEqual({ ...counts, phase: 'done', updated: 2, requests: 3, etaMs: 0 });
+  });
+
+  test('tells the latest of the instants until which nothing can be sent, or none to a client without a quota', async () => {
+    const seen: (Date | undefined)[] = [];
+    const options = { onProgress: ({ waitingUntil }: SyncProgress) => seen.push(waitingUntil), dryRun: true, now: () => 1_000 };
+    const closed = (ms: number) => ({ limit: 2, remaining: 0, resetAt: new Date(ms) });
+    const store = new FakeStore([], { quota: { minute: closed(61_000), day: closed(90_000), closedUntil: new Date(70_000) } });
+    await syncInventory(store, [], options);
+    await syncInventory(Object.defineProperty(store, 'quota', { value: undefined }), [], options);
+    expect(seen).toEqual([new Date(90_000), undefined]);
   });
 
   test('of a resumed job computes an ETA from the pace of this run', async () => {
