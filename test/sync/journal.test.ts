@@ -199,6 +199,15 @@ describe('a journal', () => {
     expect(store.requests).toEqual([]);
   });
 
+  test('looks again for a pet that was missing when an earlier run did everything but write its end', async () => {
+    const [store, journal] = [new FakeStore([[1, 5]]), new MemoryJournal()];
+    await syncInventory(store, TWO, { journal });
+    journal.lines.pop();
+    store.stock.set(2, 5);
+    expect(journal.story.at(-1)).toBe('missing 2');
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, missing: [] });
+  });
+
   test('keeps an update without an answer in doubt, and reports the quantity of its promise', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.settings = { listError: new AuthenticationError('no', { status: 401 }) };
