@@ -208,6 +208,13 @@ describe('a journal', () => {
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, missing: [] });
   });
 
+  test('keeps a refusal for good, though the list of a later run has its pet', async () => {
+    const { store, journal } = await runOnce({ 1: 'refuse', 2: 'lose' });
+    const refused = { petId: 1, error: { kind: 'bad-request' } };
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 1, failed: [refused] });
+    expect(store.requests).toEqual(['GET', 'PATCH 2 7']);
+  });
+
   test('keeps an update without an answer in doubt, and reports the quantity of its promise', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.settings = { listError: new AuthenticationError('no', { status: 401 }) };
