@@ -112,7 +112,7 @@ export class StockJob {
     if (row === undefined) return;
     const state = this.#state(row);
     // Only the first of two items for a pet decides.
-    if (state === 'done' && this.#late.delete(row) && this.#left?.[row] === quantity) return this.#change(row, quantity);
+    if (state === 'done' && this.#late.delete(row) && this.#left?.[row] === quantity) return this.#set(row, 'change');
     if (state === 'done' || state === 'failed') return;
     if (state !== 'open' && state !== 'missing') this.#set(row, 'duplicate');
     else if (this.#doubtful.has(row)) this.#resume(row, quantity);
@@ -139,9 +139,8 @@ export class StockJob {
     return confirmed;
   }
 
-  /** The list was cut: what was read of it does not count. */
+  /** The list was cut: the states that it gave do not count. */
   forgetList(): void {
-    this.#listed = 0;
     for (const [, row] of this.stock.pets()) {
       const state = this.#state(row);
       if (state !== 'done' && state !== 'failed') this.#set(row, 'open');
@@ -176,13 +175,8 @@ export class StockJob {
     this.#from[row] = quantity;
     if (!Number.isSafeInteger(this.#to(row))) this.#set(row, 'outOfRange');
     else if (this.#to(row) === quantity) this.#set(row, 'unchanged');
-    else if (this.#left === undefined || this.#left[row] === quantity) this.#change(row, quantity);
+    else if (this.#left === undefined || this.#left[row] === quantity) this.#set(row, 'change');
     else this.#contradict(row, quantity);
-  }
-
-  #change(row: number, from: number): void {
-    this.#from[row] = from;
-    this.#set(row, 'change');
   }
 
   #contradict(row: number, quantity: number): void {

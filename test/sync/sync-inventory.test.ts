@@ -196,7 +196,9 @@ describe('syncInventory', () => {
     [{ dryrun: true }, 'dryrun', 'the options are dryRun, journal, concurrency, priority, signal, onProgress, maxChanges, review, now'],
     [{ dryRun: 'no' }, 'dryRun', 'it must be true or false'],
     [{ journal: 'x.journal' }, 'journal', 'such as fileJournal(path) of petstore-inventory/node gives'],
-    [{ review: true }, 'review', 'it must be a function'],
+    [{ journal: { read: thrower } }, 'journal', 'such as fileJournal(path) of petstore-inventory/node gives'],
+    [{ review: true }, 'review', 'Cannot use true as `review`: it must be a function'],
+    [{ onProgress: 'x' }, 'onProgress', 'Cannot use "x" as `onProgress`: it must be a function'],
     [{ signal: {} }, 'signal', 'it must be an AbortSignal'],
     [{ signal: Object.assign(new EventTarget(), { throwIfAborted: () => {} }) }, 'signal', 'it must be an AbortSignal'],
   ])('refuses the options %o, and sends nothing', async (options, option, message) => {
@@ -852,6 +854,11 @@ describe('maxChanges', () => {
 
   test.each([3, '30%', '100%'] as const)('of %s allows three changes of ten pets', async (maxChanges) => {
     expect(await syncInventory(new FakeStore(pets(10, 5)), WANTED, { maxChanges })).toMatchObject({ updated: 3 });
+  });
+
+  test('of 2.3% allows 69 changes of 3,000 pets, though a double is a little below', async () => {
+    const wanted = pets(69, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    expect(await syncInventory(new FakeStore(pets(3_000, 5)), wanted, { maxChanges: '2.3%' })).toMatchObject({ updated: 69 });
   });
 
   test.each([-1, 1.5, '10', '101%', '%', '-1%', true])('of %s is refused as an option', async (maxChanges) => {

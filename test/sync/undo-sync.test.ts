@@ -211,7 +211,7 @@ describe('undoSync', () => {
     await syncInventory(store, WANTED, { journal, review: () => Promise.reject(new Error('no')) }).catch(() => {});
     const undoJournal = new MemoryJournal();
     expect(await undoSync(store, { journal, undoJournal })).toEqual(EMPTY);
-    expect(await syncInventory(store, WANTED, { journal })).toMatchObject({ updated: 2 });
+    expect(await syncInventory(store, WANTED, { journal, now: () => 0 })).toMatchObject({ updated: 2 });
     // What the job did since can be undone.
     expect(await undoSync(store, { journal, undoJournal })).toMatchObject({ updated: 2 });
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
@@ -225,6 +225,23 @@ describe('undoSync', () => {
     store.requests.length = 0;
     expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 2, finishedAt: expect.any(Date) });
     expect(store.requests).toEqual([]);
+  });
+
+  test('is finished, though it sends nothing, where a finished job is back already', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    store.stock.set(1, 5).set(2, 5);
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, unchanged: 2 });
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, unchanged: 2, finishedAt: expect.any(Date) });
+  });
+
+  test('is finished, though nothing is left to send, where an earlier undo closed an unfinished job', async () => {
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? 'lose' : 'apply') });
+    const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
+    await syncInventory(store, WANTED, { journal });
+    await undoSync(store, { journal, undoJournal });
+    undoJournal.lines.pop();
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 1 });
+    expect(undoJournal.story.slice(-2)).toEqual(['run', 'end']);
   });
 
   test('can be undone by its own journal, and again', async () => {
