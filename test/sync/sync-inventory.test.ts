@@ -302,6 +302,21 @@ describe('syncInventory', () => {
   });
 });
 
+test('a run leaves no listener at its client, however it ends', async () => {
+  const listeners = new Set();
+  const on = (_event: unknown, listener: unknown) => {
+    listeners.add(listener);
+    return () => listeners.delete(listener);
+  };
+  const refused = new ConfigurationError('a bad header', { option: 'headers' });
+  const store = Object.assign(new FakeStore(pets(2, 5)), { on });
+  await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+  expect(listeners.size).toBe(0);
+  store.settings = { treat: () => ({ reject: refused }) };
+  expect(await rejectionOf(syncInventory(store, [{ petId: 2, quantity: 6 }]))).toBe(refused);
+  expect(listeners.size).toBe(0);
+});
+
 describe('a journal of a run that was refused before its first update', () => {
   const refused = async (journal: MemoryJournal, baseUrl?: string) => {
     const store = Object.assign(new FakeStore(pets(3, 5)), baseUrl && { baseUrl });

@@ -205,6 +205,16 @@ describe('undoSync', () => {
     expect(journal.lines.filter((line) => line.startsWith('{"type":"undo"'))).toHaveLength(1);
   });
 
+  test('does not set a pet back twice, though others set it again what the job had set', async () => {
+    const { store, journal, undoJournal } = await finishedJob();
+    store.settings = { treat: (petId) => (petId === 2 ? 'lose' : 'apply') };
+    await undoSync(store, { journal, undoJournal });
+    store.settings = {};
+    store.stock.set(1, 9);
+    expect(await undoSync(store, { journal, undoJournal })).toEqual({ ...EMPTY, updated: 2 });
+    expect([...store.stock.values()]).toEqual([9, 5, 5]);
+  });
+
   test('leaves a job open that sent nothing', async () => {
     const store = new FakeStore(pets(3, 5));
     const journal = new MemoryJournal();
