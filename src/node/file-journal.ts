@@ -79,7 +79,7 @@ class FileJournal implements Journal {
 
   async #flush(batch: Batch): Promise<void> {
     const file = await this.#open();
-    if (this.#waiting === batch) this.#waiting = undefined;
+    this.#waiting = undefined;
     await file.append(batch.text);
   }
 

@@ -156,6 +156,7 @@ describe('fileJournal', () => {
 
   test('can be used again after close', async () => {
     const journal = fileJournal(path);
+    for await (const line of journal.read()) expect.unreachable(line);
     await journal.append(['a']);
     await journal.close?.();
     await journal.append(['b']);
@@ -166,6 +167,7 @@ describe('fileJournal', () => {
   test('can be used again after close if a flush had failed, even with lines that waited for the flush', async () => {
     await symlink('/dev/full', path);
     const journal = fileJournal(path);
+    for await (const line of journal.read()) expect.unreachable(line);
     await expect(journal.append(['a'])).rejects.toMatchObject({ code: 'ENOSPC' });
     await expect(journal.append(['b'])).rejects.toMatchObject({ code: 'ENOSPC' });
     await journal.close?.();

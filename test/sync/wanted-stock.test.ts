@@ -11,16 +11,12 @@ function stockOf(entries: Iterable<WantedEntry>): WantedStock {
 
 describe('WantedStock', () => {
   test('keeps every pet when it grows', () => {
-    const stock = stockOf(
-      Array.from({ length: 5_000 }, (_, petId) => (petId % 2 ? { petId, adjust: petId } : { petId: BigInt(petId), quantity: petId })),
+    const entries = Array.from({ length: 5_000 }, (_, petId) =>
+      petId % 2 ? { petId, adjust: petId } : { petId: BigInt(petId), quantity: petId },
     );
+    const stock = stockOf(entries);
     expect(stock.size).toBe(5_000);
-    expect(stock.amount(4_999)).toBe(4_999);
-    expect(stock.isRelative(4_999)).toBe(true);
-    expect([...stock.pets()].slice(2_000, 2_002)).toEqual([
-      [2_000n, 2_000],
-      [2_001, 2_001],
-    ]);
+    expect([...stock.pets()].map(([petId, row]) => stock.entry(petId, row))).toEqual(entries);
   });
 
   test('finds every pet when it has grown, whatever its id', () => {
