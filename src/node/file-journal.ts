@@ -127,7 +127,7 @@ class OpenFile {
       const found = await handle.stat();
       const file = new OpenFile(path, handle, { isRegular: found.isFile(), length: isNew ? 0 : found.size });
       if (found.size > 0) file.#endsInLine = await endsInLine(handle, found.size);
-      else if (found.isFile()) await flushFolder(path);
+      else await flushFolder(path);
       return file;
     } catch (error) {
       await handle?.close().catch(() => {});

@@ -266,6 +266,18 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'foreign']);
   });
 
+  test('rejects lines that were written at the same moment as those of another process', async () => {
+    const write = handles.appendFile;
+    vi.spyOn(handles, 'appendFile').mockImplementationOnce(async function (this: FileHandle, text) {
+      await appendFile(path, 'foreign\n');
+      await write.call(this, text);
+    });
+    const journal = fileJournal(path);
+    await expect(journal.append(['a'])).rejects.toMatchObject({ code: 'journal_busy' });
+    await journal.close?.();
+    expect(await linesOf(path)).toEqual(['foreign', 'a']);
+  });
+
   test.each([
     ['a folder', () => folder, 'EISDIR'],
     ['a folder that is not there', () => join(folder, 'no', 'j'), 'ENOENT'],
