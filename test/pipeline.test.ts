@@ -642,6 +642,15 @@ describe('an apiKey function', () => {
     ]);
   });
 
+  test('is called again for an attempt after the one that had the key of a 401', async () => {
+    const apiKey = vi.fn(() => `psk_${apiKey.mock.calls.length}`);
+    const { client, seen } = scriptedClient([() => failure(401), () => failure(500), () => json(200, [])], { apiKey });
+    const listed = client.listInventory();
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await listed).toEqual([]);
+    expect(seen.map(({ headers }) => headers.authorization)).toEqual(['Bearer psk_1', 'Bearer psk_2', 'Bearer psk_3']);
+  });
+
   test('that gives the same key after a 401 causes no second request', async () => {
     const apiKey = vi.fn(() => 'psk_1');
     const { client, log } = scriptedClient([() => failure(401)], { apiKey });

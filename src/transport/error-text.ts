@@ -4,8 +4,8 @@ const SHOWN_BODY = 1024;
 
 /** What the body of a failure says, cleaned. */
 export interface ErrorText {
-  code?: string;
-  message?: string;
+  code?: string | undefined;
+  message?: string | undefined;
   /** The beginning of a body that is not an Error body. */
   bodyText?: string;
 }
@@ -15,9 +15,8 @@ export function readErrorText(text: string, redactor: Redactor): ErrorText {
   const body = parseObject(text);
   const code = readText(body, 'code', redactor);
   const message = readText(body, 'message', redactor);
-  const found = { ...(code === undefined ? {} : { code }), ...(message === undefined ? {} : { message }) };
   const isErrorBody = code !== undefined || message !== undefined;
-  return isErrorBody || text === '' ? found : { bodyText: redactor.clean(text, SHOWN_BODY) };
+  return isErrorBody || text === '' ? { code, message } : { bodyText: redactor.clean(text, SHOWN_BODY) };
 }
 
 function parseObject(text: string): object {
