@@ -145,10 +145,8 @@ class OpenFile {
 
   /** Compares the length before, so that no line is written below those of another job, and after, since both may write at once. */
   async append(text: string): Promise<void> {
-    if (this.#isRegular) {
-      this.#claim();
-      this.#refuseForeign(await this.#use((handle) => handle.stat()));
-    }
+    this.#claim();
+    this.#refuseForeign(await this.#use((handle) => handle.stat()));
     // A torn line stays in the file, and a new line begins after it.
     const written = this.#endsInLine ? text : `\n${text}`;
     const found = await this.#use((handle) => this.#flush(handle, written));

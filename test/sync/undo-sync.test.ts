@@ -227,6 +227,19 @@ describe('undoSync', () => {
     expect([...store.stock.values()]).toEqual([5, 5, 5]);
   });
 
+  test('of an unfinished job, of which it could set back nothing, goes on after a later run of the job', async () => {
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? 'lose' : 'apply') });
+    const [journal, undoJournal] = [new MemoryJournal(), new MemoryJournal()];
+    await syncInventory(store, WANTED, { journal, now: () => 0 });
+    store.stock.set(1, 7);
+    const failed = [{ petId: 1, error: { reason: 'conflict' } }];
+    expect(await undoSync(store, { journal, undoJournal })).toMatchObject({ updated: 0, failed });
+    store.settings = {};
+    await syncInventory(store, WANTED, { journal, now: () => 1_000 });
+    expect(await undoSync(store, { journal, undoJournal })).toMatchObject({ updated: 1, failed });
+    expect([...store.stock.values()]).toEqual([7, 5, 5]);
+  });
+
   test('of a finished undo gives its report again, and sends nothing', async () => {
     const { store, journal, undoJournal } = await finishedJob();
     await undoSync(store, { journal, undoJournal });
