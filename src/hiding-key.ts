@@ -1,9 +1,9 @@
 import { ConfigurationError, type FailureDetails, InvalidArgumentError } from './errors.ts';
-import type { Redactor } from './redactor.ts';
+import type { TextHider } from './redactor.ts';
 import { sharedTable } from './shared-table.ts';
 
 /** The redactor of each client, for code outside the client that shows text of its service or its caller. */
-export const redactorOf = sharedTable<Pick<Redactor, 'clean' | 'hide'>>('redactor');
+export const redactorOf = sharedTable<TextHider>('redactor');
 
 /**
  * Does something with options or arguments for a client. The error that refuses one of them shows it, and it may be the key by mistake: then

@@ -64,6 +64,9 @@ export class Redactor {
 /** The part of a redactor that code which shows foreign text needs. */
 export type TextCleaner = Pick<Redactor, 'clean'>;
 
+/** The same for code that also shows text that is not cut. */
+export type TextHider = Pick<Redactor, 'clean' | 'hide'>;
+
 /** A text without its escapes, and where each of its characters begins in the original. */
 interface Reading {
   plain: string;

@@ -3,7 +3,7 @@ import { isCertificateCode, meaningOf } from '../certificate-codes.ts';
 import { duration } from '../duration.ts';
 import { ConfigurationError, ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import { isProxyCode, proxyCode } from '../proxy-codes.ts';
-import type { Redactor } from '../redactor.ts';
+import type { TextHider } from '../redactor.ts';
 import { fieldOf, textOf } from '../thrown.ts';
 import { describeRefusal, proxyRefusal } from './proxy-refusal.ts';
 import { causesOf, innermostCode, safeCause } from './safe-cause.ts';
@@ -22,7 +22,7 @@ const NO_TLS = /^(?:ERR_TLS_\w+|ERR_SSL_(?:WRONG_VERSION_NUMBER|[\w/]*PROTOCOL\w
 /** The service that the request is for, and the redactor that keeps the key out of error messages. */
 export interface Asked {
   baseUrl: string;
-  redactor: Redactor;
+  redactor: TextHider;
   /** Whether the headers of an answer have come: then the request was sent, whatever breaks its body. */
   isAnswered?: boolean;
 }
@@ -52,7 +52,7 @@ interface Reason {
   why: string;
 }
 
-function findReason(thrown: unknown, redactor: Redactor): Reason {
+function findReason(thrown: unknown, redactor: TextHider): Reason {
   const chain = causesOf(thrown);
   const refusal = proxyRefusal(chain);
   if (refusal !== undefined) return { code: proxyCode(refusal), why: describeRefusal(refusal) };

@@ -1,4 +1,4 @@
-import type { Redactor } from '../redactor.ts';
+import type { TextHider } from '../redactor.ts';
 import { fieldOf, isError, showThrown, textOf } from '../thrown.ts';
 
 const DEEPEST_CAUSE = 8;
@@ -30,11 +30,11 @@ export function innermostCode(thrown: unknown): string | undefined {
 }
 
 /** Copies an error with its causes: only name, message, code and stack, redacted, since libraries attach requests, headers and keys. */
-export function safeCause(thrown: unknown, redactor: Redactor): Error | undefined {
+export function safeCause(thrown: unknown, redactor: TextHider): Error | undefined {
   return causesOf(thrown).reduceRight<Error | undefined>((cause, error) => copyOf(error, { cause, redactor }), undefined);
 }
 
-function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined; redactor: Redactor }): Error {
+function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined; redactor: TextHider }): Error {
   const known = isError(error) ? error : undefined;
   const copy = new Error(redactor.clean(known ? (textOf(known, 'message') ?? '') : showThrown(error)), cause && { cause });
   copy.name = redactor.clean(textOf(known, 'name') ?? 'Error', SHOWN_NAME);

@@ -13,6 +13,7 @@ import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import { VERSION } from '../version.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
+import type { Asked } from './connection-failure.ts';
 import type { Credentials } from './credentials.ts';
 import { Deprecations } from './deprecations.ts';
 import type { HeaderFields, WireAnswer } from './direct-answer.ts';
@@ -158,7 +159,7 @@ export class Transport {
       observer.cancel();
       throw call.signal.reason;
     }
-    const exchange = new Exchange(call, this.#options);
+    const exchange = new Exchange(call, askedFor(request, this.#options));
     let received: Received | undefined;
     try {
       received = await exchange.send((wired) => this.#send(call, wired), this.#begin(call, request, key));
@@ -256,6 +257,15 @@ let kyHttp: Http | undefined;
 
 async function loadKy(call: Call): Promise<void> {
   ({ kyHttp } = await loadPart('ky', call, import('./ky-http.ts')));
+}
+
+/** The error of a request may quote its address, as those of Deno and ky do: its query, which may hold private data, is not shown. */
+function askedFor({ path }: AttemptRequest, asked: Asked): Asked {
+  const query = /\?.*/s.exec(path)?.[0];
+  if (!query) return asked;
+  const { baseUrl, redactor } = asked;
+  const hide = (text: string) => redactor.hide(text);
+  return { baseUrl, redactor: { hide, clean: (text, most) => redactor.clean(text.replaceAll(query, ''), most) } };
 }
 
 async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {

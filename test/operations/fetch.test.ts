@@ -1,5 +1,6 @@
 import { getEventListeners } from 'node:events';
 import { Readable } from 'node:stream';
+import { inspect } from 'node:util';
 import { runInNewContext } from 'node:vm';
 import ky from 'ky';
 import { PetStoreClient } from 'petstore-inventory';
@@ -524,6 +525,15 @@ describe('an attempt of petstore.fetch', () => {
     expect(error).toMatchObject({ name: 'ConnectionError', code: 'ECONNREFUSED', operation: 'fetch', outcome: 'not-sent', attempts: 1 });
     expect(String(error)).toContain('Cannot fetch DELETE /pets/42: the connection to');
     expect(String(error)).not.toContain('secret');
+  });
+
+  test('shows no query if the error of the runtime quotes the address, as that of Deno does', async () => {
+    const quoting = ({ url }: SeenRequest) =>
+      Promise.reject(new TypeError('fetch failed', { cause: new Error(`error sending request for url (${url}): no route`) }));
+    const { client } = scriptedClient([quoting], { maxRetries: 0 });
+    const error = await rejectionOf(client.fetch('/pets/42?token=secret'));
+    expect(String(error)).toContain('/v1/pets/42): no route');
+    expect(inspect(error, { depth: 20 })).not.toContain('secret');
   });
 
   test('gives an Error body that is too long to be read ahead as a whole, and at once', async () => {
