@@ -43,7 +43,7 @@ export function statusFailure(failed: FailedAnswer, call: Call, redactor: Redact
   };
   const said = sentence(text, { status: answer.status, address: redactor.clean(failed.address) });
   const message = `Cannot ${call.purpose}: ${said}${hintAt(answer.status, text, call)}`;
-  return classify(withInstant(message, details.retryAt), details, failed, redactor);
+  return classify(withInstant(message, details), details, failed, redactor);
 }
 
 function classify(message: string, details: FailureDetails, failed: FailedAnswer, redactor: Redactor): PetStoreError {
@@ -75,8 +75,11 @@ function hintAt(status: number, { code, message }: ErrorText, { operation }: Cal
   return '';
 }
 
-function withInstant(message: string, instant: Date | undefined): string {
-  return instant === undefined ? message : `${message} (nothing may be sent until ${instant.toISOString()})`;
+/** Only a 429 or 503 closes the key for every call. */
+function withInstant(message: string, { status, retryAt }: FailureDetails): string {
+  if (retryAt === undefined) return message;
+  const rule = status === 429 || status === 503 ? 'nothing may be sent' : 'wait';
+  return `${message} (${rule} until ${retryAt.toISOString()})`;
 }
 
 function retryAt({ answer, reopensAtMs }: FailedAnswer): Date | undefined {

@@ -97,6 +97,12 @@ describe('statusFailure', () => {
     );
   });
 
+  test.each([400, 500, 501])('says after a %i with Retry-After how long the service asks to wait: other calls may be sent', (status) => {
+    expect(failureOf(status, { bodyText: '{"code":"x"}' }, { retryAfterMs: 5_000 }).message).toBe(
+      `Cannot update pet 42: the service answered ${status} x (wait until 2026-11-21T10:00:05.000Z)`,
+    );
+  });
+
   test('does not show a key that is part of the address', () => {
     expect(failureOf(404, { address: `https://pets.test/${KEY}/v1/inventory` }).message).toBe(
       'Cannot update pet 42: the service answered 404 without an Error body at https://pets.test/***/v1/inventory',
