@@ -24,8 +24,8 @@ export interface SyncItemErrorDetails {
  * `unconfirmed` (the answer to its update has another quantity) or `thrown` (a client that is not a `PetStoreClient` threw `cause`).
  *
  * @example
- * const error = new SyncItemError('Cannot update pet 1: the service lists it twice', { reason: 'duplicate', outcome: 'not-sent' });
- * console.log(error.kind, error.code, error.outcome); // → sync duplicate not-sent
+ * const error = new SyncItemError('Cannot update pet 1: the service lists it twice', { reason: 'duplicate' });
+ * console.log(error.kind, error.code, error.outcome); // → sync duplicate undefined
  */
 export class SyncItemError extends Error {
   /** The name of the class, even if a minifier renames the class. */
@@ -38,7 +38,7 @@ export class SyncItemError extends Error {
   readonly status: number | undefined;
   /** `conflict`, `duplicate`, `unconfirmed` or `thrown`. */
   readonly reason: string | undefined;
-  /** Whether the change was applied. */
+  /** Whether the change was applied; undefined for `conflict` and `duplicate`: nothing was sent for these. */
   readonly outcome: UpdateOutcome | undefined;
 
   /** Called by a synchronisation, and by tests. */
@@ -48,5 +48,10 @@ export class SyncItemError extends Error {
     this.status = details.status;
     this.reason = details.reason;
     this.outcome = details.outcome;
+  }
+
+  /** Everything but the stack and the cause, ready for a log. */
+  toJSON(): object {
+    return { ...this, message: this.message };
   }
 }

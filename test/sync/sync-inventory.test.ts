@@ -153,6 +153,15 @@ describe('syncInventory', () => {
     expect(store.requests).toEqual(['GET', 'PATCH 2 6']);
   });
 
+  test('gives a report whose JSON says why a pet failed', async () => {
+    const store = new FakeStore(pets(1, 5));
+    store.twice.add(1);
+    const { failed } = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
+    const message = 'Cannot update pet 1: the service lists it more than once, so its quantity is unclear';
+    const error = { name: 'SyncItemError', kind: 'sync', message, code: 'duplicate', reason: 'duplicate' };
+    expect(JSON.parse(JSON.stringify(failed))).toEqual([{ petId: 1, quantity: 6, error }]);
+  });
+
   test('continues after a failed pet', async () => {
     const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? 'refuse' : 'apply') });
     const report = await syncInventory(
