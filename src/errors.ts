@@ -322,7 +322,7 @@ export class InvalidResponseError extends PetStoreError {
   readonly problems: readonly Problem[];
 
   /** Made by the client; by you in tests. */
-  constructor(message: string, details: FailureDetails & { reason: InvalidResponseReason; problems?: readonly Problem[] }) {
+  constructor(message: string, details: FailureDetails & { reason: InvalidResponseReason; problems?: readonly Problem[] | undefined }) {
     super(message, details);
     this.reason = details.reason;
     this.problems = details.problems ?? [];

@@ -21,9 +21,9 @@ import { VERSION } from './version.ts';
  */
 export interface RecordOptions {
   /** Gets each line at once, with its line break, to write it to a file. Errors of this function are ignored. @default none */
-  write?: (line: string) => unknown;
+  write?: ((line: string) => unknown) | undefined;
   /** How many of the latest lines `text()` gives after the first line; 0 keeps none. @default 100000 */
-  latest?: number;
+  latest?: number | undefined;
 }
 
 /**

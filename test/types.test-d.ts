@@ -1,17 +1,21 @@
 import {
   type Int64,
+  type InvalidResponseError,
   type InventoryItem,
   type InventoryStream,
   isPetStatus,
   isPetStoreError,
+  JournalError,
   type PetId,
   type PetStatus,
   type PetStoreApi,
   PetStoreClient,
   type PetStoreClientOptions,
   type PetStoreFailure,
+  type PlanLimits,
   type Quota,
   type RateLimit,
+  type RecordOptions,
   type Reply,
   type RequestOptions,
   type RetryBudgetState,
@@ -21,6 +25,8 @@ import {
   type SyncReport,
   type syncInventory,
 } from 'petstore-inventory';
+import type { ServeSandboxOptions } from 'petstore-inventory/node';
+import type { Fault, SandboxOptions } from 'petstore-inventory/sandbox';
 import { describe, expectTypeOf, test } from 'vitest';
 
 declare const petstore: PetStoreClient;
@@ -281,4 +287,16 @@ test('a failed pet of a report narrows by its kind', () => {
     }
   };
   expectTypeOf(narrow).toBeFunction();
+});
+
+test('an option that is undefined counts as left out, also with exactOptionalPropertyTypes', () => {
+  const [text, count]: [string | undefined, number | undefined] = [undefined, undefined];
+  const plan: PlanLimits = { requestsPerMinute: 5_000, requestsPerDay: count };
+  const recording: RecordOptions = { latest: count };
+  const sandbox: SandboxOptions = { seed: count, pets: [{ petId: 1, quantity: 3, status: text }] };
+  const fault: Fault = { times: count, body: text };
+  const served: ServeSandboxOptions = { port: count, db: text };
+  expectTypeOf([plan, recording, sandbox, fault, served]).toBeArray();
+  expectTypeOf(new JournalError('Cannot write', { code: text }).code).toEqualTypeOf<string | undefined>();
+  expectTypeOf<{ reason: 'schema'; problems: undefined }>().toExtend<ConstructorParameters<typeof InvalidResponseError>[1]>();
 });

@@ -16,7 +16,7 @@ export interface PlanLimits {
    * Requests in one day; a positive integer.
    * @default no limit per day
    */
-  requestsPerDay?: number;
+  requestsPerDay?: number | undefined;
 }
 
 /**

@@ -15,15 +15,15 @@ import { openStock } from './serve-stock.ts';
 /** Where a sandbox is served, and where its stock is kept. */
 interface ServeOptions {
   /** The port to listen on; 0 takes a free one. @default 0 */
-  port?: number;
+  port?: number | undefined;
   /** The address to listen on. Any address but a loopback address opens the sandbox to the network. @default '127.0.0.1' */
-  hostname?: string;
+  hostname?: string | undefined;
   /**
    * The path of a file that keeps the stock of production (SQLite, ids in ascending order); created if it is missing. `pets` fills a new file,
    * and a reset refills it; otherwise a file keeps its pets. The stock of staging is in memory.
    * @default memory
    */
-  db?: string;
+  db?: string | undefined;
 }
 
 /**

@@ -33,29 +33,29 @@ export type Failure = (typeof FAILURES)[number];
  */
 export interface Fault {
   /** Request numbers, counted from 1 over the whole sandbox; `clear()` does not start them again. */
-  at?: number | readonly number[];
+  at?: number | readonly number[] | undefined;
   /** The share of requests that it applies to, from 0 to 1, drawn from the sandbox's seed. */
-  rate?: number;
+  rate?: number | undefined;
   /**
    * A condition of your own, asked before the body of the request is read. It must not be async. If it throws, `sandbox.fetch` rejects with
    * a `SandboxError`; on a port the answer is a 500 with its message.
    */
-  when?: (request: Readonly<Omit<SandboxRequest, 'quantity' | 'status' | 'code' | 'fault'>>) => boolean;
+  when?: ((request: Readonly<Omit<SandboxRequest, 'quantity' | 'status' | 'code' | 'fault'>>) => boolean) | undefined;
   /** How often it happens at most. @default no limit */
-  times?: number;
+  times?: number | undefined;
   /**
    * The request is not carried out, and is answered with this status (200 to 599). A 429 asks to wait one second, unless `headers` set or
    * remove its Retry-After; requests before that are `duringPenalty`.
    */
-  status?: number;
+  status?: number | undefined;
   /** The exact body of an answer with `status`; only with that. @default an Error body for a status of 400 or more, else nothing */
-  body?: string;
+  body?: string | undefined;
   /** Headers to set in the answer, or to remove with `null`. They do not need `status`. */
-  headers?: Readonly<Record<string, string | null>>;
+  headers?: Readonly<Record<string, string | null>> | undefined;
   /** Milliseconds that are added to the latency of the answer. */
-  delayMs?: Latency;
+  delayMs?: Latency | undefined;
   /** How the exchange breaks. */
-  fail?: Failure;
+  fail?: Failure | undefined;
 }
 
 const positive = z.int().check(z.gte(1));

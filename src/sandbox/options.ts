@@ -38,57 +38,57 @@ export type SandboxRoutes = (request: Request) => Response | undefined | Promise
  */
 export interface SandboxOptions<Plans extends string = string> {
   /** The stock: a number of made-up pets with ids from 1, or a list of pets. @default 12 */
-  pets?: number | Iterable<StockEntry>;
+  pets?: number | Iterable<StockEntry> | undefined;
   /** Keys of your own, each with the name of its plan. Every plan also has a key from the start. @default none */
-  keys?: Readonly<Record<string, string>>;
+  keys?: Readonly<Record<string, string>> | undefined;
   /** More plans than free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). @default none */
-  plans?: Readonly<Record<Plans, PlanLimits>>;
+  plans?: Readonly<Record<Plans, PlanLimits>> | undefined;
   /** Length of the minute's window in milliseconds, at most 1e13, so that tests can shorten it. @default 60000 */
-  window?: number;
+  window?: number | undefined;
   /**
    * How requests are counted; the specification does not say how the service does it. A single policy applies to minute and day, but with
    * `token-bucket` the day is counted as `fixed-clock`.
    * @default 'fixed-clock'
    */
-  policy?: Policy | { minute: Policy; day: Policy };
+  policy?: Policy | { minute: Policy; day: Policy } | undefined;
   /** Most tokens that the minute's `token-bucket` holds, whatever the plan; only with that policy. @default the plan's requests per minute */
-  burst?: number;
+  burst?: number | undefined;
   /** What costs quota, and when. @default { at: 'arrival', refused: false, uncounted: [] } */
-  counting?: Counting;
+  counting?: Counting | undefined;
   /** The source of the time, in milliseconds since 1970. @default the global Date.now, read at every call */
-  clock?: TimeSource;
+  clock?: TimeSource | undefined;
   /**
    * How long a request takes in milliseconds, half of it before it is counted and half after. If a function throws or returns no number,
    * the request rejects with a `SandboxError`; on a port it is answered with 500 and the message.
    * @default 0
    */
-  latency?: Latency;
+  latency?: Latency | undefined;
   /** The faults to inject. @default none */
-  faults?: readonly Fault[];
+  faults?: readonly Fault[] | undefined;
   /** Endpoints of your own, below the address of each environment; counted and limited like the others. @default none */
-  routes?: SandboxRoutes;
+  routes?: SandboxRoutes | undefined;
   /** The seed of everything random: statuses, quantities, latencies, rates. A whole number. @default 1 */
-  seed?: number;
+  seed?: number | undefined;
   /** The ban of a key that keeps sending during a penalty; our reading of the specification. @default { after: 10, forMs: 600000 } */
-  ban?: Ban | false;
+  ban?: Ban | false | undefined;
   /** The form of a 429's Retry-After. @default 'seconds' */
-  retryAfter?: RetryAfterForm;
+  retryAfter?: RetryAfterForm | undefined;
   /** Whether a 429 has an Error body; the specification does not say. @default 'error' */
-  rateLimitBody?: 'error' | 'empty';
+  rateLimitBody?: 'error' | 'empty' | undefined;
   /** The X-RateLimit headers: only which limit they report, or all their settings. @default 'minute' */
-  limitHeaders?: ToldWindow | LimitHeaders;
+  limitHeaders?: ToldWindow | LimitHeaders | undefined;
   /** The `Date` header, or `false` for none. @default { aheadMs: 0 } */
-  date?: DateHeader | false;
+  date?: DateHeader | false | undefined;
   /**
    * A service of several nodes: by how many milliseconds the clock of each is ahead, up to ±1e13. The seed decides which node answers a
    * request. Date, Reset and a date in Retry-After follow that node's clock; all nodes share one count, which follows the sandbox's clock.
    * @default [0]
    */
-  nodes?: readonly number[];
+  nodes?: readonly number[] | undefined;
   /** Custom domains and redirects between domains. @default none */
-  domains?: readonly (string | DomainRedirect)[];
+  domains?: readonly (string | DomainRedirect)[] | undefined;
   /** How many of the latest requests are kept in full, at least; a quarter more at most. The counts include all. @default 100000 */
-  history?: number;
+  history?: number | undefined;
 }
 
 const whole = z.int().check(z.gte(0));

@@ -138,7 +138,7 @@ function answerEarly(context: Context<ServiceEnv>, { visit, desk }: { visit: Vis
   return verdict.kind === 'limited' ? rateLimited({ visit, desk, untilMs: verdict.untilMs }) : undefined;
 }
 
-function faultAnswer(request: SandboxRequest, { body, status }: { body?: string; status: number }): Response {
+function faultAnswer(request: SandboxRequest, { body, status }: { body?: string | undefined; status: number }): Response {
   const answer =
     body !== undefined || status < 400
       ? jsonAnswer(status, body ?? '')

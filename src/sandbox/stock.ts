@@ -24,7 +24,7 @@ export interface StockEntry {
   /** A safe integer. */
   quantity: number;
   /** A status of the specification, or any other text. @default 'available' */
-  status?: StockItem['status'];
+  status?: StockItem['status'] | undefined;
 }
 
 /** Where a sandbox keeps its pets. */

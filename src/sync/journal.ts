@@ -68,7 +68,7 @@ export class JournalError extends Error {
   readonly code: string | undefined;
 
   /** For your own implementations of `Journal`. */
-  constructor(message: string, { code, cause }: { code?: string; cause?: unknown } = {}) {
+  constructor(message: string, { code, cause }: { code?: string | undefined; cause?: unknown } = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
   }
