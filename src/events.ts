@@ -98,8 +98,8 @@ export interface Logger {
   /** What queued calls wait for and for how long, once for all of them; a gate closed or opened; a quota store failed or works again. */
   info(message: string): void;
   /**
-   * A retry; no retries left; a deprecation; a pet status that the specification does not name; clients whose options contradict; a plan
-   * above the service's limit; a quota store that failed.
+   * A retry; no retries left, or half of them again; a deprecation; a pet status that the specification does not name; a plan that another
+   * client or the service contradicts; the loss of a quota store.
    */
   warn(message: string): void;
   /** Not used: failures reject. */
