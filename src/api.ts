@@ -2,6 +2,7 @@ import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/mo
 import { isPetId } from './contract/pet-id.ts';
 import { InvalidArgumentError, InvalidResponseError, type InvalidResponseReason, type Problem } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
+import type { ListSink } from './operations/stream-inventory.ts';
 import type { RequestOptions } from './options/call-options.ts';
 import { hasMethods, showValue } from './options/rules.ts';
 import type { Quota } from './quota/ledger/quota.ts';
@@ -58,6 +59,16 @@ export interface PetStoreApi<Ids extends Int64 = 'number'> {
 export interface InventoryItems<Ids extends Int64 = 'number'> extends AsyncIterable<InventoryItem<Ids>> {
   /** Gives the items in arrays. Without this method they are read one by one. */
   batches?(): AsyncIterable<InventoryItem<Ids>[]>;
+  /** Like {@link InventoryStream.collect}. Without this method a view or a job fails with a list that breaks after its first items. */
+  collect?(sink: ListSink<Ids>): Promise<void>;
+}
+
+/** Reads a list into a sink: by its own `collect`, or else in the arrays or items that it gives. */
+export async function collect<Ids extends Int64>(list: InventoryItems<Ids>, sink: ListSink<Ids>): Promise<void> {
+  if (list.collect) return list.collect(sink);
+  sink.begin();
+  if (list.batches) for await (const items of list.batches()) sink.add(items);
+  else for await (const item of list) sink.add([item]);
 }
 
 /** @throws InvalidArgumentError for a value without the methods that are called */

@@ -8,7 +8,7 @@ import { createLog } from './log-lines.ts';
 import { fetchOperation } from './operations/fetch.ts';
 import { listInventory } from './operations/list-inventory.ts';
 import type { Operation } from './operations/operation.ts';
-import { streamInventory } from './operations/stream-inventory.ts';
+import { collectInventory, streamInventory } from './operations/stream-inventory.ts';
 import { updateInventory } from './operations/update-inventory.ts';
 import { type CallOptions, type RequestOptions, resolveCallOptions } from './options/call-options.ts';
 import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
@@ -112,9 +112,12 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * console.log(total > 0); // → true
    */
   streamInventory(options?: RequestOptions): InventoryStream<Ids> {
-    return new InventoryStream(async (left) =>
-      this.#pipeline.open(streamInventory(this.#options.int64), this.#resolveFor({ name: 'streamInventory' }, options), left),
-    );
+    const { int64 } = this.#options;
+    const resolve = () => this.#resolveFor({ name: 'streamInventory' }, options);
+    return new InventoryStream({
+      open: (left) => this.#pipeline.open(streamInventory(int64), resolve(), left),
+      collect: (sink) => this.#pipeline.send(collectInventory(int64, sink), resolve()),
+    });
   }
 
   /**

@@ -1,9 +1,15 @@
 import type { Int64, InventoryItem } from './contract/models.ts';
 import { InvalidArgumentError } from './errors.ts';
-import type { ItemBatches } from './operations/stream-inventory.ts';
+import type { ItemBatches, ListSink } from './operations/stream-inventory.ts';
 
 /** Sends the request and gives the beginning of its answer, unless the reader leaves first. */
 type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids>>;
+
+/** The ways to read a list. */
+interface Ways<Ids extends Int64> {
+  open: Opening<Ids>;
+  collect(sink: ListSink<Ids>): Promise<unknown>;
+}
 
 /**
  * The stock of all pets, item by item, in constant memory: one request, made when the first item is asked for. It can be read once.
@@ -16,12 +22,12 @@ type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids
  * }
  */
 export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncIterable<InventoryItem<Ids>> {
-  readonly #open: Opening<Ids>;
-  #isTaken = false;
+  // Undefined once it is read.
+  #ways: Ways<Ids> | undefined;
 
   /** @internal */
-  constructor(open: Opening<Ids>) {
-    this.#open = open;
+  constructor(ways: Ways<Ids>) {
+    this.#ways = ways;
   }
 
   /**
@@ -29,7 +35,7 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
    * @throws InvalidArgumentError at the second iteration; while the stream is read, a PetStoreError or the signal's reason
    */
   [Symbol.asyncIterator](): AsyncIterableIterator<InventoryItem<Ids>> {
-    return new Items(this.#take());
+    return new Items(new Batches(this.#take().open));
   }
 
   /**
@@ -41,16 +47,31 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
    * console.log(count); // → 12
    */
   batches(): AsyncIterableIterator<InventoryItem<Ids>[]> {
-    return this.#take();
+    return new Batches(this.#take().open);
   }
 
-  #take(): Batches<Ids> {
-    if (this.#isTaken) {
-      const message = 'Cannot read the stream a second time: it is one request; call streamInventory() again';
-      throw new InvalidArgumentError(message, { argument: 'stream', operation: 'streamInventory' });
-    }
-    this.#isTaken = true;
-    return new Batches(this.#open);
+  /**
+   * Reads the whole list into a sink. If the answer breaks in the middle, the client reads the list again from its beginning, as one of the
+   * retries of `listInventory`.
+   * @throws InvalidArgumentError at the second reading, and for a value that is no sink; a PetStoreError, the signal's reason or what the sink throws
+   * @example
+   * const low: number[] = [];
+   * await petstore.streamInventory().collect({
+   *   begin: () => { low.length = 0; },
+   *   add: (items) => { for (const { petId, quantity } of items) if (quantity < 5) low.push(petId); },
+   * });
+   * console.log(low.includes(1)); // → true
+   */
+  async collect(sink: ListSink<Ids>): Promise<void> {
+    await this.#take().collect(sink);
+  }
+
+  #take(): Ways<Ids> {
+    const ways = this.#ways;
+    this.#ways = undefined;
+    if (ways) return ways;
+    const message = 'Cannot read the stream a second time: it is one request; call streamInventory() again';
+    throw new InvalidArgumentError(message, { argument: 'stream', operation: 'streamInventory' });
   }
 }
 

@@ -62,7 +62,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   operations: ['call', 'clock', 'contract', 'errors', 'json', 'load-part', 'options', 'redactor', 'transport'],
   'inventory-stream': ['contract', 'errors', 'operations'],
   reply: ['errors'],
-  api: ['contract', 'errors', 'events', 'options', 'quota', 'reply'],
+  api: ['contract', 'errors', 'events', 'operations', 'options', 'quota', 'reply'],
   'update-news': ['contract', 'errors'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'transport', 'update-news'],
   client: [
@@ -90,6 +90,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'errors',
     'events',
     'inventory-stream',
+    'operations',
     'options',
     'quota',
     'quota-store',

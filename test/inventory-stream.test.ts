@@ -1,9 +1,10 @@
-import type { InventoryStream } from 'petstore-inventory';
+import { type InventoryItem, type InventoryStream, type ListSink, PetStoreClient } from 'petstore-inventory';
+import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { chunked, json } from './support/answers.ts';
 import { scriptedClient } from './support/client.ts';
 import { drain } from './support/drain.ts';
-import { thrownBy } from './support/outcome.ts';
+import { rejectionOf, thrownBy } from './support/outcome.ts';
 import { holdTime } from './support/time.ts';
 
 holdTime();
@@ -18,6 +19,12 @@ function endless(): { answer: () => Response; onCancel: ReturnType<typeof vi.fn>
   return { answer: () => new Response(body()), onCancel };
 }
 
+/** A sink that keeps the number of items of each answer. */
+function sinkOf(sizes: number[]): ListSink {
+  const add = (items: InventoryItem[]) => sizes.push((sizes.pop() ?? 0) + items.length);
+  return { begin: () => void sizes.push(0), add };
+}
+
 describe('InventoryStream', () => {
   test('throws at a second iteration, of either kind', async () => {
     const { client, seen } = scriptedClient([() => json(200, [pet(1)])]);
@@ -26,6 +33,7 @@ describe('InventoryStream', () => {
     const refusal = { kind: 'invalid-argument', argument: 'stream', message: expect.stringContaining('a second time') };
     expect(thrownBy(() => stream[Symbol.asyncIterator]())).toMatchObject(refusal);
     expect(thrownBy(() => stream.batches())).toMatchObject(refusal);
+    expect(await rejectionOf(stream.collect(sinkOf([])))).toMatchObject(refusal);
     expect(await items.next()).toEqual({ done: false, value: pet(1) });
     expect(seen).toHaveLength(1);
   });
@@ -137,5 +145,55 @@ describe('InventoryStream', () => {
     const items = client.streamInventory()[Symbol.asyncIterator]();
     expect(await drain(items)).toEqual({ got: [pet(1), pet(2)], error: undefined });
     expect(await items.next()).toEqual({ done: true, value: undefined });
+  });
+
+  test('that is collected is read again from its beginning if its answer breaks in the middle, as one of the retries', async () => {
+    const { baseUrl, fetch, keys } = createSandbox({ pets: 10_000, faults: [{ at: [1, 2], fail: 'cut' }] });
+    const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch, maxRetries: 2 });
+    const events: unknown[] = [];
+    client.on('settled', ({ operation, attempt, outcome }) => events.push([operation, attempt, outcome]));
+    const sizes: number[] = [];
+    const collected = client.streamInventory().collect(sinkOf(sizes));
+    await vi.advanceTimersByTimeAsync(5_000);
+    await collected;
+    expect([sizes.length, sizes.at(-1), events]).toEqual([3, 10_000, [['streamInventory', 3, 'succeeded']]]);
+  });
+
+  test('that is collected rejects as listInventory does when no retries are left', async () => {
+    const { baseUrl, fetch, keys } = createSandbox({ pets: 10_000, faults: [{ fail: 'cut' }] });
+    const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch, maxRetries: 0 });
+    const sizes: number[] = [];
+    const ended = rejectionOf(client.streamInventory().collect(sinkOf(sizes)));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(await ended).toMatchObject({ kind: 'connection', attempts: 1 });
+    expect(sizes).toHaveLength(1);
+  });
+
+  test('that is collected ends with what its sink throws, without another attempt', async () => {
+    const { client, seen } = scriptedClient([() => json(200, [pet(1)])]);
+    const full = new Error('full');
+    const sink: ListSink = {
+      begin: () => {},
+      add: () => {
+        throw full;
+      },
+    };
+    expect(await rejectionOf(client.streamInventory().collect(sink))).toBe(full);
+    expect([seen.length, vi.getTimerCount()]).toEqual([1, 0]);
+  });
+
+  test.each([undefined, () => {}, { begin: () => {} }, { add: () => {} }])('refuses %o as a sink before anything is sent', async (bad) => {
+    const { client, seen } = scriptedClient([() => json(200, [])]);
+    const stream = client.streamInventory();
+    const refusal = { kind: 'invalid-argument', argument: 'sink', message: expect.stringContaining('begin() and add()') };
+    expect(await rejectionOf(Reflect.apply(stream.collect, stream, [bad]))).toMatchObject(refusal);
+    expect(seen).toHaveLength(0);
+  });
+
+  test('that is collected gives nothing of an empty list', async () => {
+    const { client } = scriptedClient([() => json(200, [])]);
+    const sizes: number[] = [];
+    await client.streamInventory().collect(sinkOf(sizes));
+    expect(sizes).toEqual([0]);
   });
 });

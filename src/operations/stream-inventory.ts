@@ -1,44 +1,90 @@
 import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
+import { InvalidArgumentError } from '../errors.ts';
 import type { ReadFailure } from '../json/failure.ts';
 import type { ItemReader } from '../json/item-reader.ts';
+import { hasMethods } from '../options/rules.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { invalidResponse, loadReader, type OnEnd, type StreamOperation } from './operation.ts';
+import { invalidResponse, loadReader, type OnEnd, type Operation, type StreamOperation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
+
+const LIST = { name: 'streamInventory', request: { method: 'GET', path: INVENTORY_PATH } } as const;
 
 /** Reads the stock of all pets as it arrives (specification, listInventory). */
 export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<ItemBatches<Ids>> {
   return {
-    name: 'streamInventory',
-    request: { method: 'GET', path: INVENTORY_PATH },
+    ...LIST,
     read: async (answer, call, onEnd) => {
-      const { ItemReader } = await loadReader(call);
-      const batches = new ItemBatches(answer, call, { reader: new ItemReader(int64), onEnd });
+      const batches = await batchesOf(int64, { answer, call, onEnd });
       await batches.begin();
       return batches;
     },
   };
 }
 
-interface Reading<Ids extends Int64> {
-  reader: ItemReader<Ids>;
-  onEnd: OnEnd;
+/**
+ * Takes a whole list in parts.
+ *
+ * @typeParam Ids the type of ids in answers
+ * @example
+ * let total = 0;
+ * const sink: ListSink = {
+ *   begin: () => { total = 0; },
+ *   add: (items) => { for (const { quantity } of items) total += quantity; },
+ * };
+ * await petstore.streamInventory().collect(sink);
+ * console.log(total > 0); // → true
+ */
+export interface ListSink<Ids extends Int64 = 'number'> {
+  /** Called before the first items of each answer: what came before does not count. */
+  begin(): void;
+  /** Takes the next items of the list, at least one. What it throws ends the call. */
+  add(items: InventoryItem<Ids>[]): void;
+}
+
+/**
+ * Reads the stock of all pets into a sink. An answer that breaks in the middle is retried like any other failure.
+ * @throws InvalidArgumentError for a value that is no sink
+ */
+export function collectInventory<Ids extends Int64>(int64: Ids, sink: ListSink<Ids>): Operation<void> {
+  if (!hasMethods(sink, ['begin', 'add']))
+    throw new InvalidArgumentError('Cannot use this as `sink`: it must have begin() and add()', { argument: 'sink', operation: LIST.name });
+  return {
+    ...LIST,
+    read: async (answer, call) => {
+      const batches = await batchesOf(int64, { answer, call });
+      sink.begin();
+      for (let items = await batches.read(); items.length > 0; items = await batches.read()) sink.add(items);
+    },
+  };
+}
+
+interface Reading {
+  answer: OpenAnswer;
+  call: Call;
+  /** Missing for a list that is read while its call is under way. */
+  onEnd?: OnEnd;
+}
+
+async function batchesOf<Ids extends Int64>(int64: Ids, reading: Reading): Promise<ItemBatches<Ids>> {
+  const { ItemReader } = await loadReader(reading.call);
+  return new ItemBatches(new ItemReader(int64), reading);
 }
 
 /** The items of one answer in batches, each read when it is asked for. */
 export class ItemBatches<Ids extends Int64> {
   readonly #answer: OpenAnswer;
   readonly #call: Call;
+  readonly #onEnd: OnEnd | undefined;
   readonly #reader: ItemReader<Ids>;
-  readonly #onEnd: OnEnd;
   readonly #unknownStatuses: UnknownStatuses;
   readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
   #first: InventoryItem<Ids>[] | undefined;
   #failure: (ReadFailure & { isCut: boolean }) | undefined;
   #isOver = false;
 
-  constructor(answer: OpenAnswer, call: Call, { reader, onEnd }: Reading<Ids>) {
+  constructor(reader: ItemReader<Ids>, { answer, call, onEnd }: Reading) {
     this.#answer = answer;
     this.#call = call;
     this.#reader = reader;
@@ -48,7 +94,7 @@ export class ItemBatches<Ids extends Int64> {
 
   /** Reads the first batch, so that a failure before the first item can be retried. */
   async begin(): Promise<void> {
-    this.#first = await this.#read();
+    this.#first = await this.read();
     // The permit is released: the request is already counted, and its consumer may itself wait for a permit before it reads on.
     this.#answer.release();
     this.#call.signal.throwIfAborted();
@@ -64,7 +110,7 @@ export class ItemBatches<Ids extends Int64> {
     try {
       this.#call.signal.throwIfAborted();
       if (this.#isOver) return undefined;
-      const items = this.#first ?? (await this.#read());
+      const items = this.#first ?? (await this.read());
       this.#first = undefined;
       if (items.length === 0) this.#end();
       this.#call.delivered += items.length;
@@ -85,8 +131,8 @@ export class ItemBatches<Ids extends Int64> {
     this.#end();
   }
 
-  /** Reads until there are items or the list ends. */
-  async #read(): Promise<InventoryItem<Ids>[]> {
+  /** Reads until there are items; none at the end of the list. Rejects with a PetStoreError. */
+  async read(): Promise<InventoryItem<Ids>[]> {
     for (;;) {
       if (this.#failure) throw await invalidResponse(this.#call, this.#answer, this.#failure);
       const chunk = await this.#answer.nextWhenAsked();
@@ -103,6 +149,6 @@ export class ItemBatches<Ids extends Int64> {
     this.#isOver = true;
     this.#call.signal.removeEventListener('abort', this.#onAbort);
     this.#answer.close();
-    this.#onEnd(failed);
+    this.#onEnd?.(failed);
   }
 }

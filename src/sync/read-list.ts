@@ -1,4 +1,4 @@
-import { checkItem, type PetStoreApi } from '../api.ts';
+import { checkItem, collect, type PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
 import type { ProgressReporter } from './progress.ts';
 import type { StockJob } from './stock-job.ts';
@@ -17,12 +17,17 @@ export async function readList(
 ): Promise<void> {
   progress?.countRequest();
   try {
-    for await (const item of client.streamInventory({ priority, ...(signal && { signal }) })) {
-      signal?.throwIfAborted();
-      checkItem(item, job.listed);
-      job.observe(item.petId, item.quantity);
-      progress?.countListed(job.listed);
-    }
+    await collect(client.streamInventory({ priority, ...(signal && { signal }) }), {
+      begin: () => job.forgetList(),
+      add: (items) => {
+        signal?.throwIfAborted();
+        for (const item of items) {
+          checkItem(item, job.listed);
+          job.observe(item.petId, item.quantity);
+          progress?.countListed(job.listed);
+        }
+      },
+    });
   } catch (error) {
     job.forgetList();
     throw error;

@@ -139,8 +139,9 @@ export class StockJob {
     return confirmed;
   }
 
-  /** The list was cut: the states that it gave do not count. */
+  /** The list was cut: what was read of it does not count. */
   forgetList(): void {
+    this.#listed = 0;
     for (const [, row] of this.stock.pets()) {
       const state = this.#state(row);
       if (state !== 'done' && state !== 'failed') this.#set(row, 'open');

@@ -1,7 +1,6 @@
-import type { InventoryItems, PetStoreApi } from '../api.ts';
+import { collect, type PetStoreApi } from '../api.ts';
 import { type Deferred, defer } from '../clock/deferred.ts';
-import type { Int64, InventoryItem } from '../contract/models.ts';
-import { unharmed } from '../thrown.ts';
+import type { Int64 } from '../contract/models.ts';
 import { Departures } from './departures.ts';
 import type { Departure, HeldStock } from './held-stock.ts';
 
@@ -93,37 +92,39 @@ export class ListRun<Ids extends Int64> {
   async #read(controller: AbortController): Promise<void> {
     const { client, held } = this.#parts;
     const { signal } = controller;
-    const batches = batchesOf(client.streamInventory({ signal, priority: this.#isLow ? 'low' : 'normal' }));
-    const { first: firstBatch, stop } = this.#begin(batches, controller);
+    let columns = held.begin();
+    const read = () =>
+      collect(client.streamInventory({ signal, priority: this.#isLow ? 'low' : 'normal' }), {
+        begin: () => {
+          columns = held.begin();
+        },
+        add: (items) => {
+          // An aborted list reads no further, even if the client's stream continues.
+          signal.throwIfAborted();
+          columns.add(items);
+          const [first] = items;
+          if (first) held.areIdsBigint = typeof first.petId === 'bigint';
+        },
+      });
+    const { reading, stop } = this.#begin(read, controller);
     try {
-      const columns = held.begin();
-      for (let batch = await firstBatch; !batch.done; batch = await batches.next()) {
-        // An aborted list reads no further, even if the client's stream continues.
-        signal.throwIfAborted();
-        columns.add(batch.value);
-        const [first] = batch.value;
-        if (first) held.areIdsBigint = typeof first.petId === 'bigint';
-      }
+      await reading;
       signal.throwIfAborted();
       if (this.#departure) held.replace(columns, this.#departure);
-    } catch (error) {
-      unharmed(() => batches.return?.());
-      throw error;
     } finally {
       stop();
     }
   }
 
-  /** Asks for the first batch, which starts the call, and records when it is sent. */
-  #begin<Batch>(batches: AsyncIterator<Batch>, controller: AbortController): { first: Promise<IteratorResult<Batch>>; stop: () => void } {
-    const { client } = this.#parts;
-    let first: Promise<IteratorResult<Batch>> | undefined;
+  /** Starts the call, and records when it is sent. */
+  #begin(read: () => Promise<void>, controller: AbortController): { reading: Promise<void>; stop: () => void } {
+    let reading: Promise<void> | undefined;
     const begin = () => {
-      first ??= batches.next();
+      reading ??= read();
     };
-    const stop = Departures.of(client)?.watch(begin, (hasLeft) => this.#leave(controller, hasLeft));
+    const stop = Departures.of(this.#parts.client)?.watch(begin, (hasLeft) => this.#leave(controller, hasLeft));
     if (!stop) this.#leave(controller);
-    return { first: first ?? batches.next(), stop: stop ?? ignore };
+    return { reading: reading ?? read(), stop: stop ?? ignore };
   }
 
   /** A request of the list was sent, or has failed; then the next one leaves later. */
@@ -147,14 +148,6 @@ export class ListRun<Ids extends Int64> {
       else turn.resolve();
     }
   }
-}
-
-function batchesOf<Ids extends Int64>(stream: InventoryItems<Ids>): AsyncIterator<InventoryItem<Ids>[]> {
-  return (stream.batches?.() ?? oneByOne(stream))[Symbol.asyncIterator]();
-}
-
-async function* oneByOne<Item>(items: AsyncIterable<Item>): AsyncGenerator<Item[]> {
-  for await (const item of items) yield [item];
 }
 
 function ignore(): void {}

@@ -28,6 +28,23 @@ const untouchable = new Proxy(new Error('made up'), {
 });
 
 describe('syncInventory', () => {
+  test('reads a list again whose answer breaks after its first pets, as planSync does', async () => {
+    const { baseUrl, fetch, keys, faults, inventory } = createSandbox({ pets: 10_000, latency: 0 });
+    const client = new PetStoreClient({ apiKey: keys.business, baseUrl, fetch });
+    const before = inventory.get(1)?.quantity ?? 0;
+    faults.add({ times: 1, fail: 'cut' });
+    expect(await planSync(client, [{ petId: 1, adjust: 2 }])).toMatchObject({ changes: [{ petId: 1, from: before, to: before + 2 }] });
+    faults.add({ times: 1, fail: 'cut' });
+    const listed: number[] = [];
+    const wanted = [
+      { petId: 1, adjust: 2 },
+      { petId: 9_999, quantity: -7 },
+    ];
+    const report = await syncInventory(client, wanted, { review: (_changes, list) => void listed.push(list.listed) });
+    expect([report, listed]).toEqual([{ ...NOTHING, updated: 2 }, [10_000]]);
+    expect([inventory.get(1)?.quantity, inventory.get(9_999)?.quantity]).toEqual([before + 2, -7]);
+  });
+
   test('spends 31 requests on 900 pets of which 30 changed', async () => {
     const store = new FakeStore(pets(900, 5));
     const wanted = pets(900, 5).map(([petId]) => ({ petId, quantity: petId % 30 === 0 ? 6 : 5 }));

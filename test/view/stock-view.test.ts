@@ -31,6 +31,13 @@ async function settledIn<T>(ms: number, promise: Promise<T>): Promise<T | 'pendi
 }
 
 describe('reading', () => {
+  test('reads a list again whose answer breaks after its first pets, as listInventory does', async () => {
+    const sandbox = { pets: 10_000, faults: [{ at: 1, fail: 'cut' as const }], latency: 0 };
+    const { view, log } = openShop({ sandbox, client: { maxRetries: 1 } });
+    expect(await settledIn(2_000, view.get(9_999))).toMatchObject({ petId: 9_999 });
+    expect([view.size, view.isStale, log()]).toEqual([10_000, false, ['GET 200', 'GET 200']]);
+  });
+
   test('readers at the same time share one list, and later readers get what is held until it is older than maxAgeMs', async () => {
     const { view, log } = openShop();
     const pets = await settledIn(100, Promise.all([view.get(1), view.get(3), view.get(9), view.items({ status: 'sold' })]));
