@@ -169,6 +169,16 @@ describe('InventoryStream', () => {
     expect(sizes).toHaveLength(1);
   });
 
+  test('that is collected gives its slot back once it has begun', async () => {
+    const { answer } = endless();
+    const { client } = scriptedClient([answer, () => json(200, pet(1))], { concurrency: 1 });
+    const sizes: number[] = [];
+    const ended = rejectionOf(client.streamInventory({ totalTimeoutMs: 1_000 }).collect(sinkOf(sizes)));
+    expect(await client.updateInventory(1, { quantity: 1 })).toEqual(pet(1));
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([await ended, sizes]).toMatchObject([{ name: 'TimeoutError' }, [2]]);
+  });
+
   test('that is collected ends with what its sink throws, without another attempt', async () => {
     const { client, seen } = scriptedClient([() => json(200, [pet(1)])]);
     const full = new Error('full');

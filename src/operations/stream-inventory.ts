@@ -55,7 +55,11 @@ export function collectInventory<Ids extends Int64>(int64: Ids, sink: ListSink<I
     read: async (answer, call) => {
       const batches = await batchesOf(int64, { answer, call });
       sink.begin();
-      for (let items = await batches.read(); items.length > 0; items = await batches.read()) sink.add(items);
+      for (let items = await batches.read(); items.length > 0; items = await batches.read()) {
+        // As for a stream: the request is already counted, and a long list would hold up other calls.
+        answer.release();
+        sink.add(items);
+      }
     },
   };
 }

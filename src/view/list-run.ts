@@ -86,7 +86,7 @@ export class ListRun<Ids extends Int64> {
     if (!this.#controller || this.#departure) return;
     const waiting = this.#controller;
     this.start();
-    waiting.abort(new DOMException('A list of normal priority begins in place of this one', 'AbortError'));
+    waiting.abort(new DOMException('A list of normal priority replaces this one', 'AbortError'));
   }
 
   async #read(controller: AbortController): Promise<void> {
