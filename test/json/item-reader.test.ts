@@ -115,6 +115,25 @@ describe('ItemReader', () => {
     expect(problemsIn(failure).map(({ path }) => path)).toEqual(Array.from({ length: 10 }, (_, index) => `[${1 + 2 * index}].quantity`));
   });
 
+  test.each([
+    ['', 'is empty'],
+    ['\uFEFF \n', 'is empty'],
+    ['[', 'ends within the list, after 0 items'],
+    [`[${item(1)},${item(2)}`, 'ends within the list, after 2 items'],
+  ])('says of %j that it %s', (text, message) => {
+    const reader = new ItemReader('number');
+    reader.push(encode(text));
+
+    expect(reader.end()).toEqual({ items: [], failure: { ok: false, reason: 'invalid-json', problems: [{ path: '', message }] } });
+  });
+
+  test.each([
+    ...['{"items":[]}', '"[]"', '-1', '7', 'true', 'false', 'null'].map((text) => [text, 'schema', 'must be a list'] as const),
+    ...['<html>', ']', '+1', 'undefined'].map((text) => [text, 'invalid-json', 'is not valid JSON'] as const),
+  ])('says of %j: %s, %s', (text, reason, message) => {
+    expect(new ItemReader('number').push(encode(text)).failure).toEqual({ ok: false, reason, problems: [{ path: '', message }] });
+  });
+
   test('refuses a broken item as soon as its end has come, even before a longer one that is cut off', () => {
     const odd = '{"x":0,"petId":1,"quantity":2,"status":"sold"}';
     const { items, failure } = new ItemReader('number').push(encode(`[${`${odd},`.repeat(4)}{"petId":},{"petId":1,"more":[[1,2,3`));
