@@ -88,6 +88,20 @@ describe('ItemReader', () => {
     expect(reader.push(encode(`,{"x":1,${item(2).slice(1)}`)).items).toHaveLength(1);
   });
 
+  test('isPlain is true until an item is not of the plain form, wherever chunks end', () => {
+    const text = encode(`[${item(1)},${item(2)},{"x":0,${item(3).slice(1)}`);
+    const odd = text.indexOf(0x78) - 2;
+    const plain = Array.from({ length: odd }, (_, cut) => {
+      const reader = new ItemReader('number');
+      const { items } = reader.push(text.subarray(cut, odd), reader.push(text.subarray(0, cut)).items);
+      const wasPlain = reader.isPlain;
+      reader.push(text.subarray(odd));
+      return [items.length, wasPlain, reader.isPlain];
+    });
+
+    expect(plain).toEqual(plain.map(() => [2, true, false]));
+  });
+
   test('gives the items before the first bad one, whatever the chunks', () => {
     const text = encode(`[${item(1)},{"x":0,${item(2).slice(1)},${item(3, 'é')},{"petId":4,,}]`);
     const counts = Array.from(text, (_, cut) => {
