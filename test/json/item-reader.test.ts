@@ -91,9 +91,10 @@ describe('ItemReader', () => {
   test('isPlain is true until an item is not of the plain form, wherever chunks end', () => {
     const text = encode(`[${item(1)},${item(2)},{"x":0,${item(3).slice(1)}`);
     const odd = text.indexOf(0x78) - 2;
-    const plain = Array.from({ length: odd }, (_, cut) => {
+    const plain = Array.from({ length: odd }, (_, length) => {
       const reader = new ItemReader('number');
-      const { items } = reader.push(text.subarray(cut, odd), reader.push(text.subarray(0, cut)).items);
+      const starts = Array.from({ length: Math.ceil(odd / (length + 1)) }, (_, part) => part * (length + 1));
+      const items = starts.flatMap((start) => reader.push(text.subarray(start, Math.min(odd, start + length + 1))).items);
       const wasPlain = reader.isPlain;
       reader.push(text.subarray(odd));
       return [items.length, wasPlain, reader.isPlain];

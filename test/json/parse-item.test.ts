@@ -55,6 +55,14 @@ test.each(['0.99999999999999999999', '4503599627370497.5', '1e-400', '1.5', '900
 );
 
 test.each([
+  ['"status":7', 'must be a string, not a number'],
+  ['"status":null', 'must be a string, not null'],
+  ['"more":7', 'is missing'],
+])('parseItem says of an item with %s what is wrong with its status', (written, message) => {
+  expect(problemsOf(parseItem(`{"petId":1,"quantity":1,${written}}`, 'number'))).toEqual([{ path: 'status', message }]);
+});
+
+test.each([
   ['', 'invalid-json'],
   ['{"secret":', 'invalid-json'],
   ['{} {}', 'invalid-json'],
