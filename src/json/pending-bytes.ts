@@ -14,7 +14,7 @@ export class PendingBytes {
   view = new Uint8Array();
   /** Index in `view` of the first byte that was not read yet. */
   at = 0;
-  /** Index in `view` of the last closing brace, or -1. An object that begins after it is not complete. */
+  /** Index in `view` of the last closing brace; negative if there is none. An object that begins after it is not complete. */
   lastClose = -1;
   #store = new Uint8Array(FIRST_CAPACITY);
 
@@ -41,6 +41,6 @@ export class PendingBytes {
 
   #findLastClose(added: Uint8Array, start: number): number {
     const found = added.lastIndexOf(BYTE.closeObject);
-    return found === -1 ? Math.max(this.lastClose - this.at, -1) : start + found;
+    return found === -1 ? this.lastClose - this.at : start + found;
   }
 }

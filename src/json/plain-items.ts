@@ -49,7 +49,6 @@ export class PlainItems<Ids extends Int64> {
   /** Adds the items from `start` on to `items`, up to the first one that is not of the plain form or begins after `lastClose`. */
   read(items: InventoryItem<Ids>[], { start, lastClose }: { start: number; lastClose: number }): void {
     this.#at = start;
-    this.end = start;
     while (this.#at < lastClose) {
       const item = this.#takeItem();
       if (item === undefined) return;
