@@ -45,6 +45,12 @@ test('IdTable numbers any int64s as a Map does, ascending or not, and gives them
   );
 });
 
+test('IdTable gives an id as a number if that is exact, else as a bigint', () => {
+  const table = tableOf([1n, 2n ** 53n - 1n, 2n ** 53n, -(2n ** 53n), -(2 ** 53) + 1]);
+  const given = Array.from({ length: 5 }, (_, row) => table.idOf(row));
+  expect(given).toEqual([1, 2 ** 53 - 1, 2n ** 53n, -(2n ** 53n), -(2 ** 53) + 1]);
+});
+
 test('IdTable does not find an id that was not added', () => {
   fc.assert(
     fc.property(ids, int64, (petIds, other) => {
@@ -55,6 +61,71 @@ test('IdTable does not find an id that was not added', () => {
     }),
     FUZZ,
   );
+});
+
+/** Ids in one order without repetition; some differ in 32 of their bits only. */
+const others = fc.array(int64, { maxLength: 200 }).map((each) => {
+  const near = each.flatMap((id) => [id, BigInt.asIntN(64, BigInt(id) + 2n ** 32n), BigInt.asIntN(64, BigInt(id) + 1n)]);
+  return near.filter((id, at) => near.findIndex((other) => BigInt(other) === BigInt(id)) === at);
+});
+const ascending = others.map((each) => each.toSorted((one, other) => (BigInt(one) < BigInt(other) ? -1 : 1)));
+const itemsOf = (petIds: readonly (number | bigint)[]) => petIds.map((petId) => ({ petId }));
+
+/** Takes all ids, those that ascend by `takeAscending`. */
+function takeAll(table: IdTable, petIds: readonly (number | bigint)[]): IdTable {
+  const items = itemsOf(petIds);
+  for (let at = 0; at < items.length; at += 1) {
+    at += table.takeAscending(items, at);
+    const item = items[at];
+    if (item) table.take(item.petId);
+  }
+  return table;
+}
+
+test('takeAscending() and take() together number ids as take() alone does', () => {
+  fc.assert(
+    fc.property(fc.oneof(ids, others, ascending), (petIds) => {
+      const [table, expected] = [takeAll(new IdTable(), petIds), tableOf(petIds)];
+      const all = Array.from({ length: expected.size }, (_, row) => expected.idOf(row));
+      expect(Array.from({ length: table.size }, (_, row) => table.idOf(row))).toEqual(all);
+    }),
+    FUZZ,
+  );
+});
+
+test.each([
+  ['of 32 bits', -(2 ** 31), fc.integer({ min: -(2 ** 31) + 1, max: 2 ** 31 - 1 })],
+  ['of 64 bits', 1n - 2n ** 63n, fc.bigInt({ min: 2n - 2n ** 63n, max: 2n ** 63n - 1n })],
+])('takeAscending() takes fifteen ids %s at once, and none that is not larger than the one before', (_, lowest, id) => {
+  const sets = fc.uniqueArray<number | bigint>(fc.oneof(id), { minLength: 15, maxLength: 15, comparator: (one, other) => one === other });
+  fc.assert(
+    fc.property(sets, fc.nat(14), (petIds, at) => {
+      const sorted = petIds.toSorted((one, other) => (one < other ? -1 : 1));
+      expect(tableOf([lowest]).takeAscending(itemsOf(sorted), 0)).toBe(15);
+      expect(tableOf([lowest]).takeAscending(itemsOf(sorted.toSpliced(at, 0, sorted[at - 1] ?? lowest)), 0)).toBe(at);
+    }),
+    FUZZ,
+  );
+});
+
+test('countSame() counts items, from any index on, up to the first that has not the id of its row', () => {
+  const short = fc.uniqueArray(fc.integer({ min: -50, max: 50 }), { maxLength: 60 });
+  const near = fc.constantFrom(0n, 1n, 2n ** 32n);
+  fc.assert(
+    fc.property(fc.oneof(others, ascending, short), fc.nat(), fc.nat(), fc.nat(3), near, (petIds, some, other, from, distance) => {
+      const row = some % (petIds.length + 1);
+      const at = other % Math.max(1, petIds.length - row);
+      const same = petIds.slice(row).map((id, index) => (index === at ? BigInt.asIntN(64, BigInt(id) + distance) : id));
+      const items = itemsOf([...Array.from({ length: from }, () => 7), ...same, 0]);
+      expect(tableOf(petIds).countSame(items, from, row)).toBe(distance === 0n ? same.length : Math.min(at, same.length));
+    }),
+    FUZZ,
+  );
+});
+
+test.each([[[]], [[5]], [[5, 2 ** 40]]])('IdTable has no id, and so not 0, in the row after those of %j', (petIds) => {
+  const table = tableOf(petIds);
+  expect(table.isAt(petIds.length, 0)).toBe(false);
 });
 
 test('first() gives a separate table with the first rows only', () => {
