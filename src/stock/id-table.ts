@@ -37,7 +37,7 @@ export class IdTable {
   countSame(items: readonly { petId: PetId }[], from: number, row: number): number {
     const lows = this.#low.rows32(row);
     const highs = this.#high?.rows32(row);
-    const most = Math.min(items.length - from, lows.length, highs?.length ?? lows.length, this.#size - row);
+    const most = Math.min(items.length - from, lows.length, this.#size - row);
     for (let count = 0; count < most; count++) {
       const petId = items[from + count]?.petId;
       if (petId === undefined) return count;
