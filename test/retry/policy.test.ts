@@ -82,6 +82,7 @@ describe('backoffMs', () => {
   });
 
   test('adds up to a quarter and subtracts nothing', () => {
+    expect([backoffMs(1, 0.5), backoffMs(1, 1), backoffMs(7, 1)]).toEqual([563, 625, 37_500]);
     fc.assert(
       fc.property(fc.integer({ min: 1, max: 5_000 }), fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true }), (retry, random) => {
         const share = backoffMs(retry, random) / backoffMs(retry, 0);
