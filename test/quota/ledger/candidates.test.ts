@@ -229,6 +229,14 @@ describe('TokenBucket', () => {
     expect(bucket.freeAt(2, 0)).toBeLessThanOrEqual(MINUTE_MS);
   });
 
+  test('takes a request that was not sent back into its share of a larger bucket', () => {
+    const bucket = new TokenBucket(30, MINUTE_MS);
+    bucket.resize(60, 30);
+    sendTimes(bucket, 30, 0);
+    bucket.remove(0);
+    expect([bucket.room(0), bucket.free(0)]).toEqual([31, 1]);
+  });
+
   test('is unlimited if the plan is', () => {
     const bucket = new TokenBucket(Number.POSITIVE_INFINITY, MINUTE_MS);
     sendTimes(bucket, 1_000, 0);
@@ -260,6 +268,13 @@ describe('Candidate', () => {
     expect(window.free(100)).toBe(56);
     window.observe({ ...seen(window, 60, 200), lowest: -9, highest: -5, uncounted: 2 });
     expect(window.free(200)).toBe(62);
+  });
+
+  test('says when the plan allows a request again, although the service allows more', () => {
+    const log = new SlidingLog(60, MINUTE_MS);
+    log.resize(300, 60);
+    sendTimes(log, 60, 0);
+    expect([log.room(1_000), log.allowance(1_000), log.allowedAt(1_000)]).toEqual([240, 0, 60_100]);
   });
 
   test('leaves to others what the service allows beyond the plan', () => {
