@@ -352,6 +352,21 @@ describe('Ledger, if answers have no `Date`,', () => {
     const world = { policy: 'sliding-counter', startMs: NOON_MS + 33_000, skewMs: 14_000_000, delaysMs: [130, 20], disturb: bare } as const;
     expect(play({ ...world, plan: { requestsPerMinute: 1 }, calls: 8 }).refusals).toHaveLength(1);
   });
+
+  test("no longer trusts the machine's clock after a 429 that came before the Reset", () => {
+    const { ledger } = new Story();
+    // The machine's clock is ten seconds ahead.
+    const answerAt = (atMs: number, answer: Partial<Answer>) => {
+      const nowMs = NOON_MS + atMs;
+      ledger.look(nowMs, 0);
+      const headers = { status: 200, limit: 60, remaining: 0, receivedAtMs: nowMs + 10_100 };
+      ledger.observe(ledger.send(nowMs), { ...headers, ...answer }, nowMs + 100);
+      return ledger.look(nowMs + 100, 0).at - NOON_MS;
+    };
+    expect(answerAt(0, RESET)).toBeLessThan(50_100);
+    answerAt(50_100, { ...RESET, status: 429, retryAfterMs: 10_000 });
+    expect(answerAt(60_300, { resetAtMs: NOON_MS + 120_000 })).toBeGreaterThanOrEqual(120_000);
+  });
 });
 
 describe('Ledger, if headers report the day, alone or in turns with the minute,', () => {
