@@ -47,6 +47,15 @@ describe('exchangeLease', () => {
     expect(take(knownRecord(), 'b', 50)).toMatchObject({ granted: 5, expiresInMs: 30_000, resetAtMs: RESET });
   });
 
+  test('takes returned slots from the counts of those that were granted last', () => {
+    const record = knownRecord();
+    const granted = [take(record, 'a', 50), take(record, 'a', 1, NOON + 20_000)].map((answer) => answer.granted);
+    exchangeLease(record, leaseRequestOf({ member: 'a', returned: 3, returnedResetAtMs: RESET }), NOON + 20_000);
+    expect(granted).toEqual([5, 1]);
+    // The probe is one of the first slot's.
+    expect([Object.values(record.minuteSlots), record.sinceTurn]).toEqual([[4, 0], 4]);
+  });
+
   test('grants one slot at a time if a twentieth of the limit is less than one', () => {
     expect(take(knownRecord({ limit: 10, remaining: 9 }), 'b', 5)).toMatchObject({ granted: 1 });
   });
