@@ -25,7 +25,7 @@ const LONGEST_WINDOW_MS = 25 * 3_600_000;
 const LATE_MS = 5_000;
 /** A longer wait makes no difference to a caller, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
-/** Smaller numbers are times from now. */
+/** Smaller numbers in Retry-After are times from now. */
 const FIRST_TIMESTAMP = 1e9;
 /** A Retry-After that reads as an instant at most this far from now is one, and not a wait of decades. */
 const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
@@ -87,11 +87,15 @@ export function readRateLimit(headers: Pick<Headers, 'get'>, { dateMs, receivedA
   return found;
 }
 
-/** By the specification Reset is a Unix timestamp in seconds. Milliseconds, and seconds from now, are recognized by their size. */
+/**
+ * By the specification Reset is a Unix timestamp in seconds. Milliseconds, and seconds from now, are recognized by their size. Where the
+ * clock shows 1970, as with fake timers, timestamps are as small as seconds from now.
+ */
 function readReset(reset: number | undefined, nowMs: number, offMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
   if (reset === undefined) return {};
-  if (reset < FIRST_TIMESTAMP) return reset * 1000 <= LONGEST_WINDOW_MS ? { resetInMs: reset * 1000 } : {};
-  const resetAtMs = reset > 1e11 ? reset : reset * 1000;
+  const ms = reset * 1000;
+  if (ms <= LONGEST_WINDOW_MS && ms < nowMs - LATE_MS) return { resetInMs: ms };
+  const resetAtMs = reset > 1e11 ? reset : ms;
   return resetAtMs < nowMs - LATE_MS - offMs || resetAtMs > nowMs + LONGEST_WINDOW_MS + offMs ? {} : { resetAtMs };
 }
 

@@ -34,6 +34,12 @@ describe('readRateLimit', () => {
     expect(readRateLimit(limits(60, 42, 0), INSTANTS)).toMatchObject({ resetInMs: 0 });
   });
 
+  test('reads a reset as a Unix timestamp where the clock shows 1970, as with fake timers', () => {
+    const instants = { dateMs: 121_000, receivedAtMs: 121_000 };
+    expect(readRateLimit(limits(60, 42, 180), instants)).toEqual({ limit: 60, remaining: 42, resetAtMs: 180_000 });
+    expect(readRateLimit(limits(60, 42, 59), instants)).toMatchObject({ resetInMs: 59_000 });
+  });
+
   test('reads nothing with a Limit and a Remaining of 0, as from a limiter that is switched off, unless the request was refused', () => {
     expect(readRateLimit(limits(0, 0, 0), INSTANTS)).toEqual({});
     expect(readAnswer(200, limits(0, 0, NOW_SECONDS + 30), NOW_MS)).toEqual({ status: 200, receivedAtMs: NOW_MS });
