@@ -84,12 +84,13 @@ export class QuotaPace {
 
 /** Begins a new window if the old one has ended, and corrects its end if the reset is known by now. */
 function turn(window: SpentWindow, resetAt: Date | undefined): void {
-  const nowMs = Date.now();
+  const nowMs = monotonicMs();
   if (resetAt) noteReset(window, resetAt.getTime());
-  if (resetAt && resetAt.getTime() > nowMs) window.endsAtMs = Math.min(window.endsAtMs, resetAt.getTime());
-  if (nowMs < window.endsAtMs) return;
-  window.endsAtMs = nowMs + restOf(window, resetAt);
-  window.requests = 0;
+  if (nowMs >= window.endsAtMs) {
+    window.endsAtMs = Number.POSITIVE_INFINITY;
+    window.requests = 0;
+  }
+  window.endsAtMs = Math.min(window.endsAtMs, nowMs + restOf(window, resetAt));
 }
 
 function noteReset(window: SpentWindow, resetAtMs: number): void {

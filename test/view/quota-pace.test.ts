@@ -7,6 +7,7 @@ import { openShop } from './support/shop.ts';
 holdTime();
 
 const MINUTE_MS = 60_000;
+const HOUR_MS = 3_600_000;
 
 describe("maxAgeMs: 'quota'", () => {
   test("a thousand readers at once and 30 a second for ten minutes leave half of a Free key's quota to others", async () => {
@@ -201,6 +202,17 @@ test('QuotaPace does not count the lists of a minute that has ended, even if non
   vi.advanceTimersByTime(45_000);
   quota.minute = { remaining: 3, resetAt: inMs(55_000) };
   expect(pace.dueInMs).toBeLessThanOrEqual(0);
+});
+
+test("QuotaPace counts a minute's lists no longer than that minute, even if the machine's clock is set back", () => {
+  const quota: Quota = { minute: { remaining: 1, resetAt: inMs(60_000) }, day: {} };
+  const pace = new QuotaPace({ quota }, 0.5);
+  for (let list = 0; list < 9; list++) pace.noteRequest();
+  vi.setSystemTime(NOW_MS - HOUR_MS);
+  expect(pace.dueInMs).toBeGreaterThan(0);
+  vi.advanceTimersByTime(MINUTE_MS);
+  quota.minute = { remaining: 8, resetAt: inMs(120_000) };
+  expect(dueAfterMs(pace)).toBe(0);
 });
 
 test('QuotaPace has no list due before the service opens the key again', () => {
