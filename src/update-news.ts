@@ -1,5 +1,6 @@
 import type { Int64, InventoryItem, PetId } from './contract/models.ts';
 import type { UpdateOutcome } from './errors.ts';
+import { sharedTable } from './shared-table.ts';
 
 /** Follows the closing of a client, and its updates. The methods are called before the updates' promises settle, and must not throw. */
 export interface UpdateFollower {
@@ -19,7 +20,8 @@ interface EndedCall {
   readonly outcome: UpdateOutcome;
 }
 
-const newsOfClients = new WeakMap<object, UpdateNews>();
+/** A view of one copy of the package may follow a client of another. */
+const newsOfClients = sharedTable<UpdateNews>('news');
 const FEWEST_TO_SWEEP = 64;
 
 /** Informs followers how the updates of one client end, and when the client is closed. It holds the followers weakly. */
@@ -35,9 +37,7 @@ export class UpdateNews {
 
   /** The news of a client, created if there is none yet. */
   static from(client: object): UpdateNews {
-    const known = newsOfClients.get(client);
-    if (known) return known;
-    const news = new UpdateNews();
+    const news = newsOfClients.get(client) ?? new UpdateNews();
     newsOfClients.set(client, news);
     return news;
   }

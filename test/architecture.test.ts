@@ -63,7 +63,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'inventory-stream': ['contract', 'errors', 'operations'],
   reply: ['errors'],
   api: ['contract', 'errors', 'events', 'operations', 'options', 'quota', 'reply'],
-  'update-news': ['contract', 'errors'],
+  'update-news': ['contract', 'errors', 'shared-table'],
   pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'transport', 'update-news'],
   client: [
     ...SERVICE,

@@ -64,6 +64,17 @@ describe('UpdateNews', () => {
     expect(following.told).toEqual(['AbortError: The client was closed']);
   });
 
+  test('reports to what another copy of the package follows', async () => {
+    const { client } = scriptedClient([() => item(7, 3)]);
+    vi.resetModules();
+    const other = await import('../src/update-news.ts');
+    const following = follower();
+    other.UpdateNews.from(client).follow(following);
+    await client.updateInventory(7, { quantity: 3 });
+    expect(other.UpdateNews).not.toBe(UpdateNews);
+    expect(following.told).toEqual(['7: 3']);
+  });
+
   test('keeps nothing for a client without followers', async () => {
     const { client } = scriptedClient([() => item(7, 3)]);
     await client.updateInventory(7, { quantity: 3 });
