@@ -43,7 +43,11 @@ export interface SandboxOptions<Plans extends string = string> {
   keys?: Readonly<Record<string, string>> | undefined;
   /** More plans than free, pro and business, or other limits for these (specification, Limits: Enterprise is custom). @default none */
   plans?: Readonly<Record<Plans, PlanLimits>> | undefined;
-  /** Length of the minute's window in milliseconds, at most 1e13, so that tests can shorten it. @default 60000 */
+  /**
+   * Length of the minute's window in milliseconds, at most 1e13, so that tests of other clients can shorten it. A `PetStoreClient` counts
+   * whole minutes, and sends at most twice the limit in one.
+   * @default 60000
+   */
   window?: number | undefined;
   /**
    * How requests are counted; the specification does not say how the service does it. A single policy applies to minute and day, but with
