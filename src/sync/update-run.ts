@@ -25,6 +25,7 @@ const NOT_SENT = { outcome: 'not-sent' } as const;
 export class UpdateRun {
   readonly #parts: RunParts;
   #stopped: StopReason | undefined;
+  #isBroken = false;
   #openFailures = 0;
   // The pets whose updates are waiting, and have sent no request that may have been applied; always empty if the client does not tell.
   readonly #unsent = new Set<string>();
@@ -71,26 +72,33 @@ export class UpdateRun {
     const ends = await Promise.allSettled(workers);
     const broken = ends.find((end) => end.status === 'rejected');
     if (broken) throw broken.reason;
+    if (job.count('change') > 0) this.#hasEnded();
   }
 
-  /** An error ends the loop and with it the generator, so that no other worker takes a change after it. */
-  async #work(changes: Generator<Change>): Promise<void> {
-    const { log } = this.#parts;
+  async #work(changes: Iterable<Change>): Promise<void> {
     for (const change of changes) {
       if (this.#hasEnded()) return;
-      const { petId, from, to } = change;
-      await log.record({ type: 'intent', petId, from, to });
+      await this.#recordIntent(change);
       // The run may have ended while the intent was being written.
       if (this.#hasEnded()) this.#withdraw(change, NOT_SENT);
       else await this.#update(change);
     }
     // There may be no next intent with which the last records would be written.
-    await log.flush();
+    await this.#parts.log.flush();
   }
 
   #hasEnded(): boolean {
     if (this.#parts.signal?.aborted) this.#stopped ??= 'abort';
-    return this.#stopped !== undefined;
+    return this.#isBroken || this.#stopped !== undefined;
+  }
+
+  async #recordIntent({ petId, from, to }: Change): Promise<void> {
+    try {
+      await this.#parts.log.record({ type: 'intent', petId, from, to });
+    } catch (error) {
+      this.#isBroken = true;
+      throw error;
+    }
   }
 
   async #update(change: Change): Promise<void> {
@@ -132,6 +140,7 @@ export class UpdateRun {
   }
 
   async #breakOff(change: Change, thrown: unknown): Promise<never> {
+    this.#isBroken = true;
     this.#withdraw(change, thrown);
     await this.#parts.log.flush();
     throw thrown;

@@ -1,4 +1,4 @@
-import { type InventoryItem, type PetStoreApi, PetStoreClient, reply } from 'petstore-inventory';
+import { type Int64, type InventoryItem, type PetId, type PetStoreApi, PetStoreClient, reply } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import {
@@ -650,6 +650,39 @@ describe('a bad key, too long a wait for quota or an abort', () => {
     const report = await syncInventory(store, [{ petId: 1, adjust: 1 }], { journal, signal: controller.signal });
     expect(report).toEqual({ ...NOTHING, pending: [{ petId: 1, quantity: 6 }], stopped: 'abort' });
     expect([journal.story, store.requests]).toEqual([['job', 'run', 'intent 1', 'void 1'], ['GET']]);
+  });
+
+  test('what breaks a run off lets no update follow whose intent is still being written', async () => {
+    const [store, journal] = [new FakeStore(pets(12, 5)), new MemoryJournal()];
+    const append = async (lines: readonly string[]) => {
+      const isOfPet1 = lines.some((line) => line.includes('"intent"') && JSON.parse(line).petId === 1);
+      if (isOfPet1) throw new Error('disk full');
+      await nextTurn();
+      await journal.append(lines);
+    };
+    const wanted = pets(12, 5).map(([petId]) => ({ petId, adjust: 1 }));
+    const slow = { read: () => journal.read(), append };
+    await expect(syncInventory(store, wanted, { journal: slow, concurrency: 4 })).rejects.toThrow('disk full');
+    expect(store.requests).toEqual(['GET']);
+  });
+
+  test('a bad option of the client, which breaks a run off, lets no other worker begin an update', async () => {
+    const bad = new ConfigurationError('made up', { option: 'fetch' });
+    const journal = new MemoryJournal();
+    const updated: PetId[] = [];
+    const store = new FakeStore(pets(12, 5));
+    const client: PetStoreApi<Int64> = {
+      listInventory: (options) => store.listInventory(options),
+      streamInventory: (options) => store.streamInventory(options),
+      updateInventory: (petId) => {
+        updated.push(petId);
+        return reply(Promise.reject(bad));
+      },
+    };
+    journal.step = nextTurn;
+    const wanted = pets(12, 5).map(([petId]) => ({ petId, adjust: 1 }));
+    await expect(syncInventory(client, wanted, { journal, concurrency: 4 })).rejects.toBe(bad);
+    expect(updated).toEqual([1]);
   });
 
   test('an abort after the last update changes nothing', async () => {
