@@ -47,7 +47,9 @@ export class StockJob {
   /** For an undo, the quantity at which the job left each pet. A pet with another quantity was changed since, and is not changed back. */
   readonly #left: Float64Array | undefined;
   /** For an undo, the rows of the pets that the job may still set to that quantity, even after they were set back. */
-  readonly #late: Set<number>;
+  readonly #late: ReadonlySet<number>;
+  /** Those of them that the list has named. */
+  readonly #lateListed = new Set<number>();
   #listed = 0;
   readonly #tally: Record<State, number>;
 
@@ -112,7 +114,7 @@ export class StockJob {
     if (row === undefined) return;
     const state = this.#state(row);
     // Only the first of two items for a pet decides.
-    if (state === 'done' && this.#late.delete(row) && this.#left?.[row] === quantity) return this.#set(row, 'change');
+    if (state === 'done' && this.#isNewlyListed(row) && this.#left?.[row] === quantity) return this.#set(row, 'change');
     if (state === 'done' || state === 'failed') return;
     if (state !== 'open' && state !== 'missing') this.#set(row, 'duplicate');
     else if (this.#doubtful.has(row)) this.#resume(row, quantity);
@@ -144,8 +146,9 @@ export class StockJob {
     this.#listed = 0;
     for (const [, row] of this.stock.pets()) {
       const state = this.#state(row);
-      if (state !== 'done' && state !== 'failed') this.#set(row, 'open');
+      if (state !== 'done' && state !== 'failed') this.#set(row, this.#lateListed.has(row) ? 'done' : 'open');
     }
+    this.#lateListed.clear();
   }
 
   /** The updates that have to be sent, in the order of the wanted pets. */
@@ -166,6 +169,13 @@ export class StockJob {
       if (isResolved) yield { petId, quantity: this.#to(row) };
       else if (state === 'open') yield this.stock.entry(petId, row);
     }
+  }
+
+  /** Whether the list names a late pet for the first time. */
+  #isNewlyListed(row: number): boolean {
+    if (!this.#late.has(row) || this.#lateListed.has(row)) return false;
+    this.#lateListed.add(row);
+    return true;
   }
 
   #to(row: number): number {

@@ -2,6 +2,8 @@ import * as fc from 'fast-check';
 import { describe, expect, test, vi } from 'vitest';
 import { replyPromise } from '../../src/reply.ts';
 import { type Journal, type SyncReport, syncInventory, undoSync, type WantedEntry } from '../../src/sync/index.ts';
+import { StockJob } from '../../src/sync/stock-job.ts';
+import { WantedStock } from '../../src/sync/wanted-stock.ts';
 import { FakeStore, pets, type Treatment } from './support/fake-store.ts';
 import { killer } from './support/killer.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
@@ -426,4 +428,19 @@ test('undoSync brings the stock back to where it was, wherever job and undo are 
     }),
     { numRuns: 400 },
   );
+});
+
+test('StockJob forgets what a broken list said of a pet that the undone job may still set', () => {
+  const stock = new WantedStock();
+  stock.add({ petId: 1, quantity: 5 });
+  const job = new StockJob(stock, { left: Float64Array.of(9), late: [0] });
+  job.intend(0, 9, 5);
+  job.finish(0);
+  job.observe(1, 5);
+  job.forgetList();
+  job.observe(1, 9);
+  expect([...job.changes()]).toEqual([{ petId: 1, row: 0, from: 9, to: 5 }]);
+  job.forgetList();
+  job.observe(1, 5);
+  expect([job.count('done'), job.count('change')]).toEqual([1, 0]);
 });
