@@ -29,12 +29,16 @@ class RouteFailure extends Error {
 /** Why a proxy opened no tunnel. */
 class TunnelFailure extends Error {}
 
+/** Codes of a certificate that no `ca` can mend. */
+const OTHER_NAME = 'ERR_TLS_CERT_ALTNAME_INVALID';
+
 /**
- * Marks what a CONNECT failed with, except for a certificate, where the setting is `ca`. Without the mark, undici 7 would take a connection
+ * Marks what a CONNECT failed with, except for a certificate that `ca` can mend. Without the mark, undici 7 would take a connection
  * that the proxy closed for one of the service, and open the next one at once, without end.
  */
 export function throwTunnelFailure(cause: unknown): never {
-  throw isCertificateCode(textOf(cause, 'code') ?? '') ? cause : new TunnelFailure(messageOf(cause), { cause });
+  const code = textOf(cause, 'code') ?? '';
+  throw isCertificateCode(code) && code !== OTHER_NAME ? cause : new TunnelFailure(messageOf(cause), { cause });
 }
 
 /** The error with which fetch rejects if no answer comes (fetch standard, network error). */
