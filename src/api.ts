@@ -63,8 +63,14 @@ export interface InventoryItems<Ids extends Int64 = 'number'> extends AsyncItera
   collect?(sink: ListSink<Ids>): Promise<void>;
 }
 
-/** Reads a list into a sink: by its own `collect`, or else in the arrays or items that it gives. */
-export async function collect<Ids extends Int64>(list: InventoryItems<Ids>, sink: ListSink<Ids>): Promise<void> {
+/** A {@link ListSink} whose methods are not async. */
+interface SyncSink<Ids extends Int64> {
+  begin(): void;
+  add(items: InventoryItem<Ids>[]): void;
+}
+
+/** Reads a list into a sink: by its own `collect`, or else in the arrays or items that it gives. The call begins synchronously. */
+export async function collect<Ids extends Int64>(list: InventoryItems<Ids>, sink: SyncSink<Ids>): Promise<void> {
   if (list.collect) return list.collect(sink);
   sink.begin();
   if (list.batches) for await (const items of list.batches()) sink.add(items);

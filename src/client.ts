@@ -104,7 +104,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
 
   /**
    * Reads the current stock of all pets as it comes, in constant memory, however many there are (specification, listInventory).
-   * One request, made when the first item is asked for; leaving the loop early closes the connection.
+   * The request is made when the first item is asked for; leaving the loop early closes the connection.
    * @throws PetStoreError that says how many items came before, or the signal's reason; the loop throws it, not this method
    * @example
    * let total = 0;

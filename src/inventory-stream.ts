@@ -1,18 +1,19 @@
 import type { Int64, InventoryItem } from './contract/models.ts';
 import { InvalidArgumentError } from './errors.ts';
-import type { ItemBatches, ListSink } from './operations/stream-inventory.ts';
+import { checkSink, type ItemBatches, type ListSink } from './operations/stream-inventory.ts';
 
 /** Sends the request and gives the beginning of its answer, unless the reader leaves first. */
 type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids>>;
 
-/** The ways to read a list. */
-interface Ways<Ids extends Int64> {
+/** How a list is read: as its reader asks for items, or as they come. */
+interface Readings<Ids extends Int64> {
   open: Opening<Ids>;
   collect(sink: ListSink<Ids>): Promise<unknown>;
 }
 
 /**
- * The stock of all pets, item by item, in constant memory: one request, made when the first item is asked for. It can be read once.
+ * The stock of all pets in constant memory: item by item, in arrays, or collected. The request is made when the first item is asked for. It
+ * can be read once.
  *
  * @example
  * for await (const { petId, status } of petstore.streamInventory()) {
@@ -23,11 +24,11 @@ interface Ways<Ids extends Int64> {
  */
 export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncIterable<InventoryItem<Ids>> {
   // Undefined once it is read.
-  #ways: Ways<Ids> | undefined;
+  #readings: Readings<Ids> | undefined;
 
   /** @internal */
-  constructor(ways: Ways<Ids>) {
-    this.#ways = ways;
+  constructor(readings: Readings<Ids>) {
+    this.#readings = readings;
   }
 
   /**
@@ -51,9 +52,10 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
   }
 
   /**
-   * Reads the whole list into a sink. If the answer breaks in the middle, the client reads the list again from its beginning, as one of the
-   * retries of `listInventory`.
-   * @throws InvalidArgumentError at the second reading, and for a value that is no sink; a PetStoreError, the signal's reason or what the sink throws
+   * Reads the whole list into a sink. If the answer breaks in the middle, the client reads the list again from its beginning, with the same
+   * retries as `listInventory`.
+   * @throws InvalidArgumentError at the second reading, and for a value that is no sink; a PetStoreError, the signal's reason or what the
+   *   sink throws
    * @example
    * const low: number[] = [];
    * await petstore.streamInventory().collect({
@@ -63,14 +65,15 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
    * console.log(low.includes(1)); // → true
    */
   async collect(sink: ListSink<Ids>): Promise<void> {
+    checkSink(sink);
     await this.#take().collect(sink);
   }
 
-  #take(): Ways<Ids> {
-    const ways = this.#ways;
-    this.#ways = undefined;
-    if (ways) return ways;
-    const message = 'Cannot read the stream a second time: it is one request; call streamInventory() again';
+  #take(): Readings<Ids> {
+    const readings = this.#readings;
+    this.#readings = undefined;
+    if (readings) return readings;
+    const message = 'Cannot read the stream a second time: call streamInventory() again';
     throw new InvalidArgumentError(message, { argument: 'stream', operation: 'streamInventory' });
   }
 }

@@ -21,7 +21,7 @@ interface EndedCall {
 }
 
 /** A view of one copy of the package may follow a client of another. */
-const newsOfClients = sharedTable<UpdateNews>('news');
+const newsOfClients = sharedTable<UpdateNews>('news.1');
 const FEWEST_TO_SWEEP = 64;
 
 /** Informs followers how the updates of one client end, and when the client is closed. It holds the followers weakly. */
@@ -37,7 +37,9 @@ export class UpdateNews {
 
   /** The news of a client, created if there is none yet. */
   static from(client: object): UpdateNews {
-    const news = newsOfClients.get(client) ?? new UpdateNews();
+    const known = newsOfClients.get(client);
+    if (known) return known;
+    const news = new UpdateNews();
     newsOfClients.set(client, news);
     return news;
   }

@@ -1,4 +1,4 @@
-import { type InventoryItem, type InventoryStream, type ListSink, PetStoreClient } from 'petstore-inventory';
+import { ConnectionError, type InventoryItem, type InventoryStream, type ListSink, PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import { chunked, json } from './support/answers.ts';
@@ -173,23 +173,46 @@ describe('InventoryStream', () => {
     const { answer } = endless();
     const { client } = scriptedClient([answer, () => json(200, pet(1))], { concurrency: 1 });
     const sizes: number[] = [];
-    const ended = rejectionOf(client.streamInventory({ totalTimeoutMs: 1_000 }).collect(sinkOf(sizes)));
+    const ended = rejectionOf(client.streamInventory({ totalTimeoutMs: 20_000 }).collect(sinkOf(sizes)));
+    await vi.waitFor(() => expect(sizes).toEqual([2]));
     expect(await client.updateInventory(1, { quantity: 1 })).toEqual(pet(1));
-    await vi.advanceTimersByTimeAsync(1_000);
-    expect([await ended, sizes]).toMatchObject([{ name: 'TimeoutError' }, [2]]);
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await ended).toMatchObject({ name: 'TimeoutError' });
   });
 
-  test('that is collected ends with what its sink throws, without another attempt', async () => {
-    const { client, seen } = scriptedClient([() => json(200, [pet(1)])]);
-    const full = new Error('full');
+  test('that is collected reads on when an async sink is ready', async () => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2)])]);
+    const told: string[] = [];
     const sink: ListSink = {
-      begin: () => {},
-      add: () => {
-        throw full;
+      begin: async () => {
+        await Promise.resolve();
+        told.push('ready');
+      },
+      add: async (items) => {
+        await Promise.resolve();
+        told.push(`took ${items.length}`);
       },
     };
-    expect(await rejectionOf(client.streamInventory().collect(sink))).toBe(full);
-    expect([seen.length, vi.getTimerCount()]).toEqual([1, 0]);
+    await client.streamInventory().collect(sink);
+    expect(told).toEqual(['ready', 'took 2']);
+  });
+
+  test.each([
+    ['an Error', new Error('full')],
+    ['a text, which is no Error', 'full'],
+    ['a failure that the client would retry', new ConnectionError('another client lost its connection', {})],
+  ])('that is collected ends with what its sink throws, without another attempt: %s', async (_what, thrown) => {
+    const fail = async () => {
+      throw thrown;
+    };
+    const endOf = async (sink: ListSink) => {
+      const { client, seen } = scriptedClient([() => json(200, [pet(1)])]);
+      const end = await rejectionOf(client.streamInventory().collect(sink));
+      return [end === thrown, seen.length, client.retryBudget.available === client.retryBudget.capacity];
+    };
+    expect(await endOf({ begin: fail, add: () => {} })).toEqual([true, 1, true]);
+    expect(await endOf({ begin: () => {}, add: fail })).toEqual([true, 1, true]);
+    expect(vi.getTimerCount()).toBe(0);
   });
 
   test.each([undefined, () => {}, { begin: () => {} }, { add: () => {} }])('refuses %o as a sink before anything is sent', async (bad) => {
@@ -198,6 +221,7 @@ describe('InventoryStream', () => {
     const refusal = { kind: 'invalid-argument', argument: 'sink', message: expect.stringContaining('begin() and add()') };
     expect(await rejectionOf(Reflect.apply(stream.collect, stream, [bad]))).toMatchObject(refusal);
     expect(seen).toHaveLength(0);
+    await stream.collect(sinkOf([]));
   });
 
   test('that is collected gives nothing of an empty list', async () => {

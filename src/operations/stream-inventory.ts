@@ -24,7 +24,7 @@ export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<
 }
 
 /**
- * Takes a whole list in parts.
+ * Takes a whole list in parts. A promise that a method gives is awaited before the client reads on.
  *
  * @typeParam Ids the type of ids in answers
  * @example
@@ -37,31 +37,48 @@ export function streamInventory<Ids extends Int64>(int64: Ids): StreamOperation<
  * console.log(total > 0); // → true
  */
 export interface ListSink<Ids extends Int64 = 'number'> {
-  /** Called before the first items of each answer: what came before does not count. */
-  begin(): void;
-  /** Takes the next items of the list, at least one. What it throws ends the call. */
-  add(items: InventoryItem<Ids>[]): void;
+  /**
+   * Called before the first items of each answer: what came before does not count.
+   * @throws what ends the call, which rejects with it
+   */
+  begin(): unknown;
+  /**
+   * Takes the next items of the list, at least one.
+   * @throws what ends the call, which rejects with it
+   */
+  add(items: InventoryItem<Ids>[]): unknown;
 }
 
-/**
- * Reads the stock of all pets into a sink. An answer that breaks in the middle is retried like any other failure.
- * @throws InvalidArgumentError for a value that is no sink
- */
-export function collectInventory<Ids extends Int64>(int64: Ids, sink: ListSink<Ids>): Operation<void> {
+/** @throws InvalidArgumentError for a value that is no sink */
+export function checkSink(sink: unknown): void {
   if (!hasMethods(sink, ['begin', 'add']))
     throw new InvalidArgumentError('Cannot use this as `sink`: it must have begin() and add()', { argument: 'sink', operation: LIST.name });
+}
+
+/** Reads the stock of all pets into a sink. An answer that breaks in the middle is retried like any other failure. */
+export function collectInventory<Ids extends Int64>(int64: Ids, sink: ListSink<Ids>): Operation<void> {
   return {
     ...LIST,
     read: async (answer, call) => {
       const batches = await batchesOf(int64, { answer, call });
-      sink.begin();
+      await orEnd(call, () => sink.begin());
       for (let items = await batches.read(); items.length > 0; items = await batches.read()) {
         // As for a stream: the request is already counted, and a long list would hold up other calls.
         answer.release();
-        sink.add(items);
+        await orEnd(call, () => sink.add(items));
       }
     },
   };
+}
+
+/** What a sink throws ends the call: it is no failure of the service, and no other attempt would help. */
+async function orEnd(call: Call, take: () => unknown): Promise<void> {
+  try {
+    await take();
+  } catch (thrown) {
+    call.abort(thrown);
+    throw thrown;
+  }
 }
 
 interface Reading {

@@ -3,6 +3,7 @@ import { type Deferred, defer } from '../clock/deferred.ts';
 import type { Int64 } from '../contract/models.ts';
 import { Departures } from './departures.ts';
 import type { Departure, HeldStock } from './held-stock.ts';
+import type { StockColumns } from './stock-columns.ts';
 
 /** The list that a reader needs: one that was sent at `sinceMs` or later, and after a stamp. */
 export interface ListNeed {
@@ -92,7 +93,7 @@ export class ListRun<Ids extends Int64> {
   async #read(controller: AbortController): Promise<void> {
     const { client, held } = this.#parts;
     const { signal } = controller;
-    let columns = held.begin();
+    let columns: StockColumns | undefined;
     const read = () =>
       collect(client.streamInventory({ signal, priority: this.#isLow ? 'low' : 'normal' }), {
         begin: () => {
@@ -101,7 +102,7 @@ export class ListRun<Ids extends Int64> {
         add: (items) => {
           // An aborted list reads no further, even if the client's stream continues.
           signal.throwIfAborted();
-          columns.add(items);
+          columns?.add(items);
           const [first] = items;
           if (first) held.areIdsBigint = typeof first.petId === 'bigint';
         },
@@ -110,7 +111,7 @@ export class ListRun<Ids extends Int64> {
     try {
       await reading;
       signal.throwIfAborted();
-      if (this.#departure) held.replace(columns, this.#departure);
+      if (columns && this.#departure) held.replace(columns, this.#departure);
     } finally {
       stop();
     }
