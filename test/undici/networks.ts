@@ -25,9 +25,12 @@ export function makeAuthority(): Authority {
   const openssl = (...words: string[]) => execFileSync('openssl', words, { cwd: folder, stdio: 'pipe' });
   const newKey = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:prime256v1', '-nodes'];
   openssl('req', '-x509', ...newKey, '-keyout', 'ca.key', '-out', 'ca.pem', '-days', '2', '-subj', '/CN=Made-up authority');
-  for (const name of ['server', 'client']) {
+  for (const [name, hosts] of [
+    ['server', 'DNS:localhost,IP:127.0.0.1'],
+    ['client', 'DNS:client.test'],
+  ]) {
     openssl('req', ...newKey, '-keyout', `${name}.key`, '-out', `${name}.csr`, '-subj', `/CN=${name}`);
-    writeFileSync(join(folder, `${name}.ext`), 'subjectAltName=DNS:localhost,IP:127.0.0.1');
+    writeFileSync(join(folder, `${name}.ext`), `subjectAltName=${hosts}`);
     const issue = ['-CA', 'ca.pem', '-CAkey', 'ca.key', '-CAcreateserial', '-days', '2', '-extfile', `${name}.ext`];
     openssl('x509', '-req', '-in', `${name}.csr`, ...issue, '-out', `${name}.pem`);
   }
@@ -182,7 +185,7 @@ export async function startProxy(password?: string, { unanswered = 0 } = {}): Pr
 }
 
 /** The same behind TLS. It leads connections that choose HTTP/2, which it offers first, nowhere. */
-export async function startTlsProxy({ cert, key }: Authority): Promise<ForwardProxyServer> {
+export async function startTlsProxy({ cert, key }: Pick<Authority, 'cert' | 'key'>): Promise<ForwardProxyServer> {
   const proxy = await startProxy();
   const server = createTlsServer({ cert, key, ALPNProtocols: ['h2', 'http/1.1'] }, (socket) => {
     if (socket.alpnProtocol !== 'h2') socket.pipe(connect(proxy.port, '127.0.0.1')).pipe(socket);

@@ -214,6 +214,17 @@ describe('behind a forward proxy', () => {
     expect(proxy.led).toEqual(['tunnel localhost']);
   });
 
+  test.each(UNDICIS)('whose certificate is for another name is what the message names (undici %s)', async (_version, library) => {
+    use(library);
+    await using service = await startTls(authority);
+    await using proxy = await startTlsProxy({ cert: authority.clientCert, key: authority.clientKey });
+    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url });
+    const error = await failureOf(clientOf(service.url, fetch).updateInventory(1, { quantity: 2 }));
+    expect(error).toMatchObject({ code: 'ERR_TLS_CERT_ALTNAME_INVALID', outcome: 'not-sent' });
+    expect(error.message).toContain(`look at \`proxy\`, which says ${proxy.url}`);
+    expect(proxy.led).toEqual([]);
+  });
+
   test('that wants a password, a call is not sent and says so once', async () => {
     await using service = await startTls(authority);
     await using proxy = await startProxy(PASSWORD);
