@@ -5,8 +5,8 @@ import { checkSink, type ItemBatches, type ListSink } from './operations/stream-
 /** Sends the request and gives the beginning of its answer, unless the reader leaves first. */
 type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids>>;
 
-/** How a list is read: as its reader asks for items, or as they come. */
-interface Readings<Ids extends Int64> {
+/** Reads one list: when items are asked for, or as they come. */
+interface ListReader<Ids extends Int64> {
   open: Opening<Ids>;
   collect(sink: ListSink<Ids>): Promise<unknown>;
 }
@@ -24,11 +24,11 @@ interface Readings<Ids extends Int64> {
  */
 export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncIterable<InventoryItem<Ids>> {
   // Undefined once it is read.
-  #readings: Readings<Ids> | undefined;
+  #reader: ListReader<Ids> | undefined;
 
   /** @internal */
-  constructor(readings: Readings<Ids>) {
-    this.#readings = readings;
+  constructor(reader: ListReader<Ids>) {
+    this.#reader = reader;
   }
 
   /**
@@ -69,10 +69,10 @@ export class InventoryStream<Ids extends Int64 = 'number'> implements AsyncItera
     await this.#take().collect(sink);
   }
 
-  #take(): Readings<Ids> {
-    const readings = this.#readings;
-    this.#readings = undefined;
-    if (readings) return readings;
+  #take(): ListReader<Ids> {
+    const reader = this.#reader;
+    this.#reader = undefined;
+    if (reader) return reader;
     const message = 'Cannot read the stream a second time: call streamInventory() again';
     throw new InvalidArgumentError(message, { argument: 'stream', operation: 'streamInventory' });
   }

@@ -24,11 +24,11 @@ export function explainError(error: unknown): string {
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
     return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
-  const known = error.outcome === 'unknown' ? `${message}; it may have been applied` : message;
+  const withOutcome = error.outcome === 'unknown' ? `${message}; it may have been applied` : message;
   const advice = Object.entries(ADVICE).find(([kind]) => kind === adviceKind(error))?.[1];
-  if (advice === undefined) return known;
+  if (advice === undefined) return withOutcome;
   const address = askedAddress(error) ?? 'PETSTORE_BASE_URL';
-  return `${known}; ${advice.replace('ROUTE', () => routeOf(error)).replace('ADDRESS', () => address)}`;
+  return `${withOutcome}; ${advice.replace('ROUTE', () => routeOf(error)).replace('ADDRESS', () => address)}`;
 }
 
 function routeOf(error: PetStoreFailure): string {

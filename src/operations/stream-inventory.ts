@@ -61,20 +61,20 @@ export function collectInventory<Ids extends Int64>(int64: Ids, sink: ListSink<I
     ...LIST,
     read: async (answer, call) => {
       const batches = await batchesOf(int64, { answer, call });
-      await orEnd(call, () => sink.begin());
+      await askSink(call, () => sink.begin());
       for (let items = await batches.read(); items.length > 0; items = await batches.read()) {
         // As for a stream: the request is already counted, and a long list would hold up other calls.
         answer.release();
-        await orEnd(call, () => sink.add(items));
+        await askSink(call, () => sink.add(items));
       }
     },
   };
 }
 
-/** What a sink throws ends the call: it is no failure of the service, and no other attempt would help. */
-async function orEnd(call: Call, take: () => unknown): Promise<void> {
+/** Calls a method of a sink. What it throws ends the call: it is no failure of the service, and no other attempt would help. */
+async function askSink(call: Call, ask: () => unknown): Promise<void> {
   try {
-    await take();
+    await ask();
   } catch (thrown) {
     call.abort(thrown);
     throw thrown;
