@@ -640,9 +640,12 @@ export class Ledger {
       return;
     }
     if (!reset && subject === this.#minute && limit > LARGEST_LIMIT_WITHOUT_RESET) return;
-    // The minute's limit identifies the plan, and so the day's limit.
-    const requestsPerDay = this.#day.isKnown ? this.#limits.requestsPerDay : dayOfPlanWith(limit);
-    this.#limits = subject === this.#day ? { ...this.#limits, requestsPerDay: limit } : { requestsPerMinute: limit, requestsPerDay };
+    // The limit of one window identifies the plan, and so that of the other, until headers report it too.
+    if (subject === this.#day) {
+      const requestsPerMinute = this.#minute.observedLimit ?? minuteOfPlanWith(limit) ?? this.#limits.requestsPerMinute;
+      this.#limits = { requestsPerMinute, requestsPerDay: limit };
+    } else
+      this.#limits = { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? this.#limits.requestsPerDay : dayOfPlanWith(limit) };
     this.#resize();
   }
 
@@ -758,6 +761,11 @@ function aheadOf(
 ): number | undefined {
   if (resetInMs !== undefined) return resetInMs;
   return resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined;
+}
+
+/** The minute's limit of the plan with this limit of the day. */
+function minuteOfPlanWith(requestsPerDay: number): number | undefined {
+  return Object.values(PLANS).find((plan) => plan.requestsPerDay === requestsPerDay)?.requestsPerMinute;
 }
 
 /** The day's limit of the plan with this limit of the minute. */

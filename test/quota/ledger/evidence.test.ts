@@ -400,6 +400,12 @@ describe('Ledger, if headers report the day, alone or in turns with the minute,'
     expect(limitAfter({ ...MINUTE, limit: 60, remaining: 59 }, ofDay, ofMinute(940), ofMinute(939))).toBe(1_000);
   });
 
+  test('knows the plan by it, and so the limit of the minute, until headers report that', () => {
+    const ofDay = { limit: 10_000, remaining: 9_999, resetAtMs: NOON_MS + 12 * HOUR_MS };
+    expect(limitAfter(ofDay)).toBe(300);
+    expect(limitAfter(ofDay, { ...MINUTE, limit: 100, remaining: 99 }, ofDay)).toBe(100);
+  });
+
   test('takes nothing of it for the minute if its Reset is 0 once', () => {
     const ofDay = (remaining: number) => ({ limit: 432_000, resetAtMs: NOON_MS + 12 * HOUR_MS, remaining });
     expect(limitAfter(ofDay(431_900), { limit: 432_000, resetInMs: 0, remaining: 431_899 })).toBe(60);
