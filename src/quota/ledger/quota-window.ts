@@ -191,7 +191,7 @@ export class QuotaWindow {
 
   /** Whether slots come back one by one, not with a turn. */
   get isRefilled(): boolean {
-    return this.isBucket || this.lead === this.#counter;
+    return this.isBucket || (this.lead === this.#counter && this.lead.growth(1) > 0);
   }
 
   get isLog(): boolean {

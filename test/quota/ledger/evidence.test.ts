@@ -458,6 +458,18 @@ describe('Ledger, with one request left, which it leaves to others,', () => {
     expect(story.free).toBe(1);
   });
 
+  test('asks as soon if a weighted counter fits best, in whose first minute no slot comes back', () => {
+    const story = new Story();
+    // Two servers: the second one counts other requests, and its clock is a second ahead.
+    const [first, second] = [RESET, { resetAtMs: RESET.resetAtMs + 1_000 }];
+    for (const left of [8, 7, 6, 5])
+      story.answer({ limit: 60, remaining: left, ...first }).answer({ limit: 60, remaining: left + 6, ...second });
+    story.answer({ limit: 60, remaining: 3, ...first });
+    const { nowMs } = story;
+    expect(story.ledger.look(nowMs, 0)).toMatchObject({ free: 0, reason: 'quota' });
+    expect(story.ledger.look(nowMs, 0).at - nowMs).toBeLessThanOrEqual(2_000);
+  });
+
   test('forgets the burst in a pause of a minute', () => {
     const window = new QuotaWindow(60, 60_000);
     const reading = { status: 200, retryAfterMs: undefined, reset: undefined, serverMs: NOON_MS, unanswered: 0, concurrent: 0 };
