@@ -497,11 +497,16 @@ export class QuotaWindow {
       for (const candidate of this.#candidates) candidate.turn(reading.nowMs, reading.unanswered + 1);
     }
     const endsAtMs = reset.endsAtMs + this.#marginMs;
-    // Requests sent before the first reported window do not count in it.
-    if (known === undefined) window.turn(endsAtMs - this.lengthMs, this.#sent.sentSince(endsAtMs - this.lengthMs - PRECISION_MS));
+    if (known === undefined) this.#beginFirst(window, Math.min(endsAtMs, reading.nowMs + reset.atMs - reading.serverMs));
     this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
     for (const candidate of this.#candidates) candidate.align(this.#endsAtMs, reading.unanswered + 1);
+  }
+
+  /** The first reported window ends at `endsAtMs` at the earliest. Requests sent before it do not count in it. */
+  #beginFirst(window: FixedWindow, endsAtMs: number): void {
+    const beganAtMs = endsAtMs - this.lengthMs;
+    window.turn(beganAtMs, this.#sent.sentSince(beganAtMs - PRECISION_MS));
   }
 
   /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */

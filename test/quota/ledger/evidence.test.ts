@@ -367,6 +367,20 @@ describe('Ledger, if answers have no `Date`,', () => {
     answerAt(50_100, { ...RESET, status: 429, retryAfterMs: 10_000 });
     expect(answerAt(60_300, { resetAtMs: NOON_MS + 120_000 })).toBeGreaterThanOrEqual(120_000);
   });
+
+  test('counts anew from the first turn, even if the window may have begun shortly before', () => {
+    const { ledger } = new Story({ plan: { requestsPerMinute: 3 } });
+    // The machine's clock is hours ahead, so that the window may end at any time within a minute.
+    const answerAt = (nowMs: number, remaining: number, resetAtMs: number) => {
+      ledger.look(nowMs, 0);
+      const headers = { status: 200, limit: 14, remaining, resetAtMs, receivedAtMs: nowMs + 9 * HOUR_MS };
+      ledger.observe(ledger.send(nowMs), headers, nowMs + 100);
+    };
+    answerAt(NOON_MS, 13, NOON_MS + 60_000);
+    answerAt(NOON_MS + 1_000, 12, NOON_MS + 60_000);
+    answerAt(NOON_MS + 8_000, 13, NOON_MS + 120_000);
+    expect(ledger.look(NOON_MS + 8_100, 0).free).toBe(1);
+  });
 });
 
 describe('Ledger, if headers report the day, alone or in turns with the minute,', () => {
