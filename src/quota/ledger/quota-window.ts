@@ -601,7 +601,7 @@ export class QuotaWindow {
   #misfitOf({ candidate, lowest, highest, tolerance, excess }: Fit): number {
     const { offset, expected } = candidate;
     const isWindow = candidate instanceof FixedWindow;
-    const rose = isWindow ? 3 * Math.max(0, candidate.least - highest - tolerance) : 0;
+    const rose = isWindow ? 3 * Math.max(0, candidate.least - highest - this.#uncounted - tolerance) : 0;
     // A window that has just turned holds none of others, however many the last one held; if it seems to, it may be a weighted counter.
     const mayCarry = isWindow && this.#hasTurned && expected !== undefined && this.#possibleCounter !== undefined;
     const usual = mayCarry ? (offset ?? 0) : (offset ?? expected);

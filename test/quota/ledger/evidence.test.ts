@@ -52,6 +52,13 @@ describe('Ledger, after it observed a Remaining,', () => {
     expect(story.ledger.observed(story.nowMs).minute).toMatchObject({ ...next, ageMs: 0 });
   });
 
+  test('waits for the Reset of a window if the service counts no failed request', () => {
+    const story = new Story();
+    for (let remaining = 11; remaining >= 0; remaining--)
+      story.answer({ limit: 60, remaining, ...RESET }).answer({ status: 404, limit: 60, remaining, ...RESET });
+    expect(story.ledger.look(story.nowMs, 0)).toMatchObject({ free: 0, at: expect.closeTo(NOON_MS + 60_000, -2) });
+  });
+
   test('keeps two requests in flight on a plan of five, and eight on one of sixty, while no header reports the day', () => {
     const mostOn = (requestsPerMinute: number) =>
       new Story({ plan: { requestsPerMinute, requestsPerDay: 1_000 } }).answer({
