@@ -28,5 +28,6 @@ export type { Quota, RetryBudgetState, WindowQuota } from './quota/ledger/quota.
 export type { LeaseRequest, LeaseResponse, ObservedWindow, QuotaStore, SharedQuota, StoreKey } from './quota-store.ts';
 export { type CallRecording, type RecordOptions, recordCalls } from './record-calls.ts';
 export { type Reply, type ReplyPromise, reply } from './reply.ts';
+export { isRetryable } from './retry/policy.ts';
 export * from './sync/index.ts';
 export * from './view/index.ts';

@@ -6,6 +6,7 @@ import {
   ConnectionError,
   InvalidArgumentError,
   InvalidResponseError,
+  isRetryable,
   NotFoundError,
   RateLimitError,
   ServerError,
@@ -15,6 +16,36 @@ import {
 import { describe, expect, test } from 'vitest';
 import { backoffMs, isLeftToGate, mayRetry } from '../../src/retry/policy.ts';
 import { FUZZ } from '../support/fuzz.ts';
+
+describe('isRetryable', () => {
+  test.each([
+    ['a 429', new RateLimitError('x', { status: 429 })],
+    ['a wait for quota that was too long', new RateLimitError('x')],
+    ['an outage that was too long', new ServerError('x')],
+    [
+      'a 503 of an update that may have been applied',
+      new ServerError('x', { status: 503, operation: 'updateInventory', outcome: 'unknown' }),
+    ],
+    ['a fetch that was not sent', new ConnectionError('x', { operation: 'fetch', outcome: 'not-sent' })],
+    [
+      'an error of another copy of the package',
+      Object.assign(Object.create({ [Symbol.for('petstore-inventory.error')]: true }), { kind: 'timeout' }),
+    ],
+  ])('is true for %s', (_, failure) => {
+    expect(isRetryable(failure)).toBe(true);
+  });
+
+  test.each([
+    ['a fetch that may have been received', new ConnectionError('x', { operation: 'fetch', outcome: 'unknown' })],
+    ['a 501', new ServerError('x', { status: 501 })],
+    ['a certificate that is not trusted', new ConnectionError('x', { code: 'CERT_HAS_EXPIRED' })],
+    ['a pet that does not exist', new NotFoundError('x', { status: 404 })],
+    ['an abort', new DOMException('x', 'AbortError')],
+    ['nothing', undefined],
+  ])('is false for %s', (_, failure) => {
+    expect(isRetryable(failure)).toBe(false);
+  });
+});
 
 describe('mayRetry', () => {
   test.each([
