@@ -119,6 +119,11 @@ local function describe(window)
   local left = math.max(0, math.min(window.remaining, window.limit - (UNLIMITED - record.minute.left)))
   record.minute = { limit = window.limit, left = left, firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
 end
+local function beginMinute(minute)
+  record.members = record.probeUntilMs > 0 and { [record.probeBy] = record.members[record.probeBy] } or {}
+  record.minute = minute
+  record.probeUntilMs = 0
+end
 local function observeMinute(window)
   if isKnown() then
     if window.resetAtMs ~= record.minute.resetAtMs then return describe(window) end
@@ -130,13 +135,11 @@ local function observeMinute(window)
   local before = record.minute
   local isOver = before and (window.resetAtMs < before.resetAtMs or window.resetAtMs == before.resetAtMs and before.endsAtMs > 0)
   if isOver and not (isOwnProbe and request.isProbeAnswered) then return end
-  local isForgotten = record.minute == nil and not isOwnProbe and not request.isProbeAnswered
+  local isForgotten = record.minute == nil and not record.members[request.member] and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
-  if record.probeUntilMs == 0 then record.members = {} end
-  record.probeUntilMs = 0
   local left = isForgotten and 0 or math.max(0, math.min(window.remaining, plan) - probes)
-  record.minute = { limit = isForgotten and 0 or window.limit, left = left, firstRemaining = window.remaining,
-    resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
+  beginMinute({ limit = isForgotten and 0 or window.limit, left = left, firstRemaining = window.remaining,
+    resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs })
 end
 local function observe()
   if isFresh(request.day) then observeDay(request.day) end
@@ -147,7 +150,7 @@ local function observe()
   if not request.isProbeAnswered or record.probeBy ~= request.member or record.probeUntilMs == 0 then return end
   local isDescribed = request.minute and now - request.minute.ageMs >= record.probeUntilMs - 1000
   if not isKnown() and not isDescribed then
-    record.minute = { limit = UNLIMITED, left = UNLIMITED, firstRemaining = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE }
+    beginMinute({ limit = UNLIMITED, left = UNLIMITED, firstRemaining = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE })
   end
   record.probeUntilMs = 0
 end
@@ -161,7 +164,10 @@ local function grantProbe()
   if record.probeUntilMs > now then return refuse(25, 'probe') end
   turn()
   if math.min(freeByPlan(), freeInDay()) < 1 then return waitForQuota() end
-  record.members = { [request.member] = { granted = 0, requestedAtMs = now } }
+  for name, member in pairs(record.members) do
+    if record.minute or now - (member.requestedAtMs or 0) >= MINUTE then record.members[name] = nil end
+  end
+  record.members[request.member] = { granted = 0, requestedAtMs = now }
   record.probeBy = request.member
   record.probeUntilMs = now + 1000
   count(1)

@@ -122,7 +122,16 @@ function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): voi
   // If the headers did not describe the minute, only the plan limits the next minute. A minute that they described may be over.
   const isDescribed = request.minute !== undefined && nowMs - request.minute.ageMs >= record.probeUntilMs - PROBE_TIMEOUT_MS;
   if (!underWay(record.minute, nowMs) && !isDescribed)
-    record.minute = { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS };
+    beginMinute(record, { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS });
+  record.probeUntilMs = 0;
+}
+
+/** The window begins with its last probe. An earlier one whose answer was slow is under way like any other request. */
+function beginMinute(record: QuotaRecord, minute: RecordedWindow): void {
+  const prober = record.members[record.probeBy];
+  // If the window did not begin with a probe, the recorded grants are those of the window before.
+  record.members = prober && record.probeUntilMs > 0 ? { [record.probeBy]: prober } : {};
+  record.minute = minute;
   record.probeUntilMs = 0;
 }
 
@@ -161,14 +170,13 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   // Only the answer to a probe is surely newer: an earlier Reset in it means that the service's clock was set back. A window that has
   // ended does not begin again because one process expects it to last longer than others do.
   if (isOver(record.minute, resetAtMs) && !(isOwnProbe && request.isProbeAnswered)) return;
-  const isForgotten = record.minute === undefined && !isOwnProbe && !request.isProbeAnswered;
+  const hasProbed = record.members[request.member] !== undefined || request.isProbeAnswered;
+  const isForgotten = record.minute === undefined && !hasProbed;
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
-  // If the window did not begin with a probe, the recorded grants are those of the window before.
-  if (record.probeUntilMs === 0) record.members = {};
-  record.probeUntilMs = 0;
-  // If a process knows the window and the store knows none, the store was restarted empty. It then grants nothing until the window ends.
+  // If a process knows the window, and the store knows none and granted it no probe, the store was restarted empty. It then grants nothing
+  // until the window ends.
   const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
-  record.minute = { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs };
+  beginMinute(record, { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs });
 }
 
 /** Takes the minute from a later answer if the probe's answer did not describe it. What was granted since the probe counts as used. */
@@ -225,7 +233,9 @@ function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): 
   turn(record, nowMs);
   if (Math.min(freeByPlan(record, request), freeInDay(record, nowMs)) < 1)
     return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
-  record.members = { [request.member]: { granted: 0, requestedAtMs: nowMs } };
+  // Until a window is known, its members are the processes that sent a probe within the last minute.
+  const probed = record.minute ? [] : Object.entries(record.members).filter(([, member]) => nowMs - member.requestedAtMs < MINUTE_MS);
+  record.members = { ...Object.fromEntries(probed), [request.member]: { granted: 0, requestedAtMs: nowMs } };
   record.probeBy = request.member;
   record.probeUntilMs = nowMs + PROBE_TIMEOUT_MS;
   count(record, { member: request.member, granted: 1, nowMs });

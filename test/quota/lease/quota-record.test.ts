@@ -296,4 +296,26 @@ describe('exchangeLease', () => {
     });
     expect(take(record, 'b', 1, NOON + 30_000)).toMatchObject({ granted: 1, reason: 'probe' });
   });
+
+  test.each([
+    ['the same process sent two', ['a', 'a', 'b']],
+    ['each process sent one', ['a', 'b', 'c']],
+  ])('is not taken for restarted empty if an answer comes after later probes, where %s', (_, probes) => {
+    const record = emptyRecord();
+    for (const [index, member] of probes.entries()) take(record, member, 1, NOON + index * 1000);
+    const request = leaseRequestOf({ wanted: 5, minute: observed({ limit: 30, remaining: 28 }), unanswered: 1 });
+    // The requests that are under way are a later probe, and the one of this process that has no answer yet.
+    expect(exchangeLease(record, request, NOON + 2500)).toMatchObject({ granted: 1, reason: 'quota' });
+    expect(record.minute).toMatchObject({ limit: 30, left: 25 });
+    expect(Object.keys(record.members)).toEqual([probes[2], 'a']);
+  });
+
+  test('remembers probes without an answer for a minute', () => {
+    const record = emptyRecord();
+    for (const second of Array(100).keys()) take(record, `process ${second}`, 1, NOON + second * 1000);
+    expect(Object.keys(record.members)).toHaveLength(60);
+    const answered = leaseRequestOf({ member: 'process 99', isProbeAnswered: true });
+    exchangeLease(record, answered, NOON + 99_500);
+    expect(Object.keys(record.members)).toEqual(['process 99']);
+  });
 });
