@@ -9,8 +9,8 @@ if (major < OLDEST.major || (major === OLDEST.major && minor < OLDEST.minor)) {
   process.exit(2);
 }
 
-// Node keeps the compiled code of all modules that are imported after this call.
-nodeModule.enableCompileCache();
+// Node keeps the compiled code of all modules that are imported after this call. Deno has no such cache.
+nodeModule.enableCompileCache?.();
 const { runCli } = await import('./run-cli.ts');
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;

@@ -68,6 +68,11 @@ test.each(['v20.20.2', 'v22.12.0'])('petstore says on Node %s which one it needs
   expect({ code, err }).toEqual({ code: 2, err: `petstore: needs Node 22.13 or newer, and this is ${version}\n` });
 });
 
+test('petstore runs where nothing caches compiled code, as in Deno', async () => {
+  const lacking = 'data:text/javascript,import m from "node:module"; delete m.enableCompileCache';
+  expect(await runUnread(['list'], { NODE_OPTIONS: `--import=${encodeURI(lacking)}` })).toEqual({ code: 0, err: '' });
+});
+
 /** Runs the program, tells it to end when the sandbox has seen so many requests, and gives what it said. */
 async function runAndEnd(words: string[], { requests, signal }: { requests: number; signal: NodeJS.Signals }) {
   const child = spawn(process.execPath, [cli.file, ...words], { env: environment(), stdio: ['ignore', 'pipe', 'pipe'] });
