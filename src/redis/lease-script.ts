@@ -127,7 +127,7 @@ end
 local function observeMinute(window)
   if isKnown() then
     if window.resetAtMs ~= record.minute.resetAtMs then return describe(window) end
-    record.minute.limit = window.limit
+    record.minute.limit = record.minute.limit == 0 and 0 or window.limit
     record.minute.left = math.min(record.minute.left, window.remaining)
     return
   end

@@ -161,8 +161,8 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   const { limit, remaining, resetAtMs, endsInMs, nowMs } = window;
   const known = underWay(record.minute, nowMs);
   if (known) {
-    // Within a window Remaining only shrinks; another Reset belongs to a later window.
-    if (resetAtMs === known.resetAtMs) Object.assign(known, { limit, left: Math.min(known.left, remaining) });
+    // Within a window Remaining only shrinks; another Reset belongs to a later window. A limit of 0 stays: the store was restarted empty.
+    if (resetAtMs === known.resetAtMs) Object.assign(known, { limit: known.limit && limit, left: Math.min(known.left, remaining) });
     else describe(known, window);
     return;
   }

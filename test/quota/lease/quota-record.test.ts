@@ -297,6 +297,16 @@ describe('exchangeLease', () => {
     expect(take(record, 'b', 1, NOON + 30_000)).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
+  test('tells every process that the store was restarted empty, also those that know the window', () => {
+    const record = emptyRecord();
+    const responses = ['a', 'b', 'c', 'a'].map((member, index) => {
+      const minute = observed({ remaining: 90 - index });
+      return exchangeLease(record, leaseRequestOf({ member, wanted: 5, minute }), NOON);
+    });
+    expect(responses.map(({ reason }) => reason)).toEqual(['lost', 'lost', 'lost', 'lost']);
+    expect(take(record, 'd', 1)).toMatchObject({ granted: 0, reason: 'lost' });
+  });
+
   test.each([
     ['the same process sent two', ['a', 'a', 'b']],
     ['each process sent one', ['a', 'b', 'c']],
