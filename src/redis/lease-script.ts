@@ -137,7 +137,7 @@ local function observeMinute(window)
   if isOver and not (isOwnProbe and request.isProbeAnswered) then return end
   local isForgotten = record.minute == nil and not record.members[request.member] and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
-  local left = isForgotten and 0 or math.max(0, math.min(window.remaining, plan) - probes)
+  local left = math.max(0, math.min(window.remaining, plan) - probes)
   beginMinute({ limit = isForgotten and 0 or window.limit, left = left, firstRemaining = window.remaining,
     resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs })
 end
@@ -165,7 +165,7 @@ local function grantProbe()
   turn()
   if math.min(freeByPlan(), freeInDay()) < 1 then return waitForQuota() end
   for name, member in pairs(record.members) do
-    if record.minute or now - (member.requestedAtMs or 0) >= MINUTE then record.members[name] = nil end
+    if record.minute or now - (member.requestedAtMs or 0) > MINUTE then record.members[name] = nil end
   end
   record.members[request.member] = { granted = 0, requestedAtMs = now }
   record.probeBy = request.member

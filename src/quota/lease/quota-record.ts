@@ -128,9 +128,8 @@ function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): voi
 
 /** The window begins with its last probe. An earlier one whose answer was slow is under way like any other request. */
 function beginMinute(record: QuotaRecord, minute: RecordedWindow): void {
-  const prober = record.members[record.probeBy];
   // If the window did not begin with a probe, the recorded grants are those of the window before.
-  record.members = prober && record.probeUntilMs > 0 ? { [record.probeBy]: prober } : {};
+  for (const name of Object.keys(record.members)) if (record.probeUntilMs === 0 || name !== record.probeBy) delete record.members[name];
   record.minute = minute;
   record.probeUntilMs = 0;
 }
@@ -170,12 +169,11 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   // Only the answer to a probe is surely newer: an earlier Reset in it means that the service's clock was set back. A window that has
   // ended does not begin again because one process expects it to last longer than others do.
   if (isOver(record.minute, resetAtMs) && !(isOwnProbe && request.isProbeAnswered)) return;
-  const hasProbed = record.members[request.member] !== undefined || request.isProbeAnswered;
-  const isForgotten = record.minute === undefined && !hasProbed;
+  const isForgotten = !record.minute && !record.members[request.member] && !request.isProbeAnswered;
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
   // If a process knows the window, and the store knows none and granted it no probe, the store was restarted empty. It then grants nothing
   // until the window ends.
-  const left = isForgotten ? 0 : Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
+  const left = Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
   beginMinute(record, { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs });
 }
 
@@ -234,8 +232,9 @@ function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): 
   if (Math.min(freeByPlan(record, request), freeInDay(record, nowMs)) < 1)
     return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
   // Until a window is known, its members are the processes that sent a probe within the last minute.
-  const probed = record.minute ? [] : Object.entries(record.members).filter(([, member]) => nowMs - member.requestedAtMs < MINUTE_MS);
-  record.members = { ...Object.fromEntries(probed), [request.member]: { granted: 0, requestedAtMs: nowMs } };
+  for (const [name, { requestedAtMs }] of Object.entries(record.members))
+    if (record.minute || nowMs - requestedAtMs > MINUTE_MS) delete record.members[name];
+  record.members[request.member] = { granted: 0, requestedAtMs: nowMs };
   record.probeBy = request.member;
   record.probeUntilMs = nowMs + PROBE_TIMEOUT_MS;
   count(record, { member: request.member, granted: 1, nowMs });
