@@ -102,12 +102,15 @@ export class LeasePacing {
     return nowMs - this.#grantedAtMs > FAST_MS ? wanted : Math.max(wanted, 2 * this.#granted);
   }
 
-  /** When to request again after nothing was granted. This process may know sooner than the store that the window has ended. */
+  /**
+   * When to request again after nothing was granted. This process may know sooner than the store that the window has ended. A longer wait
+   * for quota may become shorter: the store may be told that the day has begun anew, or be reset.
+   */
   nextAtMs({ reason, waitMs }: LeaseResponse, minute: ObservedWindow | undefined, nowMs: number): number {
     if (reason === 'probe') return nowMs + Math.min(LONGEST_POLL_MS, Math.max(LEAST_WAIT_MS, waitMs) * 2 ** this.#polls++);
     this.#polls = 0;
     if (waitMs === 0) return nowMs + LEAST_WAIT_MS;
-    const endsInMs = minute?.endsInMs ?? 0;
-    return nowMs + (reason === 'quota' && endsInMs > 0 ? Math.min(waitMs, endsInMs) : waitMs);
+    const endsInMs = minute && minute.endsInMs > 0 ? minute.endsInMs : LONGEST_MINUTE_WAIT_MS;
+    return nowMs + (reason === 'quota' ? Math.min(waitMs, endsInMs) : waitMs);
   }
 }

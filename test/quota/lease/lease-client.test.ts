@@ -327,6 +327,23 @@ test('if the processes have used up the day, a call is refused at once, with the
   expect(await refusal).toSatisfy(({ kind, retryAt }) => kind === 'rate-limit' && Number(retryAt) - Date.now() > 3_600_000);
 });
 
+test('a process that waits for the end of a day finds out after 65 seconds that the store has forgotten the day', async () => {
+  const record = emptyRecord();
+  const { store } = recordStore(record);
+  const plan = { requestsPerMinute: 60, requestsPerDay: 5 };
+  exchangeLease(record, { ...REQUEST_OF_OTHER, plan, wanted: 1 }, Date.now() - 3_600_000);
+  for (let lease = 0; lease < 8; lease++)
+    exchangeLease(record, { ...REQUEST_OF_OTHER, plan, wanted: 1 }, Date.now() - 60_000 + 2_000 * lease);
+  const { send } = leasing(store, { plan }, { plans: { shared: plan } });
+  const refusal = rejectionOf(Promise.all(send(1)));
+  await vi.advanceTimersByTimeAsync(100);
+  expect(await refusal).toMatchObject({ kind: 'rate-limit' });
+  Object.assign(record, emptyRecord());
+  await vi.advanceTimersByTimeAsync(65_000);
+  const [list] = await Promise.all([Promise.all(send(1)), vi.advanceTimersByTimeAsync(1_000)]);
+  expect(list).toHaveLength(1);
+});
+
 test('if the store fails while the probe of another process is out, the part is that of the last lease', async () => {
   const startMs = Date.now();
   const answers: (() => LeaseResponse)[] = [

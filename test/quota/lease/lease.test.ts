@@ -54,7 +54,7 @@ describe('LeasePacing', () => {
     expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
   });
 
-  test('waits as long as the store says, or until the known end of the window; and 25 ms if the store says nothing', () => {
+  test('waits as long as the store says, or until the known end of the window, or 65 seconds for quota; and 25 ms if the store says nothing', () => {
     const pacing = new LeasePacing();
     const refused = (changes: Partial<LeaseResponse>) =>
       ({ ...REFUSED, reason: 'quota', waitMs: 9_000, ...changes }) satisfies LeaseResponse;
@@ -62,7 +62,9 @@ describe('LeasePacing', () => {
     expect(pacing.nextAtMs(refused({}), undefined, 0)).toBe(9_000);
     expect(pacing.nextAtMs(refused({}), minute, 0)).toBe(2_000);
     expect(pacing.nextAtMs(refused({}), { ...minute, endsInMs: 0 }, 0)).toBe(9_000);
+    expect(pacing.nextAtMs(refused({ waitMs: 3_600_000 }), undefined, 0)).toBe(65_000);
     expect(pacing.nextAtMs(refused({ reason: 'closed' }), minute, 0)).toBe(9_000);
+    expect(pacing.nextAtMs(refused({ reason: 'closed', waitMs: 3_600_000 }), undefined, 0)).toBe(3_600_000);
     expect(pacing.nextAtMs(refused({ waitMs: 0 }), minute, 0)).toBe(25);
   });
 
