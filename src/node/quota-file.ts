@@ -1,5 +1,5 @@
 import { chmodSync, closeSync, openSync } from 'node:fs';
-import { dirname } from 'node:path';
+import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigurationError } from '../errors.ts';
 import { showValue } from '../options/rules.ts';
@@ -95,11 +95,13 @@ export class QuotaFile {
 function openDatabase(path: string): DatabaseSync {
   const sqlite = loadSqlite();
   if (!sqlite) throw unusable(path, 'this runtime has no node:sqlite: use Node 22.13 or later');
+  // SQLite takes `:memory:` and an address such as `file:quota.db` for something else than the path of a file.
+  const file = resolve(path);
   let database: DatabaseSync | undefined;
   try {
     // SQLite would create the file readable to everybody. It gives its companion files the mode of this one.
-    closeSync(openSync(path, 'a', 0o600));
-    database = new sqlite.DatabaseSync(path, { timeout: TIMEOUT_MS });
+    closeSync(openSync(file, 'a', 0o600));
+    database = new sqlite.DatabaseSync(file, { timeout: TIMEOUT_MS });
     // In one transaction, since another process may be creating the file.
     database.exec('BEGIN');
     checkOwner(database, path);
@@ -107,7 +109,7 @@ function openDatabase(path: string): DatabaseSync {
     useWriteAheadLog(database);
     database.exec('PRAGMA synchronous = NORMAL;');
     database.exec(`BEGIN IMMEDIATE; ${SETUP} COMMIT;`);
-    chmodSync(path, 0o600);
+    chmodSync(file, 0o600);
     return database;
   } catch (error) {
     database?.close();

@@ -129,6 +129,16 @@ describe('fileQuotaStore', () => {
     mkdirSync(folder, { recursive: true });
   });
 
+  test.each([':memory:', 'file:quota.db?mode=memory'])('shares the file with the name %s, which SQLite would not open', (name) => {
+    const cwd = vi.spyOn(process, 'cwd').mockReturnValue(folder);
+    onTestFinished(() => cwd.mockRestore());
+    using one = fileQuotaStore(name);
+    using other = fileQuotaStore(name);
+    const exchange = (store: typeof one, member: string) => store.join(KEY, () => {}).exchange({ ...REQUEST, member });
+    expect([exchange(one, 'a'), exchange(other, 'b')]).toMatchObject([{ granted: 1 }, { granted: 0 }]);
+    expect(readdirSync(folder)).toContain(name);
+  });
+
   test("does not take a file for another program's while another process creates it", () => {
     const other = new DatabaseSync(path, { timeout: 0 });
     onTestFinished(() => other.close());
