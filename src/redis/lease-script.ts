@@ -208,7 +208,8 @@ if request.closedForMs > 0 then
   record.closedUntilMs = math.max(record.closedUntilMs, now + request.closedForMs)
   record.probeUntilMs = 0
   if record.minute then record.minute.endsAtMs = 0 end
-  redis.call('PUBLISH', request.channel, string.format('%.0f', request.closedForMs))
+  -- Without the right to publish, the others learn of it with their next lease.
+  redis.pcall('PUBLISH', request.channel, string.format('%.0f', request.closedForMs))
 end
 -- What a request gives back counts once, even if a library sends it again because its answer was lost.
 local sender = record.members[request.member]

@@ -192,6 +192,15 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     nodeSubscriber.destroy();
   });
 
+  test('keeps a closed gate if its user may not publish to the channel', async () => {
+    await client.acl('SETUSER', 'silent', 'on', '>secret', 'resetchannels', '~silent:*', '+@all');
+    const silent = new Redis(server.url, { username: 'silent', password: 'secret' });
+    onTestFinished(() => silent.disconnect());
+    const shared = redisQuotaStore(silent, { prefix: 'silent:' }).join(KEY, () => {});
+    await take(shared, { wanted: 0, closedForMs: 5000 });
+    expect(await take(shared, { member: 'b' })).toMatchObject({ granted: 0, reason: 'closed' });
+  });
+
   test('reports a closed gate with any `keyPrefix` of ioredis', async () => {
     const options = { keyPrefix: 'shop:' };
     const [own, other] = [new Redis(server.url, options), new Redis(server.url, options)];
