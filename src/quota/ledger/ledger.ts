@@ -256,12 +256,16 @@ export class Ledger {
     return areOtherPlans(known.plan, settings.plan);
   }
 
-  /** Takes the settings of a client in place of those of clients that were all closed. What answers have shown stays known. */
+  /**
+   * Takes the settings of a client in place of those of clients that were all closed. What answers have shown stays known. The windows are
+   * not cut to a smaller share than before: requests of the closed clients could use it up.
+   */
   restart(settings: QuotaSettings): void {
     if (settings.plan !== undefined) this.#limits = limitsOf(settings.plan);
     else if (this.#isPlanGiven) this.#limits = this.#observedLimits();
     this.#settings = settings;
-    this.#share = commonShare(settings);
+    const share = commonShare(settings);
+    this.#share = this.#minuteMade && share < this.#share ? 1 : share;
     this.#isPlanGiven = settings.plan !== undefined;
     this.#resize();
   }

@@ -104,6 +104,29 @@ describe('share', () => {
     expect(sent('tenth', 0, 3_000_000)).toBe(10);
   });
 
+  test('of a client that comes after all others were closed is used up only by itself', async () => {
+    const plan = { requestsPerMinute: 60, requestsPerDay: 100 };
+    const { clientOf, sent } = serviceWith({ plans: { shared: plan } });
+    const first = clientOf('first', { plan });
+    listTimes(first, 50);
+    await vi.advanceTimersByTimeAsync(59_000);
+    first.close();
+    listTimes(clientOf('half', { plan, share: 0.5 }), 60);
+    await vi.advanceTimersByTimeAsync(121_000);
+    expect([sent('first'), sent('half', 0, 180_000)]).toEqual([50, 50]);
+  });
+
+  test('of clients that come one after the other is that of all of them', async () => {
+    const { clientOf, sent } = serviceWith();
+    for (const name of ['one', 'two', 'three']) {
+      const client = clientOf(name, { share: 0.5 });
+      listTimes(client, 20);
+      await vi.advanceTimersByTimeAsync(10_000);
+      client.close();
+    }
+    expect([sent('one'), sent('two'), sent('three')]).toEqual([20, 10, 0]);
+  });
+
   test('is at least one request', async () => {
     const { clientOf, sent } = serviceWith();
     listTimes(clientOf('rest', {}), 1);
