@@ -137,7 +137,7 @@ local function observeMinute(window)
   if isOver and not (isOwnProbe and request.isProbeAnswered) then return end
   local isForgotten = record.minute == nil and not record.members[request.member] and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
-  local left = math.max(0, math.min(window.remaining, plan) - probes)
+  local left = math.max(0, window.remaining - probes)
   beginMinute({ limit = isForgotten and 0 or window.limit, left = left, firstRemaining = window.remaining,
     resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs })
 end

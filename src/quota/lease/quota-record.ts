@@ -173,7 +173,7 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
   // If a process knows the window, and the store knows none and granted it no probe, the store was restarted empty. It then grants nothing
   // until the window ends.
-  const left = Math.max(0, Math.min(remaining, request.plan.requestsPerMinute ?? UNLIMITED) - probes);
+  const left = Math.max(0, remaining - probes);
   beginMinute(record, { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs });
 }
 

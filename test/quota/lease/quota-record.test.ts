@@ -67,6 +67,16 @@ describe('exchangeLease', () => {
     expect(take(record, 'a', 50)).toMatchObject({ granted: 0, waitMs: 30_000, reason: 'quota' });
   });
 
+  test('limits by the plan of a process only this one, also if it found out what is left', () => {
+    const plan = { requestsPerMinute: 6 };
+    const record = knownRecord({}, plan);
+    expect(exchangeLease(record, leaseRequestOf({ member: 'b', wanted: 50, plan: { requestsPerMinute: 100 } }), NOON)).toMatchObject({
+      granted: 5,
+    });
+    expect(exchangeLease(record, leaseRequestOf({ member: 'b', wanted: 50 }), NOON)).toMatchObject({ granted: 5 });
+    expect(exchangeLease(record, leaseRequestOf({ member: 'a', wanted: 50, plan }), NOON)).toMatchObject({ granted: 0, reason: 'quota' });
+  });
+
   test('lets a process that comes later wait for the Reset that others observed, not for a rolling minute of the plan', () => {
     const plan = { requestsPerMinute: 5 };
     const record = knownRecord({ limit: 5, remaining: 4 }, plan);
