@@ -34,9 +34,11 @@ local function slotOf(length) return string.format('%.0f', math.floor(now / leng
 local function dropBelow(slots, first)
   for slot in pairs(slots) do if tonumber(slot) < first then slots[slot] = nil end end
 end
-local function sum(slots)
+local function sum(slots, first)
   local total = 0
-  for _, granted in pairs(slots) do total = total + granted end
+  for slot, granted in pairs(slots) do
+    if tonumber(slot) >= (first or 0) then total = total + granted end
+  end
   return total
 end
 local function firstSlot(slots, length, count)
@@ -58,8 +60,9 @@ local function lastLimit()
 end
 local function freeByPlan() return math.min(plan, lastLimit()) - math.min(sum(record.minuteSlots), record.sinceTurn) end
 local function freeInDay()
-  if record.day and record.day.endsAtMs > now then return record.day.left end
-  return (record.limitPerDay or UNLIMITED) - sum(record.daySlots)
+  local day = record.day and record.day.endsAtMs > now and record.day
+  local granted = sum(record.daySlots, day and math.floor((day.endsAtMs - 86400000) / DAY_SLOT))
+  return math.min(day and day.left or UNLIMITED, (record.limitPerDay or UNLIMITED) - granted)
 end
 local function refuse(wait, reason)
   return { granted = 0, expiresInMs = 0, resetAtMs = 0, waitMs = wait, reason = reason, members = size(record.members) }
@@ -111,7 +114,7 @@ local function isFresh(window) return window and window.endsInMs > 0 and now - w
 local function observeDay(window)
   if record.day and window.resetAtMs < record.day.resetAtMs then return end
   local before = record.day and record.day.resetAtMs == window.resetAtMs and record.day.left or UNLIMITED
-  record.day = { limit = window.limit, left = math.min(before, window.remaining, record.limitPerDay or UNLIMITED),
+  record.day = { limit = window.limit, left = math.min(before, window.remaining),
     firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
 end
 local function describe(window)

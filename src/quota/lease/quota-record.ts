@@ -149,7 +149,7 @@ function observeDay(record: QuotaRecord, { limit, remaining, resetAtMs, endsInMs
   const before = record.day?.resetAtMs === resetAtMs ? record.day.left : UNLIMITED;
   record.day = {
     limit,
-    left: Math.min(before, remaining, record.limitPerDay ?? UNLIMITED),
+    left: Math.min(before, remaining),
     firstRemaining: remaining,
     resetAtMs,
     endsAtMs: nowMs + endsInMs,
@@ -275,8 +275,11 @@ function lastLimit({ minute, turnedAtMs }: QuotaRecord): number {
   return minute && minute.limit > 0 && minute.endsAtMs === turnedAtMs ? minute.limit : UNLIMITED;
 }
 
+/** What is left of the day that headers described, and of the plan of the process that requests. */
 function freeInDay(record: QuotaRecord, nowMs: number): number {
-  return underWay(record.day, nowMs)?.left ?? (record.limitPerDay ?? UNLIMITED) - sum(record.daySlots);
+  const day = underWay(record.day, nowMs);
+  const granted = sum(record.daySlots, day && slotOf(day.endsAtMs - DAY_MS, DAY_SLOT_MS));
+  return Math.min(day?.left ?? UNLIMITED, (record.limitPerDay ?? UNLIMITED) - granted);
 }
 
 /** How long until a slot is free, if none is. */
@@ -344,8 +347,9 @@ function takeBack(counts: SlotCounts, returned: number): void {
   }
 }
 
-function sum(slots: SlotCounts): number {
-  return Object.values(slots).reduce((total, granted) => total + granted, 0);
+/** How many requests were granted from the slot `first` on. */
+function sum(slots: SlotCounts, first = 0): number {
+  return Object.entries(slots).reduce((total, [slot, granted]) => (Number(slot) < first ? total : total + granted), 0);
 }
 
 /** When the oldest slot that holds anything leaves the rolling count. */

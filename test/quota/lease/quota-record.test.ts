@@ -216,6 +216,16 @@ describe('exchangeLease', () => {
     expect([first, ...later].map(({ granted }) => granted)).toEqual([1, 1, 1, 0]);
   });
 
+  test('limits a day that was reported by the plan of a process only for this one', () => {
+    const small = { requestsPerMinute: 100, requestsPerDay: 2 };
+    const record = knownRecord({}, small);
+    const day = observed({ limit: 1_000, remaining: 900, resetAtMs: NOON + 3_600_000, endsInMs: 3_600_000 });
+    const requestAs = (member: string, plan: LeaseRequest['plan']) =>
+      exchangeLease(record, leaseRequestOf({ member, wanted: 1, plan, day }), NOON).granted;
+    expect([requestAs('a', small), requestAs('a', small)]).toEqual([1, 0]);
+    expect(requestAs('b', { requestsPerMinute: 100, requestsPerDay: 1_000 })).toBe(1);
+  });
+
   test('gives the part of a process that has gone silent to the others', () => {
     const record = knownRecord({ limit: 20, remaining: 20 });
     take(record, 'b', 1);
