@@ -82,8 +82,7 @@ class FixedWindow implements Window {
     this.#used += 1;
   }
 
-  giveBack(takenAtMs: number, nowMs: number): void {
-    this.#turn(nowMs);
+  giveBack(takenAtMs: number): void {
     if (this.#startMs !== undefined && takenAtMs >= this.#startMs) this.#used -= 1;
   }
 
@@ -224,8 +223,7 @@ class SlidingCounter implements Window {
     this.#used += 1;
   }
 
-  giveBack(takenAtMs: number, nowMs: number): void {
-    this.#turn(nowMs);
+  giveBack(takenAtMs: number): void {
     if (takenAtMs >= this.#startMs) this.#used -= 1;
     else if (takenAtMs >= this.#startMs - this.#lengthMs) this.#before -= 1;
   }
