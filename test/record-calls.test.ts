@@ -66,6 +66,14 @@ test('recordCalls() gives updates of one pet that are under way together the sam
   expect(lines().flatMap(({ pet }) => pet ?? [])).toEqual([1, 2, 1, 3]);
 });
 
+test('recordCalls() keeps the number of a pet while one of its updates is under way, though another one has ended', async () => {
+  const { client, lines } = recorded({ client: { concurrency: 1 } });
+  const [first, second] = [client.updateInventory(2, { quantity: 1 }), client.updateInventory(2, { quantity: 2 })];
+  await first;
+  await Promise.all([second, client.updateInventory(2, { quantity: 3 })]);
+  expect(lines().flatMap(({ pet }) => pet ?? [])).toEqual([1, 1, 1]);
+});
+
 test('a recording contains no key, address, id, quantity, path or text of the service', async () => {
   const distinct = fc.integer({ min: 4_000_000_000_000_000, max: 9_000_000_000_000_000 });
   const word = fc.stringMatching(/^[g-z]{12,20}$/);
