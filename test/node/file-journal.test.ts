@@ -86,6 +86,8 @@ async function openFiles(): Promise<string[]> {
 test('fileJournal refuses a path that names no file', () => {
   const error = { name: 'ConfigurationError', option: 'path', message: 'Cannot use "" as `path`: it must be the path of a file' };
   expect(thrownBy(() => fileJournal(''))).toMatchObject(error);
+  const noText = { ...error, message: 'Cannot use 3 as `path`: it must be the path of a file' };
+  expect(thrownBy(() => Reflect.apply(fileJournal, undefined, [3]))).toMatchObject(noText);
 });
 
 describe('fileJournal', () => {

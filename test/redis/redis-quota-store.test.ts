@@ -474,6 +474,8 @@ describe('redisQuotaStore with bad input', () => {
     ['a node-redis client that is not connected', () => redisQuotaStore(unconnected), /await client\.connect\(\)/],
     ['a prefix with braces', () => redisQuotaStore(open, { prefix: 'a{b}' }), /without braces/],
     ['an empty prefix', () => redisQuotaStore(open, { prefix: '' }), /`prefix`/],
+    ['a prefix that is no text', () => Reflect.apply(redisQuotaStore, undefined, [open, { prefix: 8 }]), /8 as `prefix`/],
+    ['no process', () => redisQuotaStore(open, { processes: 0 }), /`processes`: it must be an integer of at least 1/],
     ['half a process', () => redisQuotaStore(open, { processes: 0.5 }), /`processes`: it must be an integer/],
     [
       'a misspelt option',
