@@ -55,7 +55,6 @@ export class QuotaFile {
 
   /** Deletes a record. */
   forget(name: string): void {
-    this.checkOpen();
     this.#drop.run(name);
   }
 

@@ -214,13 +214,13 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'tor']);
   });
 
-  test('begins only one new line after a torn one', async () => {
-    await writeFile(path, 'tor');
+  test.each(['tor', 't'])('begins only one new line after the torn line "%s"', async (torn) => {
+    await writeFile(path, torn);
     const journal = fileJournal(path);
     await journal.append(['a']);
     await journal.append(['b']);
     await journal.close?.();
-    expect(await readFile(path, 'utf8')).toBe('tor\na\nb\n');
+    expect(await readFile(path, 'utf8')).toBe(`${torn}\na\nb\n`);
   });
 
   test('recognizes its own lines, even with characters of several bytes', async () => {

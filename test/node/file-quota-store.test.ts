@@ -1,6 +1,17 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { chmodSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readlinkSync,
+  rmSync,
+  statSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -13,6 +24,11 @@ import { fileQuotaStore } from '../../src/node/file-quota-store.ts';
 import type { LeaseRequest } from '../../src/quota-store.ts';
 import { leaseRequestOf } from '../support/lease-request.ts';
 import { importAnew } from '../support/other-process.ts';
+
+vi.mock('node:fs', async (importActual) => {
+  const actual = await importActual<typeof import('node:fs')>();
+  return { ...actual, openSync: vi.fn(actual.openSync) };
+});
 
 const KEY = { address: 'https://inventory.test/v1', apiKey: 'psk_live_secret' };
 const NOW_MS = Date.UTC(2026, 10, 21);
@@ -166,6 +182,27 @@ describe('fileQuotaStore', () => {
     expect(await ended).toEqual([0, null]);
   });
 
+  test('leaves no file open that it refuses', () => {
+    writeFileSync(path, 'petId,quantity\n'.repeat(100));
+    expect(() => fileQuotaStore(path)).toThrow('name another file');
+    const links = readdirSync('/proc/self/fd').map((fd) => {
+      try {
+        return readlinkSync(`/proc/self/fd/${fd}`);
+      } catch {
+        // The descriptor with which the folder was read.
+        return '';
+      }
+    });
+    expect(links.filter((link) => link.startsWith(folder))).toEqual([]);
+  });
+
+  test.each(['EACCES', 'EPERM', 'EROFS'])('says what to check if the file system refuses to write with %s', (code) => {
+    vi.mocked(openSync).mockImplementationOnce(() => {
+      throw Object.assign(new Error(`${code}: refused`), { code });
+    });
+    expect(() => fileQuotaStore(path)).toThrow(/it cannot be written; check the permissions of the file and its folder$/);
+  });
+
   test('closes its file with the last store that has it open, and ignores a second close', () => {
     const stores = [fileQuotaStore(path), fileQuotaStore(path)];
     stores[0]?.close();
@@ -245,6 +282,19 @@ describe('fileQuotaStore', () => {
       other.join({ ...KEY, apiKey: `key of day ${day}` }, () => {}).exchange(REQUEST);
     }
     expect(requestAt(NOON + WEEK_MS - 1, { member: 'b' })).toMatchObject({ granted: 0, reason: 'closed', waitMs: 1 });
+  });
+
+  test('deletes the records of other keys that nothing has used for a day', () => {
+    const clock = vi.spyOn(Date, 'now');
+    onTestFinished(() => clock.mockRestore());
+    using store = fileQuotaStore(path);
+    const recordsAfter = (apiKey: string, hours: number) => {
+      clock.mockReturnValue(NOON + hours * 3_600_000);
+      store.join({ ...KEY, apiKey }, () => {}).exchange(REQUEST);
+      using file = new DatabaseSync(path);
+      return file.prepare('SELECT name FROM quotas').all().length;
+    };
+    expect([recordsAfter('first', 0), recordsAfter('second', 20), recordsAfter('third', 26)]).toEqual([1, 2, 2]);
   });
 
   test.each([
