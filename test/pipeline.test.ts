@@ -279,6 +279,28 @@ describe('an abort ends a call at once, at whatever step it is, with its reason,
     expect([seen.length, log]).toEqual([0, ['settled not-sent 0']]);
   });
 
+  test('before it begins, so that it neither waits behind an earlier update of its pet nor raises or replaces it', async () => {
+    const sandbox = createSandbox({ pets: 3 });
+    const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, concurrency: 1 });
+    const waits: number[] = [];
+    client.on('wait', ({ callId, reason }) => void (reason === 'order' && waits.push(callId)));
+    const low = { priority: 'low', latestOnly: true } as const;
+    const all = Promise.all([
+      client.listInventory(),
+      client.updateInventory(1, { quantity: 1 }, low),
+      client.updateInventory(2, { quantity: 2 }, low),
+    ]);
+    const rejection = rejectionOf(client.updateInventory(2, { quantity: 3 }, { latestOnly: true, signal: AbortSignal.abort(reason) }));
+    await vi.runAllTimersAsync();
+    await all;
+    expect([await rejection, waits]).toEqual([reason, []]);
+    expect(sandbox.requests.map(({ petId, quantity }) => [petId, quantity])).toEqual([
+      [undefined, undefined],
+      [1n, 1],
+      [2n, 2],
+    ]);
+  });
+
   test('in the same instant, with nothing sent and no quota spent', async () => {
     const { client, seen, log } = scriptedClient([() => item(42)]);
     const controller = new AbortController();
