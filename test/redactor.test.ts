@@ -24,6 +24,14 @@ describe('Redactor.hide', () => {
   });
 
   test.each([
+    ['percent-encoded', [...KEY].map((c) => `%${c.charCodeAt(0).toString(16)}`).join('')],
+    ['within JSON', [...KEY].map((c) => `\\x${c.charCodeAt(0).toString(16)}`).join('')],
+    ['within HTML', [...KEY].map((c) => `&#${c.charCodeAt(0)};`).join('')],
+  ])('replaces the key %s with which a text begins and ends', (_how, spelling) => {
+    expect(knowing(KEY).hide(spelling)).toBe('***');
+  });
+
+  test.each([
     ['within HTML', '&quot;'],
     ['within JSON', '\\"'],
   ])('replaces a key %s that is itself percent-encoded', (_where, quote) => {

@@ -206,6 +206,22 @@ describe('latestOnly', () => {
     expect([(await first).quantity, (await list).length, patches().length, vi.getTimerCount()]).toEqual([4, 2, 1, 0]);
   });
 
+  test('leaves nothing in the queue of the gate for a later update that may not wait as long and was aborted', async () => {
+    const { client } = await closedClient({ faults: [{ at: 2, status: 429, headers: { 'retry-after': '40' } }] });
+    const queued: number[] = [];
+    client.on('queue', ({ calls }) => queued.push(calls));
+    const leaving = new AbortController();
+    const calls = [client.listInventory(), client.updateInventory(1, { quantity: 4 })];
+    const left = rejectionOf(client.updateInventory(1, { quantity: 5 }, { maxWaitMs: 100_000, signal: leaving.signal }));
+    await vi.advanceTimersByTimeAsync(1_000);
+    leaving.abort();
+    await left;
+    await vi.runAllTimersAsync();
+    await Promise.all(calls);
+    // Once until the first reset, and once until the second, each time without the list, which is the probe.
+    expect(queued).toEqual([1, 1]);
+  });
+
   test('settles an earlier update as a later one that may wait longer', async () => {
     const { client, patches } = await closedClient({ faults: [{ at: 2, status: 429, headers: { 'retry-after': '40' } }] });
     const list = client.listInventory();
