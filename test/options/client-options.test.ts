@@ -153,6 +153,15 @@ describe('resolveOptions', () => {
     });
   });
 
+  test.each([
+    ['5000', { requestsPerMinute: 5_000 }],
+    ['5000/1000000', { requestsPerMinute: 5_000, requestsPerDay: 1_000_000 }],
+    ['unlimited', 'unlimited'],
+  ])('reads PETSTORE_PLAN=%s', (text, plan) => {
+    vi.stubEnv('PETSTORE_PLAN', text);
+    expect(resolveOptions({ apiKey, baseUrl }).plan).toEqual(plan);
+  });
+
   test('refuses a single address with staging by variable as with staging by option', () => {
     vi.stubEnv('PETSTORE_ENVIRONMENT', 'staging');
     vi.stubEnv('PETSTORE_STAGING_BASE_URL', staging);
@@ -185,6 +194,7 @@ describe('PetStoreClient refuses in its constructor', () => {
 
   const PLAN_RULE = 'it must be "free", "pro", "business", "unlimited" or { requestsPerMinute, requestsPerDay }';
   const COUNT = 'it must be an integer of at least 1';
+  const STORE = 'it must be what redisQuotaStore() of petstore-inventory/redis or fileQuotaStore() of petstore-inventory/node gives';
   const SHARE = 'it must be a finite number above 0 and at most 1';
 
   test.each([
@@ -216,10 +226,25 @@ describe('PetStoreClient refuses in its constructor', () => {
     ['share', { low: 0.5, high: 1 }, `Cannot use this value as \`share\`: ${SHARE}, or { low } with one`],
     ['maxResponseBytes', 0, `Cannot use 0 as \`maxResponseBytes\`: ${COUNT}`],
     ['fetch', 'node-fetch', 'Cannot use "node-fetch" as `fetch`: it must be a function'],
+    ['quotaStore', {}, `Cannot use an object as \`quotaStore\`: ${STORE}`],
+    ['quotaStore', 'redis', `Cannot use "redis" as \`quotaStore\`: ${STORE}`],
+    ['apiKey', '', 'Cannot use an empty key as `apiKey`: is the variable that it comes from set?'],
     ['logger', {}, 'Cannot use an object as `logger`: it must be an object with the functions debug, info, warn and error'],
     ['logger', 'debug', 'Cannot use "debug" as `logger`: it must be an object with the functions debug, info, warn and error'],
   ])('the option %s: %o', (option, value, message) => {
     expect(refusal(option, value)).toMatchObject({ kind: 'configuration', name: 'ConfigurationError', option, message });
+  });
+
+  test.each([0, 0.5])('a `quotaStore` that is shared by %d processes', (processes) => {
+    const quotaStore = { processes, isCheap: true, join: () => expect.unreachable() };
+    const message = `Cannot use ${processes} as \`quotaStore.processes\`: ${COUNT}`;
+    expect(refusal('quotaStore', quotaStore)).toMatchObject({ kind: 'configuration', option: 'quotaStore', message });
+  });
+
+  test('an option whose value is the key by mistake, which it does not show if it is long enough to be one', () => {
+    const refused = (key: string) => thrownBy(() => Reflect.construct(PetStoreClient, [{ apiKey: key, baseUrl, plan: key }]));
+    expect(refused('psk_1234')).toMatchObject({ message: `Cannot use "***" as \`plan\`: ${PLAN_RULE}` });
+    expect(refused('psk_123')).toMatchObject({ message: `Cannot use "psk_123" as \`plan\`: ${PLAN_RULE}` });
   });
 
   test('an Authorization header, in the options of the client and of a call', async () => {
