@@ -335,6 +335,23 @@ describe('redisQuotaStore with a subscriber', () => {
   });
 });
 
+test('redisQuotaStore takes a node-redis client that is still connecting, and fails at once when it has lost its connection', async () => {
+  const client = { isOpen: true, isReady: false, eval: async () => '{}', evalSha: async () => '{}' };
+  const shared = redisQuotaStore(client).join(KEY, () => {});
+  const whyNot = async () => String(await rejectionOf(Promise.resolve(take(shared))));
+  expect(await whyNot()).toContain('`granted` is undefined');
+  client.isReady = true;
+  expect(await whyNot()).toContain('`granted` is undefined');
+  client.isReady = false;
+  expect(await whyNot()).toBe('Error: Redis: this one has lost it and is connecting again');
+});
+
+test('redisQuotaStore adds one listener for the errors of a client, however many stores it makes of it', () => {
+  const client = Object.assign(new EventEmitter(), { status: 'ready', eval: async () => 0, evalsha: async () => 0 });
+  for (let store = 0; store < 20; store += 1) redisQuotaStore(client);
+  expect(client.listenerCount('error')).toBe(1);
+});
+
 test('redisQuotaStore adds one listener to an ioredis subscriber, which tells each key of its own channel', async () => {
   const client = { status: 'ready', eval: async () => 0, evalsha: async () => 0 };
   const subscriber = Object.assign(new EventEmitter(), { status: 'ready', subscribe: vi.fn(async (_channel: string) => 1) });
@@ -471,6 +488,8 @@ describe('redisQuotaStore with bad input', () => {
   test.each([
     ['a client of neither library', () => Reflect.apply(redisQuotaStore, undefined, [{}]), /ioredis or of node-redis/],
     ['a closed ioredis client', () => redisQuotaStore(closed), /was closed: make a new one/],
+    ['an ioredis client that has lost its connection', () => redisQuotaStore({ ...open, status: 'close' }), /is connecting again/],
+    ['an ioredis client that is connecting again', () => redisQuotaStore({ ...open, status: 'reconnecting' }), /is connecting again/],
     ['a node-redis client that is not connected', () => redisQuotaStore(unconnected), /await client\.connect\(\)/],
     ['a prefix with braces', () => redisQuotaStore(open, { prefix: 'a{b}' }), /without braces/],
     ['an empty prefix', () => redisQuotaStore(open, { prefix: '' }), /`prefix`/],

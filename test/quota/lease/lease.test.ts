@@ -50,6 +50,9 @@ describe('LeasePacing', () => {
     expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
     pacing.grant(1, 1_000);
     expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
+    pacing.nextAtMs({ ...REFUSED, reason: 'quota', waitMs: 0 }, undefined, 1_000);
+    const unsaid = Array.from({ length: 3 }, () => pacing.nextAtMs({ ...REFUSED, waitMs: 0 }, undefined, 1_000) - 1_000);
+    expect(unsaid).toEqual([25, 50, 100]);
     pacing.nextAtMs({ ...REFUSED, reason: 'quota' }, undefined, 1_000);
     expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
   });
