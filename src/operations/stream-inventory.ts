@@ -103,7 +103,6 @@ export class ItemBatches<Ids extends Int64> {
   readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
   #first: InventoryItem<Ids>[] | undefined;
   #failure: (ReadFailure & { isCut: boolean }) | undefined;
-  #isOver = false;
 
   constructor(reader: ItemReader<Ids>, { answer, call, onEnd }: Reading) {
     this.#answer = answer;
@@ -130,7 +129,6 @@ export class ItemBatches<Ids extends Int64> {
     this.#call.untaken = untaken;
     try {
       this.#call.signal.throwIfAborted();
-      if (this.#isOver) return undefined;
       const items = this.#first ?? (await this.read());
       this.#first = undefined;
       if (items.length === 0) this.#end();
@@ -165,9 +163,8 @@ export class ItemBatches<Ids extends Int64> {
     }
   }
 
+  /** The call settles with the first end: an abort comes before the failure of the read that it stopped. */
   #end(failed?: { error: unknown }): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
     this.#call.signal.removeEventListener('abort', this.#onAbort);
     this.#answer.close();
     this.#onEnd?.(failed);
