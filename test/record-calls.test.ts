@@ -55,6 +55,13 @@ test('recordCalls() writes operations, statuses, limit headers, waits and ends, 
   ]);
 });
 
+test('recordCalls() records an answer without limit headers and without a Date', async () => {
+  const { client, recording } = recorded({ service: { limitHeaders: { rate: 0 }, date: false } });
+  await client.listInventory();
+  const response = linesOf(recording.text()).find(({ event }) => event === 'response');
+  expect(response).toEqual({ atMs: expect.any(Number), event: 'response', call: 1, attempt: 1, status: 200, ms: expect.any(Number) });
+});
+
 test('recordCalls() gives updates of one pet that are under way together the same number, and later ones another', async () => {
   const { client, lines } = recorded();
   await Promise.all([
