@@ -431,6 +431,40 @@ describe('petstore.fetch', () => {
     expect(seen.map(({ body }) => body)).toEqual(Array(2).fill(new TextEncoder().encode('first')));
   });
 
+  test.each([
+    ['of a buffer', (bytes: Uint8Array<ArrayBuffer>) => bytes.buffer.slice(0), 'a first b'],
+    ['of a part of a buffer', (bytes: Uint8Array<ArrayBuffer>) => bytes.subarray(2, 7), 'first'],
+    ['that a DataView shows', (bytes: Uint8Array<ArrayBuffer>) => new DataView(bytes.buffer, 2, 5), 'first'],
+  ])('sends the bytes %s as they were when it was given', async (_what, bodyOf, expected) => {
+    const { client, seen } = scriptedClient([() => failure(503), () => json(200, {})]);
+    const body = bodyOf(new TextEncoder().encode('a first b'));
+    const fetching = client.fetch('/pets/1', { method: 'PUT', body });
+    new Uint8Array(body instanceof ArrayBuffer ? body : body.buffer).fill(0);
+    await inTheEnd(fetching);
+    const sent = seen.map((request) => (request.body instanceof ArrayBuffer || ArrayBuffer.isView(request.body) ? request.body : ''));
+    expect(sent.map((each) => new TextDecoder().decode(typeof each === 'string' ? undefined : each))).toEqual([expected, expected]);
+  });
+
+  test('sends the parameters that a form of an address had when it was given', async () => {
+    const { client, seen } = scriptedClient([() => json(201, {})]);
+    const body = new URLSearchParams({ petId: '1' });
+    const fetching = client.fetch('/pets', { method: 'POST', body });
+    body.set('petId', '2');
+    await fetching;
+    expect(String(seen[0]?.body)).toBe('petId=1');
+  });
+
+  test('says that a stream is sent in half duplex, without which fetch refuses it', async () => {
+    const sent: unknown[] = [];
+    const fetch = async (input: string | URL | Request, init?: RequestInit) => {
+      sent.push(await new Request(input, init).text());
+      return json(200, {});
+    };
+    const client = new PetStoreClient({ apiKey: KEY, baseUrl: 'https://pets.test/v1', fetch });
+    await client.fetch('/pets', { method: 'POST', body: chunked(['te', 'xt']) });
+    expect(sent).toEqual(['text']);
+  });
+
   test('sends the entries that a form had when it was given, with the names of its files', async () => {
     const { client, seen } = scriptedClient([() => json(201, {})]);
     const form = new FormData();
