@@ -111,4 +111,5 @@ test('hasMethods is true if every name is a function', () => {
     ...[true, false, false],
     ...[false, false],
   ]);
+  expect([hasMethods(console, ['debug', 'info']), hasMethods(console, ['debug', 'shout'])]).toEqual([true, false]);
 });
