@@ -237,7 +237,8 @@ function initOf({ cache, credentials, integrity, keepalive, mode, referrer, refe
     ...(integrity && { integrity }),
     ...(keepalive && { keepalive }),
     ...(mode && mode !== 'cors' && { mode }),
-    ...(referrer && referrer !== 'about:client' && { referrer }),
+    // An empty one names no page.
+    ...(referrer !== undefined && referrer !== 'about:client' && { referrer }),
     ...(referrerPolicy && { referrerPolicy }),
   };
 }

@@ -148,6 +148,21 @@ describe('petstore.fetch', () => {
     expect(inits[2]).not.toHaveProperty('priority');
   });
 
+  test('passes on the options of a Request, also that its page is not to be named', async () => {
+    const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
+    const { client } = scriptedClient([], { fetch });
+    const options = {
+      cache: 'no-cache',
+      credentials: 'omit',
+      keepalive: true,
+      mode: 'same-origin',
+      referrer: '',
+      referrerPolicy: 'origin',
+    } as const;
+    await client.fetch(new Request(`${client.baseUrl}/a`, options));
+    expect(fetch.mock.calls[0]?.[1]).toMatchObject(options);
+  });
+
   test('does not repeat the default values of a Request, which some runtimes refuse', async () => {
     const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
     const { client } = scriptedClient([], { fetch });
