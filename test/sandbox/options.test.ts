@@ -9,6 +9,15 @@ function untyped(text: string): SandboxOptions {
   return JSON.parse(text);
 }
 
+test('createSandbox takes a fault with the least and the greatest status, rate and number', () => {
+  const faults = [
+    { status: 200, rate: 0, times: 1 },
+    { status: 599, rate: 1, at: 1 },
+    { fail: 'cut', at: [1] },
+  ] as const;
+  expect(() => createSandbox({ faults: faults.map((fault) => ({ ...fault })) })).not.toThrow();
+});
+
 describe('createSandbox refuses', () => {
   test.each([
     ['{"windw":5}', 'Cannot use `windw`: there is no such option, only pets, keys, plans'],
@@ -20,6 +29,13 @@ describe('createSandbox refuses', () => {
     ['{"faults":[{"at":3}]}', 'Cannot use that object as `faults[0]`: it must have at least one of status, headers, delayMs, fail'],
     ['{"faults":[{"fail":"cut"},{"fail":"explode"}]}', 'Cannot use "explode" as `faults[1].fail`: it must be one of "reset", "lost", '],
     ['{"faults":[{"status":99}]}', 'Cannot use 99 as `faults[0].status`: it must be a whole number from 200 to 599'],
+    ['{"faults":[{"status":199}]}', 'Cannot use 199 as `faults[0].status`'],
+    ['{"faults":[{"status":600}]}', 'Cannot use 600 as `faults[0].status`'],
+    ['{"faults":[{"rate":1.01,"status":503}]}', 'Cannot use 1.01 as `faults[0].rate`: it must be a number from 0 to 1'],
+    ['{"faults":[{"rate":-0.01,"status":503}]}', 'Cannot use -0.01 as `faults[0].rate`'],
+    ['{"faults":[{"at":0,"status":503}]}', 'Cannot use 0 as `faults[0].at`: it must be the number of a request, from 1, or a list of them'],
+    ['{"faults":[{"at":[1,0],"status":503}]}', 'Cannot use that list as `faults[0].at`'],
+    ['{"faults":[{"times":0,"status":503}]}', 'Cannot use 0 as `faults[0].times`: it must be a whole number, 1 or more'],
     ['{"faults":[{"stats":503}]}', 'Cannot use `faults[0].stats`: there is no such option, only at, rate, when'],
     ['{"faults":[{"headers":{"x y":"1"}}]}', 'Cannot use that object as `faults[0].headers`: it must be an object of valid header names'],
     ['{"faults":[{"headers":{"x y":null}}]}', 'Cannot use that object as `faults[0].headers`'],
