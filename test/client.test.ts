@@ -129,6 +129,16 @@ describe('a call', () => {
   });
 });
 
+test('an error of bad options says that an update was not sent, and of which pet', async () => {
+  const { client, seen } = scriptedClient([hang]);
+  const update = await rejectionOf(client.updateInventory(42, { quantity: 1 }, { maxRetries: -1 }));
+  const list = await rejectionOf(client.listInventory({ maxRetries: -1 }));
+  const failed = { kind: 'configuration', option: 'maxRetries' };
+  expect(update).toMatchObject({ ...failed, operation: 'updateInventory', petId: 42, outcome: 'not-sent' });
+  expect(list).toMatchObject({ ...failed, operation: 'listInventory', petId: undefined, outcome: undefined });
+  expect(seen).toEqual([]);
+});
+
 describe('a listener', () => {
   test('that throws does not affect a call', async () => {
     const { client } = scriptedClient([() => failure(429), () => json(200, [{ petId: 1, quantity: 1, status: 'new' }])]);
