@@ -83,7 +83,7 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
     throw badOption('options', 'an object such as { signal }');
   refuseUnknown(given, Object.keys(CALL_DEFAULTS));
   return {
-    signal: signalOption(given.signal) ?? defaults.signal,
+    signal: signalOption(given.signal),
     attemptTimeoutMs: numberOption('attemptTimeoutMs', given.attemptTimeoutMs, defaults.attemptTimeoutMs, { min: 0, above: true }),
     totalTimeoutMs: numberOption('totalTimeoutMs', given.totalTimeoutMs, defaults.totalTimeoutMs, { min: 0, above: true }),
     maxRetries: numberOption('maxRetries', given.maxRetries, defaults.maxRetries, { min: 0, integer: true }),

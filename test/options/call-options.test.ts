@@ -72,8 +72,8 @@ describe('resolveCallOptions', () => {
     expect(error).toMatchObject({ message: expect.stringContaining(told) });
   });
 
-  test('refuses options that are not an object, without showing what may be the key', () => {
-    expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, ['low', CALL_DEFAULTS]))).toMatchObject({
+  test.each(['low', null, 5])('refuses the options %o, which are no object, without showing what may be the key', (options) => {
+    expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, [options, CALL_DEFAULTS]))).toMatchObject({
       option: 'options',
       message: 'Cannot use this value as `options`: it must be an object such as { signal }',
     });

@@ -1,5 +1,5 @@
-import { describe, expect, test } from 'vitest';
-import { proxyFor } from '../../src/options/proxy.ts';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { fetchUsesProxies, proxyFor } from '../../src/options/proxy.ts';
 
 const SHOP = 'https://stock.shop.example/v1';
 
@@ -64,4 +64,19 @@ describe('proxyFor', () => {
     const variables = { HTTPS_PROXY: 'http://a', NO_PROXY: noProxy };
     expect(variableFor(variables, 'https://[::1]/v1') === undefined).toBe(isExempt);
   });
+});
+
+test.each([
+  [{}, false],
+  [{ NODE_USE_ENV_PROXY: '1' }, true],
+  [{ NODE_USE_ENV_PROXY: '0' }, false],
+  [{ NODE_OPTIONS: '--use-env-proxy' }, true],
+  [{ NODE_OPTIONS: '--use-env-proxy --no-warnings' }, true],
+  [{ NODE_OPTIONS: '--use-env-proxy-never' }, false],
+])("fetchUsesProxies() reads from %o whether Node's fetch uses the proxies of the variables", (variables, expected) => {
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const { NODE_USE_ENV_PROXY, NODE_OPTIONS }: Record<string, string | undefined> = variables;
+  vi.stubEnv('NODE_USE_ENV_PROXY', NODE_USE_ENV_PROXY);
+  vi.stubEnv('NODE_OPTIONS', NODE_OPTIONS);
+  expect(fetchUsesProxies()).toBe(expected);
 });
