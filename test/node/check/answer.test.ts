@@ -1,0 +1,34 @@
+import { expect, test } from 'vitest';
+import { adviceFor, judgeAnswer, judgePlan, type Plan } from '../../../src/node/check/answer.ts';
+import { Redactor } from '../../../src/redactor.ts';
+
+test.each<[Plan, string | undefined, string, string]>([
+  ['learned', '60', 'ok', 'none given: it is learned from the headers, free until then'],
+  ['unlimited', '60', 'ok', 'unlimited, whatever the service says'],
+  ['pro', '300', 'ok', 'pro, 300 requests a minute and 10000 a day'],
+  ['pro', '10000', 'ok', 'pro, 300 requests a minute and 10000 a day'],
+  ['pro', undefined, 'ok', 'pro, 300 requests a minute and 10000 a day'],
+  ['pro', '60', 'problem', 'pro, 300 requests a minute and 10000 a day, but the service says 60'],
+  ['pro', '1000', 'note', 'pro, 300 requests a minute and 10000 a day, but the service says 1000'],
+  [{ requestsPerMinute: 5 }, '5', 'ok', 'custom, 5 requests a minute'],
+  [{ requestsPerMinute: 5, requestsPerDay: 70 }, '4', 'problem', 'custom, 5 requests a minute and 70 a day, but the service says 4'],
+])('judgePlan says of the plan %o and the limit %s: %s, %s', (plan, limit, outcome, message) => {
+  const headers = new Headers(limit === undefined ? {} : { 'x-ratelimit-limit': limit });
+  expect(judgePlan(headers, plan)).toMatchObject({ outcome, message });
+});
+
+test.each([500, 503, 599])('adviceFor says of the status %i that the service failed', (status) => {
+  expect(adviceFor(status, true)).toEqual({ advice: 'the service failed: try again later' });
+});
+
+test.each([
+  ['[]', 'ok'],
+  ['[{"petId":1,"quantity":2,"status":"sold"}]', 'ok'],
+  ['[{"petId":9007199254740993,"quantity":2,"status":"sold"}, ', 'ok'],
+  ['[{petId:1,quantity:2,status:"sold"}]', 'problem'],
+  ['[{"petId":1.5,"quantity":2,"status":"sold"}]', 'problem'],
+  ['[1]', 'problem'],
+])('judgeAnswer says of the body %s: %s', async (body, outcome) => {
+  const address = { address: 'https://pets.test/v1', redactor: new Redactor() };
+  expect(await judgeAnswer(new Response(body), address)).toMatchObject({ check: 'answer', outcome });
+});

@@ -1,0 +1,73 @@
+import { createServer as createHttpServer } from 'node:http';
+import { createServer as createTcpServer, type Server } from 'node:net';
+import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
+import { afterEach, expect, test, vi } from 'vitest';
+import { checkWay } from '../../../src/node/check/way.ts';
+import { Certificates } from '../../support/certificates.ts';
+import { portOf } from '../../support/port-of.ts';
+
+vi.mock('../../../src/node/check/patience.ts', () => ({ PATIENCE_MS: 300 }));
+
+const servers: Server[] = [];
+
+async function listening<Kind extends Server>(server: Kind): Promise<Kind> {
+  servers.push(server);
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  return server;
+}
+
+afterEach(async () => {
+  await Promise.all(servers.splice(0).map((server) => new Promise((resolve) => server.close(resolve))));
+});
+
+function proxyAt(port: number) {
+  return { variable: 'HTTPS_PROXY', url: `http://127.0.0.1:${port}`, shown: `http://127.0.0.1:${port}` };
+}
+
+/** A server that takes connections and says nothing, until the other side has had enough. */
+function silent(): Promise<Server> {
+  return listening(createTcpServer((socket) => void socket.on('error', () => {}).resume()));
+}
+
+const SERVICE = new URL('https://pets.test/v1');
+
+test('checkWay finds that a proxy does not run, and says which variable to check', async () => {
+  const server = await listening(createHttpServer());
+  const port = portOf(server);
+  await new Promise((resolve) => server.close(resolve));
+  const [name, connection] = await checkWay(SERVICE, proxyAt(port));
+  expect(name).toMatchObject({ check: 'dns', outcome: 'ok', message: '127.0.0.1 is an IP address' });
+  expect(connection).toMatchObject({
+    check: 'connection',
+    outcome: 'problem',
+    message: `the connection to the proxy http://127.0.0.1:${port} failed: ECONNREFUSED`,
+    advice: 'check HTTPS_PROXY, and whether the proxy runs',
+  });
+});
+
+test('checkWay waits no longer than its patience for a proxy that does not answer', async () => {
+  const server = await silent();
+  const [, connection] = await checkWay(SERVICE, proxyAt(portOf(server)));
+  expect(connection).toMatchObject({ outcome: 'problem', facts: { code: 'ETIMEDOUT' } });
+});
+
+test('checkWay waits no longer than its patience for a handshake', async () => {
+  const server = await silent();
+  const [, connection, handshake] = await checkWay(new URL(`https://127.0.0.1:${portOf(server)}/v1`), undefined);
+  expect(connection).toMatchObject({ outcome: 'ok' });
+  expect(handshake).toMatchObject({ check: 'tls', outcome: 'problem', message: 'the TLS handshake failed: ETIMEDOUT' });
+});
+
+test('checkWay asks the server for the certificate of the name in the address', async () => {
+  await using certificates = await Certificates.open();
+  await certificates.make('known', { host: 'localhost', days: 60 });
+  const asked: string[] = [];
+  const SNICallback: TlsOptions['SNICallback'] = (name, take) => {
+    asked.push(name);
+    take(null);
+  };
+  const server = await listening(createTlsServer({ ...(await certificates.get('known')), SNICallback }));
+  await checkWay(new URL(`https://localhost:${portOf(server)}/v1`), undefined);
+  await checkWay(new URL(`https://127.0.0.1:${portOf(server)}/v1`), undefined);
+  expect(asked).toEqual(['localhost']);
+});
