@@ -60,14 +60,13 @@ export async function checkClient<Ids extends Int64>(
   // As it is shown: the key may be part of it.
   const { baseUrl: address } = client.toJSON();
   const proxy = proxyFor(url);
-  const isProxyUsed = proxy !== undefined && usesProxies;
-  const way = await checkWay(url, isProxyUsed ? proxy : undefined);
+  const way = await checkWay(url, usesProxies ? proxy : undefined);
   signal?.throwIfAborted();
   const asked = await askOnce(client, signal);
   const findings = [
     checkAddress(address),
     checkState(client, asked),
-    checkProxy(proxy, isProxyUsed),
+    checkProxy(proxy, usesProxies),
     ...(asked.kind === 'answered' ? way.map(asPassed) : way),
     ...(await judge(asked, client)),
   ];
