@@ -428,6 +428,26 @@ describe('petstore.fetch', () => {
     for (const part of [undefined, null, 5]) expect(await rejectionOf(post(parts('a', part, 'b')))).toMatchObject({ message });
   });
 
+  test('ends the generator that is its body after a part that cannot be sent', async () => {
+    const { client } = scriptedClient([
+      async (request) => {
+        await textSent(request).catch(() => {});
+        return json(200, {});
+      },
+    ]);
+    const ended = vi.fn();
+    const body = (async function* () {
+      try {
+        yield 5;
+        yield 'more';
+      } finally {
+        ended();
+      }
+    })();
+    await Reflect.apply(client.fetch, undefined, ['/pets', { method: 'POST', body }]);
+    expect(ended).toHaveBeenCalledOnce();
+  });
+
   test('ends a stream that is its body if nobody reads it to its end', async () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     const cancel = vi.fn();

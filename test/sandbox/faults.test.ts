@@ -139,8 +139,25 @@ describe('a 429 of a fault starts the penalty of its Retry-After', () => {
   });
 
   test.each([null, 'soon', '0'])('and none with a Retry-After of %s', async (value) => {
-    const { duringPenalty } = await early({ faults: [{ at: 1, status: 429, headers: { 'retry-after': value } }] });
-    expect(duringPenalty).toEqual([false, false, false]);
+    const { statuses, duringPenalty } = await early({ faults: [{ at: 1, status: 429, headers: { 'retry-after': value } }] });
+    expect([statuses, duringPenalty]).toEqual([
+      [429, 200, 200],
+      [false, false, false],
+    ]);
+  });
+
+  test.each([
+    ['2', 2_000],
+    ['0.5', 500],
+  ])('which ends when the Retry-After of %s has passed', async (value, penaltyMs) => {
+    const sandbox = createSandbox({ faults: [{ at: 1, status: 429, headers: { 'retry-after': value } }] });
+    sandbox.clock.hold();
+    await asked(sandbox, '/inventory');
+    sandbox.clock.advance(penaltyMs - 1);
+    await asked(sandbox, '/inventory');
+    sandbox.clock.advance(1);
+    await asked(sandbox, '/inventory');
+    expect(sandbox.requests.map(({ duringPenalty }) => duringPenalty)).toEqual([false, true, false]);
   });
 
   test('which leads to no ban: parallel requests could not know of it', async () => {
