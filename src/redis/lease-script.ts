@@ -69,7 +69,7 @@ local function refuse(wait, reason)
 end
 local function planTurnsAt()
   local minute = record.minute
-  if not minute or minute.endsAtMs == 0 or minute.resetAtMs == 0 or minute.endsAtMs - record.turnedAtMs < 54000 then return math.huge end
+  if not minute or minute.resetAtMs == 0 or minute.endsAtMs - record.turnedAtMs < 54000 then return math.huge end
   return minute.endsAtMs
 end
 local function waitForQuota()

@@ -251,7 +251,7 @@ function turn(record: QuotaRecord, nowMs: number): void {
 
 /** When the plan's count is reset: at the end of a window whose Reset was observed, but at most about once a minute. */
 function planTurnsAtMs({ minute, turnedAtMs }: QuotaRecord): number {
-  if (!minute || minute.endsAtMs === 0 || minute.resetAtMs === 0) return Number.POSITIVE_INFINITY;
+  if (!minute || minute.resetAtMs === 0) return Number.POSITIVE_INFINITY;
   return minute.endsAtMs - turnedAtMs < EARLIEST_TURN_MS ? Number.POSITIVE_INFINITY : minute.endsAtMs;
 }
 
