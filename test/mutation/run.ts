@@ -11,6 +11,8 @@ import { drawMutants, type Mutant, mutantsOf } from './mutants.ts';
 
 /** The tests beside their own that a folder answers to, the nearest first. Those that begin processes would take minutes. */
 const CONCERNED: Record<string, readonly string[]> = {
+  call: ['pipeline', 'client.test', 'retry/retry.', 'operations', 'quota/gate', 'wire.test'],
+  pipeline: ['client.test', 'order', 'operations/fetch', 'update-news', 'wire.test'],
   order: ['pipeline.test', 'pipeline.workerd', 'client.test', 'wire.test', 'security'],
   retry: ['pipeline.test', 'pipeline.workerd', 'wire.test', 'transport/transport.outage', 'faults/waits', 'client.test'],
   json: ['operations', 'inventory-stream.test'],
