@@ -11,6 +11,11 @@
 export class SandboxError extends Error {
   /** The name of the class, even if a minifier renames the class. */
   override readonly name = 'SandboxError';
+
+  /** Everything but the stack and the cause, ready for a log. */
+  toJSON(): object {
+    return { ...this, message: this.message };
+  }
 }
 
 /** Calls a function of the caller's. @throws {SandboxError} that says which one failed, with what it threw as its cause */

@@ -72,4 +72,9 @@ export class JournalError extends Error {
     super(message, cause === undefined ? undefined : { cause });
     this.code = code;
   }
+
+  /** Everything but the stack and the cause, ready for a log. */
+  toJSON(): object {
+    return { ...this, message: this.message };
+  }
 }

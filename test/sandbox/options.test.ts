@@ -18,6 +18,10 @@ test('createSandbox takes a fault with the least and the greatest status, rate a
   expect(() => createSandbox({ faults: faults.map((fault) => ({ ...fault })) })).not.toThrow();
 });
 
+test('A SandboxError in JSON says what is wrong', () => {
+  expect(JSON.parse(JSON.stringify(new SandboxError('no')))).toEqual({ name: 'SandboxError', message: 'no' });
+});
+
 describe('createSandbox refuses', () => {
   test.each([
     ['{"windw":5}', 'Cannot use `windw`: there is no such option, only pets, keys, plans'],

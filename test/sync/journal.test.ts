@@ -23,6 +23,12 @@ async function runOnce(treatments: Record<number, Treatment>): Promise<{ store: 
   return { store, journal };
 }
 
+test('A JournalError in JSON says what is wrong, without its cause', () => {
+  const error = new JournalError('Cannot write journal a: EIO', { code: 'EIO', cause: new Error('EIO') });
+  const json = { name: 'JournalError', kind: 'journal', message: 'Cannot write journal a: EIO', code: 'EIO' };
+  expect(JSON.parse(JSON.stringify({ error }))).toEqual({ error: json });
+});
+
 describe('a journal', () => {
   test('holds each promise before its request is sent, and how it ended', async () => {
     const { journal } = await runOnce({});
