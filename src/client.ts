@@ -246,7 +246,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
 
   #resolveFor({ name, petId }: Pick<Operation<unknown>, 'name' | 'petId'>, options: RequestOptions | undefined): CallOptions {
     const { call } = this.#options;
-    const change = petId === undefined ? {} : ({ petId, outcome: 'not-sent' } as const);
+    const change = petId === undefined && name !== 'fetch' ? {} : ({ petId, outcome: 'not-sent' } as const);
     return hidingKey(this, () => resolveCallOptions(options, call), { operation: name, ...change });
   }
 }

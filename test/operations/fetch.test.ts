@@ -316,6 +316,18 @@ describe('petstore.fetch', () => {
     expect(seen).toEqual([]);
   });
 
+  test('refuses a signal that is none as not sent, like every bad option of a change', async () => {
+    const { client, seen } = scriptedClient([]);
+    const init = { method: 'DELETE', signal: Object('no signal') };
+    expect(await rejectionOf(client.fetch('/pets/1', init))).toMatchObject({
+      name: 'ConfigurationError',
+      option: 'signal',
+      operation: 'fetch',
+      outcome: 'not-sent',
+    });
+    expect(seen).toEqual([]);
+  });
+
   test('refuses a Request with a digest of the answer, since a 429 would not match it and be lost', async () => {
     const { client, seen } = scriptedClient([() => json(200, {})]);
     const request = new Request(`${client.baseUrl}/pets`, { integrity: 'sha256-47DEQpj8HBSa+/TImW+5JCeuQeRkm5NMpJWZG3hSuFU=' });
