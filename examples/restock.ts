@@ -46,11 +46,14 @@ function tell(path: string, { updated, unchanged, pending, missing, failed, stop
 /** The rows of a file for `petstore sync`: `1,5` or `1,5,` for a quantity, and `1,,+5` or `1,,-5` for an adjustment of pet 1. */
 async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
   let row = 0;
+  let columns = 0;
   for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
     row += 1;
     if (row === 1 && !/^\uFEFF?petId,quantity(,adjust)?$/i.test(line.trimEnd()))
       throw new BadRow(`${path}, row 1: expected the header petId,quantity or petId,quantity,adjust`);
+    if (row === 1) columns = line.split(',').length;
     if (row === 1 || line.trim() === '') continue;
+    if (line.split(',').length > columns) throw new BadRow(`${path}, row ${row}: it has more fields than the header`);
     const [, digits, quantity, adjust] = /^(\d{1,19}),(?:(\d{1,15}),?|,([+-]?\d{1,15}))$/.exec(line.trim()) ?? [];
     if (digits === undefined) throw new BadRow(`${path}, row ${row}: expected petId, and quantity or adjust, not ${JSON.stringify(line)}`);
     // BigInt keeps every digit of an int64.
