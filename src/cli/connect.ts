@@ -28,6 +28,8 @@ export interface CommonOptions {
   state?: boolean;
   quotaStore?: string;
   record?: string;
+  /** The option that needs the shared state, if there is one. Not an option itself. */
+  needsState?: string | undefined;
 }
 
 /** A client that gives ids as bigints, so that each is exact. */

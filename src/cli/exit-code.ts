@@ -1,6 +1,8 @@
 import { isPetStoreError } from '../errors.ts';
+import { SandboxError } from '../sandbox/sandbox-error.ts';
 import { JournalError } from '../sync/journal.ts';
 import type { SyncReport } from '../sync/report.ts';
+import { isStorageFailure } from './storage-failure.ts';
 import { UsageError } from './usage-error.ts';
 
 export const EXIT = {
@@ -16,18 +18,17 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
-/** Codes of a `JournalError` that is not a usage error: the disk is full or broken, or another process uses the journal. */
-const FAILURE_CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'];
-
 export function exitCodeOf(error: unknown): ExitCode {
   if (error instanceof UsageError) return EXIT.usage;
-  if (error instanceof JournalError) return FAILURE_CODES.includes(error.code) ? EXIT.failure : EXIT.usage;
+  if (error instanceof JournalError) return isStorageFailure(error) ? EXIT.failure : EXIT.usage;
+  if (error instanceof SandboxError) return isStorageFailure(error.cause) ? EXIT.failure : EXIT.usage;
   if (!isPetStoreError(error)) return EXIT.failure;
   switch (error.kind) {
     case 'authentication':
       return EXIT.authentication;
     case 'configuration':
-      return error.option === 'apiKey' ? EXIT.authentication : EXIT.usage;
+      if (error.option === 'apiKey') return EXIT.authentication;
+      return isStorageFailure(error.cause) ? EXIT.failure : EXIT.usage;
     case 'invalid-argument':
       return EXIT.usage;
     case 'rate-limit':

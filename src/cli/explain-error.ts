@@ -61,6 +61,7 @@ const SETTINGS = {
   'as `baseUrl`': 'as the address of the service',
   'as `plan`': 'as PETSTORE_PLAN',
   'as `environment`': 'as PETSTORE_ENVIRONMENT',
+  'as `path`': 'as --journal',
 } as const;
 
 /** Replaces client options in a message by what the command line offers: an option for the address, only a variable for the key. */

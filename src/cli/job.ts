@@ -77,7 +77,10 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
   if (options.sandbox && job.journal !== undefined)
     throw new UsageError('Cannot use --journal with --sandbox: that sandbox ends with the command, so the job could not be resumed');
-  const { client, state, close } = await connect(withWait(options), terminal);
+  const { client, state, close } = await connect(
+    { ...withWait(options), needsState: options.lock === undefined ? undefined : '--lock' },
+    terminal,
+  );
   // A run that still waits for its lock has sent nothing; a dry run sends no updates.
   let mayUpdate = false;
   const { signal, end, stopListening } = interruptSignal(terminal, { notice: () => (mayUpdate ? NOTICE : undefined), until });

@@ -44,13 +44,17 @@ export interface SharedState {
   close(): void;
 }
 
-/** Opens the state that `--quota-store` names, or else the state that all runs of this user share. @throws UsageError */
+/**
+ * Opens the state that `--quota-store` names, or else the state that all runs of this user share.
+ *
+ * @throws UsageError, or an Error if this user's state cannot be opened and `needsState`, an option, cannot do without
+ */
 export async function openState(
-  { quotaStore, state }: { quotaStore?: string; state?: boolean },
+  { quotaStore, state, needsState }: { quotaStore?: string; state?: boolean; needsState?: string | undefined },
   terminal: Terminal,
 ): Promise<SharedState | undefined> {
   if (quotaStore !== undefined) return openNamed(quotaStore);
-  return state === false ? undefined : openOwn(terminal);
+  return state === false ? undefined : openOwn(needsState, terminal);
 }
 
 /**
@@ -83,8 +87,8 @@ function ownPath({ env }: Terminal): string | undefined {
   return folder === undefined ? undefined : join(folder, 'quota.db');
 }
 
-/** If this user's state cannot be opened, the command prints the reason and runs without it. */
-function openOwn(terminal: Terminal): SharedState | undefined {
+/** If this user's state cannot be opened, a command that does not need it prints the reason and runs without it. */
+function openOwn(needsState: string | undefined, terminal: Terminal): SharedState | undefined {
   const path = ownPath(terminal);
   if (path === undefined) return undefined;
   try {
@@ -92,6 +96,7 @@ function openOwn(terminal: Terminal): SharedState | undefined {
     return onFile(path, path);
   } catch (error) {
     const why = messageOf(error);
+    if (needsState !== undefined) throw new Error(`Cannot use ${needsState} without the state that runs share: ${why}`, { cause: error });
     tell(terminal, `petstore: this run does not share the quota with others: ${why} (--no-state turns sharing off)`);
     return undefined;
   }

@@ -1,6 +1,7 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
 import { messageOf, textOf } from '../thrown.ts';
+import { isStorageFailure } from './storage-failure.ts';
 
 /** A mistake in the command's arguments, options, settings or input; the message says on one line what to change. */
 export class UsageError extends Error {
@@ -8,8 +9,9 @@ export class UsageError extends Error {
 }
 
 /** The error for a file that was named by an option such as `--report` and cannot be opened. */
-export function cannotOpen(option: string, { path, error }: { path: string; error: unknown }): UsageError {
+export function cannotOpen(option: string, { path, error }: { path: string; error: unknown }): Error {
   const folder = dirname(path);
   const lacksFolder = textOf(error, 'code') === 'ENOENT' && !existsSync(folder);
-  return new UsageError(`Cannot use ${option} ${path}: ${lacksFolder ? `its folder ${folder} does not exist` : messageOf(error)}`);
+  const message = `Cannot use ${option} ${path}: ${lacksFolder ? `its folder ${folder} does not exist` : messageOf(error)}`;
+  return isStorageFailure(error) ? new Error(message) : new UsageError(message);
 }

@@ -585,7 +585,7 @@ describe('petstore sandbox', () => {
     [['--port', 'x'], 2, 'Cannot use --port x: it must be a whole number'],
     [['--port', '65536'], 2, 'Cannot use --port 65536: it must be at most 65535, or 0 for a free one'],
     [['--limits', '0'], 2, 'Cannot use --limits 0: it must be requests a minute and a day, such as 60/1000'],
-    [['--port', '0', '--db', '/'], 1, 'Cannot use "/" as --db: '],
+    [['--port', '0', '--db', '/'], 2, 'Cannot use "/" as --db: '],
     [['--reset', '--pets', '500'], 2, 'Cannot use --pets with --reset: the sandbox at --port is already served'],
     [['--state', '--limits', '5/20'], 2, 'Cannot use --limits with --state: the sandbox at --port is already served'],
     [['--state', '--reset', '--db', 'x.sqlite'], 2, 'Cannot use --db with --reset: the sandbox at --port is already served'],

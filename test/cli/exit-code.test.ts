@@ -1,6 +1,8 @@
 import { ConfigurationError, InvalidArgumentError, SyncItemError } from 'petstore-inventory';
 import { describe, expect, test } from 'vitest';
 import { exitCodeOf, exitCodeOfReport } from '../../src/cli/exit-code.ts';
+import { cannotOpen } from '../../src/cli/usage-error.ts';
+import { SandboxError } from '../../src/sandbox/index.ts';
 import { JournalError } from '../../src/sync/index.ts';
 
 describe('exitCodeOf', () => {
@@ -17,6 +19,14 @@ describe('exitCodeOf', () => {
     [new ConfigurationError('no', { option: 'plan' }), 2],
     [new InvalidArgumentError('no', { argument: 'petId' }), 2],
     [new Error('no'), 1],
+    [new ConfigurationError('full', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 13 } }), 1],
+    [new ConfigurationError('a failed read', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 266 } }), 1],
+    [new ConfigurationError('no database', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 26 } }), 2],
+    [new SandboxError('the port is in use', { cause: { code: 'EADDRINUSE' } }), 1],
+    [new SandboxError('no database', { cause: { code: 'ERR_SQLITE_ERROR', errcode: 26 } }), 2],
+    [new SandboxError('of another program'), 2],
+    [cannotOpen('--report', { path: 'a.txt', error: { code: 'EROFS' } }), 1],
+    [cannotOpen('--report', { path: 'a.txt', error: { code: 'EACCES' } }), 2],
   ])('makes of %o %i', (error, code) => {
     expect(exitCodeOf(error)).toBe(code);
   });

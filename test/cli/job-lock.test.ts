@@ -78,6 +78,23 @@ describe('--lock', () => {
   });
 });
 
+test.skipIf(process.platform !== 'linux')(
+  '--lock and --reset fail with 1 if the state of this user cannot be opened, and say why',
+  async () => {
+    const { served, sync, run } = await jobFolder();
+    const terminal = () => new FakeTerminal({ env: { XDG_STATE_HOME: '/dev/null' } });
+    const failed = (option: string) => ({
+      code: 1,
+      out: '',
+      err: expect.stringMatching(new RegExp(`^petstore: Cannot use ${option} without the state that runs share: ENOTDIR.*\\n$`)),
+    });
+    expect(await sync('petId,adjust\n1,1\n', ['--lock', 'job'], terminal())).toEqual(failed('--lock'));
+    expect(await sync('petId,adjust\n1,1\n', ['--lock', 'job', '--dry-run'], terminal())).toEqual(failed('--lock'));
+    expect(await run(['quota', '--reset'], terminal())).toEqual(failed('--reset'));
+    expect(served.sandbox.requests).toEqual([]);
+  },
+);
+
 describe('takeLock', () => {
   /** A lock in memory, which a test can take from its holder. */
   let held: { id: string; text: string; untilMs: number } | undefined;

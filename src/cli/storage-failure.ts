@@ -1,0 +1,12 @@
+import { fieldOf } from '../thrown.ts';
+
+/** Codes of a full, broken or read-only disk, and of a file or port that another process uses. */
+const CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'EADDRINUSE', 'journal_busy'];
+/** The same of SQLite: busy, locked, I/O error, corrupt, full (sqlite.org/rescode.html). */
+const SQLITE_CODES: readonly number[] = [5, 6, 10, 11, 13];
+
+/** Whether a file or port failed although the option that names it may be right. */
+export function isStorageFailure(error: unknown): boolean {
+  // SQLite's number also says more exactly what failed, in its higher bits.
+  return CODES.includes(fieldOf(error, 'code')) || SQLITE_CODES.includes(Number(fieldOf(error, 'errcode')) % 256);
+}
