@@ -5,6 +5,7 @@ import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
 import { fetchUsesProxies, PROXY_RULE, parseProxy, proxyFor, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
+import { refuseContradictions } from './contradictions.ts';
 import { durationOption, shareOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
 import { openState, type SharedState } from './state.ts';
@@ -59,6 +60,7 @@ export interface Connection {
 
 /** Makes a command's client, for the service or a new sandbox, and reports its waits and retries. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal): Promise<Connection> {
+  refuseContradictions(options);
   const connection = await openClient(options, terminal);
   const { client, usesProxies } = connection;
   const close = recorded(connection, options, terminal);

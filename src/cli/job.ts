@@ -4,6 +4,7 @@ import { fileJournal } from '../node/file-journal.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
+import { refuseGiven } from './contradictions.ts';
 import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
@@ -73,10 +74,9 @@ const NOTICE = 'petstore: finishing the requests under way; interrupt again to e
 /** Runs a job, or with `--dry-run` shows its changes and cost. */
 export async function runJob(job: Job, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = limitsOf(options);
+  refuseUseless(job, options);
   checkDistinct({ ...job.files, '--report': options.report, '--record': options.record });
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
-  if (options.sandbox && job.journal !== undefined)
-    throw new UsageError('Cannot use --journal with --sandbox: that sandbox ends with the command, so the job could not be resumed');
   const { client, state, close } = await connect(
     { ...withWait(options), needsState: options.lock === undefined ? undefined : '--lock' },
     terminal,
@@ -267,6 +267,14 @@ function withWait(options: JobOptions): JobOptions {
 /** The `journal` option for `syncInventory`, if there is a path. */
 export function journalOf(path: string | undefined): Pick<SyncOptions, 'journal'> {
   return path === undefined ? {} : { journal: fileJournal(path) };
+}
+
+/** @throws UsageError for an option that would have no effect */
+function refuseUseless({ journal }: Job, { json, sandbox, lists, lock }: JobOptions): void {
+  if (!json) refuseGiven({ '--lists': lists }, 'without --json, whose lists it extends');
+  if (!sandbox) return;
+  refuseGiven({ '--journal': journal }, 'with --sandbox: that sandbox ends with the command, so the job could not be resumed');
+  refuseGiven({ '--lock': lock }, 'with --sandbox: that sandbox is inside this process, so no other run can use it');
 }
 
 /** @throws UsageError if two of the paths are the same file */

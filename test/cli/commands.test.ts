@@ -596,6 +596,23 @@ describe('petstore sandbox', () => {
   });
 });
 
+test.each([
+  [['list', '--json', '--csv'], 'Cannot use --csv with --json: the output has one format; leave one out'],
+  [['set', '1', '5', '--sandbox', '--base-url', 'https://a.example/v1'], 'Cannot use --base-url with --sandbox: that sandbox is inside'],
+  [['get', '1', '--sandbox', '--environment', 'staging'], 'Cannot use --environment with --sandbox: that sandbox is inside'],
+  [['doctor', '--sandbox', '--environment', 'staging'], 'Cannot use --environment with --sandbox: that sandbox is inside'],
+  [['quota', '--sandbox', '--quota-store', 'file:q.db'], 'Cannot use --quota-store with --sandbox: that sandbox is inside'],
+  [['watch', '--no-state', '--quota-store', 'file:q.db'], 'Cannot use --quota-store with --no-state, which shares nothing'],
+  [['sync', '-', '--lists'], 'Cannot use --lists without --json, whose lists it extends'],
+  [['sync', '-', '--sandbox', '--lock', 'a'], 'Cannot use --lock with --sandbox: that sandbox is inside'],
+  [['mcp', '--journals', 'j'], 'Cannot use --journals without --allow-updates: the agent can only read'],
+  [['mcp', '--allow-negative'], 'Cannot use --allow-negative without --allow-updates: the agent can only read'],
+])('petstore %j is refused, since an option would have no effect', async (words, message) => {
+  const sent = served.sandbox.requests.length;
+  expect(await run(words)).toEqual({ code: 2, out: '', err: expect.stringContaining(`petstore: ${message}`) });
+  expect(served.sandbox.requests.length).toBe(sent);
+});
+
 test('help and version end with 0', async () => {
   expect((await run(['--help'])).code).toBe(0);
   expect((await run(['sync', '--help'])).out).toContain('Usage: petstore sync');

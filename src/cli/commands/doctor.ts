@@ -4,6 +4,7 @@ import type { Finding } from '../../node/index.ts';
 import { withoutControls } from '../../redactor.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '../connect.ts';
+import { refuseContradictions } from '../contradictions.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { inWords } from '../explain-error.ts';
@@ -33,6 +34,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
   const { environment: asked = [terminal.env.PETSTORE_ENVIRONMENT || 'production'], ...rest } = options;
   try {
     const diagnoses: Diagnosis[] = [];
+    refuseContradictions(options);
     checkVariable(options, terminal);
     for (const environment of new Set(asked)) diagnoses.push(await examine({ ...rest, environment }, terminal, signal));
     const isWell = diagnoses.every((diagnosis) => diagnosis.isWell);

@@ -1,6 +1,7 @@
 import type { InventoryItem } from '../../contract/models.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, connect } from '../connect.ts';
+import { refuseGiven } from '../contradictions.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
@@ -25,6 +26,7 @@ interface Format {
 
 /** Writes the inventory as it arrives, in constant memory. */
 export async function list(options: ListOptions, terminal: Terminal): Promise<ExitCode> {
+  if (options.json) refuseGiven({ '--csv': options.csv }, 'with --json: the output has one format; leave one out');
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   const format = formatOf(options, paintFor(terminal.stdout, terminal));

@@ -2,6 +2,7 @@ import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { type CommonOptions, connect } from '../connect.ts';
+import { refuseGiven } from '../contradictions.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Interruption, interruptSignal } from '../interrupt.ts';
 import { type PlanLimits, Plans } from '../mcp/plans.ts';
@@ -24,6 +25,11 @@ const MAX_WAIT = '45s';
 /** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends or nobody reads stdout. */
 export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
   const maxChanges = maxChangesOf(options);
+  if (!options.allowUpdates)
+    refuseGiven(
+      { '--journals': options.journals, '--allow-negative': options.allowNegative },
+      'without --allow-updates: the agent can only read',
+    );
   const limits = options.allowUpdates ? { ...limitsOf(options, terminal), maxChanges } : undefined;
   const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
