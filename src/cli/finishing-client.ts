@@ -13,9 +13,9 @@ import type { Client } from './connect.ts';
  */
 export class FinishingClient implements PetStoreApi<'bigint'> {
   readonly #client: Client;
-  readonly #calls = new Map<string, AbortController>();
+  /** Ends the call of a pet's update if it was aborted. */
+  readonly #endings = new Map<string, () => void>();
   readonly #underWay = new Set<string>();
-  #reason: { value: unknown } | undefined;
 
   constructor(client: Client) {
     this.#client = client;
@@ -53,25 +53,21 @@ export class FinishingClient implements PetStoreApi<'bigint'> {
   ): Promise<Reply<InventoryItem<'bigint'>>> {
     const key = String(petId);
     const call = new AbortController();
-    const onAbort = (): void => this.#abort(signal?.reason);
-    this.#calls.set(key, call);
+    const end = (): void => (signal?.aborted ? call.abort(signal.reason) : undefined);
+    const onAbort = (): void => (this.#underWay.has(key) ? undefined : end());
+    this.#endings.set(key, end);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
       return await this.#client.updateInventory(petId, update, { ...options, signal: call.signal }).withResponse();
     } finally {
       signal?.removeEventListener('abort', onAbort);
-      this.#calls.delete(key);
+      this.#endings.delete(key);
       this.#underWay.delete(key);
     }
   }
 
-  #abort(reason: unknown): void {
-    this.#reason = { value: reason };
-    for (const [key, call] of this.#calls) if (!this.#underWay.has(key)) call.abort(reason);
-  }
-
   #cameBack(key: string): void {
     this.#underWay.delete(key);
-    if (this.#reason) this.#calls.get(key)?.abort(this.#reason.value);
+    this.#endings.get(key)?.();
   }
 }

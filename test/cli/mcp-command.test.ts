@@ -1,17 +1,19 @@
-import { spawn } from 'node:child_process';
+import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, rm } from 'node:fs/promises';
+import { readdir, readFile, rm } from 'node:fs/promises';
 import { dirname, join, relative } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { build } from 'esbuild';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import * as z from 'zod/mini';
+import { runCli } from '../../src/cli/run-cli.ts';
 import { PetStoreClient } from '../../src/client.ts';
 import { fileJournal } from '../../src/node/file-journal.ts';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { undoSync } from '../../src/sync/index.ts';
 import { buildCli } from './support/build-cli.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
 
 let cli: { folder: string; file: string };
 let served: ServedSandbox;
@@ -276,6 +278,110 @@ describe('petstore mcp', () => {
     const pid = transport instanceof StdioClientTransport ? (transport.pid ?? 0) : 0;
     await agent.close();
     expect(() => process.kill(pid, 0)).toThrow('ESRCH');
+  });
+
+  describe('answers the calls under way', () => {
+    const initialize = {
+      id: 1,
+      method: 'initialize',
+      params: { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1.0.0' } },
+    };
+    const toolCall = (id: number, name: string, args: object = {}) => ({ id, method: 'tools/call', params: { name, arguments: args } });
+    const lineOf = (message: object) => `${JSON.stringify({ jsonrpc: '2.0', ...message })}\n`;
+    const Answers = z.array(z.object({ id: z.number(), result: z.unknown() }));
+    const answersIn = (out: string) =>
+      Answers.parse(
+        out
+          .split('\n')
+          .filter(Boolean)
+          .map((line) => JSON.parse(line)),
+      );
+
+    /** A server whose stdin a test ends, with an agent's plan for three pets that it has begun to apply. */
+    async function startApplying() {
+      const host = spawn(process.execPath, [cli.file, 'mcp', '--no-state', ...withJournals()], {
+        env: { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder },
+      });
+      onTestFinished(() => void host.kill('SIGKILL'));
+      let out = '';
+      host.stdout.on('data', (text) => {
+        out += text;
+      });
+      const say = (message: object) => host.stdin.write(lineOf(message));
+      const answerTo = (id: number) => Result.parse(answersIn(out).find((answer) => answer.id === id)?.result).content[0]?.text ?? '';
+      say(initialize);
+      say(toolCall(2, 'plan_updates', { updates: PETS.map(({ petId }) => ({ petId: String(petId), adjust: 5 })) }));
+      await vi.waitFor(() => expect(answerTo(2)).toContain('planId'), { timeout: 20_000 });
+      const { planId } = JSON.parse(answerTo(2));
+      served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH' });
+      say(toolCall(3, 'apply_plan', { planId }));
+      await vi.waitFor(() => expect(served.sandbox.requests.at(-1)?.method).toBe('PATCH'), { timeout: 20_000, interval: 5 });
+      const kinds = async () => {
+        const folder = join(cli.folder, 'my journals');
+        const [name = ''] = (await readdir(folder)).filter((each) => each.includes(planId));
+        return [...(await readFile(join(folder, name), 'utf8')).matchAll(/"type":"(\w+)"/g)].map(([, kind]) => kind);
+      };
+      return { host, say, answerTo, kinds };
+    }
+
+    const WHOLE_JOB = ['job', 'run', 'intent', 'intent', 'intent', 'done', 'done', 'done', 'end'];
+
+    test('when its stdin ends', async () => {
+      const host = spawn(process.execPath, [cli.file, 'mcp', '--no-state'], {
+        env: { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder },
+      });
+      let out = '';
+      host.stdout.on('data', (text) => {
+        out += text;
+      });
+      host.stdin.end([initialize, toolCall(2, 'list_inventory'), { id: 3, method: 'tools/list', params: {} }].map(lineOf).join(''));
+      const [code] = await once(host, 'close');
+      expect([code, answersIn(out).map(({ id }) => id)]).toEqual([0, [1, 3, 2]]);
+    });
+
+    test.each([
+      ['its stdin ends', 0, (host: ChildProcessWithoutNullStreams) => host.stdin.end()],
+      ['SIGTERM comes', 143, (host: ChildProcessWithoutNullStreams) => host.kill('SIGTERM')],
+    ])('when %s while a plan is applied, and closes its journal', async (_what, exitCode, end) => {
+      const { host, answerTo, kinds } = await startApplying();
+      end(host);
+      const [code] = await once(host, 'close');
+      expect([code, JSON.parse(answerTo(3))]).toEqual([exitCode, expect.objectContaining({ updated: 3, pending: 0 })]);
+      expect(await kinds()).toEqual(WHOLE_JOB);
+    });
+
+    test.each([
+      [
+        'its call is cancelled',
+        ({ say }: Awaited<ReturnType<typeof startApplying>>) => say({ method: 'notifications/cancelled', params: { requestId: 3 } }),
+      ],
+      ['its host no longer reads', ({ host }: Awaited<ReturnType<typeof startApplying>>) => host.stdout.destroy()],
+    ])('but not that of a plan if %s: it finishes its updates, and closes its journal', async (_what, leave) => {
+      const started = await startApplying();
+      leave(started);
+      started.host.stdin.end();
+      const [code] = await once(started.host, 'close');
+      expect(code).toBe(0);
+      expect(await started.kinds()).toEqual(WHOLE_JOB);
+    });
+
+    test('for a minute at most', async () => {
+      vi.stubEnv('PETSTORE_BASE_URL', served.url);
+      vi.stubEnv('PETSTORE_API_KEY', served.keys.pro);
+      onTestFinished(() => {
+        vi.unstubAllEnvs();
+        vi.useRealTimers();
+      });
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      served.sandbox.faults.add({ fail: 'stall' });
+      const terminal = new FakeTerminal({ stdin: [initialize, toolCall(2, 'list_inventory')].map(lineOf).join('') });
+      const running = runCli(['mcp', '--no-state', '--timeout', '10m'], terminal);
+      await vi.waitUntil(() => served.sandbox.requests.length > 0);
+      await vi.advanceTimersByTimeAsync(60_000);
+      expect(await running).toBe(0);
+      const text = 'stdin ended a minute ago';
+      expect(answersIn(terminal.out).at(-1)).toEqual({ id: 2, result: { content: [{ type: 'text', text }], isError: true } });
+    });
   });
 
   test('names the journal by its whole path, since a user who undoes the plan is in another folder', async () => {

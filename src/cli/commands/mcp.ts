@@ -1,5 +1,6 @@
 import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
+import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
@@ -7,6 +8,7 @@ import { EXIT, type ExitCode } from '../exit-code.ts';
 import { Interruption, interruptSignal } from '../interrupt.ts';
 import { type PlanLimits, Plans } from '../mcp/plans.ts';
 import { createMcpServer } from '../mcp/server.ts';
+import { Unanswered } from '../mcp/unanswered.ts';
 import { maxChangesOf } from '../option-values.ts';
 import { stateFolder } from '../state.ts';
 import type { Terminal } from '../terminal.ts';
@@ -22,7 +24,13 @@ export interface McpOptions extends CommonOptions {
 /** Less than the time limit of a tool call, which is one minute by default in MCP hosts. */
 const MAX_WAIT = '45s';
 
-/** Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends or nobody reads stdout. */
+/** As long as a host waits for an answer. */
+const LAST_ANSWERS_MS = 60_000;
+
+/**
+ * Serves the inventory to an agent by the Model Context Protocol over stdin and stdout, until stdin ends, nobody reads stdout, or a signal.
+ * Calls under way are answered after the end of stdin; else they are aborted, and only updates under way finish.
+ */
 export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
   const maxChanges = maxChangesOf(options);
   if (!options.allowUpdates)
@@ -32,30 +40,61 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
     );
   const limits = options.allowUpdates ? { ...limitsOf(options, terminal), maxChanges } : undefined;
   const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
-  const { signal, stopListening } = interruptSignal(terminal);
-  const input = Readable.from(terminal.stdin);
-  const output = outputOf(terminal);
-  const server = createMcpServer(client, limits && new Plans(client, limits));
+  const { signal, end, stopListening } = interruptSignal(terminal);
+  const plans = limits && new Plans(client, limits);
+  const server = createMcpServer(client, plans, signal);
   try {
-    const ended = new Promise((end, fail) => {
-      input.once('end', end).once('close', end);
-      output.on('error', end);
-      signal.addEventListener('abort', end, { once: true });
-      // Reports every bad message; only one that is too long also closes the server.
-      let problem: Error | undefined;
-      server.server.onerror = (error) => {
-        problem = error;
-      };
-      server.server.onclose = () => fail(new Error(`Cannot read stdin: ${problem?.message}`, { cause: problem }));
-    });
-    await server.connect(new StdioServerTransport(input, output));
-    await ended;
+    await serve(server, { terminal, signal, end });
     return signal.reason instanceof Interruption ? signal.reason.exitCode : EXIT.done;
   } finally {
+    end(new Interruption('the server ends', EXIT.done));
+    await plans?.settled();
     await server.close();
     stopListening();
     close();
   }
+}
+
+interface Serving {
+  terminal: Terminal;
+  signal: AbortSignal;
+  /** Aborts the signal. */
+  end: (interruption: Interruption) => void;
+}
+
+/** Resolves when stdin has ended, or the signal is aborted, and every call is answered. */
+async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<void> {
+  const input = Readable.from(terminal.stdin);
+  const output = outputOf(terminal);
+  const transport = new StdioServerTransport(input, output);
+  const unanswered = new Unanswered(transport);
+  output.on('error', () => end(new Interruption('nobody reads stdout', EXIT.done)));
+  const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  const answerLast = (): void => {
+    timer ??= setTimeout(() => end(new Interruption('stdin ended a minute ago', EXIT.done)), LAST_ANSWERS_MS);
+    unanswered.none().then(resolve);
+  };
+  input.once('end', answerLast).once('close', answerLast);
+  signal.addEventListener('abort', answerLast, { once: true });
+  failWhenClosed(server, reject);
+  try {
+    await server.connect(transport);
+    await ended;
+  } finally {
+    input.off('end', answerLast).off('close', answerLast);
+    signal.removeEventListener('abort', answerLast);
+    clearTimeout(timer);
+  }
+}
+
+/** The server reports every bad message; only one that is too long also closes it. */
+function failWhenClosed({ server }: McpServer, fail: (error: Error) => void): void {
+  let problem: Error | undefined;
+  server.onerror = (error) => {
+    problem = error;
+  };
+  server.onclose = () => fail(new Error(`Cannot read stdin: ${problem?.message}`, { cause: problem }));
 }
 
 function limitsOf(options: McpOptions, { env, now }: Terminal): Omit<PlanLimits, 'maxChanges'> {

@@ -5,6 +5,7 @@ import { estimateMs, fitsToday } from '../../sync/estimate.ts';
 import { isAbort, stopReason } from '../../sync/failure.ts';
 import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, type WantedEntry } from '../../sync/index.ts';
 import type { Client } from '../connect.ts';
+import { FinishingClient } from '../finishing-client.ts';
 import { makeFolder } from '../state.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -45,6 +46,8 @@ type RunOptions = Pick<SyncOptions, 'signal' | 'onProgress'>;
 /** Makes plans, and applies only those that it has made. */
 export class Plans {
   readonly #client: Client;
+  /** Lets the updates under way finish if the call that applies a plan is cancelled, so that the journal knows how they ended. */
+  readonly #finishing: FinishingClient;
   readonly #limits: PlanLimits;
   readonly #kept = new Map<string, KeptPlan>();
   /** The last error that stops a run: a bad key, or too long a wait for quota. */
@@ -54,6 +57,7 @@ export class Plans {
 
   constructor(client: Client, limits: PlanLimits) {
     this.#client = client;
+    this.#finishing = new FinishingClient(client);
     this.#limits = limits;
     client.on('settled', ({ error }) => {
       const stopped = stopReason(error, undefined, limits.now());
@@ -113,6 +117,11 @@ export class Plans {
     return { report, journal: plan.journal, refusal: isRefused ? this.#refusal : undefined };
   }
 
+  /** Resolves when the runs so far have ended, and closed their journals. */
+  async settled(): Promise<void> {
+    await this.#lastRun;
+  }
+
   /** Runs follow each other: two that list before either updates would both find the stock as it was shown. */
   #run(plan: KeptPlan, options: RunOptions): Promise<SyncReport | undefined> {
     const begun = this.#lastRun.then(() => this.#perform(plan, options));
@@ -126,7 +135,7 @@ export class Plans {
 
   async #perform({ wanted, changes, journal }: KeptPlan, options: RunOptions): Promise<SyncReport> {
     makeFolder(this.#limits.journals);
-    return syncInventory(this.#client, wanted, {
+    return syncInventory(this.#finishing, wanted, {
       ...options,
       maxChanges: this.#limits.maxChanges,
       journal: fileJournal(journal),

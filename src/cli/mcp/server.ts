@@ -5,6 +5,7 @@ import * as z from 'zod/mini';
 import type { InventoryItem, PetId } from '../../contract/models.ts';
 import type { SyncReport, WantedEntry } from '../../sync/index.ts';
 import { VERSION } from '../../version.ts';
+import { eitherSignal } from '../../view/either-signal.ts';
 import { StockView } from '../../view/index.ts';
 import type { Client } from '../connect.ts';
 import { explainError } from '../explain-error.ts';
@@ -51,16 +52,16 @@ The key's plan limits the requests. A call may wait for quota; if the wait would
 const WITH_UPDATES = `
 To change stock, call plan_updates, show its changes to the user, and apply the plan with apply_plan when they agree.`;
 
-/** Makes an MCP server for a client; read-only without `plans`. */
-export function createMcpServer(client: Client, plans: Plans | undefined): McpServer {
+/** Makes an MCP server for a client; read-only without `plans`. An abort of `ending` ends the calls of all tools. */
+export function createMcpServer(client: Client, plans: Plans | undefined, ending: AbortSignal): McpServer {
   const instructions = plans ? INSTRUCTIONS + WITH_UPDATES : INSTRUCTIONS;
   const server = new McpServer({ name: 'petstore-inventory', version: VERSION }, { instructions });
-  addReading(server, client);
-  if (plans) addUpdating(server, plans);
+  addReading(server, client, ending);
+  if (plans) addUpdating(server, plans, ending);
   return server;
 }
 
-function addReading(server: McpServer, client: Client): void {
+function addReading(server: McpServer, client: Client, ending: AbortSignal): void {
   const view = new StockView(client, { maxAgeMs: MAX_AGE_MS, maxStaleMs: MAX_AGE_MS });
   const annotations = { readOnlyHint: true };
   server.registerTool(
@@ -71,8 +72,8 @@ function addReading(server: McpServer, client: Client): void {
       inputSchema: LIST,
       annotations,
     },
-    ({ petIds, ...given }, { signal }) =>
-      answer(async () => {
+    ({ petIds, ...given }, extra) =>
+      answer([extra.signal, ending], async (signal) => {
         const wanted = petIds && new Set(petIds.map((petId) => String(BigInt(petId))));
         const all = await view.items({ signal });
         return page(all, { ...given, wanted, asOf: view.asOf });
@@ -86,7 +87,7 @@ function addReading(server: McpServer, client: Client): void {
       inputSchema: {},
       annotations,
     },
-    () => answer(async () => ({ quota: client.quota, retryBudget: client.retryBudget })),
+    (_nothing, extra) => answer([extra.signal, ending], async () => ({ quota: client.quota, retryBudget: client.retryBudget })),
   );
 }
 
@@ -113,7 +114,7 @@ function page(all: Iterable<InventoryItem<'bigint'>>, { status, below, wanted, o
   return { pets, matching, total, asOf, ...(next < matching && { nextOffset: next }) };
 }
 
-function addUpdating(server: McpServer, plans: Plans): void {
+function addUpdating(server: McpServer, plans: Plans, ending: AbortSignal): void {
   server.registerTool(
     'plan_updates',
     {
@@ -122,8 +123,8 @@ function addUpdating(server: McpServer, plans: Plans): void {
       inputSchema: PLAN,
       annotations: { readOnlyHint: true },
     },
-    ({ updates }, { signal }) =>
-      answer(async () => {
+    ({ updates }, extra) =>
+      answer([extra.signal, ending], async (signal) => {
         const { changes, missing, failed, ...plan } = await plans.make(updates.map(wantedEntry), { signal });
         const shown = changes.map(({ petId, from, to }) => ({ petId: shownId(petId), from, to }));
         return { ...plan, changes: shown, missing: missing.map(shownId), failed: failed.map(shownFailure) };
@@ -139,9 +140,9 @@ function addUpdating(server: McpServer, plans: Plans): void {
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     },
     ({ planId }, extra) =>
-      answer(async () => {
+      answer([extra.signal, ending], async (signal) => {
         const onProgress = progressTo(extra);
-        const { report, journal, refusal } = await plans.apply(planId, { signal: extra.signal, onProgress });
+        const { report, journal, refusal } = await plans.apply(planId, { signal, onProgress });
         const error = refusal === undefined ? undefined : explainError(refusal);
         return { ...shownReport(report), ...(error !== undefined && { error }), journal, undo: `petstore undo ${shellWord(journal)}` };
       }),
@@ -188,11 +189,17 @@ function progressTo({
 }
 
 /** The answer of a tool: the result as JSON, an error if it has one, or the error with the same text as on the command line. */
-async function answer(work: () => Promise<object>): Promise<CallToolResult> {
+async function answer(
+  [cancelled, ending]: [AbortSignal, AbortSignal],
+  work: (signal: AbortSignal) => Promise<object>,
+): Promise<CallToolResult> {
+  const { signal, stop } = eitherSignal(cancelled, ending);
   try {
-    const result = await work();
+    const result = await work(signal);
     return { content: [{ type: 'text', text: JSON.stringify(result) }], ...('error' in result && { isError: true }) };
   } catch (error) {
     return { content: [{ type: 'text', text: explainError(error) }], isError: true };
+  } finally {
+    stop();
   }
 }
