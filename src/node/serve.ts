@@ -126,14 +126,18 @@ function createListener(parts: SandboxParts, hostname: string): Server {
   const page = createPage(parts);
   const listener = getRequestListener(
     async (request, { incoming, outgoing }) => {
-      if (!isServed(incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
-      if (!isForService(incoming.url ?? '/')) return page.fetch(request);
+      // A client that takes the sandbox for a proxy gives the whole address, whose host counts (RFC 9112 section 3.2.2).
+      const whole = URL.parse(incoming.url ?? '/');
+      if (!isServed(whole?.host ?? incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
+      if (!isForService(whole?.pathname ?? incoming.url ?? '/')) return page.fetch(request);
       const exchange = await parts.service.answer(request);
       // Node would add a `Date` where the sandbox leaves it out.
       outgoing.sendDate = false;
       return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;
     },
     {
+      // HTTP/1.0 knows no Host header.
+      hostname: 'localhost',
       // Otherwise the adapter replaces the global Request and Response of the whole process.
       overrideGlobalObjects: false,
       errorHandler: (error) =>

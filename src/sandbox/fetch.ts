@@ -62,7 +62,8 @@ async function travel(parts: FetchParts, trip: Trip): Promise<Response> {
 /** Adds the address of the answer, which the constructor of Response does not take. */
 function located(response: Response, { url, redirects }: { url: URL; redirects: number }): Response {
   url.hash = '';
-  return Object.defineProperties(response, { url: { value: url.href }, redirected: { value: redirects > 0 } });
+  const clone = (): Response => located(Response.prototype.clone.call(response), { url, redirects });
+  return Object.defineProperties(response, { url: { value: url.href }, redirected: { value: redirects > 0 }, clone: { value: clone } });
 }
 
 /**

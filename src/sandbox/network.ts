@@ -7,7 +7,8 @@ export function networkError(code: string, detail: string): TypeError {
 }
 
 /** Delivers an answer as a fetch does, with the exchange's failure, if it has one. */
-export function deliver({ response, failure }: Exchange, signal: AbortSignal): Promise<Response> {
+export function deliver({ response, failure, cause }: Exchange, signal: AbortSignal): Promise<Response> {
+  if (cause !== undefined) return Promise.reject(new TypeError('fetch failed', { cause }));
   if (failure === 'reset' || failure === 'lost') return Promise.reject(networkError('ECONNRESET', 'read ECONNRESET'));
   if (failure === 'stall') return new Promise(() => {});
   if (response.body === null) return Promise.resolve(response);

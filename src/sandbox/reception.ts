@@ -16,7 +16,7 @@ import { parsePetId } from './stock.ts';
 
 /** What Hono's context holds for a request. */
 export interface ServiceEnv {
-  Bindings: { breakOff: (failure: Failure) => void };
+  Bindings: { breakOff: (failure: Failure, cause?: unknown) => void };
   Variables: { request: SandboxRequest };
 }
 

@@ -72,7 +72,9 @@ async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>
   const { request } = context.var;
   const petId = parsePetId(context.req.param('petId'));
   if (petId === undefined) return refuse(request, { status: 400, code: 'invalid_pet_id', message: 'petId must be the digits of an int64' });
-  const { isTooLarge, quantity } = await readUpdate(context.req.raw);
+  const { broken, isTooLarge, quantity } = await readUpdate(context.req.raw);
+  // The answer is only recorded: whoever sent half a request gets none.
+  if (broken !== undefined) context.env.breakOff('lost', broken);
   if (isTooLarge) return refuse(request, { status: 413, code: 'body_too_large', message: 'The body must not be larger than 64 KiB' });
   if (quantity === undefined) {
     return refuse(request, { status: 400, code: 'invalid_body', message: 'The body must be JSON with a whole number as quantity' });

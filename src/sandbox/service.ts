@@ -12,6 +12,8 @@ import type { Stock } from './stock.ts';
 export interface Exchange {
   readonly response: Response;
   readonly failure: Failure | undefined;
+  /** What the caller did wrong, if that is the failure. */
+  readonly cause?: unknown;
 }
 
 /** The service without its transport, which is a function call or a socket. */
@@ -62,9 +64,9 @@ function dated(response: Response, { clock, date }: Desk): Response {
 const WITHOUT_BODY: Readonly<Partial<Record<Failure, Failure>>> = { cut: 'lost', 'stall-body': 'stall' };
 
 async function exchange(app: Hono<ServiceEnv>, request: Request): Promise<Exchange> {
-  const broken: Failure[] = [];
-  const response = await app.fetch(request, { breakOff: (failure) => broken.push(failure) });
-  const [failure] = broken;
+  const broken: Pick<Exchange, 'failure' | 'cause'>[] = [];
+  const response = await app.fetch(request, { breakOff: (failure, cause) => broken.push({ failure, cause }) });
+  const [{ failure, cause } = {}] = broken;
   const instead = failure && response.body === null ? WITHOUT_BODY[failure] : undefined;
-  return { response, failure: instead ?? failure };
+  return { response, failure: instead ?? failure, cause };
 }

@@ -4,6 +4,8 @@ const MAX_UPDATE_BYTES = 65_536;
 
 /** The body of an update. */
 interface UpdateBody {
+  /** What broke the body off, if anything did. */
+  readonly broken?: unknown;
   readonly isTooLarge: boolean;
   /** Undefined if the body is not valid. */
   readonly quantity: number | undefined;
@@ -11,8 +13,12 @@ interface UpdateBody {
 
 /** Reads the body of an update. */
 export async function readUpdate(request: Request): Promise<UpdateBody> {
-  const text = await readBodyText(request, MAX_UPDATE_BYTES);
-  return { isTooLarge: text === undefined, quantity: text === undefined ? undefined : parseQuantity(text) };
+  try {
+    const text = await readBodyText(request, MAX_UPDATE_BYTES);
+    return { isTooLarge: text === undefined, quantity: text === undefined ? undefined : parseQuantity(text) };
+  } catch (error) {
+    return { broken: error ?? null, isTooLarge: false, quantity: undefined };
+  }
 }
 
 function parseQuantity(text: string): number | undefined {

@@ -187,6 +187,24 @@ describe('serveSandbox checks the Host header', () => {
   });
 });
 
+describe('serveSandbox takes requests as every server does', () => {
+  test.each([
+    ['with a whole address, as a proxy sends it', 'GET http://127.0.0.1/v1/inventory HTTP/1.1\r\nHost: localhost', '401'],
+    [
+      'with the whole address of a domain, which counts in place of Host',
+      'GET http://shop.example/v1/x HTTP/1.1\r\nHost: evil.example',
+      '401',
+    ],
+    ['with the whole address of a page', 'GET http://localhost/ HTTP/1.1\r\nHost: localhost', '200'],
+    ['with the whole address of another host', 'GET http://evil.example/v1/inventory HTTP/1.1\r\nHost: localhost', '421'],
+    ['of HTTP/1.0, which has no Host', 'GET /v1/inventory HTTP/1.0', '401'],
+    ['with an empty Host', 'GET /v1/inventory HTTP/1.1\r\nHost:', '401'],
+  ])('%s', async (_what, head, status) => {
+    const { url } = await started({ domains: ['shop.example'] });
+    expect(await rawAnswer(url, `${head}\r\nConnection: close\r\n\r\n`)).toMatch(new RegExp(`^HTTP/1.1 ${status} `));
+  });
+});
+
 describe('serveSandbox with odd clients', () => {
   test('1,000 connections at once are all answered', async () => {
     const { url } = await started();
@@ -213,7 +231,7 @@ describe('serveSandbox with odd clients', () => {
     const head = `PATCH /v1/inventory/1 HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer ${keys.free}\r\nContent-Length: 900\r\n\r\n{"quan`;
     const socket = connect(Number(port), '127.0.0.1', () => socket.write(head, () => socket.destroy()));
     onTestFinished(() => void socket.destroy());
-    await expect.poll(() => sandbox.requests.length).toBe(1);
+    await expect.poll(() => sandbox.requests.at(0)?.status).toBe(400);
     expect((await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } })).status).toBe(200);
   });
 

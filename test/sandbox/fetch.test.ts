@@ -46,6 +46,17 @@ describe('the fetch of a sandbox', () => {
     await expect(reader?.read()).rejects.toThrow('enough read');
   });
 
+  test('fails as every fetch if the body of the request fails, and does not count that as a failure of its own', async () => {
+    const sandbox = createSandbox();
+    const cause = new Error('no more');
+    const body = new ReadableStream({ pull: (controller) => controller.error(cause) });
+    const failed = await asked(sandbox, '/inventory/1', Object.assign({ method: 'PATCH', body }, { duplex: 'half' })).catch(
+      (error) => error,
+    );
+    expect(failed).toMatchObject({ name: 'TypeError', message: 'fetch failed', cause });
+    expect(sandbox.report().byStatus).toEqual({ 400: 1 });
+  });
+
   test('allows an unread body to be cancelled', async () => {
     const answer = await asked(createSandbox({ pets: 20_000 }), '/inventory');
     await answer.body?.cancel();
@@ -160,5 +171,8 @@ describe('a redirect', () => {
       [`${sandbox.baseUrl}/echo?a=1`, false],
       [`${sandbox.baseUrl}/echo`, true],
     ]);
+    const clones = answers.map((answer) => answer.clone().clone());
+    expect(clones.map(({ url, redirected }) => [url, redirected])).toEqual(answers.map(({ url, redirected }) => [url, redirected]));
+    expect(await Promise.all(clones.map((clone) => clone.text()))).toEqual(await Promise.all(answers.map((answer) => answer.text())));
   });
 });
