@@ -289,10 +289,14 @@ function checkDistinct(files: Job['files']): void {
   }
 }
 
-/** Identifies a file, whatever link leads to it; a path that leads to none stands for itself. */
+/** Identifies a file, whatever link leads to it; a path that leads to none stands for itself. Opening a bad path reports it. */
 function identityOf(path: string): string {
-  const file = statSync(path, { throwIfNoEntry: false, bigint: true });
-  return file?.isFile() ? `${file.dev}:${file.ino}` : resolve(path);
+  try {
+    const file = statSync(path, { bigint: true });
+    return file.isFile() ? `${file.dev}:${file.ino}` : resolve(path);
+  } catch {
+    return resolve(path);
+  }
 }
 
 function limitsOf(options: JobOptions): Pick<SyncOptions, 'concurrency' | 'priority'> {

@@ -1,4 +1,4 @@
-import { readFile, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { serveSandbox } from '../../src/node/serve.ts';
@@ -428,6 +428,11 @@ describe('--journal', () => {
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('no/j')])).toMatchObject({
       code: 2,
       err: expect.stringContaining('no/j: make its folder first'),
+    });
+    await symlink(file('loop'), file('loop'));
+    expect(await sync('petId,adjust\n1,1\n', ['--journal', file('loop')])).toMatchObject({
+      code: 2,
+      err: expect.stringMatching(/^petstore: Cannot open journal loop: ELOOP/),
     });
     await writeFile(file('other'), 'petId,adjust\n1,1\n');
     expect(await sync('petId,adjust\n1,1\n', ['--journal', file('other')])).toMatchObject({
