@@ -19,17 +19,21 @@ const ENVIRONMENT_HELP = `
 Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
 Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 129 terminal closed, 130 interrupted, 143 terminated`;
 
-/**
- * The commands with their arguments and options. Commands with large dependencies are imported when they run. `exit` receives the exit
- * code of the command.
- */
-export function createProgram(terminal: Terminal, exit: (code: ExitCode) => void): Command {
+interface ProgramOutput {
+  /** Receives the exit code of the command. */
+  exit: (code: ExitCode) => void;
+  /** Receives the text of `--help` and `--version`. */
+  writeOut: (text: string) => void;
+}
+
+/** The commands with their arguments and options. Commands with large dependencies are imported when they run. */
+export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOutput): Command {
   const program = new Command('petstore')
     .description('The pet store inventory from the command line; --sandbox tries any command without a key')
     .version(VERSION)
     .exitOverride()
     .configureOutput({
-      writeOut: (text) => terminal.stdout.write(text),
+      writeOut,
       writeErr: (text) => terminal.stderr.write(hideKey(text, terminal)),
       outputError: (text, write) => write(text.replace(/^error: /, 'petstore: ').replace(/\n(?=.)/g, ' ')),
     })

@@ -4,7 +4,7 @@ import { errorDetails, explainError } from './explain-error.ts';
 import { Interruption } from './interrupt.ts';
 import { createProgram } from './program.ts';
 import { tell } from './tell.ts';
-import { ReaderGoneError, type Terminal } from './terminal.ts';
+import { ReaderGoneError, type Terminal, writeText } from './terminal.ts';
 
 /**
  * Runs one command and returns its exit code. Never throws, and does not end the process unless a second interrupt asks for it.
@@ -12,15 +12,23 @@ import { ReaderGoneError, type Terminal } from './terminal.ts';
  * @param words The arguments after the program's name.
  */
 export async function runCli(words: readonly string[], terminal: Terminal): Promise<number> {
+  let exitCode: number = EXIT.done;
+  let help = Promise.resolve();
+  const exit = (code: number): void => {
+    exitCode = code;
+  };
+  const writeOut = (text: string): void => {
+    help = help.then(() => writeText(terminal.stdout, text));
+  };
   try {
-    let exitCode: number = EXIT.done;
-    const program = createProgram(terminal, (code) => {
-      exitCode = code;
-    });
-    await program.parseAsync(words, { from: 'user' });
+    await createProgram(terminal, { exit, writeOut }).parseAsync(words, { from: 'user' });
     return exitCode;
   } catch (error) {
-    return explain(error, terminal, words.includes('--verbose') || words.includes('-v'));
+    const failure = await help.then(
+      () => error,
+      (cannotWrite: unknown) => cannotWrite,
+    );
+    return explain(failure, terminal, words.includes('--verbose') || words.includes('-v'));
   }
 }
 

@@ -613,6 +613,15 @@ test.each([
   expect(served.sandbox.requests.length).toBe(sent);
 });
 
+test.each([[['--help']], [['--version']], [['list', '--help']], [['help', 'sync']]])(
+  'petstore %j ends with 1 on a full disk',
+  async (words) => {
+    const err = 'petstore: Cannot write to stdout: ENOSPC: write (--verbose shows more)\n';
+    expect(await run(words, new FakeTerminal({ stdoutError: 'ENOSPC' }))).toEqual({ code: 1, out: '', err });
+    expect(await run(words, new FakeTerminal({ stdoutError: 'EPIPE' }))).toEqual({ code: 0, out: '', err: '' });
+  },
+);
+
 test('help and version end with 0', async () => {
   expect((await run(['--help'])).code).toBe(0);
   expect((await run(['sync', '--help'])).out).toContain('Usage: petstore sync');
