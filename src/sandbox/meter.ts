@@ -104,7 +104,7 @@ export class Meter {
     return { kind: 'admitted', duringPenalty, beginsBan: false, untilMs: nowMs };
   }
 
-  /** Starts the penalty of a 429 that does not come from the limit, and asks to wait until `untilMs`. A ban goes on without it. */
+  /** Starts the penalty of a 429 that asks to wait until `untilMs`. A ban goes on without it. */
   penalise(untilMs: number, nowMs: number): void {
     if (nowMs >= this.#bannedUntilMs) this.#penaltyUntilMs = Math.max(this.#penaltyUntilMs, untilMs);
   }
@@ -157,17 +157,12 @@ export class Meter {
     if (duringPenalty) this.#refusedInPenalty += 1;
     const { ban } = this.#rules;
     if (ban === false || this.#refusedInPenalty <= ban.after) {
-      return { kind: 'limited', duringPenalty, beginsBan: false, untilMs: this.#punish(opensAtMs, nowMs) };
+      const untilMs = waitsUntilMs(this.#rules.retryAfter, { opensAtMs, nowMs });
+      return { kind: 'limited', duringPenalty, beginsBan: false, untilMs };
     }
     this.#bannedUntilMs = nowMs + ban.forMs;
     this.#penaltyUntilMs = Number.NEGATIVE_INFINITY;
     this.#refusedInPenalty = 0;
     return { kind: 'banned', duringPenalty, beginsBan: true, untilMs: this.#bannedUntilMs };
-  }
-
-  #punish(opensAtMs: number, nowMs: number): number {
-    const untilMs = waitsUntilMs(this.#rules.retryAfter, { opensAtMs, nowMs });
-    this.#penaltyUntilMs = Math.max(this.#penaltyUntilMs, untilMs);
-    return untilMs;
   }
 }

@@ -87,7 +87,7 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
     if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
     if (!isCountedAtOnce) finish(context, { visit, desk });
-    if (context.res.status === 429) startPenalty(context.res.headers, { visit, desk });
+    if (arrival.request.status === 429 && visit.mishap?.fail !== 'lost') startPenalty(context.res.headers, { visit, desk });
   };
 }
 
@@ -168,13 +168,15 @@ function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; until
   const answer = desk.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
   const value = retryAfterValue(desk.retryAfter, { ...visit, untilMs });
   if (value !== undefined) answer.headers.set(RETRY_AFTER_HEADER, value);
+  // The caller of a lost answer cannot know that it has to wait.
+  if (visit.mishap?.fail !== 'lost') visit.meter.penalise(untilMs, visit.nowMs);
   return answer;
 }
 
-/** Starts the penalty of a 429 that a fault or an endpoint of the caller's own gave, when it is handed out. The limit starts its own. */
+/** Starts the penalty of a 429 that a fault or an endpoint of the caller's own gave, when it is handed out. The limit's own starts at the arrival. */
 function startPenalty(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
-  const { verdict, meter, aheadMs } = visit;
-  if (verdict?.kind !== 'admitted') return;
+  const { verdict, meter, mishap, aheadMs } = visit;
+  if (verdict === undefined || (verdict.kind === 'limited' && mishap?.status === undefined)) return;
   const nowMs = desk.clock.now();
   const untilMs = readRetryAfter(headers.get(RETRY_AFTER_HEADER), { nowMs, aheadMs });
   if (untilMs !== undefined) meter.penalise(untilMs, nowMs);

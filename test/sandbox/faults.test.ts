@@ -180,6 +180,31 @@ describe('a 429 of a fault starts the penalty of its Retry-After', () => {
     expect(sandbox.requests.map(({ duringPenalty }) => duringPenalty)).toEqual([false, false, true]);
   });
 
+  test.each([{ status: 503 }, { fail: 'reset' }, { fail: 'lost' }] as const)(
+    'but no 429 that %o keeps from the caller does',
+    async (fault) => {
+      const sandbox = createSandbox({
+        plans: { free: { requestsPerMinute: 1 } },
+        faults: [{ at: 2, ...fault }],
+        ban: { after: 0, forMs: 60_000 },
+      });
+      sandbox.clock.hold();
+      await asked(sandbox, '/inventory');
+      await asked(sandbox, '/inventory').catch(() => {});
+      const refused = await asked(sandbox, '/inventory');
+      expect(refused.status).toBe(429);
+      expect(sandbox.report()).toMatchObject({ duringPenalty: 0, bans: 0 });
+    },
+  );
+
+  test.each(['reset', 'lost'] as const)('nor does a 429 of a fault with %s', async (fail) => {
+    const sandbox = createSandbox({ faults: [{ at: 1, status: 429, fail }] });
+    sandbox.clock.hold();
+    await asked(sandbox, '/inventory').catch(() => {});
+    await asked(sandbox, '/inventory');
+    expect(sandbox.report().duringPenalty).toBe(0);
+  });
+
   test('and so does a 429 of `routes`', async () => {
     const sandbox = createSandbox({ routes: () => new Response(null, { status: 429, headers: { 'retry-after': '60' } }) });
     await asked(sandbox, '/pets/42');
