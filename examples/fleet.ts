@@ -23,7 +23,8 @@ const redis = new Redis(REDIS_URL);
 const subscriber = redis.duplicate();
 // Waiting for work blocks a connection, so it has one of its own.
 const taker = redis.duplicate();
-const petstore = new PetStoreClient({ quotaStore: redisQuotaStore(redis, { processes: 8, subscriber }) });
+// Without `int64`, the answer for a pet whose id is beyond 2^53 could not be read.
+const petstore = new PetStoreClient({ int64: 'bigint', quotaStore: redisQuotaStore(redis, { processes: 8, subscriber }) });
 petstore.on('quotaStore', ({ state, reason }) => console.log(`the quota is ${state}${reason ? `: ${reason}` : ''}`));
 
 const stop = new AbortController();

@@ -25,7 +25,8 @@ try {
 }
 
 async function restock(path: string): Promise<SyncReport> {
-  const petstore = new PetStoreClient();
+  // Without `int64`, one id beyond 2^53 in the service's list would end the job.
+  const petstore = new PetStoreClient({ int64: 'bigint' });
   const stop = new AbortController();
   process.once('SIGINT', () => stop.abort());
   process.once('SIGTERM', () => stop.abort());

@@ -4,7 +4,7 @@ import { service } from './service.ts';
 
 const [petId, quantity] = process.argv.slice(2);
 if (!petId || !quantity) throw new Error('usage: update.ts <petId> <quantity>');
-const petstore = new PetStoreClient(service());
+const petstore = new PetStoreClient({ ...service(), int64: 'bigint' });
 
 // BigInt keeps every digit of an int64; Number would round an id beyond 2^53.
 const { data, attempts, rateLimit } = await petstore.updateInventory(BigInt(petId), { quantity: Number(quantity) }).withResponse();

@@ -71,6 +71,14 @@ describe.concurrent('Examples', () => {
     ]);
   });
 
+  test('update.ts sets a pet whose id is beyond 2^53', async () => {
+    const petId = 2n ** 53n + 1n;
+    await using served = await serveSandbox({ pets: [{ petId, quantity: 1 }] });
+    const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro };
+    const { stdout } = await installed.run('examples/update.ts', { env, args: [String(petId), '17'] });
+    expect(stdout).toContain(`pet ${petId} stands at 17`);
+  });
+
   test('Examples reach the service that the variables name', async () => {
     const { url, keys, sandbox, close } = await serveSandbox({ pets: [{ petId: 4, quantity: 44 }] });
     const env = { PETSTORE_BASE_URL: url, PETSTORE_API_KEY: keys.pro };

@@ -57,6 +57,18 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(8);
   });
 
+  test('sets a pet whose id is beyond 2^53, once', async () => {
+    const petId = 2n ** 53n + 1n;
+    served.sandbox.inventory.set(petId, { quantity: 1 });
+    await redis.ask('HSET', 'wanted', String(petId), '7');
+    await redis.ask('RPUSH', 'updates', String(petId));
+    await using worker = startWorker();
+    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual([0, 0]);
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect(worker.told).toContain(`pet ${petId} stands at 7\n`);
+    expect(served.sandbox.requests).toHaveLength(1);
+  });
+
   test('gives back the work in progress at SIGTERM', async () => {
     served.sandbox.faults.add({ fail: 'stall' });
     await redis.ask('HSET', 'wanted', '1', '7');

@@ -31,6 +31,15 @@ test('restock.ts brings the stock to its file once, however often it is run', as
   expect(served.sandbox.requests).toHaveLength(3);
 });
 
+test('restock.ts restocks a pet whose id is beyond 2^53', async () => {
+  const petId = 2n ** 53n + 1n;
+  served.sandbox.inventory.set(petId, { quantity: 5 });
+  await installed.write('stock-5.csv', `petId,quantity,adjust\n${petId},,+4\n`);
+  const run = await installed.run('examples/restock.ts', { args: ['stock-5.csv'], env });
+  expect(run).toEqual({ code: 0, stdout: 'stock-5.csv: 1 updated, 0 unchanged, 0 pending\n', stderr: '' });
+  expect(served.sandbox.inventory.get(petId)?.quantity).toBe(9);
+});
+
 test('restock.ts stops at SIGTERM, and continues when it is run again', async () => {
   await installed.write('stock-2.csv', 'petId,quantity,adjust\n1,,+1\n2,,+1\n3,,+1\n');
   const takeBack = served.sandbox.faults.add({ when: ({ method }) => method === 'PATCH', fail: 'stall' });
