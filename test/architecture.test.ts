@@ -96,6 +96,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'quota-store',
     'record-calls',
     'reply',
+    'retry',
     'sync',
     'view',
   ],
