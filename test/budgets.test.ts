@@ -11,7 +11,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 
 /** What each entry point may cost, bundled, minified and compressed, with all its dependencies, in KiB. */
 const BUDGETS = {
-  '.': { platform: 'browser', kib: 89.25, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
+  '.': { platform: 'browser', kib: 89.5, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 28, without: /^src\/(?!sandbox\/|contract\/)/ },
   './node': { platform: 'node', kib: 82.75, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 12, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
@@ -50,9 +50,9 @@ test('Of what PetStoreClient costs a page in all, its four dependencies are at m
   expect((whole.gzipBytes - own.gzipBytes) / 1024).toBeLessThanOrEqual(24);
 });
 
-test('PetStoreClient and StockView of the built package cost a page at most 78.5 KiB in all', async () => {
+test('PetStoreClient and StockView of the built package cost a page at most 78.75 KiB in all', async () => {
   const { gzipBytes } = await bundleDoor('.', 'browser', { taken: '{ PetStoreClient, StockView }', from: 'dist' });
-  expect(gzipBytes / 1024).toBeLessThanOrEqual(78.5);
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(78.75);
 });
 
 test.for(['.', './sandbox'])('The door %s imports nothing that a browser lacks', async (door) => {
