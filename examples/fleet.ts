@@ -64,10 +64,10 @@ async function bringToWanted(petId: string): Promise<void> {
   }
 }
 
-/** An outage, a used-up day and our own stop are temporary; an unknown pet and an invalid id are not. */
+/** An outage, a used-up day, a refused key and our own stop are temporary; an unknown pet, an invalid id and an answer that cannot be read are not. */
 function mayHelpLater(error: unknown): boolean {
   if (!isPetStoreError(error)) return stop.signal.aborted;
-  return !['bad-request', 'not-found', 'invalid-argument'].includes(error.kind);
+  return !['bad-request', 'not-found', 'invalid-argument', 'invalid-response'].includes(error.kind);
 }
 
 /** Waits until the service accepts requests again: until then, the next pet would fail as this one did. */
