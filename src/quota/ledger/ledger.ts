@@ -127,7 +127,8 @@ export class Ledger {
   #minuteMade: QuotaWindow | undefined;
   #dayMade: QuotaWindow | undefined;
   #settings: QuotaSettings;
-  // Both windows are cut to this part of the limits: the share of the key's only client, or 1 if there are several clients.
+  // Both windows are cut to this part of the limits: the share of the key's only client; 1 if there are several clients, or if requests of
+  // closed ones could use up a smaller share.
   #share: number;
   // The limits before the share: those of the plan, or those of Free until headers report others.
   #limits: Limits;
@@ -645,11 +646,11 @@ export class Ledger {
     }
     if (!reset && subject === this.#minute && limit > LARGEST_LIMIT_WITHOUT_RESET) return;
     // The limit of one window identifies the plan, and so that of the other, until headers report it too.
-    if (subject === this.#day) {
-      const requestsPerMinute = this.#minute.observedLimit ?? minuteOfPlanWith(limit) ?? this.#limits.requestsPerMinute;
-      this.#limits = { requestsPerMinute, requestsPerDay: limit };
-    } else
-      this.#limits = { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? this.#limits.requestsPerDay : dayOfPlanWith(limit) };
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    this.#limits =
+      subject === this.#day
+        ? { requestsPerMinute: this.#minute.observedLimit ?? minuteOfPlanWith(limit) ?? requestsPerMinute, requestsPerDay: limit }
+        : { requestsPerMinute: limit, requestsPerDay: this.#day.isKnown ? requestsPerDay : dayOfPlanWith(limit) };
     this.#resize();
   }
 
@@ -736,8 +737,8 @@ export class Ledger {
   /** Until an answer of the next day names it again: it may have been that of another endpoint, or of an older plan. */
   #forgetLimitOfDay(): void {
     this.#day.forgetLimit();
-    if (!this.#isPlanGiven) this.#limits = { ...this.#limits, requestsPerDay: dayOfPlanWith(this.#limits.requestsPerMinute) };
-    this.#day.resize(shareOf(this.#limits.requestsPerDay, this.#share));
+    if (!this.#isPlanGiven) this.#limits = this.#observedLimits();
+    this.#resize();
   }
 
   /**

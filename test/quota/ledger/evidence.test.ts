@@ -427,6 +427,12 @@ describe('Ledger, if headers report the day, alone or in turns with the minute,'
     expect(limitAfter(ofDay, { ...MINUTE, limit: 100, remaining: 99 }, ofDay)).toBe(100);
   });
 
+  test('no longer knows the plan by it when that day has ended', () => {
+    const story = new Story({ plan: undefined }).answer({ limit: 10_000, remaining: 9_999, resetAtMs: NOON_MS + HOUR_MS });
+    story.nowMs += HOUR_MS;
+    expect(story.ledger.snapshot(story.nowMs)).toMatchObject({ minute: { limit: 60 }, day: { limit: 1_000 } });
+  });
+
   test('takes nothing of it for the minute if its Reset is 0 once', () => {
     const ofDay = (remaining: number) => ({ limit: 432_000, resetAtMs: NOON_MS + 12 * HOUR_MS, remaining });
     expect(limitAfter(ofDay(431_900), { limit: 432_000, resetInMs: 0, remaining: 431_899 })).toBe(60);
