@@ -62,7 +62,7 @@ local function freeByPlan() return math.min(plan, lastLimit()) - math.min(sum(re
 local function freeInDay()
   local day = record.day and record.day.endsAtMs > now and record.day
   local granted = sum(record.daySlots, day and math.floor((day.endsAtMs - 86400000) / DAY_SLOT))
-  return math.min(day and day.left or UNLIMITED, (record.limitPerDay or UNLIMITED) - granted)
+  return math.min(day and day.left or UNLIMITED, (request.plan.requestsPerDay or record.limitPerDay or UNLIMITED) - granted)
 end
 local function refuse(wait, reason)
   return { granted = 0, expiresInMs = 0, resetAtMs = 0, waitMs = wait, reason = reason, members = size(record.members) }
@@ -206,7 +206,7 @@ end
 
 dropBelow(record.minuteSlots, math.floor(now / SLOT) - 12)
 dropBelow(record.daySlots, math.floor(now / DAY_SLOT) - 144)
-if request.plan.requestsPerDay or isFresh(request.minute) then record.limitPerDay = request.plan.requestsPerDay end
+if request.plan.requestsPerDay or isFresh(request.minute) then record.limitPerDay = request.limitPerDay or request.plan.requestsPerDay end
 if request.closedForMs > 0 then
   record.closedUntilMs = math.max(record.closedUntilMs, now + request.closedForMs)
   record.probeUntilMs = 0

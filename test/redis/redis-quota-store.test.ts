@@ -42,6 +42,7 @@ const step = fc.record({
   unanswered: fc.constantFrom(0, 0, 0, 1, 2),
   lateAnswers: fc.array(fc.record({ of: fc.constantFrom(-1, 0), remaining: fc.integer({ min: 0, max: 20 }) }), { maxLength: 2 }),
   plan: fc.constantFrom(...PLANS),
+  ofKey: fc.constantFrom({}, {}, { limitPerDay: 60 }),
   minute: fc.option(fc.record({ of: fc.constantFrom(-1, 0, 0, 0, 0, 0, 60), remaining: fc.integer({ min: 0, max: 20 }) }), {
     nil: undefined,
   }),
@@ -66,7 +67,10 @@ function timed(steps: readonly Step[]): { request: LeaseRequest; nowMs: number }
   });
 }
 
-function requestAt(nowMs: number, { returnedOf, lateAnswers, minute: heard, day, ageMs, ...request }: Omit<Step, 'afterMs'>): LeaseRequest {
+function requestAt(
+  nowMs: number,
+  { returnedOf, lateAnswers, minute: heard, day, ageMs, ofKey, ...request }: Omit<Step, 'afterMs'>,
+): LeaseRequest {
   const resetOf = (windows: number) => (Math.floor(nowMs / 60_000) + 1 + windows) * 60_000;
   const dayEndsAtMs = (Math.floor(nowMs / 86_400_000) + 1) * 86_400_000;
   const windowOf = (resetAtMs: number, remaining: number, limit: number) => ({
@@ -78,6 +82,7 @@ function requestAt(nowMs: number, { returnedOf, lateAnswers, minute: heard, day,
   });
   return {
     ...request,
+    ...ofKey,
     returnedResetAtMs: returnedOf === undefined ? 0 : resetOf(returnedOf),
     lateAnswers: lateAnswers.map(({ of, remaining }) => ({ resetAtMs: resetOf(of), remaining })),
     minute: heard && windowOf(resetOf(heard.of), heard.remaining, 20),

@@ -89,7 +89,7 @@ export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs:
   forgetOld(record, nowMs);
   // A process that knows neither the plan nor headers of the service uses the daily limit that others reported.
   const knowsPlan = request.plan.requestsPerDay !== undefined || (request.minute && isFresh(record, request.minute, nowMs));
-  if (knowsPlan) record.limitPerDay = request.plan.requestsPerDay;
+  if (knowsPlan) record.limitPerDay = request.limitPerDay ?? request.plan.requestsPerDay;
   if (request.closedForMs > 0) close(record, nowMs + request.closedForMs);
   giveBack(record, request);
   observe(record, request, nowMs);
@@ -202,7 +202,7 @@ function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): Lease
   if (record.members[request.member] === undefined) minute.left = Math.max(0, minute.left - lateOf(request, minute));
   const member = { granted: record.members[request.member]?.granted ?? 0, requestedAtMs: nowMs };
   record.members[request.member] = member;
-  const free = Math.min(minute.left, freeByPlan(record, request), freeInDay(record, nowMs));
+  const free = Math.min(minute.left, freeByPlan(record, request), freeInDay(record, request, nowMs));
   if (free < 1) return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
   const limit = Math.min(minute.limit, request.plan.requestsPerMinute ?? UNLIMITED);
   const members = Object.keys(record.members).length;
@@ -229,7 +229,7 @@ function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedWindo
 function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): LeaseResponse {
   if (record.probeUntilMs > nowMs) return refuse(record, { waitMs: PROBE_POLL_MS, reason: 'probe' });
   turn(record, nowMs);
-  if (Math.min(freeByPlan(record, request), freeInDay(record, nowMs)) < 1)
+  if (Math.min(freeByPlan(record, request), freeInDay(record, request, nowMs)) < 1)
     return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
   // Until a window is known, its members are the processes that sent a probe within the last minute.
   for (const [name, { requestedAtMs }] of Object.entries(record.members))
@@ -275,16 +275,16 @@ function lastLimit({ minute, turnedAtMs }: QuotaRecord): number {
   return minute && minute.limit > 0 && minute.endsAtMs === turnedAtMs ? minute.limit : UNLIMITED;
 }
 
-/** What is left of the day that headers described, and of the plan of the process that requests. */
-function freeInDay(record: QuotaRecord, nowMs: number): number {
+/** What is left of the day that headers described, and of the plan of the process that requests, or else of that of others. */
+function freeInDay(record: QuotaRecord, { plan }: LeaseRequest, nowMs: number): number {
   const day = underWay(record.day, nowMs);
   const granted = sum(record.daySlots, day && slotOf(day.endsAtMs - DAY_MS, DAY_SLOT_MS));
-  return Math.min(day?.left ?? UNLIMITED, (record.limitPerDay ?? UNLIMITED) - granted);
+  return Math.min(day?.left ?? UNLIMITED, (plan.requestsPerDay ?? record.limitPerDay ?? UNLIMITED) - granted);
 }
 
 /** How long until a slot is free, if none is. */
 function waitMsOf(record: QuotaRecord, request: LeaseRequest, nowMs: number): number {
-  const dayMs = freeInDay(record, nowMs) >= 1 ? 0 : dayWaitMs(record, nowMs);
+  const dayMs = freeInDay(record, request, nowMs) >= 1 ? 0 : dayWaitMs(record, nowMs);
   const planAtMs = Math.min(planTurnsAtMs(record), firstSlotMs(record.minuteSlots, SLOT_MS, MINUTE_SLOTS));
   const planMs = freeByPlan(record, request) >= 1 ? 0 : planAtMs - nowMs;
   const minute = underWay(record.minute, nowMs);

@@ -34,6 +34,8 @@ export function waitMs({ at }: Outlook, nowMs: number): number {
 /** What is known of a key's quota, in the form in which it is reported to other processes. */
 export interface Observed {
   plan: Partial<PlanLimits>;
+  /** The limit of a day before it is cut to the share; left out without a share. */
+  limitPerDay?: number;
   minute: ObservedWindow | undefined;
   day: ObservedWindow | undefined;
 }
@@ -217,20 +219,21 @@ export class Ledger {
   /** What is reported to other processes on the key. */
   observed(nowMs: number): Observed {
     const minute = this.#minute.observed(nowMs);
-    return { plan: this.#plan(minute), minute, day: this.#day.observed(nowMs) };
+    return { ...this.#plan(minute), minute, day: this.#day.observed(nowMs) };
   }
 
   /** The limits for all processes together: those of the plan, or else those learned from the headers, each cut to the share. */
-  #plan(minute: ObservedWindow | undefined): Partial<PlanLimits> {
+  #plan(minute: ObservedWindow | undefined): Pick<Observed, 'plan' | 'limitPerDay'> {
     const { plan } = this.#settings;
     const share = this.#share;
     // A plan that was given without a daily limit has none, even if the store remembers that of an older plan.
     const { requestsPerMinute, requestsPerDay } =
       plan === undefined ? learnedPlan(minute, share) : { requestsPerDay: UNLIMITED, ...limitsOf(plan) };
-    return {
+    const cut = {
       ...(requestsPerMinute !== undefined && { requestsPerMinute: shareOf(requestsPerMinute, share) }),
       ...(requestsPerDay !== undefined && { requestsPerDay: shareOf(requestsPerDay, share) }),
     };
+    return share < 1 && requestsPerDay !== undefined ? { plan: cut, limitPerDay: requestsPerDay } : { plan: cut };
   }
 
   /** What is known about both windows, as `petstore.quota` shows it. */

@@ -226,6 +226,15 @@ describe('exchangeLease', () => {
     expect(requestAs('b', { requestsPerMinute: 100, requestsPerDay: 1_000 })).toBe(1);
   });
 
+  test('judges a process that does not know the plan by the day before it was cut to the share of another one', () => {
+    const small = { requestsPerMinute: 100, requestsPerDay: 2 };
+    const record = knownRecord({}, small);
+    const requestAs = (member: string, more: Partial<LeaseRequest>) =>
+      exchangeLease(record, leaseRequestOf({ member, wanted: 1, ...more }), NOON).granted;
+    expect([requestAs('a', { plan: small, limitPerDay: 4 }), requestAs('a', { plan: small, limitPerDay: 4 })]).toEqual([1, 0]);
+    expect([requestAs('b', {}), requestAs('b', {}), requestAs('b', {})]).toEqual([1, 1, 0]);
+  });
+
   test('gives the part of a process that has gone silent to the others', () => {
     const record = knownRecord({ limit: 20, remaining: 20 });
     take(record, 'b', 1);

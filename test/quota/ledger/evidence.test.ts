@@ -562,6 +562,13 @@ describe('Ledger, for a client with half of the quota,', () => {
     expect([story.limit, story.left]).toEqual([30, 29]);
     expect(story.answer({ limit: 300, remaining: 298, ...RESET }).answer({ limit: 300, remaining: 297, ...RESET }).limit).toBe(150);
   });
+
+  test('tells other processes the whole limit of the day too, given or learned', () => {
+    const given = new Story({ share: 0.5, plan: { requestsPerMinute: 60, requestsPerDay: 1_000 } });
+    const learned = new Story({ share: 0.5, plan: undefined }).answer({ limit: 300, remaining: 299, ...RESET });
+    for (const [{ ledger }, limitPerDay] of [[given, 1_000] as const, [learned, 10_000] as const])
+      expect(ledger.observed(NOON_MS)).toMatchObject({ plan: { requestsPerDay: limitPerDay / 2 }, limitPerDay });
+  });
 });
 
 describe('Ledger, after a day that others used up,', () => {
