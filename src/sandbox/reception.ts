@@ -87,7 +87,7 @@ export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<Servi
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
     if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
     if (!isCountedAtOnce) finish(context, { visit, desk });
-    if (arrival.request.status === 429 && visit.mishap?.fail !== 'lost') startPenalty(context.res.headers, { visit, desk });
+    if (arrival.request.status === 429 && isHeard(context.res, visit.mishap)) startPenalty(context.res.headers, { visit, desk });
   };
 }
 
@@ -168,9 +168,14 @@ function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; until
   const answer = desk.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
   const value = retryAfterValue(desk.retryAfter, { ...visit, untilMs });
   if (value !== undefined) answer.headers.set(RETRY_AFTER_HEADER, value);
-  // The caller of a lost answer cannot know that it has to wait.
-  if (visit.mishap?.fail !== 'lost') visit.meter.penalise(untilMs, visit.nowMs);
+  if (isHeard(answer, visit.mishap)) visit.meter.penalise(untilMs, visit.nowMs);
   return answer;
+}
+
+/** Whether the caller gets the headers of an answer, and so knows that it has to wait: one without a body has none to break. */
+function isHeard({ body }: Response, mishap: Mishap | undefined): boolean {
+  const fail = mishap?.fail;
+  return fail === undefined || fail === 'malformed' || ((fail === 'cut' || fail === 'stall-body') && body !== null);
 }
 
 /** Starts the penalty of a 429 that a fault or an endpoint of the caller's own gave, when it is handed out. The limit's own starts at the arrival. */

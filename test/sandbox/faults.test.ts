@@ -180,11 +180,12 @@ describe('a 429 of a fault starts the penalty of its Retry-After', () => {
     expect(sandbox.requests.map(({ duringPenalty }) => duringPenalty)).toEqual([false, false, true]);
   });
 
-  test.each([{ status: 503 }, { fail: 'reset' }, { fail: 'lost' }] as const)(
+  test.each([{ status: 503 }, { fail: 'reset' }, { fail: 'lost' }, { fail: 'cut' }] as const)(
     'but no 429 that %o keeps from the caller does',
     async (fault) => {
       const sandbox = createSandbox({
         plans: { free: { requestsPerMinute: 1 } },
+        rateLimitBody: 'empty',
         faults: [{ at: 2, ...fault }],
         ban: { after: 0, forMs: 60_000 },
       });
