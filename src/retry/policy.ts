@@ -26,8 +26,10 @@ export function mayRetry({ kind, status, code = '' }: PetStoreError): boolean {
       return status === 408 || status === 425;
     case 'connection':
       return !isAboutCertificates(code) && !isFinalProxyCode(code);
+    case 'timeout':
+      return true;
     default:
-      return kind === 'timeout';
+      return false;
   }
 }
 
