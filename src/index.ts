@@ -19,7 +19,7 @@ export { isPetStatus } from './contract/pet-status.ts';
 export { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
 export * from './errors.ts';
 export type { CallEvent, ClientEvents, Logger, WaitReason } from './events.ts';
-export { InventoryStream } from './inventory-stream.ts';
+export type { InventoryStream } from './inventory-stream.ts';
 export type { ListSink } from './operations/stream-inventory.ts';
 export type { BaseUrl, Environment } from './options/base-url.ts';
 export type { RequestOptions } from './options/call-options.ts';
