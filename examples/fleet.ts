@@ -6,9 +6,10 @@
 //     REDIS_URL=redis://127.0.0.1:6379 PETSTORE_BASE_URL=https://shop.example/v1 PETSTORE_API_KEY=your-key node fleet.ts
 //
 // Start as many as you like, on as many machines as you like. SIGTERM ends one, and puts the pet that it was working on back on the list.
+// A pet that cannot be updated, such as one that the service does not know, goes to the list `updates:failed`.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
-import { isPetStoreError, PetStoreClient } from 'petstore-inventory';
+import { isPetStoreError, isRetryable, PetStoreClient } from 'petstore-inventory';
 import { redisQuotaStore } from 'petstore-inventory/redis';
 
 const { REDIS_URL = 'redis://127.0.0.1:6379' } = process.env;
@@ -17,6 +18,8 @@ const WANTED = 'wanted';
 const QUEUE = 'updates';
 /** The pets that workers are working on. If a worker was killed, its pet stays here and can be put back on the list. */
 const TAKEN = 'updates:taken';
+/** The pets whose updates would fail again. When the cause is mended, they can be put back on the list. */
+const FAILED = 'updates:failed';
 
 const redis = new Redis(REDIS_URL);
 // It learns at once when the service closes the key for another worker.
@@ -47,9 +50,9 @@ async function work(petId: string): Promise<void> {
     await redis.lrem(TAKEN, 1, petId);
   } catch (error) {
     console.error(`${petId}: ${error instanceof Error ? error.message : error}`);
-    if (!mayHelpLater(error)) return void (await redis.lrem(TAKEN, 1, petId));
-    await redis.multi().lrem(TAKEN, 1, petId).rpush(QUEUE, petId).exec();
-    await pauseAfter(error);
+    const list = mayHelpLater(error) ? QUEUE : FAILED;
+    await redis.multi().lrem(TAKEN, 1, petId).rpush(list, petId).exec();
+    if (list === QUEUE) await pauseAfter(error);
   }
 }
 
@@ -64,10 +67,10 @@ async function bringToWanted(petId: string): Promise<void> {
   }
 }
 
-/** An outage, a used-up day, a refused key and our own stop are temporary; an unknown pet, an invalid id and an answer that cannot be read are not. */
+/** An outage, a used-up day and our own stop are temporary. A refused key or certificate concerns every pet, and somebody will replace it. */
 function mayHelpLater(error: unknown): boolean {
   if (!isPetStoreError(error)) return stop.signal.aborted;
-  return !['bad-request', 'not-found', 'invalid-argument', 'invalid-response'].includes(error.kind);
+  return isRetryable(error) || ['authentication', 'configuration', 'connection'].includes(error.kind);
 }
 
 /** Waits until the service accepts requests again: until then, the next pet would fail as this one did. */

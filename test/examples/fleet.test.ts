@@ -30,6 +30,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
   }
 
   const jobsLeft = async () => [await redis.ask('LLEN', 'updates'), await redis.ask('LLEN', 'updates:taken')];
+  const jobsFailed = () => redis.ask('LLEN', 'updates:failed');
 
   test('works off a list with two processes, without a 429, and ends with 0 at SIGTERM', async () => {
     const pets = [...Array.from({ length: 31 }, (_, index) => String(index + 1)), 'no pet'];
@@ -40,6 +41,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     expect(await Promise.all(workers.map((worker) => worker.end('SIGTERM')))).toEqual([0, 0]);
     expect([...served.sandbox.inventory].filter(({ quantity }) => quantity === 7)).toHaveLength(30);
     expect(served.sandbox.report().byStatus).toEqual({ 200: 30, 404: 1 });
+    expect(await redis.ask('SORT', 'updates:failed', 'ALPHA')).toEqual(['31', 'no pet']);
     const told = workers.map((worker) => worker.told).join('');
     expect(told).toMatch(/31: .*There is no pet 31\n/);
     expect(told).toMatch(/no pet: .*BigInt\n/);
@@ -67,6 +69,20 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('fleet.ts', () => {
     expect(await worker.end('SIGTERM')).toBe(0);
     expect(worker.told).toContain(`pet ${petId} stands at 7\n`);
     expect(served.sandbox.requests).toHaveLength(1);
+  });
+
+  test.each([
+    [401, 'puts a pet back on the list', [1, 0], 0],
+    [409, 'sets a pet aside', [0, 0], 1],
+  ])('after a %i it %s', async (status, _what, left, failed) => {
+    served.sandbox.faults.add({ status });
+    await redis.ask('HSET', 'wanted', '1', '7');
+    await redis.ask('RPUSH', 'updates', '1');
+    await using worker = startWorker();
+    await expect.poll(() => served.sandbox.requests.length, { timeout: 30_000 }).toBe(1);
+    await expect.poll(jobsLeft, { timeout: 30_000 }).toEqual(left);
+    expect(await worker.end('SIGTERM')).toBe(0);
+    expect([await jobsLeft(), await jobsFailed(), served.sandbox.requests.length]).toEqual([left, failed, 1]);
   });
 
   test('gives back the work in progress at SIGTERM', async () => {
