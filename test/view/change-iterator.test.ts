@@ -1,6 +1,6 @@
 import { getEventListeners } from 'node:events';
 import * as fc from 'fast-check';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChangeIterator } from '../../src/view/change-iterator.ts';
 import { FUZZ } from '../support/fuzz.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -53,14 +53,14 @@ test('a consumer that applies all changes has the held stock, and `before` is it
   );
 });
 
-test('a consumer takes a thousand changes by one walk over them, since a Map is searched past all that were deleted', async () => {
+test('a thousand changes are taken in one walk, since each new walk of a Map passes all entries that were deleted', async () => {
   const iterator = openIterator();
   for (let petId = 0; petId < 1_000; petId++) iterator.push({ before: undefined, after: itemOf(petId, 1) });
+  onTestFinished(() => void vi.restoreAllMocks());
   const walks = (['keys', 'values', 'entries', 'forEach', Symbol.iterator] as const).map((name) => vi.spyOn(Map.prototype, name));
   for (let petId = 0; petId < 1_000; petId++) await iterator.next();
-  const counts = walks.map(({ mock }) => mock.calls.length);
-  vi.restoreAllMocks();
-  expect(counts).toEqual([1, 0, 0, 0, 0]);
+  const count = walks.reduce((sum, { mock }) => sum + mock.calls.length, 0);
+  expect(count).toBe(1);
 });
 
 test('waiting calls of next() get changes in the order of the calls, and the end if there are no more', async () => {
