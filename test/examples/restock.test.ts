@@ -63,10 +63,13 @@ test.each([
   expect(served.sandbox.requests).toHaveLength(0);
 });
 
-test.each(['1,,+5', '1,5,'])('restock.ts refuses the row %j under a header of two columns, and sends nothing', async (row) => {
-  await installed.write('stock-5.csv', `petId,quantity\n2,5\n${row}\n`);
-  const run = await installed.run('examples/restock.ts', { args: ['stock-5.csv'], env });
-  expect(run).toEqual({ code: 2, stdout: '', stderr: 'restock: stock-5.csv, row 3: it has more fields than the header\n' });
+test.each([
+  ['1,,+5', 'stock-6.csv'],
+  ['1,5,', 'stock-7.csv'],
+])('restock.ts refuses the row %j under a header of two columns, and sends nothing', async (row, file) => {
+  await installed.write(file, `petId,quantity\n2,5\n${row}\n`);
+  const run = await installed.run('examples/restock.ts', { args: [file], env });
+  expect(run).toEqual({ code: 2, stdout: '', stderr: `restock: ${file}, row 3: it has more fields than the header\n` });
   expect(served.sandbox.requests).toHaveLength(0);
 });
 
