@@ -182,7 +182,7 @@ describe('fileQuotaStore', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  test('leaves no file open that it refuses', () => {
+  test.skipIf(process.platform !== 'linux')('leaves no file open that it refuses', () => {
     writeFileSync(path, 'petId,quantity\n'.repeat(100));
     expect(() => fileQuotaStore(path)).toThrow('name another file');
     const links = readdirSync('/proc/self/fd').map((fd) => {
