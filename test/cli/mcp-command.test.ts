@@ -330,6 +330,7 @@ describe('petstore mcp', () => {
       const host = spawn(process.execPath, [cli.file, 'mcp', '--no-state'], {
         env: { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder },
       });
+      onTestFinished(() => void host.kill('SIGKILL'));
       let out = '';
       host.stdout.on('data', (text) => {
         out += text;
