@@ -21,6 +21,8 @@ describe('exitCodeOf', () => {
     [new Error('no'), 1],
     [new ConfigurationError('full', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 13 } }), 1],
     [new ConfigurationError('a failed read', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 266 } }), 1],
+    [new ConfigurationError('a read-only disk', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 8 } }), 1],
+    [new ConfigurationError('a wrong path', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 14 } }), 2],
     [new ConfigurationError('no database', { option: 'quotaStore', cause: { code: 'ERR_SQLITE_ERROR', errcode: 26 } }), 2],
     [new SandboxError('the port is in use', { cause: { code: 'EADDRINUSE' } }), 1],
     [new SandboxError('no database', { cause: { code: 'ERR_SQLITE_ERROR', errcode: 26 } }), 2],
