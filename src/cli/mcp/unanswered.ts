@@ -4,7 +4,8 @@ import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.
 /** The requests of a host that have no answer yet. A cancelled request gets none (Model Context Protocol, Cancellation). */
 export class Unanswered {
   readonly #ids = new Set<RequestId>();
-  #onNone = (): void => {};
+  /** The callers that wait until there is none. */
+  readonly #waiting: (() => void)[] = [];
 
   /** Make it before a server is connected to the transport. */
   constructor(transport: Transport) {
@@ -16,12 +17,9 @@ export class Unanswered {
     };
   }
 
-  /** Resolves once every request so far is answered. */
+  /** Resolves as soon as no request is unanswered; one that comes meanwhile counts too. */
   async none(): Promise<void> {
-    if (this.#ids.size === 0) return;
-    await new Promise<void>((resolve) => {
-      this.#onNone = resolve;
-    });
+    if (this.#ids.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }
 
   #noteReceived(message: JSONRPCMessage): void {
@@ -31,7 +29,7 @@ export class Unanswered {
   }
 
   #end(id: unknown): void {
-    for (const each of this.#ids) if (each === id) this.#ids.delete(each);
-    if (this.#ids.size === 0) this.#onNone();
+    if (typeof id === 'string' || typeof id === 'number') this.#ids.delete(id);
+    if (this.#ids.size === 0) for (const resolve of this.#waiting.splice(0)) resolve();
   }
 }
