@@ -366,6 +366,28 @@ describe('petstore mcp', () => {
       expect(await started.kinds()).toEqual(WHOLE_JOB);
     });
 
+    test('however slowly they are read, with nothing on stderr', async () => {
+      for (let petId = 1; petId <= 1000; petId += 1) served.sandbox.inventory.set(petId, { quantity: 1, status: 'available' });
+      const host = spawn(process.execPath, [cli.file, 'mcp', '--no-state'], {
+        env: { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder },
+      });
+      onTestFinished(() => void host.kill('SIGKILL'));
+      let [out, err] = ['', ''];
+      host.stderr.on('data', (text) => {
+        err += text;
+      });
+      const ids = Array.from({ length: 20 }, (_, index) => index + 2);
+      const lists = ids.map((id) => toolCall(id, 'list_inventory', { limit: 1000 }));
+      host.stdin.end([initialize, ...lists].map(lineOf).join(''));
+      await vi.waitFor(() => expect(served.sandbox.requests.length).toBe(1), { timeout: 20_000 });
+      await new Promise((resolve) => setTimeout(resolve, 300));
+      host.stdout.on('data', (text) => {
+        out += text;
+      });
+      const [code] = await once(host, 'close');
+      expect([code, err, answersIn(out).map(({ id }) => id)]).toEqual([0, '', [1, ...ids]]);
+    });
+
     test('for a minute at most', async () => {
       vi.stubEnv('PETSTORE_BASE_URL', served.url);
       vi.stubEnv('PETSTORE_API_KEY', served.keys.pro);

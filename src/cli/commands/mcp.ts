@@ -106,5 +106,8 @@ function limitsOf(options: McpOptions, { env, now }: Terminal): Omit<PlanLimits,
 }
 
 function outputOf({ stdout }: Terminal): Writable {
-  return new Writable({ decodeStrings: false, write: (text: string, _encoding, done) => void stdout.write(text, (error) => done(error)) });
+  const write = (text: string, _encoding: unknown, done: (error?: Error | null) => void) => void stdout.write(text, (error) => done(error));
+  const output = new Writable({ decodeStrings: false, write });
+  // Each answer that waits for a slow reader is a listener; from the eleventh on Node would warn of a leak.
+  return output.setMaxListeners(0);
 }
