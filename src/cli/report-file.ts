@@ -68,7 +68,7 @@ export class ReportFile {
       await this.#handle.truncate();
       await this.#handle.appendFile(this.#format(parts));
     } catch (error) {
-      throw new Error(`Cannot write --report ${this.#path}: ${messageOf(error)}`);
+      throw new Error(`Cannot write --report ${this.#path}: ${messageOf(error)}`, { cause: error });
     }
   }
 

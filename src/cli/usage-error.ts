@@ -13,5 +13,6 @@ export function cannotOpen(option: string, { path, error }: { path: string; erro
   const folder = dirname(path);
   const lacksFolder = textOf(error, 'code') === 'ENOENT' && !existsSync(folder);
   const message = `Cannot use ${option} ${path}: ${lacksFolder ? `its folder ${folder} does not exist` : messageOf(error)}`;
-  return isStorageFailure(error) ? new Error(message) : new UsageError(message);
+  const Failure = isStorageFailure(error) ? Error : UsageError;
+  return new Failure(message, { cause: error });
 }

@@ -217,8 +217,9 @@ describe('--report', () => {
     const { symlink } = await import('node:fs/promises');
     const { served, sync, file } = await jobFolder();
     await symlink('/dev/full', file('r.txt'));
-    const { code, err } = await sync('petId,quantity\n1,9\n', ['--report', file('r.txt')]);
+    const { code, err } = await sync('petId,quantity\n1,9\n', ['--report', file('r.txt'), '--verbose']);
     expect({ code, err }).toMatchObject({ code: 1, err: expect.stringContaining('Cannot write --report r.txt: ') });
+    expect(err).toMatch(/^caused by Error: E/m);
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(9);
   });
 });
