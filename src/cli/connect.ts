@@ -29,7 +29,11 @@ export interface CommonOptions {
   state?: boolean;
   quotaStore?: string;
   record?: string;
-  /** The option that needs the shared state, if there is one. Not an option itself. */
+}
+
+/** What a command needs of its connection. */
+interface Needs {
+  /** The option that needs the shared state, if there is one. */
   needsState?: string | undefined;
 }
 
@@ -59,9 +63,9 @@ export interface Connection {
 }
 
 /** Makes a command's client, for the service or a new sandbox, and reports its waits and retries. @throws ConfigurationError, UsageError */
-export async function connect(options: CommonOptions, terminal: Terminal): Promise<Connection> {
+export async function connect(options: CommonOptions, terminal: Terminal, needs: Needs = {}): Promise<Connection> {
   refuseContradictions(options);
-  const connection = await openClient(options, terminal);
+  const connection = await openClient(options, terminal, needs);
   const { client, usesProxies } = connection;
   const close = recorded(connection, options, terminal);
   const address = client.baseUrl;
@@ -95,9 +99,9 @@ function recorded({ client, close }: Connection, { record }: CommonOptions, term
 }
 
 /** Makes a command's client like `connect`, but reports no retries and waits, and records nothing. */
-export async function openClient(options: CommonOptions, terminal: Terminal): Promise<Connection> {
+export async function openClient(options: CommonOptions, terminal: Terminal, { needsState }: Needs = {}): Promise<Connection> {
   const settings = settingsOf(options, terminal);
-  const state = options.sandbox ? undefined : await openState(options, terminal);
+  const state = options.sandbox ? undefined : await openState({ ...options, needsState }, terminal);
   const usesProxies = !options.sandbox && (await useProxies());
   const makeClient = () => (options.sandbox ? connectToSandbox(settings) : connectToService(settings, addressOf(options, terminal), state));
   const client = await makeClient().catch((error) => {

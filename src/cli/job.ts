@@ -77,10 +77,9 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   refuseUseless(job, options);
   checkDistinct({ ...job.files, '--report': options.report, '--record': options.record });
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
-  const { client, state, close } = await connect(
-    { ...withWait(options), needsState: options.lock === undefined ? undefined : '--lock' },
-    terminal,
-  );
+  const { client, state, close } = await connect(withWait(options), terminal, {
+    needsState: options.lock === undefined ? undefined : '--lock',
+  });
   // A run that still waits for its lock has sent nothing; a dry run sends no updates.
   let mayUpdate = false;
   const { signal, end, stopListening } = interruptSignal(terminal, { notice: () => (mayUpdate ? NOTICE : undefined), until });

@@ -16,7 +16,7 @@ export interface QuotaCommandOptions extends CommonOptions {
 
 /** Shows what is left of the key's quota, at the cost of one request. */
 export async function quota(options: QuotaCommandOptions, terminal: Terminal): Promise<ExitCode> {
-  const { client, state, environment, close } = await connect({ ...options, needsState: options.reset ? '--reset' : undefined }, terminal);
+  const { client, state, environment, close } = await connect(options, terminal, { needsState: options.reset ? '--reset' : undefined });
   const serviceClock = observeClock(client, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   try {
