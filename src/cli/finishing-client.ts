@@ -53,8 +53,12 @@ export class FinishingClient implements PetStoreApi<'bigint'> {
   ): Promise<Reply<InventoryItem<'bigint'>>> {
     const key = String(petId);
     const call = new AbortController();
-    const end = (): void => (signal?.aborted ? call.abort(signal.reason) : undefined);
-    const onAbort = (): void => (this.#underWay.has(key) ? undefined : end());
+    const end = (): void => {
+      if (signal?.aborted) call.abort(signal.reason);
+    };
+    const onAbort = (): void => {
+      if (!this.#underWay.has(key)) end();
+    };
     this.#endings.set(key, end);
     signal?.addEventListener('abort', onAbort, { once: true });
     try {
