@@ -10,14 +10,18 @@ interface Contradicting {
 
 /** Refuses common options of which one would have no effect. @throws UsageError */
 export function refuseContradictions({ sandbox, baseUrl, environment, quotaStore, state }: Contradicting): void {
-  if (sandbox) {
-    refuseGiven(
-      { '--base-url': baseUrl, '--environment': environment, '--quota-store': quotaStore },
-      'with --sandbox: that sandbox is inside this process, and shares nothing',
-    );
-  } else if (state === false) {
-    refuseGiven({ '--quota-store': quotaStore }, 'with --no-state, which shares nothing; leave one out');
-  }
+  if (sandbox)
+    refuseGiven({ '--base-url': baseUrl, '--environment': environment }, 'with --sandbox, which uses no other service; leave one out');
+  refuseSharing({ '--quota-store': quotaStore }, { sandbox, state });
+}
+
+/** Refuses options that need other runs, for a run that shares nothing with them. @throws UsageError */
+export function refuseSharing(
+  options: Readonly<Record<string, unknown>>,
+  { sandbox, state }: { sandbox?: boolean | undefined; state?: boolean | undefined },
+): void {
+  if (sandbox) refuseGiven(options, 'with --sandbox, which shares nothing; leave one out');
+  if (state === false) refuseGiven(options, 'with --no-state, which shares nothing; leave one out');
 }
 
 /** @throws UsageError for the first of these options that is given */

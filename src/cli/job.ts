@@ -4,7 +4,7 @@ import { fileJournal } from '../node/file-journal.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
-import { refuseGiven } from './contradictions.ts';
+import { refuseGiven, refuseSharing } from './contradictions.ts';
 import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
@@ -269,11 +269,10 @@ export function journalOf(path: string | undefined): Pick<SyncOptions, 'journal'
 }
 
 /** @throws UsageError for an option that would have no effect */
-function refuseUseless({ journal }: Job, { json, sandbox, lists, lock }: JobOptions): void {
-  if (!json) refuseGiven({ '--lists': lists }, 'without --json, whose lists it extends');
-  if (!sandbox) return;
-  refuseGiven({ '--journal': journal }, 'with --sandbox: that sandbox ends with the command, so the job could not be resumed');
-  refuseGiven({ '--lock': lock }, 'with --sandbox: that sandbox is inside this process, so no other run can use it');
+function refuseUseless({ journal }: Job, { json, lists, lock, sandbox, state }: JobOptions): void {
+  if (!json) refuseGiven({ '--lists': lists }, 'without --json: it changes only the JSON output; add --json');
+  if (sandbox) refuseGiven({ '--journal': journal }, 'with --sandbox: that sandbox ends with the command, so the job could not be resumed');
+  refuseSharing({ '--lock': lock }, { sandbox, state });
 }
 
 /** @throws UsageError if two of the paths are the same file */

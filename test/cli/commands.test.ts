@@ -596,17 +596,30 @@ describe('petstore sandbox', () => {
   });
 });
 
+const ADVICE = 'without --allow-updates: the agent can only read; add --allow-updates, or leave it out\n';
+
 test.each([
   [['list', '--json', '--csv'], 'Cannot use --csv with --json: the output has one format; leave one out'],
-  [['set', '1', '5', '--sandbox', '--base-url', 'https://a.example/v1'], 'Cannot use --base-url with --sandbox: that sandbox is inside'],
-  [['get', '1', '--sandbox', '--environment', 'staging'], 'Cannot use --environment with --sandbox: that sandbox is inside'],
-  [['doctor', '--sandbox', '--environment', 'staging'], 'Cannot use --environment with --sandbox: that sandbox is inside'],
-  [['quota', '--sandbox', '--quota-store', 'file:q.db'], 'Cannot use --quota-store with --sandbox: that sandbox is inside'],
-  [['watch', '--no-state', '--quota-store', 'file:q.db'], 'Cannot use --quota-store with --no-state, which shares nothing'],
-  [['sync', '-', '--lists'], 'Cannot use --lists without --json, whose lists it extends'],
-  [['sync', '-', '--sandbox', '--lock', 'a'], 'Cannot use --lock with --sandbox: that sandbox is inside'],
-  [['mcp', '--journals', 'j'], 'Cannot use --journals without --allow-updates: the agent can only read'],
-  [['mcp', '--allow-negative'], 'Cannot use --allow-negative without --allow-updates: the agent can only read'],
+  [['set', '1', '5', '--sandbox', '--base-url', 'https://a.example/v1'], 'Cannot use --base-url with --sandbox, which uses no other'],
+  [
+    ['get', '1', '--sandbox', '--environment', 'staging'],
+    'Cannot use --environment with --sandbox, which uses no other service; leave one out\n',
+  ],
+  [
+    ['doctor', '--sandbox', '--environment', 'staging'],
+    'Cannot use --environment with --sandbox, which uses no other service; leave one out\n',
+  ],
+  [['quota', '--sandbox', '--quota-store', 'file:q.db'], 'Cannot use --quota-store with --sandbox, which shares nothing; leave one out\n'],
+  [
+    ['watch', '--no-state', '--quota-store', 'file:q.db'],
+    'Cannot use --quota-store with --no-state, which shares nothing; leave one out\n',
+  ],
+  [['sync', '-', '--lists'], 'Cannot use --lists without --json: it changes only the JSON output; add --json\n'],
+  [['sync', '-', '--sandbox', '--lock', 'a'], 'Cannot use --lock with --sandbox, which shares nothing; leave one out\n'],
+  [['quota', '--sandbox', '--reset'], 'Cannot use --reset with --sandbox, which shares nothing; leave one out\n'],
+  [['quota', '--no-state', '--reset'], 'Cannot use --reset with --no-state, which shares nothing; leave one out\n'],
+  [['mcp', '--journals', 'j'], `Cannot use --journals ${ADVICE}`],
+  [['mcp', '--allow-negative'], `Cannot use --allow-negative ${ADVICE}`],
 ])('petstore %j is refused, since an option would have no effect', async (words, message) => {
   const sent = served.sandbox.requests.length;
   expect(await run(words)).toEqual({ code: 2, out: '', err: expect.stringContaining(`petstore: ${message}`) });

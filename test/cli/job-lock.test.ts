@@ -68,7 +68,7 @@ describe('--lock', () => {
 
   test.each([
     [['--lock', 'a b'], 'Cannot use --lock a b: it must be a name'],
-    [['--lock', 'job', '--no-state'], 'Cannot use --lock: this run shares nothing with others; give --quota-store'],
+    [['--lock', 'job', '--no-state'], 'Cannot use --lock with --no-state, which shares nothing; leave one out\n'],
   ])('as %j is refused, by a dry run too', async (words, reason) => {
     const { served, sync } = await jobFolder();
     const refused = { code: 2, err: expect.stringContaining(reason) };

@@ -183,9 +183,14 @@ describe('--quota-store', () => {
     expect([before, records()]).toEqual([1, 0]);
   });
 
-  test('quota --reset is refused if nothing is stored', async () => {
-    const { run } = await jobFolder();
-    expect(await run(['quota', '--reset', '--no-state'])).toMatchObject({ code: 2, err: expect.stringContaining('shares no quota') });
+  test('quota --reset and --lock are refused for a user without a home folder', async () => {
+    const { run, sync } = await jobFolder();
+    const refused = (option: string) => {
+      const err = `petstore: Cannot use ${option}: this run shares nothing with others; give --quota-store\n`;
+      return { code: 2, out: '', err };
+    };
+    expect(await run(['quota', '--reset'], new FakeTerminal({ env: {} }))).toEqual(refused('--reset'));
+    expect(await sync('petId,quantity\n1,2\n', ['--lock', 'a'], new FakeTerminal({ env: {} }))).toEqual(refused('--lock'));
   });
 
   test.each([

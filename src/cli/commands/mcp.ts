@@ -36,7 +36,7 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
   if (!options.allowUpdates)
     refuseGiven(
       { '--journals': options.journals, '--allow-negative': options.allowNegative },
-      'without --allow-updates: the agent can only read',
+      'without --allow-updates: the agent can only read; add --allow-updates, or leave it out',
     );
   const limits = options.allowUpdates ? { ...limitsOf(options, terminal), maxChanges } : undefined;
   const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);

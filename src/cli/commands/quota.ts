@@ -2,6 +2,7 @@ import { RateLimitError } from '../../errors.ts';
 import { keyFromVariables } from '../../options/client-options.ts';
 import type { Quota, WindowQuota } from '../../quota/ledger/quota.ts';
 import { type Client, type CommonOptions, connect } from '../connect.ts';
+import { refuseSharing } from '../contradictions.ts';
 import { duration } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { hideKey } from '../hide-key.ts';
@@ -16,6 +17,7 @@ export interface QuotaCommandOptions extends CommonOptions {
 
 /** Shows what is left of the key's quota, at the cost of one request. */
 export async function quota(options: QuotaCommandOptions, terminal: Terminal): Promise<ExitCode> {
+  refuseSharing({ '--reset': options.reset }, options);
   const { client, state, environment, close } = await connect(options, terminal, { needsState: options.reset ? '--reset' : undefined });
   const serviceClock = observeClock(client, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
@@ -57,7 +59,7 @@ interface Reset {
 async function reset({ client, state, options, terminal }: Reset): Promise<ExitCode> {
   const source = keyFromVariables();
   const apiKey = typeof source === 'function' ? await source() : source;
-  if (!state || apiKey === undefined) throw new UsageError('Cannot use --reset: this run shares no quota with others');
+  if (!state || apiKey === undefined) throw new UsageError('Cannot use --reset: this run shares nothing with others; give --quota-store');
   await state.forget({ address: client.baseUrl, apiKey });
   await writeResult(
     terminal.stdout,
