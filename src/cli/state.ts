@@ -69,7 +69,7 @@ export async function forgetShared({ addresses, apiKeys }: { addresses: string[]
     state = onFile(path, path);
     for (const address of addresses) for (const apiKey of apiKeys) await state.forget({ address, apiKey });
   } catch (error) {
-    tell(terminal, `petstore: the quota that runs share is not reset: ${messageOf(error)} (petstore quota --reset resets that of one key)`);
+    tell(terminal, `petstore: the quota that runs share is not reset: ${ownReason(error)} (petstore quota --reset resets that of one key)`);
   } finally {
     state?.close();
   }
@@ -95,11 +95,19 @@ function openOwn(needsState: string | undefined, terminal: Terminal): SharedStat
     makeFolder(dirname(path));
     return onFile(path, path);
   } catch (error) {
-    const why = messageOf(error);
+    const reason = ownReason(error);
+    const why = `${reason}${reason.includes('; ') ? ', or' : ';'} name a place with --quota-store`;
     if (needsState !== undefined) throw new Error(`Cannot use ${needsState} without the state that runs share: ${why}`, { cause: error });
     tell(terminal, `petstore: this run does not share the quota with others: ${why} (--no-state turns sharing off)`);
     return undefined;
   }
+}
+
+/** Why the file of this user's state cannot be used. It has one place, so that advice to name another file could not be followed. */
+function ownReason(error: unknown): string {
+  return messageOf(error)
+    .replace(/^Cannot use (.+) as the file of a quota store: /, '$1: ')
+    .replace(/name (?:another file|a file in it)$/, 'delete it');
 }
 
 function onFile(path: string, name: string): SharedState {

@@ -86,7 +86,9 @@ test.skipIf(process.platform !== 'linux')(
     const failed = (option: string) => ({
       code: 1,
       out: '',
-      err: expect.stringMatching(new RegExp(`^petstore: Cannot use ${option} without the state that runs share: ENOTDIR.*\\n$`)),
+      err: expect.stringMatching(
+        new RegExp(`^petstore: Cannot use ${option} without the state that runs share: ENOTDIR.*; name a place with --quota-store .*\\n$`),
+      ),
     });
     expect(await sync('petId,adjust\n1,1\n', ['--lock', 'job'], terminal())).toEqual(failed('--lock'));
     expect(await sync('petId,adjust\n1,1\n', ['--lock', 'job', '--dry-run'], terminal())).toEqual(failed('--lock'));

@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
@@ -35,6 +35,22 @@ test.skipIf(process.platform !== 'linux')('openState says why a run does not sha
   const terminal = new FakeTerminal({ env: { XDG_STATE_HOME: '/dev/null' } });
   expect(await openState({}, terminal)).toBeUndefined();
   expect(terminal.err).toMatch(/^petstore: this run does not share the quota with others: .*ENOTDIR.* \(--no-state turns sharing off\)\n$/);
+});
+
+test.skipIf(process.platform !== 'linux')('openState advises only what helps with the file of this user', async () => {
+  const terminal = new FakeTerminal({ env: { XDG_STATE_HOME: home } });
+  const path = join(home, 'petstore', 'quota.db');
+  mkdirSync(join(home, 'petstore'));
+  writeFileSync(path, 'petId,quantity\n'.repeat(100));
+  const why = `"${path}": it is not an SQLite database; delete it, or name a place with --quota-store`;
+  await expect(openState({ needsState: '--reset' }, terminal)).rejects.toThrow(
+    new Error(`Cannot use --reset without the state that runs share: ${why}`),
+  );
+  expect(await openState({}, terminal)).toBeUndefined();
+  expect(terminal.err).toBe(`petstore: this run does not share the quota with others: ${why} (--no-state turns sharing off)\n`);
+  rmSync(path);
+  mkdirSync(path);
+  await expect(openState({ needsState: '--lock' }, terminal)).rejects.toThrow('it is a folder; delete it, or name a place');
 });
 
 test('openState keeps nothing for a user without a home, and says nothing', async () => {
