@@ -269,8 +269,9 @@ export function journalOf(path: string | undefined): Pick<SyncOptions, 'journal'
 }
 
 /** @throws UsageError for an option that would have no effect */
-function refuseUseless({ journal }: Job, { json, lists, lock, sandbox, state }: JobOptions): void {
+function refuseUseless({ journal }: Job, { json, dryRun, lists, lock, sandbox, state }: JobOptions): void {
   if (!json) refuseGiven({ '--lists': lists }, 'without --json: it changes only the JSON output; add --json');
+  if (dryRun) refuseGiven({ '--lists': lists }, 'with --dry-run, which lists the pets anyway; leave --lists out');
   if (sandbox) refuseGiven({ '--journal': journal }, 'with --sandbox: that sandbox ends with the command, so the job could not be resumed');
   refuseSharing({ '--lock': lock }, { sandbox, state });
 }

@@ -144,7 +144,7 @@ function addMcpCommand(program: Command, terminal: Terminal, exit: (code: ExitCo
     program.command('mcp').description('serve the stock to an agent by the Model Context Protocol over stdin and stdout, read-only'),
   )
     .option('--allow-updates', 'let the agent plan updates, and apply the plans that were shown')
-    .option('--max-changes <number>', 'refuse plans of more changes: a number, or a part of the list such as 10%', '100')
+    .option('--max-changes <number>', 'refuse plans of more changes: a number, or a part of the list such as 10% (default: 100)')
     .option('--allow-negative', 'let a stock become negative')
     .option('--journals <folder>', "the folder for the journals of applied plans; by default this user's state folder")
     .action(async (options: McpOptions) => {

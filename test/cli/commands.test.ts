@@ -614,11 +614,13 @@ test.each([
     ['watch', '--no-state', '--quota-store', 'file:q.db'],
     'Cannot use --quota-store with --no-state, which shares nothing; leave one out\n',
   ],
+  [['sync', '-', '--json', '--lists', '--dry-run'], 'Cannot use --lists with --dry-run, which lists the pets anyway; leave --lists out\n'],
   [['sync', '-', '--lists'], 'Cannot use --lists without --json: it changes only the JSON output; add --json\n'],
   [['sync', '-', '--sandbox', '--lock', 'a'], 'Cannot use --lock with --sandbox, which shares nothing; leave one out\n'],
   [['quota', '--sandbox', '--reset'], 'Cannot use --reset with --sandbox, which shares nothing; leave one out\n'],
   [['quota', '--no-state', '--reset'], 'Cannot use --reset with --no-state, which shares nothing; leave one out\n'],
   [['mcp', '--journals', 'j'], `Cannot use --journals ${ADVICE}`],
+  [['mcp', '--max-changes', '5'], `Cannot use --max-changes ${ADVICE}`],
   [['mcp', '--allow-negative'], `Cannot use --allow-negative ${ADVICE}`],
 ])('petstore %j is refused, since an option would have no effect', async (words, message) => {
   const sent = served.sandbox.requests.length;

@@ -94,8 +94,8 @@ describe('petstore mcp', () => {
     expect({ code, err }).toEqual({ code: 0, err: '' });
   });
 
-  test.each([[[]], [['--allow-updates']]])('refuses a bad --max-changes with %j', async (words) => {
-    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox', '--max-changes', 'x', ...words]);
+  test('refuses a bad --max-changes', async () => {
+    const host = spawn(process.execPath, [cli.file, 'mcp', '--sandbox', '--max-changes', 'x', '--allow-updates']);
     let err = '';
     host.stderr.on('data', (text) => {
       err += text;
@@ -252,6 +252,15 @@ describe('petstore mcp', () => {
     const { call } = await startAgent([...withJournals(), ...options]);
     expect(await call('plan_updates', { updates })).toContain(message.replace('`', ''));
     expect(served.sandbox.requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
+  });
+
+  test('refuses a plan of more than 100 changes by default', async () => {
+    const petIds = Array.from({ length: 101 }, (_, index) => index + 1);
+    for (const petId of petIds) served.sandbox.inventory.set(petId, { quantity: 1 });
+    const { call } = await startAgent(withJournals());
+    const planOf = (ids: number[]) => call('plan_updates', { updates: ids.map((petId) => ({ petId, quantity: 2 })) });
+    expect(await planOf(petIds)).toContain('--max-changes allows at most 100');
+    expect((await planOf(petIds.slice(1))).changes).toHaveLength(100);
   });
 
   test('says in words what is wrong with a call, without the key, and continues', async () => {

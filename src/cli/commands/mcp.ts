@@ -17,9 +17,12 @@ import { UsageError } from '../usage-error.ts';
 export interface McpOptions extends CommonOptions {
   allowUpdates?: boolean;
   allowNegative?: boolean;
-  maxChanges: string;
+  maxChanges?: string;
   journals?: string;
 }
+
+/** The `--max-changes` of a server that may update. */
+const MOST_CHANGES = '100';
 
 /** Less than the time limit of a tool call, which is one minute by default in MCP hosts. */
 const MAX_WAIT = '45s';
@@ -32,13 +35,8 @@ const LAST_ANSWERS_MS = 60_000;
  * Calls under way are answered after the end of stdin; else they are aborted, and only updates under way finish.
  */
 export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
-  const maxChanges = maxChangesOf(options);
-  if (!options.allowUpdates)
-    refuseGiven(
-      { '--journals': options.journals, '--allow-negative': options.allowNegative },
-      'without --allow-updates: the agent can only read; add --allow-updates, or leave it out',
-    );
-  const limits = options.allowUpdates ? { ...limitsOf(options, terminal), maxChanges } : undefined;
+  const limits = options.allowUpdates ? limitsOf(options, terminal) : undefined;
+  if (!limits) refuseUpdating(options);
   const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
   const { signal, end, stopListening } = interruptSignal(terminal);
   const plans = limits && new Plans(client, limits);
@@ -97,12 +95,21 @@ function failWhenClosed({ server }: McpServer, fail: (error: Error) => void): vo
   server.onclose = () => fail(new Error(`Cannot read stdin: ${problem?.message}`, { cause: problem }));
 }
 
-function limitsOf(options: McpOptions, { env, now }: Terminal): Omit<PlanLimits, 'maxChanges'> {
+/** @throws UsageError */
+function refuseUpdating({ journals, allowNegative, maxChanges }: McpOptions): void {
+  refuseGiven(
+    { '--journals': journals, '--allow-negative': allowNegative, '--max-changes': maxChanges },
+    'without --allow-updates: the agent can only read; add --allow-updates, or leave it out',
+  );
+}
+
+function limitsOf(options: McpOptions, { env, now }: Terminal): PlanLimits {
+  const maxChanges = maxChangesOf({ maxChanges: MOST_CHANGES, ...options });
   const state = stateFolder(env, process.platform);
   const journals = options.journals ?? (state && join(state, 'journals'));
   if (journals === undefined) throw new UsageError('Cannot use --allow-updates: there is no folder for journals; name one with --journals');
   // Absolute, since the answers name the journals to a user whose shell is in another folder.
-  return { allowNegative: options.allowNegative === true, journals: resolve(journals), now };
+  return { maxChanges, allowNegative: options.allowNegative === true, journals: resolve(journals), now };
 }
 
 function outputOf({ stdout }: Terminal): Writable {
