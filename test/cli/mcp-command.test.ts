@@ -397,6 +397,21 @@ describe('petstore mcp', () => {
       expect([code, err, answersIn(out).map(({ id }) => id)]).toEqual([0, '', [1, ...ids]]);
     });
 
+    test('with an error that says what failed when SIGTERM comes while they wait', async () => {
+      const { host, say, answerTo, kinds } = await startApplying();
+      served.sandbox.faults.add({ fail: 'stall' });
+      say(toolCall(4, 'list_inventory', {}));
+      say(toolCall(5, 'plan_updates', { updates: [{ petId: 1, quantity: 3 }] }));
+      await vi.waitFor(() => expect(served.sandbox.requests.filter(({ method }) => method === 'GET').length).toBeGreaterThan(3), {
+        timeout: 20_000,
+      });
+      host.kill('SIGTERM');
+      const [code] = await once(host, 'close');
+      const ended = 'the server ends (terminated); try again once it is started again';
+      expect([code, answerTo(4), answerTo(5)]).toEqual([143, `Cannot list the inventory: ${ended}`, `Cannot plan the updates: ${ended}`]);
+      expect([JSON.parse(answerTo(3)), await kinds()]).toEqual([expect.objectContaining({ updated: 3, pending: 0 }), WHOLE_JOB]);
+    });
+
     test('for a minute at most', async () => {
       vi.stubEnv('PETSTORE_BASE_URL', served.url);
       vi.stubEnv('PETSTORE_API_KEY', served.keys.pro);
@@ -411,7 +426,7 @@ describe('petstore mcp', () => {
       await vi.waitUntil(() => served.sandbox.requests.length > 0);
       await vi.advanceTimersByTimeAsync(60_000);
       expect(await running).toBe(0);
-      const text = 'stdin ended a minute ago';
+      const text = 'Cannot list the inventory: the server ends (stdin ended a minute ago); try again once it is started again';
       expect(answersIn(terminal.out).at(-1)).toEqual({ id: 2, result: { content: [{ type: 'text', text }], isError: true } });
     });
   });

@@ -9,6 +9,7 @@ import { eitherSignal } from '../../view/either-signal.ts';
 import { StockView } from '../../view/index.ts';
 import type { Client } from '../connect.ts';
 import { explainError } from '../explain-error.ts';
+import { Interruption } from '../interrupt.ts';
 import { shellWord } from '../shell-word.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Plans } from './plans.ts';
@@ -73,7 +74,7 @@ function addReading(server: McpServer, client: Client, ending: AbortSignal): voi
       annotations,
     },
     ({ petIds, ...given }, extra) =>
-      answer([extra.signal, ending], async (signal) => {
+      answer({ what: 'list the inventory', cancelled: extra.signal, ending }, async (signal) => {
         const wanted = petIds && new Set(petIds.map((petId) => String(BigInt(petId))));
         const all = await view.items({ signal });
         return page(all, { ...given, wanted, asOf: view.asOf });
@@ -87,7 +88,11 @@ function addReading(server: McpServer, client: Client, ending: AbortSignal): voi
       inputSchema: {},
       annotations,
     },
-    (_nothing, extra) => answer([extra.signal, ending], async () => ({ quota: client.quota, retryBudget: client.retryBudget })),
+    (_nothing, extra) =>
+      answer({ what: 'show the quota', cancelled: extra.signal, ending }, async () => ({
+        quota: client.quota,
+        retryBudget: client.retryBudget,
+      })),
   );
 }
 
@@ -124,7 +129,7 @@ function addUpdating(server: McpServer, plans: Plans, ending: AbortSignal): void
       annotations: { readOnlyHint: true },
     },
     ({ updates }, extra) =>
-      answer([extra.signal, ending], async (signal) => {
+      answer({ what: 'plan the updates', cancelled: extra.signal, ending }, async (signal) => {
         const { changes, missing, failed, ...plan } = await plans.make(updates.map(wantedEntry), { signal });
         const shown = changes.map(({ petId, from, to }) => ({ petId: shownId(petId), from, to }));
         return { ...plan, changes: shown, missing: missing.map(shownId), failed: failed.map(shownFailure) };
@@ -140,7 +145,7 @@ function addUpdating(server: McpServer, plans: Plans, ending: AbortSignal): void
       annotations: { readOnlyHint: false, destructiveHint: true, idempotentHint: true },
     },
     ({ planId }, extra) =>
-      answer([extra.signal, ending], async (signal) => {
+      answer({ what: 'apply the plan', cancelled: extra.signal, ending }, async (signal) => {
         const onProgress = progressTo(extra);
         const { report, journal, refusal } = await plans.apply(planId, { signal, onProgress });
         const error = refusal === undefined ? undefined : explainError(refusal);
@@ -188,17 +193,26 @@ function progressTo({
   };
 }
 
+/** A call of a tool. */
+interface Call {
+  /** What the tool does, after "Cannot" in a message. */
+  what: string;
+  /** Aborted when the host cancels the call. */
+  cancelled: AbortSignal;
+  /** Aborted when the server ends. */
+  ending: AbortSignal;
+}
+
 /** The answer of a tool: the result as JSON, an error if it has one, or the error with the same text as on the command line. */
-async function answer(
-  [cancelled, ending]: [AbortSignal, AbortSignal],
-  work: (signal: AbortSignal) => Promise<object>,
-): Promise<CallToolResult> {
+async function answer({ what, cancelled, ending }: Call, work: (signal: AbortSignal) => Promise<object>): Promise<CallToolResult> {
   const { signal, stop } = eitherSignal(cancelled, ending);
   try {
     const result = await work(signal);
     return { content: [{ type: 'text', text: JSON.stringify(result) }], ...('error' in result && { isError: true }) };
   } catch (error) {
-    return { content: [{ type: 'text', text: explainError(error) }], isError: true };
+    const isEnded = error instanceof Interruption;
+    const text = isEnded ? `Cannot ${what}: the server ends (${error.message}); try again once it is started again` : explainError(error);
+    return { content: [{ type: 'text', text }], isError: true };
   } finally {
     stop();
   }
