@@ -8,7 +8,7 @@ interface Contradicting {
   state?: boolean;
 }
 
-/** Refuses common options of which one would have no effect. @throws UsageError */
+/** Refuses common options that contradict each other. @throws UsageError */
 export function refuseContradictions({ sandbox, baseUrl, environment, quotaStore, state }: Contradicting): void {
   if (sandbox)
     refuseGiven({ '--base-url': baseUrl, '--environment': environment }, 'with --sandbox, which uses no other service; leave one out');
