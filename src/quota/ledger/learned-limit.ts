@@ -3,10 +3,12 @@ const SHRINK = 0.75;
 const NEAR = 1.5;
 /** A refusal after fewer requests than this may have another cause: it counts only if it repeats. */
 const FEWEST = 5;
-/** The factor by which the limit grows in a window without a refusal. */
+/** The factor by which the limit grows in a window without a refusal, while it is well below that of the last one. */
 const GROWTH = 1.1;
-/** It doubles within this time at the latest: otherwise some refusals for another cause would hold a client up for a day. */
-const DOUBLES_IN_MS = 1_800_000;
+/** From nine tenths of it on, the limit grows slowly: the next refusal is near (as TCP's congestion window, RFC 9438 section 4.1). */
+const FAST_GROWTH = Math.log(0.9 / SHRINK);
+/** It then doubles within half an hour: otherwise some refusals for another cause would hold a client up for a day. */
+const SLOW_PER_MS = Math.LN2 / 1_800_000;
 
 /**
  * A limit learned from refusals where no header reports Remaining: lower after each, and higher with the time without one. Pure: the time
@@ -21,17 +23,22 @@ export class LearnedLimit {
   #suspected = { sent: 0, atMs: Number.NEGATIVE_INFINITY };
 
   constructor(lengthMs: number) {
-    this.#growthPerMs = Math.max(Math.log(GROWTH) / lengthMs, Math.LN2 / DOUBLES_IN_MS);
+    this.#growthPerMs = Math.max(Math.log(GROWTH) / lengthMs, SLOW_PER_MS);
   }
 
   /** Requests that may be sent in a window. */
   most(nowMs: number): number {
-    return this.#most * Math.exp(this.#growthPerMs * Math.max(0, nowMs - this.#atMs));
+    const fast = this.#growthPerMs * Math.max(0, nowMs - this.#atMs);
+    const slow = (Math.max(0, fast - FAST_GROWTH) / this.#growthPerMs) * SLOW_PER_MS;
+    return this.#most * Math.exp(Math.min(fast, FAST_GROWTH) + slow);
   }
 
   /** When that many requests may be sent in a window. */
   reachesAt(count: number): number {
-    return this.#most >= count ? this.#atMs : this.#atMs + Math.ceil(Math.log(count / this.#most) / this.#growthPerMs) + 1;
+    if (this.#most >= count) return this.#atMs;
+    const growth = Math.log(count / this.#most);
+    const ms = Math.min(growth, FAST_GROWTH) / this.#growthPerMs + Math.max(0, growth - FAST_GROWTH) / SLOW_PER_MS;
+    return this.#atMs + Math.ceil(ms) + 1;
   }
 
   /** Whether the next request may be refused as it was before, with `sent` requests since the window began. */

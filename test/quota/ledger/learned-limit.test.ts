@@ -12,6 +12,15 @@ describe('LearnedLimit', () => {
     expect([learned.most(100), learned.most(60_100)]).toEqual([30, 33]);
   });
 
+  test('grows slowly from nine tenths of the refused number on, since the next refusal is near', () => {
+    const learned = new LearnedLimit(60_000);
+    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 0 });
+    const [nearAtMs, refusedAtMs] = [learned.reachesAt(36), learned.reachesAt(40)];
+    expect([nearAtMs / 60_000, refusedAtMs / 60_000].map((minutes) => minutes.toFixed(1))).toEqual(['1.9', '6.5']);
+    expect([learned.most(refusedAtMs - 2) < 40, learned.most(refusedAtMs) >= 40]).toEqual([true, true]);
+    expect(learned.most(1_800_000)).toBeGreaterThan(60);
+  });
+
   test('doubles within half an hour, even if its window is a day', () => {
     const learned = new LearnedLimit(86_400_000);
     learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 100 });
