@@ -104,7 +104,7 @@ export interface LeaseRequest {
   lateAnswers: Pick<ObservedWindow, 'resetAtMs' | 'remaining'>[];
   /** The limits by the options, cut to the share; undefined if they are left to the headers. 1e12 requests a day mean no limit. */
   plan: Partial<PlanLimits>;
-  /** The limit of a day before it is cut to the share, which holds for processes that do not know the plan yet; left out without a share. */
+  /** The day's limit before it is cut to the share; left out without a share. Processes that do not know the plan yet keep to it. */
   limitPerDay?: number;
   /** What it observed about the minute. */
   minute: ObservedWindow | undefined;

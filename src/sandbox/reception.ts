@@ -172,7 +172,7 @@ function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; until
   return answer;
 }
 
-/** Whether the caller gets the headers of an answer, and so knows that it has to wait: one without a body has none to break. */
+/** Whether the caller gets the headers of an answer, and so knows that it has to wait. Without a body to break, all of it is lost. */
 function isHeard({ body }: Response, mishap: Mishap | undefined): boolean {
   const fail = mishap?.fail;
   return fail === undefined || fail === 'malformed' || ((fail === 'cut' || fail === 'stall-body') && body !== null);

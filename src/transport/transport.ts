@@ -259,7 +259,7 @@ async function loadKy(call: Call): Promise<void> {
   ({ kyHttp } = await loadPart('ky', call, import('./ky-http.ts')));
 }
 
-/** The error of a request may quote its address as it was sent, as those of Deno and ky do: the query, which may hold private data, is not shown. */
+/** Removes the query, which may hold private data, from the address that an error of a request quotes, as those of Deno and ky do. */
 function askedFor({ path }: AttemptRequest, asked: Asked): Asked {
   const query = /\?.*/s.exec(path)?.[0];
   if (!query) return asked;

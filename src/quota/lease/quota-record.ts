@@ -275,7 +275,7 @@ function lastLimit({ minute, turnedAtMs }: QuotaRecord): number {
   return minute && minute.limit > 0 && minute.endsAtMs === turnedAtMs ? minute.limit : UNLIMITED;
 }
 
-/** What is left of the day that headers described, and of the plan of the process that requests, or else of that of others. */
+/** What is left of the day by the headers, and by the plan of the process that requests; by that of others if it knows none. */
 function freeInDay(record: QuotaRecord, { plan }: LeaseRequest, nowMs: number): number {
   const day = underWay(record.day, nowMs);
   const granted = sum(record.daySlots, day && slotOf(day.endsAtMs - DAY_MS, DAY_SLOT_MS));

@@ -3,11 +3,11 @@ const SHRINK = 0.75;
 const NEAR = 1.5;
 /** A refusal after fewer requests than this may have another cause: it counts only if it repeats. */
 const FEWEST = 5;
-/** The factor by which the limit grows in a window without a refusal, while it is well below that of the last one. */
+/** The factor by which the limit grows in a window without a refusal, up to nine tenths of the number that was refused. */
 const GROWTH = 1.1;
-/** From nine tenths of it on, the limit grows slowly: the next refusal is near (as TCP's congestion window, RFC 9438 section 4.1). */
+/** From there on it grows slowly, as TCP's congestion window does, since the next refusal is near (RFC 9438 section 4.1). */
 const FAST_GROWTH = Math.log(0.9 / SHRINK);
-/** It then doubles within half an hour: otherwise some refusals for another cause would hold a client up for a day. */
+/** It still doubles within half an hour: otherwise some refusals for another cause would hold a client up for a day. */
 const SLOW_PER_MS = Math.LN2 / 1_800_000;
 
 /**

@@ -222,7 +222,7 @@ export class Ledger {
     return { ...this.#plan(minute), minute, day: this.#day.observed(nowMs) };
   }
 
-  /** The limits for all processes together: those of the plan, or else those learned from the headers, each cut to the share. */
+  /** The limits for all processes together, of the plan or learned from the headers: cut to the share, and the day's whole as well. */
   #plan(minute: ObservedWindow | undefined): Pick<Observed, 'plan' | 'limitPerDay'> {
     const { plan } = this.#settings;
     const share = this.#share;
