@@ -15,6 +15,8 @@ const SLOW_PER_MS = Math.LN2 / 1_800_000;
  * is a parameter.
  */
 export class LearnedLimit {
+  /** When the first request after a refusal succeeded: a new window may have begun then. Undefined while none has. */
+  reopenedAtMs: number | undefined;
   readonly #growthPerMs: number;
   #most = Number.POSITIVE_INFINITY;
   #atMs = Number.NEGATIVE_INFINITY;

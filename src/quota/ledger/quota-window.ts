@@ -99,8 +99,6 @@ export class QuotaWindow {
   #ownSent: SlidingLog | undefined;
   // Created when a request is refused and no header says why.
   #learned: LearnedLimit | undefined;
-  // When the first request after a refusal succeeded: a new window may have begun then.
-  #reopenedAtMs: number | undefined;
   readonly #log: SlidingLog;
   readonly #bucket: TokenBucket;
   // Created with the first Reset: without one, no turn can be seen.
@@ -276,13 +274,14 @@ export class QuotaWindow {
 
   /** The limit learned from refusals, for any time of a window's length; none once a new window may have begun. */
   #learnedMost(nowMs: number): number {
-    return this.#learned && this.#reopenedAtMs === undefined ? Math.floor(this.#learned.most(nowMs)) : Number.POSITIVE_INFINITY;
+    if (!this.#learned || this.#learned.reopenedAtMs !== undefined) return Number.POSITIVE_INFINITY;
+    return Math.floor(this.#learned.most(nowMs));
   }
 
   /** Whether the window that began after a refusal has used up the learned limit, so that the next request may be refused. */
   get isNearRefusal(): boolean {
-    if (!this.#learned || this.#reopenedAtMs === undefined) return false;
-    return this.#learned.isNear(this.#sent.sentSince(this.#reopenedAtMs));
+    if (this.#learned?.reopenedAtMs === undefined) return false;
+    return this.#learned.isNear(this.#sent.sentSince(this.#learned.reopenedAtMs));
   }
 
   /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
@@ -444,7 +443,6 @@ export class QuotaWindow {
     this.#observedAtMs = nowMs;
     this.#expiryMs = remaining > 0 ? Math.max(LEAST_EXPIRY_MS, this.#expiryMs / 2) : Math.min(MOST_EXPIRY_MS, 2 * this.#expiryMs);
     this.#learned = undefined;
-    this.#reopenedAtMs = undefined;
   }
 
   /** How many requests others sent unseen before a refused one, where slots come back one by one: they used the room that it counted on. */
@@ -709,15 +707,16 @@ export class QuotaWindow {
   learnLimit({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
     if (this.isKnown || (this.lead === this.#counter && this.lead.free(nowMs) < 1)) return;
     const sent = this.#sent.sent(nowMs);
-    const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : this.#sent.sentSince(this.#reopenedAtMs);
-    this.#reopenedAtMs = undefined;
     this.#learned ??= new LearnedLimit(this.lengthMs);
+    const { reopenedAtMs } = this.#learned;
+    const sentSinceOpen = reopenedAtMs === undefined ? sent : this.#sent.sentSince(reopenedAtMs);
+    this.#learned.reopenedAtMs = undefined;
     if (wasPlanned || sent >= FEWEST_OF_WINDOW) this.#learned.shrink({ sent, sentSinceOpen }, { sentAtMs, nowMs });
   }
 
   /** The first request after a refusal succeeded. */
   reopen(nowMs: number): void {
-    if (this.#learned) this.#reopenedAtMs ??= nowMs;
+    if (this.#learned) this.#learned.reopenedAtMs ??= nowMs;
   }
 
   /** A Retry-After passes then, and one request finds out what is left; if `isInvited`, even if every candidate would still wait. */

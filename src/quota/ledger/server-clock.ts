@@ -1,3 +1,6 @@
+import type { Answer } from '../../contract/limits.ts';
+import type { Reset } from './quota-window.ts';
+
 /** How far two clocks may drift apart, as a part of the time that has passed. */
 const DRIFT = 1e-4;
 /** `Date` and Reset are cut to whole seconds. */
@@ -21,6 +24,8 @@ export class ServerClock {
   #seenAtMs = 0;
   // How far the machine's clock is ahead of the monotonic one; undefined if the server's clock may not show the same.
   #presumedMs: number | undefined;
+  // Whether the machine's clock may stand in for the server's. A 429 with a Reset and no `Date` sets it to false for good.
+  #mayPresume = true;
   #hasDate = false;
 
   /** The server's time is at least this. */
@@ -33,26 +38,46 @@ export class ServerClock {
     return nowMs + this.#mostAheadMs + this.#driftMs(nowMs);
   }
 
+  /** The server's time when an answer came: its `Date`, or the latest possible. A Reset from now on is independent of it. */
+  timeOf({ dateMs, resetInMs }: Answer, nowMs: number): number {
+    if (dateMs !== undefined) return dateMs;
+    if (resetInMs === undefined) return this.atMost(nowMs);
+    const serverMs = this.atLeast(nowMs);
+    return Number.isFinite(serverMs) ? serverMs : nowMs;
+  }
+
+  /** The Reset of an answer on both clocks; undefined if it has none. */
+  resetOf(answer: Answer, { sentAtMs, nowMs }: Exchange): Reset | undefined {
+    const { resetAtMs, resetInMs, dateMs } = answer;
+    if (resetInMs !== undefined) {
+      const atMs = this.timeOf(answer, nowMs) + resetInMs;
+      return { atMs, endsAtMs: nowMs + resetInMs, slackMs: 1000 + nowMs - sentAtMs };
+    }
+    if (resetAtMs === undefined) return undefined;
+    const serverMs = Math.max(dateMs ?? Number.NEGATIVE_INFINITY, this.#presumed(nowMs));
+    return { atMs: resetAtMs, endsAtMs: nowMs + resetAtMs - serverMs, slackMs: 0 };
+  }
+
   /** The server's time, only good enough for deciding when to ask: the machine's time as long as no answer contradicts it. */
-  presumed(nowMs: number): number {
+  #presumed(nowMs: number): number {
     const presumedMs = this.#presumedMs;
     if (this.#hasDate || presumedMs === undefined || presumedMs > this.#mostAheadMs) return this.atLeast(nowMs);
     return Math.max(this.atLeast(nowMs), nowMs + presumedMs);
   }
 
-  /** Sets the machine's time when an answer without `Date` came; undefined after a refusal, when it can no longer be presumed. */
-  presume(wallMs: number | undefined, nowMs: number): void {
-    this.#presumedMs = wallMs === undefined ? undefined : wallMs - nowMs;
-  }
-
-  /** An answer was made at the server's time `dateMs`, cut to a second. Returns whether the clock was set back. */
-  observeDate(dateMs: number, exchange: Exchange): boolean {
+  /** An answer was made at the server's time of its `Date`, cut to a second. Returns whether the clock was set back. */
+  observeDate({ dateMs }: Answer, exchange: Exchange): boolean {
+    if (dateMs === undefined) return false;
     this.#hasDate = true;
     return this.#narrow({ earliestMs: dateMs, latestMs: dateMs + PRECISION_MS }, exchange);
   }
 
-  /** An answer without `Date` was made within the window of `lengthMs` that ends at `resetAtMs`. Returns whether the clock was set back. */
-  observeReset(resetAtMs: number, lengthMs: number, exchange: Exchange): boolean {
+  /** An answer without `Date` was made within the window of `lengthMs` that its Reset ends. Returns whether the clock was set back. */
+  observeReset({ status, dateMs, resetAtMs, receivedAtMs }: Answer, lengthMs: number, exchange: Exchange): boolean {
+    if (dateMs !== undefined || resetAtMs === undefined) return false;
+    // After a refusal the machine's time can no longer be presumed.
+    this.#mayPresume &&= status !== 429;
+    this.#presumedMs = this.#mayPresume ? receivedAtMs - exchange.nowMs : undefined;
     return this.#narrow({ earliestMs: resetAtMs - lengthMs - PRECISION_MS, latestMs: resetAtMs + PRECISION_MS }, exchange);
   }
 
@@ -70,4 +95,10 @@ export class ServerClock {
     this.#seenAtMs = nowMs;
     return knownLeast - most > SET_BACK_MS;
   }
+}
+
+/** How far ahead the Reset of an answer is, in milliseconds; undefined if it has none, or if the server's time is not known. */
+export function aheadOf({ resetAtMs, resetInMs }: Pick<Answer, 'resetAtMs' | 'resetInMs'>, serverMs: number): number | undefined {
+  if (resetInMs !== undefined) return resetInMs;
+  return resetAtMs !== undefined && Number.isFinite(serverMs) ? resetAtMs - serverMs : undefined;
 }

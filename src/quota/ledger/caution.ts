@@ -1,0 +1,179 @@
+import { MINUTE_MS } from '../../contract/plans.ts';
+import type { Outstanding } from './outstanding.ts';
+import type { Windows } from './windows.ts';
+
+const SECOND_MS = 1_000;
+/** Good answers that make up for one unforeseen 429; more if slots come back one by one, since no turn then brings a full window. */
+const ANSWERS_PER_REQUEST = 20;
+const ANSWERS_PER_REQUEST_REFILLED = 140;
+/** Less than this part of a request of others is not worth a place. */
+const LEAST_KEPT = 0.3;
+/** The same where slots come back one by one: there a place is kept once, not in each window. */
+const LEAST_KEPT_REFILLED = 0.05;
+/** If others send too, observations expire after this time without an answer. */
+const STALE_AFTER_MS = 2_000;
+/** The same where slots come back one by one, in slots: the first one may be taken by others. */
+const SLOTS_UNTIL_STALE = 2;
+/** With little quota left, few requests may be in flight, since each may meet an unforeseen 429. */
+const FEWEST_IN_FLIGHT = 8;
+const KEPT_FROM_FLIGHT = 32;
+/** The same while others send, whose requests in flight may be refused too. */
+const FEWEST_BESIDE_OTHERS = 4;
+/** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
+const LARGEST_LIMIT_HELD_BACK = 300;
+/** An eighth of such a limit may be in flight. */
+const PARTS_WHILE_DAY_UNKNOWN = 8;
+/** Calls that fit into the window are sent within this time, if answers take as long as usual. */
+const HASTE_MS = 400;
+/**
+ * If more calls wait than fit into the window, a whole window's requests are sent within this time: the last calls wait for the next window
+ * anyway. The time is short, since in a sliding log each slot comes back a minute after it was used.
+ */
+const LEISURE_MS = 1_500;
+/** With one in flight, a slow answer would hold up all calls. */
+const LEAST_IN_FLIGHT = 2;
+/** After the first unforeseen 429, a good answer without Remaining adds only this part of a request to those that may be in flight, not one. */
+const MORE_IN_FLIGHT_UNREPORTED = 1 / 4;
+
+/** Requests whose bodies are not read yet, and calls that want to be sent. */
+export interface Load {
+  inFlight: number;
+  waiting: number;
+}
+
+/**
+ * How much of what may be sent is better not sent at once: some requests are left to other users of the key, and few are in flight where
+ * each may meet a 429 that no header foretold. An unforeseen 429 makes it more cautious, good answers less. Pure: the time is a parameter.
+ */
+export class Caution {
+  readonly #windows: Windows;
+  readonly #outstanding: Outstanding;
+  // Head-room: requests that are left to others after unforeseen 429s have shown that there are some.
+  #headRoom = 0;
+  #goodAnswers = 0;
+  // How many requests may be in flight while no header reports Remaining; after an unforeseen 429, also where the quota may end unseen.
+  #mostUnreported = LEAST_IN_FLIGHT;
+  // Whether a 429 ever was unforeseen.
+  #wasSurprised = false;
+
+  constructor(windows: Windows, outstanding: Outstanding) {
+    this.#windows = windows;
+    this.#outstanding = outstanding;
+  }
+
+  /** A 429 came; `wasPlanned` if quota was known to be left. If neither that nor a Remaining of 0 foretold it, it is a surprise. */
+  refuse(wasPlanned: boolean, isReported: boolean): void {
+    // Beyond a quarter of the limit it would take hours of good answers to fall again.
+    if (wasPlanned) this.#headRoom = Math.min(this.#headRoom + 1, Math.floor(this.#windows.minute.limit / 4));
+    if (!wasPlanned && isReported) return;
+    this.#mostUnreported = 1;
+    this.#wasSurprised = true;
+  }
+
+  /** A good answer came; `isReported` if it reports the minute's Remaining. */
+  succeed(isReported: boolean): void {
+    const enough = this.#windows.minute.isRefilled ? ANSWERS_PER_REQUEST_REFILLED : ANSWERS_PER_REQUEST;
+    if (++this.#goodAnswers % enough === 0) this.#headRoom = Math.max(0, this.#headRoom - 1);
+    const more = isReported || !this.#wasSurprised ? 1 : MORE_IN_FLIGHT_UNREPORTED;
+    this.#mostUnreported = Math.min(FEWEST_IN_FLIGHT, this.#mostUnreported + more);
+  }
+
+  /** At most a quarter of a limit, so that there is always something left to send. */
+  #headRoomOf(limit: number): number {
+    return Math.min(this.#headRoom, Math.floor(limit / 4));
+  }
+
+  /** How many requests of the minute are left to others: head-room, and what they may send before an answer reports it. */
+  kept(nowMs: number): number {
+    const { minute } = this.#windows;
+    const limit = Math.min(minute.limit, minute.most(nowMs));
+    const ofBucket = minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
+    return Math.min(this.#headRoomOf(limit) + this.#ofOthers(nowMs) + ofBucket, Math.floor(limit / 2));
+  }
+
+  /** Requests that others may send unseen: at their usual pace, or for a shorter time in a log at that of a burst. */
+  #ofOthers(nowMs: number): number {
+    const { minute } = this.#windows;
+    const unseenMs = this.#unseenMs(nowMs);
+    const burstMs = minute.isLog ? 2 * this.#outstanding.usualMs : unseenMs;
+    const expected = Math.max(minute.othersPerMs * unseenMs, minute.latelyPerMs(nowMs) * burstMs);
+    return Math.max(0, Math.ceil(expected - (minute.isRefilled ? LEAST_KEPT_REFILLED : LEAST_KEPT)));
+  }
+
+  /**
+   * For how long requests of others may go unseen: twice the usual time of an answer, and a second more in a log. Where slots come back one
+   * by one, others use up those that came back since the last answer.
+   */
+  #unseenMs(nowMs: number): number {
+    const { isLog, isRefilled, observedAtMs = nowMs } = this.#windows.minute;
+    const { usualMs } = this.#outstanding;
+    if (isRefilled) return Math.max(2 * usualMs, nowMs - observedAtMs + usualMs);
+    return 2 * usualMs + (isLog ? SECOND_MS : 0);
+  }
+
+  /**
+   * Until when they are left: until a burst of others no longer counts, or until what they sent is no longer fresh and a probe asks whether
+   * they sent more. Where slots come back one by one, the next one comes as soon.
+   */
+  keptUntilMs(nowMs: number): number {
+    const { minute } = this.#windows;
+    if (minute.isRefilled) return Number.POSITIVE_INFINITY;
+    const calmAtMs = minute.calmAtMs(LEAST_KEPT / this.#unseenMs(nowMs));
+    return calmAtMs > nowMs ? Math.min(calmAtMs, this.staleAtMs) : this.staleAtMs;
+  }
+
+  /**
+   * From when on others may have sent since an answer last reported Remaining; infinite while a request is unanswered. Where slots come back
+   * one by one, not before two of them have: a probe would take the first one, which others wait for.
+   */
+  get staleAtMs(): number {
+    const { observedAtMs, othersPerMs, isLog, isRefilled, hasOthers, limit } = this.#windows.minute;
+    if (observedAtMs === undefined || this.#outstanding.unanswered > 0) return Number.POSITIVE_INFINITY;
+    const refillMs = isRefilled ? (SLOTS_UNTIL_STALE * MINUTE_MS) / limit : 0;
+    return observedAtMs + Math.max(STALE_AFTER_MS, refillMs, isLog && hasOthers ? 0 : 0.5 / othersPerMs);
+  }
+
+  /** How many requests may be in flight. */
+  mostInFlight(load: Load, nowMs: number): number {
+    const { minute, day, concurrency, mayDayEndUnseen } = this.#windows;
+    if (day.isNearRefusal) return 1;
+    if (!minute.isKnown) return Math.min(concurrency, this.#mostUnreported);
+    const left = Math.min(minute.free(nowMs), day.isKnown ? day.free(nowMs) : Number.POSITIVE_INFINITY);
+    const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
+    // Only the end of a day, or others, can use up the quota before a header says so.
+    if (!mayDayEndUnseen && !minute.isShared && this.#headRoomOf(minute.limit) === 0) return most;
+    // An answered request whose body is still to come cannot meet a 429.
+    const answered = load.inFlight - this.#outstanding.unanswered;
+    return Math.min(most, answered + this.#neededInFlight(left, load), mayDayEndUnseen ? mostWhileDayUnknown(minute.limit) : most);
+  }
+
+  /** As many as speed needs; fewer in a burst of others, and after an unforeseen 429. */
+  #neededInFlight(left: number, { inFlight, waiting }: Load): number {
+    const { minute } = this.#windows;
+    const { usualMs } = this.#outstanding;
+    const fewest = minute.isShared ? FEWEST_BESIDE_OTHERS : FEWEST_IN_FLIGHT;
+    const needed =
+      waiting <= left
+        ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
+        : Math.max(LEAST_IN_FLIGHT, Math.ceil((minute.limit * usualMs) / LEISURE_MS));
+    return Math.min(needed, this.#mostInBurst(left), this.#mostAfterSurprise);
+  }
+
+  /** In a burst of others, a request or more in the time of two answers, half of what is left: they may send the other half unseen. */
+  #mostInBurst(left: number): number {
+    const { minute } = this.#windows;
+    const isBurst = minute.latelyPerMs(minute.observedAtMs ?? 0) * 2 * this.#outstanding.usualMs >= 1;
+    return isBurst ? Math.max(1, Math.floor(left / 2)) : Number.POSITIVE_INFINITY;
+  }
+
+  get #mostAfterSurprise(): number {
+    const isOver = !this.#wasSurprised || this.#mostUnreported >= FEWEST_IN_FLIGHT;
+    return isOver ? Number.POSITIVE_INFINITY : Math.max(LEAST_IN_FLIGHT, this.#mostUnreported);
+  }
+}
+
+/** Fewer for a smaller limit, which few requests in flight use up just as fast. */
+function mostWhileDayUnknown(limit: number): number {
+  if (limit > LARGEST_LIMIT_HELD_BACK) return Number.POSITIVE_INFINITY;
+  return Math.min(FEWEST_IN_FLIGHT, Math.max(LEAST_IN_FLIGHT, Math.ceil(limit / PARTS_WHILE_DAY_UNKNOWN)));
+}

@@ -1,0 +1,254 @@
+import type { Answer } from '../../contract/limits.ts';
+import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
+import type { ObservedWindow } from '../../quota-store.ts';
+import { QuotaWindow, type Reset } from './quota-window.ts';
+import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
+
+/** What is known of a key's quota, in the form in which it is reported to other processes. */
+export interface Observed {
+  plan: Partial<PlanLimits>;
+  /** The limit of a day before it is cut to the share; left out without a share. */
+  limitPerDay?: number;
+  minute: ObservedWindow | undefined;
+  day: ObservedWindow | undefined;
+}
+
+/** A plan that is larger than the service's limit. */
+export interface Overstatement {
+  window: 'minute' | 'day';
+  planned: number;
+  observed: number;
+}
+
+/** The limits of minute and day; undefined if there is none. */
+interface Limits {
+  requestsPerMinute?: number | undefined;
+  requestsPerDay?: number | undefined;
+}
+
+const MINUTES_PER_DAY = 1_440;
+/** A Reset further away than this cannot be the minute's. */
+export const LONGEST_MINUTE_MS = 120_000;
+/** If `Date` is right, the minute's Reset is at most this far ahead, since both are cut to whole seconds. */
+const USUAL_MINUTE_MS = 62_000;
+/** Without a Reset a larger Limit is not believed to be the minute's. */
+const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
+/** No window resets later than this. */
+export const LONGEST_DAY_MS = 25 * 3_600_000;
+
+/** The two windows of a key, as large as its plan: the one that the clients gave, or the one that headers tell. */
+export class Windows {
+  // Created with the first call.
+  #minuteMade: QuotaWindow | undefined;
+  #dayMade: QuotaWindow | undefined;
+  #settings: QuotaSettings;
+  // Both windows are cut to this part of the limits: the share of the key's only client; 1 if there are several clients, or if requests of
+  // closed ones could use up a smaller share.
+  #share: number;
+  // The limits before the share: those of the plan, or those of Free until headers report others.
+  #limits: Limits;
+
+  constructor(settings: QuotaSettings) {
+    this.#settings = settings;
+    this.#share = commonShare(settings);
+    this.#limits = limitsOf(settings.plan ?? PLANS.free);
+  }
+
+  get minute(): QuotaWindow {
+    this.#minuteMade ??= new QuotaWindow(shareOf(this.#limits.requestsPerMinute, this.#share), MINUTE_MS);
+    return this.#minuteMade;
+  }
+
+  get day(): QuotaWindow {
+    this.#dayMade ??= new QuotaWindow(shareOf(this.#limits.requestsPerDay, this.#share), DAY_MS);
+    return this.#dayMade;
+  }
+
+  /** Without a plan, the limits are learned from the headers. */
+  get #isPlanGiven(): boolean {
+    return this.#settings.plan !== undefined;
+  }
+
+  /** How many requests may be in flight. */
+  get concurrency(): number {
+    return this.#settings.concurrency;
+  }
+
+  /** Whether the windows are cut to the share of the key's only client. */
+  get areShares(): boolean {
+    return this.#share < 1;
+  }
+
+  /** Whether the day may be used up before any header reports it; false if the day allows as much as all its minutes together. */
+  get mayDayEndUnseen(): boolean {
+    if (this.day.isKnown) return false;
+    return Number.isFinite(this.day.limit) ? this.day.limit < this.minute.limit * MINUTES_PER_DAY : !this.#isPlanGiven;
+  }
+
+  /** A limit of the given plan that is larger than what the headers say; undefined if there is none. */
+  get overstatement(): Overstatement | undefined {
+    if (!this.#isPlanGiven) return undefined;
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    return (
+      overstatementOf('minute', requestsPerMinute, this.minute.observedLimit) ??
+      overstatementOf('day', requestsPerDay, this.day.observedLimit)
+    );
+  }
+
+  /** What is reported to other processes on the key. */
+  observed(nowMs: number): Observed {
+    const minute = this.minute.observed(nowMs);
+    return { ...this.#plan(minute), minute, day: this.day.observed(nowMs) };
+  }
+
+  /** The limits for all processes together, of the plan or learned from the headers: cut to the share, and the day's whole as well. */
+  #plan(minute: ObservedWindow | undefined): Pick<Observed, 'plan' | 'limitPerDay'> {
+    const { plan } = this.#settings;
+    const share = this.#share;
+    // A plan that was given without a daily limit has none, even if the store remembers that of an older plan.
+    const { requestsPerMinute, requestsPerDay } =
+      plan === undefined ? learnedPlan(minute, share) : { requestsPerDay: UNLIMITED, ...limitsOf(plan) };
+    const cut = {
+      ...(requestsPerMinute !== undefined && { requestsPerMinute: shareOf(requestsPerMinute, share) }),
+      ...(requestsPerDay !== undefined && { requestsPerDay: shareOf(requestsPerDay, share) }),
+    };
+    return share < 1 && requestsPerDay !== undefined ? { plan: cut, limitPerDay: requestsPerDay } : { plan: cut };
+  }
+
+  /** Adds another client: the stricter plan counts for both. Returns whether the plans contradict each other. */
+  join(settings: QuotaSettings): boolean {
+    const known = this.#settings;
+    this.#settings = {
+      ...known,
+      plan: stricterPlan(known.plan, settings.plan),
+      concurrency: known.concurrency + settings.concurrency,
+    };
+    if (this.#isPlanGiven) this.#limits = limitsOf(this.#settings.plan);
+    this.#share = 1;
+    this.#resize();
+    return areOtherPlans(known.plan, settings.plan);
+  }
+
+  /** Takes the settings of a client in place of those of closed clients. A smaller share than before does not cut the windows. */
+  restart(settings: QuotaSettings): void {
+    if (settings.plan !== undefined) this.#limits = limitsOf(settings.plan);
+    else if (this.#isPlanGiven) this.#limits = this.#observedLimits();
+    this.#settings = settings;
+    const share = commonShare(settings);
+    this.#share = this.#minuteMade && share < this.#share ? 1 : share;
+    this.#resize();
+  }
+
+  /** The limits as headers reported them, or else those of Free. */
+  #observedLimits(): Limits {
+    const requestsPerMinute = this.#minuteMade?.observedLimit ?? PLANS.free.requestsPerMinute;
+    return { requestsPerMinute, requestsPerDay: this.#dayMade?.observedLimit ?? dayOfPlanWith(requestsPerMinute) };
+  }
+
+  #resize(): void {
+    this.#minuteMade?.resize(shareOf(this.#limits.requestsPerMinute, this.#share));
+    this.#dayMade?.resize(shareOf(this.#limits.requestsPerDay, this.#share));
+  }
+
+  /** The window that headers describe, whose Reset is at least `aheadMs` away; undefined if they describe none. */
+  describedBy(answer: Answer, aheadMs: number | undefined): QuotaWindow | undefined {
+    const { limit, remaining, resetAtMs, resetInMs } = answer;
+    if ((limit ?? remaining ?? resetAtMs ?? resetInMs) === undefined) return undefined;
+    if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
+    if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#isOfMinute(answer) ? this.minute : this.day;
+    return this.#isOfDay(answer, aheadMs) ? this.day : this.minute;
+  }
+
+  /**
+   * Whether an answer describes the day, although its Reset is as near as the minute's may be: its Limit was the day's before, is that of
+   * the plan, or is larger than the minute's and has a later Reset.
+   */
+  #isOfDay({ limit, resetAtMs }: Answer, aheadMs = 0): boolean {
+    const ofMinute = this.minute.observedLimit;
+    if (limit === undefined || limit === ofMinute) return false;
+    if (limit === this.day.observedLimit && (ofMinute === undefined || resetAtMs === this.day.resetAtMs)) return true;
+    const isLater = aheadMs > USUAL_MINUTE_MS;
+    if (limit === this.day.limit && limit !== this.minute.limit) return this.#isPlanGiven || isLater;
+    return isLater && ofMinute !== undefined && limit > ofMinute;
+  }
+
+  /**
+   * Whether an answer describes the minute, although by its `Date` the Reset is too far ahead: `Date` is wrong if the Limit is the minute's,
+   * and the Reset is near by the machine's clock.
+   */
+  #isOfMinute({ limit, resetAtMs, receivedAtMs }: Answer): boolean {
+    if (limit === undefined || limit === this.day.limit || resetAtMs === undefined) return false;
+    if (resetAtMs - receivedAtMs > LONGEST_MINUTE_MS) return false;
+    return limit === this.minute.observedLimit || (this.#isPlanGiven && limit === this.#limits.requestsPerMinute);
+  }
+
+  /** Takes the Limit of an answer that describes a window. */
+  observeLimit(subject: QuotaWindow, answer: Answer, reset: Reset | undefined): void {
+    const limit = answer.limit ?? this.#leastLimit(answer, subject);
+    if (limit === undefined || !subject.observeLimit(limit, answer.remaining)) return;
+    if (this.#isPlanGiven) this.#cutToShare(subject, limit);
+    else if (reset || subject === this.day || limit <= LARGEST_LIMIT_WITHOUT_RESET) this.#learnPlan(subject, limit);
+  }
+
+  /** Without a Limit or a plan, the limit is at least Remaining and 1, which is the request itself. */
+  #leastLimit({ remaining }: Answer, subject: QuotaWindow): number | undefined {
+    const isPlanned = this.#isPlanGiven && Number.isFinite(subject.limit);
+    if (remaining === undefined || remaining > LARGEST_LIMIT_WITHOUT_RESET || isPlanned) return undefined;
+    return Number.isFinite(subject.limit) && remaining < subject.limit ? undefined : remaining + 1;
+  }
+
+  /** The share is that of what the service allows, if that is less than the plan. */
+  #cutToShare(subject: QuotaWindow, limit: number): void {
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    const planned = (subject === this.minute ? requestsPerMinute : requestsPerDay) ?? limit;
+    if (this.#share < 1) subject.resize(shareOf(Math.min(planned, limit), this.#share));
+  }
+
+  /** The limit of one window identifies the plan, and so that of the other, until headers report it too. */
+  #learnPlan(subject: QuotaWindow, limit: number): void {
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    this.#limits =
+      subject === this.day
+        ? { requestsPerMinute: this.minute.observedLimit ?? minuteOfPlanWith(limit) ?? requestsPerMinute, requestsPerDay: limit }
+        : { requestsPerMinute: limit, requestsPerDay: this.day.isKnown ? requestsPerDay : dayOfPlanWith(limit) };
+    this.#resize();
+  }
+
+  /** Until an answer of the next day names it again: it may have been that of another endpoint, or of an older plan. */
+  forgetLimitOfDay(): void {
+    this.day.forgetLimit();
+    if (!this.#isPlanGiven) this.#limits = this.#observedLimits();
+    this.#resize();
+  }
+}
+
+/** The minute's limit of the plan with this limit of the day. */
+function minuteOfPlanWith(requestsPerDay: number): number | undefined {
+  return Object.values(PLANS).find((plan) => plan.requestsPerDay === requestsPerDay)?.requestsPerMinute;
+}
+
+/** The day's limit of the plan with this limit of the minute. */
+function dayOfPlanWith(requestsPerMinute: number | undefined): number | undefined {
+  return Object.values(PLANS).find((plan) => plan.requestsPerMinute === requestsPerMinute)?.requestsPerDay;
+}
+
+/**
+ * The limits that the observed minute implies: its limit identifies the plan, and so the day's limit until the minute ends. Its own limit
+ * is included only if the client uses a share of it.
+ */
+function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial<PlanLimits> {
+  const requestsPerDay = dayOfPlanWith(minute?.limit);
+  return {
+    ...(minute && share < 1 && { requestsPerMinute: minute.limit }),
+    ...(minute && minute.endsInMs > 0 && requestsPerDay !== undefined && { requestsPerDay }),
+  };
+}
+
+function overstatementOf(
+  window: Overstatement['window'],
+  planned: number | undefined,
+  observed: number | undefined,
+): Overstatement | undefined {
+  // A plan without a limit overstates nothing.
+  return planned !== undefined && observed !== undefined && observed < planned ? { window, planned, observed } : undefined;
+}
