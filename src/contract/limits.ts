@@ -20,7 +20,8 @@ export interface Answer {
   retryAfterMs?: number;
 }
 
-const LONGEST_WINDOW_MS = 25 * 3_600_000;
+/** No window resets later than this: a day, and an hour for clocks that differ. */
+export const LONGEST_WINDOW_MS = 25 * 3_600_000;
 /** How far the clock of `Date` or of this machine and that of the counter may differ. */
 const LATE_MS = 5_000;
 /** A longer wait makes no difference to a caller, and a Date could not hold the instant. */

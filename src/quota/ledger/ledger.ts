@@ -1,5 +1,5 @@
 import { isServiceFailure, isSuccess } from '../../contract/http.ts';
-import type { Answer } from '../../contract/limits.ts';
+import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import { MINUTE_MS } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
 import { Caution } from './caution.ts';
@@ -11,7 +11,7 @@ import type { QuotaWindow } from './quota-window.ts';
 import { aheadOf, ServerClock } from './server-clock.ts';
 import type { QuotaSettings } from './settings.ts';
 import type { SharedWindows } from './share.ts';
-import { LONGEST_DAY_MS, LONGEST_MINUTE_MS, type Observed, type Overstatement, Windows } from './windows.ts';
+import { LONGEST_MINUTE_MS, type Observed, type Overstatement, Windows } from './windows.ts';
 
 /** How many requests may be sent now; if none, when to look again and why. `at` is infinite if only an answer can tell. */
 export interface Outlook {
@@ -386,7 +386,7 @@ export class Ledger {
 
   #close(answer: Answer, nowMs: number, isOfDay = false): void {
     const endsInMs = aheadOf(answer, answer.dateMs ?? this.#serverClock.atLeast(nowMs));
-    const isBelievable = answer.remaining === 0 && endsInMs !== undefined && endsInMs <= LONGEST_DAY_MS;
+    const isBelievable = answer.remaining === 0 && endsInMs !== undefined && endsInMs <= LONGEST_WINDOW_MS;
     this.#cooldown.close(answer.retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs, isOfDay);
     this.#reopen();
   }

@@ -1,4 +1,4 @@
-import type { Answer } from '../../contract/limits.ts';
+import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { QuotaWindow, type Reset } from './quota-window.ts';
@@ -26,15 +26,12 @@ interface Limits {
   requestsPerDay?: number | undefined;
 }
 
-const MINUTES_PER_DAY = 1_440;
 /** A Reset further away than this cannot be the minute's. */
 export const LONGEST_MINUTE_MS = 120_000;
 /** If `Date` is right, the minute's Reset is at most this far ahead, since both are cut to whole seconds. */
 const USUAL_MINUTE_MS = 62_000;
 /** Without a Reset a larger Limit is not believed to be the minute's. */
 const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
-/** No window resets later than this. */
-export const LONGEST_DAY_MS = 25 * 3_600_000;
 
 /** The two windows of a key, as large as its plan: the one that the clients gave, or the one that headers tell. */
 export class Windows {
@@ -82,7 +79,7 @@ export class Windows {
   /** Whether the day may be used up before any header reports it; false if the day allows as much as all its minutes together. */
   get mayDayEndUnseen(): boolean {
     if (this.day.isKnown) return false;
-    return Number.isFinite(this.day.limit) ? this.day.limit < this.minute.limit * MINUTES_PER_DAY : !this.#isPlanGiven;
+    return Number.isFinite(this.day.limit) ? this.day.limit < (this.minute.limit * DAY_MS) / MINUTE_MS : !this.#isPlanGiven;
   }
 
   /** A limit of the given plan that is larger than what the headers say; undefined if there is none. */
@@ -154,7 +151,7 @@ export class Windows {
   describedBy(answer: Answer, aheadMs: number | undefined): QuotaWindow | undefined {
     const { limit, remaining, resetAtMs, resetInMs } = answer;
     if ((limit ?? remaining ?? resetAtMs ?? resetInMs) === undefined) return undefined;
-    if (aheadMs !== undefined && aheadMs > LONGEST_DAY_MS) return undefined;
+    if (aheadMs !== undefined && aheadMs > LONGEST_WINDOW_MS) return undefined;
     if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#isOfMinute(answer) ? this.minute : this.day;
     return this.#isOfDay(answer, aheadMs) ? this.day : this.minute;
   }
