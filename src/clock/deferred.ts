@@ -6,15 +6,12 @@ const LOOK_MS = 25;
 const ASLEEP_AFTER_MS = 1_000;
 
 /** A promise that other code settles. */
-export interface Deferred<T> extends Resolvers<T> {
-  /** Whether the waiter can still use a result; its request may have ended. */
-  isAwake(): boolean;
-}
-
-interface Resolvers<T> {
+export interface Deferred<T> {
   promise: Promise<T>;
   resolve(value: T): void;
   reject(reason: unknown): void;
+  /** Whether the waiter can still use a result; its request may have ended. */
+  isAwake(): boolean;
 }
 
 /**
@@ -22,7 +19,7 @@ interface Resolvers<T> {
  * with a timer of its own, and calls `onLook` before each check, since the timers of other requests may be gone.
  */
 export function defer<T>(onLook: () => void): Deferred<T> {
-  const { promise, resolve, reject } = withResolvers<T>();
+  const { promise, resolve, reject } = Promise.withResolvers<T>();
   if (!isRequestBound()) return { promise, resolve, reject, isAwake };
   let settle: (() => void) | undefined;
   let lookedAtMs = Date.now();
@@ -45,18 +42,6 @@ export function defer<T>(onLook: () => void): Deferred<T> {
   };
 }
 
-function withResolvers<T>(): Resolvers<T> {
-  let resolve: (value: T) => void = ignore;
-  let reject: (reason: unknown) => void = ignore;
-  const promise = new Promise<T>((onValue, onReason) => {
-    resolve = onValue;
-    reject = onReason;
-  });
-  return { promise, resolve, reject };
-}
-
 function isAwake(): boolean {
   return true;
 }
-
-function ignore(): void {}
