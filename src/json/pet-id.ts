@@ -23,11 +23,7 @@ function readNumber(value: unknown): number | undefined {
 }
 
 function readBigInt(value: unknown): bigint | undefined {
-  return isExactInt64(value) ? toBigInt(value) : undefined;
-}
-
-export function toBigInt(value: number | bigint): bigint {
-  return BigInt(value);
+  return isExactInt64(value) ? BigInt(value) : undefined;
 }
 
 export function isExactInt64(value: unknown): value is number | bigint {

@@ -1,27 +1,19 @@
 import * as z from 'zod/mini';
-import type { Int64, InventoryItem } from '../contract/models.ts';
+import type { Int64 } from '../contract/models.ts';
 import { isInt64 } from '../contract/pet-id.ts';
 import { type BadRows, MAX_PROBLEMS, type Problem } from './failure.ts';
-import { isExactInt64, isSafeInteger, toBigInt, withoutMinusZero } from './pet-id.ts';
+import { isExactInt64, isSafeInteger } from './pet-id.ts';
 import { typeName } from './type-name.ts';
 
-type ItemSchemas = { readonly [Ids in Int64]: z.ZodMiniType<InventoryItem<Ids>> };
-
-const quantity = z
-  .number({ error: expected('an integer') })
-  .check(z.refine(isSafeInteger, 'must be an integer within ±(2^53−1)'), z.overwrite(withoutMinusZero));
+const quantity = z.number({ error: expected('an integer') }).check(z.refine(Number.isSafeInteger, 'must be an integer within ±(2^53−1)'));
 const status = z.string({ error: expected('a string') });
 const error = expected('an object');
-const petId = {
-  number: z.pipe(z.custom<number>(isSafeInteger, { error: describeId }), z.transform(withoutMinusZero)),
-  bigint: z.pipe(z.custom<number | bigint>(isExactInt64, { error: describeId }), z.transform(toBigInt)),
-};
 
 /** The schema of an item. It only checks values that `readItem` does not accept. */
-export const itemSchema: ItemSchemas = {
-  number: z.object({ petId: petId.number, quantity, status }, { error }),
-  bigint: z.object({ petId: petId.bigint, quantity, status }, { error }),
-};
+export const itemSchema = {
+  number: z.object({ petId: z.custom<number>(isSafeInteger, { error: describeId }), quantity, status }, { error }),
+  bigint: z.object({ petId: z.custom<number | bigint>(isExactInt64, { error: describeId }), quantity, status }, { error }),
+} as const;
 
 /** The first problems of values that do not match, at most {@link MAX_PROBLEMS}. */
 export function problemsOf({ values, int64, firstRow }: BadRows): Problem[] {

@@ -70,11 +70,23 @@ export function readInParts(bytes: Uint8Array, cuts: readonly number[], int64: I
   return reader.end().failure === undefined ? items : undefined;
 }
 
+/** What is read of an item that the schema accepts: 0 for -0, which JSON writes `-0`, and an id of the wanted type. */
+export const readSchema = {
+  number: z.pipe(
+    itemSchema.number,
+    z.transform(({ petId, quantity, status }) => ({ petId: petId + 0, quantity: quantity + 0, status })),
+  ),
+  bigint: z.pipe(
+    itemSchema.bigint,
+    z.transform(({ petId, quantity, status }) => ({ petId: BigInt(petId), quantity: quantity + 0, status })),
+  ),
+} as const;
+
 /** The reference: everything in memory, strict UTF-8, `JSON.parse`, zod alone; long integers by the digits of their text. */
 export function readPlainly(bytes: Uint8Array, int64: Int64 = 'number'): unknown[] | undefined {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes), exactly);
-    return z.parse(z.array<z.ZodMiniType>(itemSchema[int64]), value);
+    return z.parse(z.array<z.ZodMiniType>(readSchema[int64]), value);
   } catch {
     return undefined;
   }
