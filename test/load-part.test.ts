@@ -14,7 +14,7 @@ async function run(program: string, { missing = '-', late = '-' } = {}): Promise
     import { registerHooks } from 'node:module';
     const loaded = [];
     const told = [];
-    const PART = /\\/(ky|fetched-response|item-reader|is-beginning|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
+    const PART = /\\/(ky|fetched-response|item-batches|item-reader|is-beginning|p-retry|bottleneck|zod|problems|replay|sandbox|openapi)[/-]/;
     registerHooks({
       load(url, context, next) {
         const part = /petstore-inventory|node_modules|dist/.test(url) ? PART.exec(url)?.[1] : undefined;
@@ -55,8 +55,8 @@ test('a stream loads the reader of bytes, and says so if that fails', async () =
   const stream = `
     const read = async () => { for await (const item of petstore.streamInventory()) told.push(item.petId); };
     await read().catch(${tellError});`;
-  expect(await run(stream)).toEqual({ loaded: ['item-reader'], told: [1] });
-  const { told } = await run(stream, { missing: 'item-reader' });
+  expect(await run(stream)).toEqual({ loaded: ['item-batches'], told: [1] });
+  const { told } = await run(stream, { missing: 'item-batches' });
   const message =
     'Cannot read the inventory: the reader of long lists, a part of this package that is loaded when it is needed, cannot be loaded: the disk is gone';
   expect(told).toEqual([{ name: 'ConfigurationError', kind: 'configuration', message, attempts: 1 }]);

@@ -5,9 +5,10 @@ import { failureAt } from '../json/failure.ts';
 import type { ItemReader } from '../json/item-reader.ts';
 import { parseRows } from '../json/parse-rows.ts';
 import type { Rows } from '../json/read-rows.ts';
+import { loadPart } from '../load-part.ts';
 import { type Read, readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import { decode, type Fault, invalidResponse, loadReader, NOT_UTF8, type Operation } from './operation.ts';
+import { decode, type Fault, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
 import { UnknownStatuses } from './unknown-statuses.ts';
 
 /** Up to this size, decoding and parsing the whole list at once is fastest in a young process: that code is native. */
@@ -104,7 +105,7 @@ async function readLarge<Ids extends Int64>(
   call: Call,
   { begun, int64, maxBytes }: Limits<Ids> & { begun: Uint8Array },
 ): Promise<Result<Ids>> {
-  const { ItemReader } = await loadReader(call);
+  const { ItemReader } = await loadPart('the reader of long lists', call, import('../json/item-reader.ts'));
   const reader = new ItemReader(int64);
   const parts: InventoryItem<Ids>[][] = [[]];
   let size = 0;

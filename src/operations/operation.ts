@@ -56,11 +56,6 @@ interface Body {
   document: 'list' | 'item';
 }
 
-/** Loads the reader of long lists and streams. Most lists are short and parsed as one text, without it. */
-export function loadReader(call: Call): Promise<typeof import('../json/item-reader.ts')> {
-  return loadPart('the reader of long lists', call, import('../json/item-reader.ts'));
-}
-
 /**
  * The error of an answer that does not match. The message contains the first problem, `problems` all of them.
  * Runtimes take a cut compressed stream for a complete one, so for a compressed answer a missing end means a broken connection.

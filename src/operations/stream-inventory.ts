@@ -2,12 +2,10 @@ import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
-import type { ReadFailure } from '../json/failure.ts';
-import type { ItemReader } from '../json/item-reader.ts';
+import { loadPart } from '../load-part.ts';
 import { hasMethods } from '../options/rules.ts';
-import type { OpenAnswer } from '../transport/open-answer.ts';
-import { invalidResponse, loadReader, type OnEnd, type Operation, type StreamOperation } from './operation.ts';
-import { UnknownStatuses } from './unknown-statuses.ts';
+import type { ItemBatches, Reading } from './item-batches.ts';
+import type { Operation, StreamOperation } from './operation.ts';
 
 const LIST = { name: 'streamInventory', request: { method: 'GET', path: INVENTORY_PATH } } as const;
 
@@ -81,92 +79,7 @@ async function askSink(call: Call, ask: () => unknown): Promise<void> {
   }
 }
 
-interface Reading {
-  answer: OpenAnswer;
-  call: Call;
-  /** Missing for a list that is read while its call is under way. */
-  onEnd?: OnEnd;
-}
-
 async function batchesOf<Ids extends Int64>(int64: Ids, reading: Reading): Promise<ItemBatches<Ids>> {
-  const { ItemReader } = await loadReader(reading.call);
-  return new ItemBatches(new ItemReader(int64), reading);
-}
-
-/** The items of one answer in batches, each read when it is asked for. */
-export class ItemBatches<Ids extends Int64> {
-  readonly #answer: OpenAnswer;
-  readonly #call: Call;
-  readonly #onEnd: OnEnd | undefined;
-  readonly #reader: ItemReader<Ids>;
-  readonly #unknownStatuses: UnknownStatuses;
-  readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
-  #first: InventoryItem<Ids>[] | undefined;
-  #failure: (ReadFailure & { isCut: boolean }) | undefined;
-
-  constructor(reader: ItemReader<Ids>, { answer, call, onEnd }: Reading) {
-    this.#answer = answer;
-    this.#call = call;
-    this.#reader = reader;
-    this.#unknownStatuses = new UnknownStatuses(call, answer);
-    this.#onEnd = onEnd;
-  }
-
-  /** Reads the first batch, so that a failure before the first item can be retried. */
-  async begin(): Promise<void> {
-    this.#first = await this.read();
-    // The permit is released: the request is already counted, and its consumer may itself wait for a permit before it reads on.
-    this.#answer.release();
-    this.#call.signal.throwIfAborted();
-    this.#call.signal.addEventListener('abort', this.#onAbort);
-  }
-
-  /**
-   * Returns the next items, at least one; undefined at the end. Rejects with a PetStoreError that has the number of items so far, without
-   * the `untaken` ones.
-   */
-  async next(untaken?: () => number): Promise<InventoryItem<Ids>[] | undefined> {
-    this.#call.untaken = untaken;
-    try {
-      this.#call.signal.throwIfAborted();
-      const items = this.#first ?? (await this.read());
-      this.#first = undefined;
-      if (items.length === 0) this.#end();
-      this.#call.delivered += items.length;
-      return items.length === 0 ? undefined : items;
-    } catch (error) {
-      this.#end({ error });
-      throw error;
-    }
-  }
-
-  /** Whether the call was aborted, so that no more items are returned. */
-  get isAborted(): boolean {
-    return this.#call.signal.aborted;
-  }
-
-  /** Ends the stream and closes its connection. */
-  close(): void {
-    this.#end();
-  }
-
-  /** Reads until there are items; none at the end of the list. Rejects with a PetStoreError. */
-  async read(): Promise<InventoryItem<Ids>[]> {
-    for (;;) {
-      if (this.#failure) throw await invalidResponse(this.#call, this.#answer, this.#failure);
-      const chunk = await this.#answer.nextWhenAsked();
-      const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
-      this.#unknownStatuses.announce(items);
-      // Good items are returned before the failure after them.
-      this.#failure = failure && { ...failure, isCut: chunk === undefined };
-      if (items.length > 0 || (chunk === undefined && !failure)) return items;
-    }
-  }
-
-  /** The call settles with the first end: an abort comes before the failure of the read that it stopped. */
-  #end(failed?: { error: unknown }): void {
-    this.#call.signal.removeEventListener('abort', this.#onAbort);
-    this.#answer.close();
-    this.#onEnd?.(failed);
-  }
+  const { ItemBatches } = await loadPart('the reader of long lists', reading.call, import('./item-batches.ts'));
+  return new ItemBatches(int64, reading);
 }

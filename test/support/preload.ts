@@ -6,6 +6,7 @@ await Promise.all([
   import('../../src/json/item-reader.ts'),
   import('../../src/json/problems.ts'),
   import('../../src/operations/fetched-response.ts'),
+  import('../../src/operations/item-batches.ts'),
   import('../../src/transport/ky-http.ts'),
   import('../../src/sync/replay.ts'),
 ]);
