@@ -3,7 +3,7 @@ const REMEMBERED_KEYS = 16;
 const NO_KEYS: readonly string[] = [];
 /** A shorter text is no secret, and would hide parts of words. */
 export const SHORTEST_KEY = 8;
-/** How much text of the service is kept at most, in characters. */
+/** How much text of the service is kept at most, in bytes of UTF-8. */
 export const KEPT_TEXT = 4096;
 const HIDDEN = '***';
 // C0, DEL, C1, the marks that change the direction of the text around them, and the separators of lines and paragraphs.
@@ -32,12 +32,13 @@ export class Redactor {
     return BEGINS_ESCAPE.test(left) ? WAYS_TO_READ.reduce((rest, read) => this.#cutKeys(rest, read), left) : left;
   }
 
-  /** Hides the key, even if control characters split it, replaces these by a space and cuts the text to `most` characters. */
+  /** Hides the key, even if control characters split it, replaces these by a space and cuts the text to `most` bytes of UTF-8. */
   clean(text: string, most = KEPT_TEXT): string {
     const hidden = this.hide(text);
     const hasControls = withoutControls(hidden) !== hidden;
     const visible = (hasControls ? this.hide(withoutControls(this.#cutKeys(hidden, readJoined))) : hidden).trim();
-    return visible.length > most ? `${visible.slice(0, most - 1)}…` : visible;
+    // A character of which only some bytes fit is left out.
+    return visible.slice(0, new TextEncoder().encodeInto(visible, new Uint8Array(most)).read);
   }
 
   #cutKeys(text: string, read: (text: string) => Reading): string {

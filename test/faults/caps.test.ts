@@ -56,7 +56,7 @@ test.concurrent('endless white space is read up to `maxResponseBytes`', async ()
 test.concurrent.each([404, 503, 429, 302])('an Error body of a %i is read up to 64 KiB, and its connection is dropped', async (status) => {
   await using at = await lab([flood('{"code":"', LONG, status)], { maxRetries: 0 });
   const error = await rejectionOf(update(at.client));
-  expect(error).toMatchObject({ status, code: `http_${status}`, bodyText: expect.stringMatching(/^\{"code":"x+…$/) });
+  expect(error).toMatchObject({ status, code: `http_${status}`, bodyText: expect.stringMatching(/^\{"code":"x+$/) });
   expect(await until(() => at.server.dropped > 0)).toBe(true);
 });
 
@@ -94,7 +94,7 @@ function countingFetch(): { fetch: typeof globalThis.fetch; readBytes: number[] 
 test.concurrent('a bomb in an Error body does not change the class, which the status decides', async () => {
   const bomb = gzipSync('x'.repeat(64 * MIB));
   await using at = await lab([({ answer }) => answer(404, bomb, { 'Content-Encoding': 'gzip' })]);
-  expect(await rejectionOf(update(at.client))).toMatchObject({ name: 'NotFoundError', bodyText: `${'x'.repeat(1023)}…` });
+  expect(await rejectionOf(update(at.client))).toMatchObject({ name: 'NotFoundError', bodyText: 'x'.repeat(1024) });
 });
 
 test.concurrent('a stream with many unknown statuses announces 32 of them', async () => {

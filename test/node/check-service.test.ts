@@ -281,7 +281,7 @@ describe('checkService', () => {
         response.writeHead(401).end(JSON.stringify({ code: `bad_${KEY}\u0007`, message, status: 401 }));
       }),
     );
-    expect(found.answer?.message).toMatch(/^the service answered 401 bad_\*\*\*: "Bearer \*\*\*" is not valid \[2J x+…$/);
+    expect(found.answer?.message).toMatch(/^the service answered 401 bad_\*\*\*: "Bearer \*\*\*" is not valid \[2J x+$/);
     expect(found.answer?.message.length).toBeLessThan(4_200);
     expect(found.answer?.facts).toEqual({ status: 401, code: 'bad_***' });
   });
