@@ -132,7 +132,8 @@ export interface LeaseResponse {
   waitMs: number;
   /**
    * Why the process has to wait: the key is closed (`closed`), its quota is used up (`quota`), or another process's probe has no answer yet
-   * (`probe`). `lost`: the store was restarted empty, so that it grants nothing before the window ends.
+   * (`probe`, for a minute at most: that process may have been killed, so let another one send a probe). `lost`: the store was restarted
+   * empty, so that it grants nothing before the window ends.
    */
   reason: 'closed' | 'quota' | 'probe' | 'lost';
   /** How many processes sent a request to the store in this window. */

@@ -259,11 +259,12 @@ export class LeaseClient {
     if ('failure' in outcome) return this.#fail(outcome.failure, nowMs);
     const { response } = outcome;
     if (response.reason === 'lost') return this.#fail('it was restarted empty', nowMs);
+    if (this.#pacing.isProbeLost(response)) return this.#fail('it grants nothing', nowMs);
     this.#connection.recover();
     this.#dayEndsAtMs = dayEndsAtMs(response, nowMs);
     if (response.granted > 0) return this.#hold(response, requestedAtMs);
     this.#refusedFor = response.reason;
-    this.#requestAtMs = this.#pacing.nextAtMs(response, this.#start.ledger.observed(nowMs).minute, nowMs);
+    this.#requestAtMs = this.#pacing.nextAtMs(response, this.#minuteUnderWay(nowMs), nowMs);
     if (response.reason === 'closed') this.#closeUntil(requestedAtMs + response.waitMs);
   }
 

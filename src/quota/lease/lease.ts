@@ -5,10 +5,12 @@ import type { LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 const PRESUMED_PROCESSES = 10;
 /** A lease that was used up within this time is followed by one of twice its size. */
 const FAST_MS = 1000;
-/** The pause before the next request to a store that would allow it at once. */
+/** The shortest pause before the next request to a store that granted nothing. */
 const LEAST_WAIT_MS = 25;
 /** The longest time between two requests that ask whether another process's probe was answered. */
 const LONGEST_POLL_MS = 400;
+/** The most such requests in a row. They take a minute, in which a store should have let another process send a probe. */
+const MOST_POLLS = 155;
 
 /** Slots of the common quota that one process holds; they expire with their window. Pure: the time is a parameter. */
 export class Lease {
@@ -105,12 +107,17 @@ export class LeasePacing {
   /**
    * When to request again after nothing was granted. This process may know sooner than the store that the window has ended. A longer wait
    * for quota may become shorter: the store may be told that the day has begun anew, or be reset.
+   * @param minute undefined if none is known to be under way
    */
   nextAtMs({ reason, waitMs }: LeaseResponse, minute: ObservedWindow | undefined, nowMs: number): number {
-    if (reason === 'probe') return nowMs + Math.min(LONGEST_POLL_MS, Math.max(LEAST_WAIT_MS, waitMs) * 2 ** this.#polls++);
+    const pauseMs = Math.max(LEAST_WAIT_MS, waitMs);
+    if (reason === 'probe') return nowMs + Math.min(LONGEST_POLL_MS, pauseMs * 2 ** this.#polls++);
     this.#polls = 0;
-    if (waitMs === 0) return nowMs + LEAST_WAIT_MS;
-    const endsInMs = minute && minute.endsInMs > 0 ? minute.endsInMs : LONGEST_MINUTE_WAIT_MS;
-    return nowMs + (reason === 'quota' ? Math.min(waitMs, endsInMs) : waitMs);
+    return nowMs + (reason === 'quota' ? Math.min(pauseMs, minute?.endsInMs ?? LONGEST_MINUTE_WAIT_MS) : pauseMs);
+  }
+
+  /** Whether the store has waited for another process's probe for too long, and still does. */
+  isProbeLost(response: LeaseResponse): boolean {
+    return response.granted === 0 && response.reason === 'probe' && this.#polls >= MOST_POLLS;
   }
 }

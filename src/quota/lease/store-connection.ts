@@ -23,7 +23,7 @@ const IS_FIELD: Readonly<Record<keyof LeaseResponse, (value: unknown) => boolean
 
 /** Checks what a store answered. @throws TypeError that shows the answer */
 export function parseLeaseResponse(answer: unknown): LeaseResponse {
-  if (typeof answer !== 'object' || answer === null || Array.isArray(answer)) throw new TypeError(`it answered ${showValue(answer)}`);
+  if (typeof answer !== 'object' || answer === null) throw new TypeError(`it answered ${showValue(answer)}`);
   checkFields(answer);
   if (answer.granted > 0 && answer.expiresInMs === 0) throw badField('expiresInMs', 0);
   return answer;
@@ -140,9 +140,8 @@ export class StoreConnection {
   /** The store cannot be used. */
   fail(failure: unknown): void {
     if (this.#hasFailed) return;
-    const reason = this.#redactor.clean(messageOf(failure));
     this.#hasFailed = true;
-    this.#notice = { state: 'local', reason };
+    this.#notice = { state: 'local', reason: this.#redactor.clean(messageOf(failure)) };
   }
 
   /** The store can be used again. */
@@ -157,9 +156,8 @@ export class StoreConnection {
     const notice = this.#notice;
     if (!notice) return;
     this.#notice = undefined;
-    const { state, reason } = notice;
-    if (state === 'local')
-      call.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+    if (notice.state === 'local')
+      call.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${notice.reason}`);
     call.emit('quotaStore', (event) => ({ ...event, ...notice }));
   }
 }

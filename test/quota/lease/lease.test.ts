@@ -64,7 +64,6 @@ describe('LeasePacing', () => {
     const minute = { limit: 60, remaining: 0, resetAtMs: 90_000, endsInMs: 2_000, ageMs: 0 };
     expect(pacing.nextAtMs(refused({}), undefined, 0)).toBe(9_000);
     expect(pacing.nextAtMs(refused({}), minute, 0)).toBe(2_000);
-    expect(pacing.nextAtMs(refused({}), { ...minute, endsInMs: 0 }, 0)).toBe(9_000);
     expect(pacing.nextAtMs(refused({ waitMs: 3_600_000 }), undefined, 0)).toBe(65_000);
     expect(pacing.nextAtMs(refused({ reason: 'closed' }), minute, 0)).toBe(9_000);
     expect(pacing.nextAtMs(refused({ reason: 'closed', waitMs: 3_600_000 }), undefined, 0)).toBe(3_600_000);

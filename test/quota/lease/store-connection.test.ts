@@ -2,6 +2,7 @@ import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import type { LeaseResponse, QuotaStore, SharedQuota } from '../../../src/quota-store.ts';
+import { rejectionOf } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
 import { watchUnhandled } from '../../support/unhandled.ts';
 
@@ -132,14 +133,63 @@ test('a promise of another library is awaited', async () => {
   expect([items, states, warnings]).toEqual([2, [], []]);
 });
 
-test('a store that grants nothing and asks for no wait gets its next request only after a pause', async () => {
-  const exchange = vi.fn(() => ({ ...GOOD, granted: 0 }));
-  const { client } = clientOf(storeOf(exchange));
-  const items = client.listInventory({ totalTimeoutMs: 1_000 });
-  items.catch(() => {});
-  await vi.advanceTimersByTimeAsync(1_000);
-  await expect(items).rejects.toThrow('totalTimeoutMs');
-  expect(exchange.mock.calls.length).toBeLessThan(50);
+test.each([0, 0.001])(
+  'a store that grants nothing and asks for a wait of %s ms gets its next request only after a pause',
+  async (waitMs) => {
+    const exchange = vi.fn(() => ({ ...GOOD, granted: 0, waitMs }));
+    const { client } = clientOf(storeOf(exchange));
+    const items = client.listInventory({ totalTimeoutMs: 1_000 });
+    items.catch(() => {});
+    await vi.advanceTimersByTimeAsync(1_000);
+    await expect(items).rejects.toThrow('totalTimeoutMs');
+    expect(exchange.mock.calls.length).toBeLessThan(50);
+  },
+);
+
+describe.each([
+  ['quota', 59_000],
+  ['closed', 1_000],
+  ['probe', 25],
+] as const)('a call that a store refuses for ever, for %s and %d ms each time,', (reason, waitMs) => {
+  const store = () => storeOf(() => ({ ...GOOD, granted: 0, reason, waitMs }));
+
+  test('ends after its totalTimeoutMs', async () => {
+    const failure = rejectionOf(clientOf(store()).client.listInventory({ totalTimeoutMs: 20_000 }));
+    await vi.advanceTimersByTimeAsync(20_000);
+    expect(await failure).toMatchObject({ kind: 'timeout', attempts: 0 });
+  });
+
+  test('ends with its signal', async () => {
+    const controller = new AbortController();
+    const failure = rejectionOf(clientOf(store()).client.listInventory({ signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(20_000);
+    controller.abort('enough');
+    expect(await failure).toBe('enough');
+  });
+});
+
+test('a store that waits for a probe for more than a minute counts as failed, and again as soon as it says the same', async () => {
+  let answer = { ...GOOD, granted: 0, reason: 'probe' };
+  const { client, states, warnings } = clientOf(storeOf(() => answer));
+  const lists: number[] = [];
+  const list = () => void client.listInventory().then(({ length }) => lists.push(length));
+  list();
+  await vi.advanceTimersByTimeAsync(60_000);
+  expect([lists, states]).toEqual([[], []]);
+  await vi.advanceTimersByTimeAsync(2_000);
+  expect([lists, states]).toEqual([[2], ['local']]);
+  await vi.advanceTimersByTimeAsync(120_000);
+  list();
+  await vi.advanceTimersByTimeAsync(10);
+  answer = { ...GOOD, reason: 'quota' };
+  await vi.advanceTimersByTimeAsync(120_000);
+  list();
+  await vi.advanceTimersByTimeAsync(10);
+  expect([lists, states]).toEqual([
+    [2, 2, 2],
+    ['local', 'shared'],
+  ]);
+  expect(warnings).toEqual([expect.stringMatching(/it grants nothing$/)]);
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, 0, -1, 'long'])(
