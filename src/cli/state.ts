@@ -164,7 +164,8 @@ async function onRedis(url: string): Promise<SharedState> {
   const { client, close } = await openRedis(url).catch((error: unknown) => {
     const why = messageOf(error);
     const message = `Cannot use ${shown} as --quota-store: ${why}`;
-    throw error instanceof NoRedisLibraryError ? new UsageError(message) : new Error(message);
+    const Failure = error instanceof NoRedisLibraryError ? UsageError : Error;
+    throw new Failure(message, { cause: error });
   });
   return {
     name: shown,

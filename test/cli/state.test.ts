@@ -5,6 +5,7 @@ import { DatabaseSync } from 'node:sqlite';
 import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openState, stateFolder } from '../../src/cli/state.ts';
 import { QuotaFile } from '../../src/node/quota-file.ts';
+import { rejectionOf } from '../support/outcome.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
 let home: string;
@@ -51,6 +52,14 @@ test.skipIf(process.platform !== 'linux')('openState advises only what helps wit
   rmSync(path);
   mkdirSync(path);
   await expect(openState({ needsState: '--lock' }, terminal)).rejects.toThrow('it is a folder; delete it, or name a place');
+});
+
+test('openState fails with the error of the connection as its cause if Redis does not answer', async () => {
+  const error = await rejectionOf(openState({ quotaStore: 'redis://127.0.0.1:1' }, new FakeTerminal()));
+  expect(error).toMatchObject({
+    message: expect.stringMatching(/^Cannot use redis:\/\/127\.0\.0\.1:1 as --quota-store: .*ECONNREFUSED/),
+    cause: expect.objectContaining({ code: 'ECONNREFUSED' }),
+  });
 });
 
 test('openState keeps nothing for a user without a home, and says nothing', async () => {
