@@ -622,6 +622,7 @@ test.each([
   [['mcp', '--journals', 'j'], `Cannot use --journals ${ADVICE}`],
   [['mcp', '--max-changes', '5'], `Cannot use --max-changes ${ADVICE}`],
   [['mcp', '--allow-negative'], `Cannot use --allow-negative ${ADVICE}`],
+  [['mcp', '--sandbox', '--allow-updates', '--journals', 'j'], 'Cannot use --journals with --sandbox: that sandbox ends with the server'],
 ])('petstore %j is refused, since an option would have no effect', async (words, message) => {
   const sent = served.sandbox.requests.length;
   expect(await run(words)).toEqual({ code: 2, out: '', err: expect.stringContaining(`petstore: ${message}`) });

@@ -1,6 +1,7 @@
 import { type ChildProcessWithoutNullStreams, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, readFile, rm } from 'node:fs/promises';
+import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
@@ -163,6 +164,17 @@ describe('petstore mcp', () => {
     const client = new PetStoreClient({ baseUrl: served.url, apiKey: served.keys.pro, int64: 'bigint' });
     await undoSync(client, { journal: fileJournal(applied.journal) });
     expect(quantities()).toEqual([0, 5, 7]);
+  });
+
+  test('keeps no journal of a sandbox once it ends', async () => {
+    const home = await mkdtemp(join(tmpdir(), 'petstore-home-'));
+    onTestFinished(() => rm(home, { recursive: true }));
+    const env = { HOME: home, LOCALAPPDATA: home, TMPDIR: home, TEMP: home, NODE_DISABLE_COMPILE_CACHE: '1' };
+    const { agent, call } = await startAgent(['--sandbox', '--allow-updates'], env);
+    const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 40 }] });
+    expect(await call('apply_plan', { planId })).toMatchObject({ updated: 1 });
+    await agent.close();
+    await vi.waitFor(async () => expect(await readdir(home)).toEqual([]));
   });
 
   test('applies a plan to its end for one call, even if another call of it that began the run is cancelled', async () => {

@@ -1,3 +1,6 @@
+import { randomUUID } from 'node:crypto';
+import { rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { Readable, Writable } from 'node:stream';
 import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
@@ -50,6 +53,7 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
     await server.close();
     stopListening();
     close();
+    if (limits && options.sandbox) rmSync(limits.journals, { recursive: true, force: true });
   }
 }
 
@@ -104,12 +108,20 @@ function refuseUpdating({ journals, allowNegative, maxChanges }: McpOptions): vo
 }
 
 function limitsOf(options: McpOptions, { env, now }: Terminal): PlanLimits {
+  if (options.sandbox)
+    refuseGiven({ '--journals': options.journals }, 'with --sandbox: that sandbox ends with the server, so no plan could be undone');
   const maxChanges = maxChangesOf({ maxChanges: MOST_CHANGES, ...options });
-  const state = stateFolder(env, process.platform);
-  const journals = options.journals ?? (state && join(state, 'journals'));
+  const journals = options.journals ?? journalsFolder(options, env);
   if (journals === undefined) throw new UsageError('Cannot use --allow-updates: there is no folder for journals; name one with --journals');
   // Absolute, since the answers name the journals to a user whose shell is in another folder.
   return { maxChanges, allowNegative: options.allowNegative === true, journals: resolve(journals), now };
+}
+
+/** The folder for journals if none is named; undefined for a user without a home folder. The journals of a sandbox end with it. */
+function journalsFolder({ sandbox }: McpOptions, env: Terminal['env']): string | undefined {
+  if (sandbox) return join(tmpdir(), `petstore-${randomUUID()}`);
+  const state = stateFolder(env, process.platform);
+  return state && join(state, 'journals');
 }
 
 function outputOf({ stdout }: Terminal): Writable {
