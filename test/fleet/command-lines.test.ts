@@ -118,6 +118,25 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
     expect(await redis.ask('DBSIZE')).toBe(0);
   });
 
+  test.each([['ioredis'], ['redis']])('that restarts during a run is used again, by %s', async (library) => {
+    const petIds = Array.from({ length: 250 }, (_, index) => index + 1);
+    const served = await serveSandbox({ window: 4_000, latency: 1_000, pets: petIds.map((petId) => ({ petId, quantity: 0 })) });
+    onTestFinished(() => served.close());
+    const folder = mkdtempSync(join(tmpdir(), 'petstore-restart-'));
+    onTestFinished(() => rmSync(folder, { recursive: true }));
+    const file = join(folder, 'tonight.csv');
+    writeFileSync(file, `petId,quantity\n${petIds.map((petId) => `${petId},5\n`).join('')}`);
+    const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.business, PETSTORE_PLAN: 'business' };
+    const running = runBeside([library], ['sync', file, '--quota-store', redis.url], env);
+    await vi.waitFor(() => expect(served.sandbox.requests.length).toBeGreaterThan(5), { timeout: 20_000 });
+    await redis.kill();
+    await redis.restart();
+    expect(await redis.ask('DBSIZE')).toBe(0);
+    expect(await running).toMatchObject({ code: 0 });
+    expect(await redis.ask('DBSIZE')).toBe(1);
+    expect(served.sandbox.requests.filter(({ status }) => status === 429)).toEqual([]);
+  });
+
   test('with the recipe for two machines, one of them does the job, once', async () => {
     const [recipe] = samplesOf('docs/recipes.md', 'sh two-machines/restock.sh');
     const served = await serveSandbox({ latency: 1_000, pets: [{ petId: 1, quantity: 5 }] });
