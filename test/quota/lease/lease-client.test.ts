@@ -1,6 +1,6 @@
 import { PetStoreClient, type PetStoreClientOptions, PLANS } from 'petstore-inventory';
 import { createSandbox, type SandboxOptions } from 'petstore-inventory/sandbox';
-import { expect, test, vi } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Emitter } from '../../../src/events.ts';
 import type { Gate } from '../../../src/quota/gate/gate.ts';
 import type { Permit } from '../../../src/quota/gate/permit.ts';
@@ -665,4 +665,80 @@ test('a closure whose report fails is reported again with the next call', async 
   visitors.askTimes(2);
   await vi.advanceTimersByTimeAsync(80_000);
   expect(leaseRequests.map(({ closedForMs }) => closedForMs)).toEqual([0, isAboutMs(100_000), isAboutMs(90_000)]);
+});
+
+test('a store that is lost after it was told of a closure is told again as soon as it is asked again', async () => {
+  const { store, leaseRequests } = recordStore();
+  const lost = Promise.withResolvers<never>();
+  const join: QuotaStore['join'] = (...joining) => {
+    const shared = store.join(...joining);
+    // The third lease is not answered.
+    const isThird = ({ wanted }: LeaseRequest) => wanted > 0 && leaseRequests.filter((each) => each.wanted > 0).length === 3;
+    const exchange = async (request: LeaseRequest) => {
+      const response = await shared.exchange(request);
+      return isThird(request) ? lost.promise : response;
+    };
+    return { exchange };
+  };
+  const gate = makeGate();
+  bringStore(gate, { ...store, isCheap: true, join });
+  const visitors = new Visitors(gate);
+  visitors.ask('first');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.answer();
+  visitors.ask('refused');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.ask('waits');
+  visitors.answer(closing());
+  await vi.advanceTimersByTimeAsync(100);
+  lost.reject(new Error('unreachable'));
+  await vi.advanceTimersByTimeAsync(80_000);
+  expect(leaseRequests.slice(-3).map(({ wanted, closedForMs }) => [wanted, closedForMs])).toEqual([
+    [1, 0],
+    [0, isAboutMs(100_000)],
+    [1, isAboutMs(40_000)],
+  ]);
+});
+
+describe('slots that a process does not use', () => {
+  /** A gate whose store grants three slots at a time, with a request in flight that uses one, and how many slots are given back when. */
+  async function holdSlots(settings: Parameters<typeof makeGate>[0] = {}) {
+    const startMs = Date.now();
+    const returned: [afterMs: number, slots: number][] = [];
+    const exchange = (request: LeaseRequest): LeaseResponse => {
+      if (request.wanted === 0) returned.push([Date.now() - startMs, request.returned]);
+      return { granted: request.wanted && 3, expiresInMs: 60_000, resetAtMs: 0, waitMs: 0, reason: 'quota', members: 1 };
+    };
+    const gate = makeGate(settings);
+    bringStore(gate, { processes: 2, isCheap: false, join: () => ({ exchange }) });
+    const visitors = new Visitors(gate);
+    visitors.ask('first');
+    await vi.advanceTimersByTimeAsync(0);
+    return { visitors, returned };
+  }
+
+  test('go back to the store after 150 ms', async () => {
+    const { visitors, returned } = await holdSlots();
+    visitors.answer();
+    await vi.advanceTimersByTimeAsync(149);
+    expect(returned).toEqual([]);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(returned).toEqual([[150, 2]]);
+  });
+
+  test('go back after a second while requests are in flight', async () => {
+    const { returned } = await holdSlots();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(returned).toEqual([[1_050, 2]]);
+  });
+
+  test('do not go back while a call waits that may use them', async () => {
+    const { visitors, returned } = await holdSlots({ concurrency: 1 });
+    visitors.ask('second');
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect(returned).toEqual([]);
+    visitors.answer();
+    await vi.advanceTimersByTimeAsync(5_000);
+    expect([visitors.log, returned]).toEqual([['0 first', '5 second'], [[expect.any(Number), 1]]]);
+  });
 });
