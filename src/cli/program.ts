@@ -16,7 +16,7 @@ import type { JobOptions } from './job.ts';
 import type { Terminal } from './terminal.ts';
 
 const ENVIRONMENT_HELP = `
-Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR
+Environment: PETSTORE_API_KEY or PETSTORE_API_KEY_FILE, PETSTORE_BASE_URL, PETSTORE_STAGING_BASE_URL, PETSTORE_ENVIRONMENT, PETSTORE_PLAN, PETSTORE_LOG, NO_COLOR, FORCE_COLOR
 Exit codes: 0 ok, 1 failure, 2 usage, 3 authentication, 4 partly done, 5 quota, 129 terminal closed, 130 interrupted, 143 terminated`;
 
 interface ProgramOutput {

@@ -17,6 +17,20 @@ test.each([
 });
 
 test.each([
+  [false, { FORCE_COLOR: '1' }, true],
+  [false, { FORCE_COLOR: 'true', TERM: 'dumb' }, true],
+  [false, { FORCE_COLOR: '3', NO_COLOR: '1' }, true],
+  [true, { FORCE_COLOR: '0' }, false],
+  [true, { FORCE_COLOR: 'false' }, false],
+  [true, { FORCE_COLOR: '' }, true],
+  [true, { FORCE_COLOR: '', NO_COLOR: '1' }, false],
+  [false, { FORCE_COLOR: '' }, false],
+])('with isTTY %s and the environment %o, text has colour: %s', (isTTY, env, isPainted) => {
+  const terminal = new FakeTerminal({ isTTY, env });
+  expect(paintFor(terminal.stdout, terminal)('red', 'text') !== 'text').toBe(isPainted);
+});
+
+test.each([
   ['available', '\u001b[32mavailable\u001b[0m'],
   ['pending', '\u001b[33mpending\u001b[0m'],
   ['sold', '\u001b[2msold\u001b[0m'],
