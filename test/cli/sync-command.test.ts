@@ -258,12 +258,15 @@ describe('bad rows', () => {
     expect(requests()).toEqual([]);
   });
 
-  test('that cannot be written to --rejects end the command with 1 before anything is sent, and name the file', async () => {
-    const { code, err } = await sync(BAD, ['--rejects', '/dev/full']);
-    expect(code).toBe(1);
-    expect(err).toMatch(/^petstore: Cannot write --rejects \/dev\/full: ENOSPC: no space left on device.*\n$/);
-    expect(requests()).toEqual([]);
-  });
+  test.skipIf(process.platform !== 'linux')(
+    'that cannot be written to --rejects end the command with 1 before anything is sent, and name the file',
+    async () => {
+      const { code, err } = await sync(BAD, ['--rejects', '/dev/full']);
+      expect(code).toBe(1);
+      expect(err).toMatch(/^petstore: Cannot write --rejects \/dev\/full: ENOSPC: no space left on device.*\n$/);
+      expect(requests()).toEqual([]);
+    },
+  );
 
   test('of an earlier run stay in --rejects if the input cannot be read, and are replaced once it can', async () => {
     await writeFile(file('r.csv'), 'held');
@@ -416,7 +419,7 @@ describe('--journal', () => {
     expect(await readFile(file('j'), 'utf8')).toBe(held);
   });
 
-  test('on a full disk ends with 1 before anything is sent', async () => {
+  test.skipIf(process.platform !== 'linux')('on a full disk ends with 1 before anything is sent', async () => {
     const { code, err } = await sync('petId,adjust\n1,1\n', ['--journal', '/dev/full']);
     expect(code).toBe(1);
     expect(err).toMatch(/^petstore: Cannot write journal \/dev\/full: ENOSPC: no space left on device.*\n$/);

@@ -1,4 +1,4 @@
-import { appendFile, type FileHandle, mkdtemp, open, readdir, readFile, readlink, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, type FileHandle, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
@@ -77,10 +77,10 @@ function recordFlushes(): { log: string[]; flush: () => void } {
   return { log, flush };
 }
 
-/** What this process has open in the folder of the test. */
-async function openFiles(): Promise<string[]> {
-  const links = await Promise.all((await readdir('/proc/self/fd')).map((fd) => readlink(`/proc/self/fd/${fd}`).catch(() => '')));
-  return links.filter((link) => link.startsWith(folder));
+/** The files that were opened and are not closed. */
+async function openFiles(): Promise<FileHandle[]> {
+  const opened = await Promise.allSettled(vi.mocked(open).mock.results.map(({ value }) => value));
+  return opened.flatMap((each) => (each.status === 'fulfilled' && each.value.fd !== -1 ? [each.value] : []));
 }
 
 test('fileJournal refuses a path that names no file', () => {
@@ -166,18 +166,21 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'b']);
   });
 
-  test('can be used again after close if a flush had failed, even with lines that waited for the flush', async () => {
-    await symlink('/dev/full', path);
-    const journal = fileJournal(path);
-    for await (const line of journal.read()) expect.unreachable(line);
-    await expect(journal.append(['a'])).rejects.toMatchObject({ code: 'ENOSPC' });
-    await expect(journal.append(['b'])).rejects.toMatchObject({ code: 'ENOSPC' });
-    await journal.close?.();
-    await rm(path);
-    await journal.append(['c']);
-    await journal.close?.();
-    expect(await readFile(path, 'utf8')).toBe('c\n');
-  });
+  test.skipIf(process.platform !== 'linux')(
+    'can be used again after close if a flush had failed, even with lines that waited for the flush',
+    async () => {
+      await symlink('/dev/full', path);
+      const journal = fileJournal(path);
+      for await (const line of journal.read()) expect.unreachable(line);
+      await expect(journal.append(['a'])).rejects.toMatchObject({ code: 'ENOSPC' });
+      await expect(journal.append(['b'])).rejects.toMatchObject({ code: 'ENOSPC' });
+      await journal.close?.();
+      await rm(path);
+      await journal.append(['c']);
+      await journal.close?.();
+      expect(await readFile(path, 'utf8')).toBe('c\n');
+    },
+  );
 
   test('closes after the waiting lines are written, and leaves no file open', async () => {
     const before = await openFiles();
@@ -308,7 +311,7 @@ describe('fileJournal', () => {
     await expect(readFile(path)).rejects.toMatchObject({ code: 'ENOENT' });
   });
 
-  test('reports a full disk, and a device that stores nothing', async () => {
+  test.skipIf(process.platform !== 'linux')('reports a full disk, and a device that stores nothing', async () => {
     const [full, none] = [fileJournal('/dev/full'), fileJournal('/dev/null')];
     await expect(full.append(['a'])).rejects.toMatchObject({ code: 'ENOSPC' });
     await expect(none.append(['a'])).rejects.toMatchObject({ code: 'journal_no_file' });
