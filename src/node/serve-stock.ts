@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { SandboxError, show } from '../sandbox/sandbox-error.ts';
 import type { Stock, StockItem } from '../sandbox/stock.ts';
@@ -113,7 +114,8 @@ export function openStock(path: string): SqliteStock {
   if (!sqlite) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: this runtime has no node:sqlite; use Node 22.13 or later`);
   let database: DatabaseSync | undefined;
   try {
-    database = new sqlite.DatabaseSync(path);
+    // SQLite takes `:memory:` and an address such as `file:stock.db` for something else than the path of a file.
+    database = new sqlite.DatabaseSync(resolve(path));
     database.exec('PRAGMA locking_mode = EXCLUSIVE; PRAGMA synchronous = NORMAL; BEGIN IMMEDIATE; COMMIT;');
     if (isForeign(database)) throw new SandboxError(`Cannot use ${show(path)} as \`db\`: it belongs to another program; name another file`);
     database.exec(SETUP);

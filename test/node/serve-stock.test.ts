@@ -1,9 +1,9 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { DatabaseSync } from 'node:sqlite';
 import { serveSandbox } from 'petstore-inventory/node';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { started } from './served.ts';
 
 function folder(): string {
@@ -30,6 +30,16 @@ test('`db` keeps the stock from one run to the next, every digit of it', async (
     { petId: 9_223_372_036_854_775_807n, quantity: 2, status: 'available' },
   ]);
   expect(again.sandbox.inventory.size).toBe(2);
+});
+
+test.each([':memory:', 'file:stock.db?mode=memory'])('`db` keeps the stock in the file %s, which SQLite would not open', async (db) => {
+  const path = folder();
+  const cwd = vi.spyOn(process, 'cwd').mockReturnValue(path);
+  onTestFinished(() => cwd.mockRestore());
+  const first = await serveSandbox({ db, pets: 1 });
+  await first.close();
+  expect((await started({ db })).sandbox.inventory.size).toBe(1);
+  expect(readdirSync(path)).toContain(db);
 });
 
 test('`db` keeps an empty stock empty, and the pets in a file of an earlier version', async () => {
