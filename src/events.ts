@@ -43,7 +43,10 @@ export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'orde
  * stop();
  */
 export interface ClientEvents {
-  /** A call begins: its first event, emitted synchronously when the method is called, or when the first item of a stream is asked for. */
+  /**
+   * A call begins: its first event, emitted synchronously when the method is called, or when the first item of a stream is asked for. An
+   * update of the same pet that a listener makes at once is sent before that call's own.
+   */
   started: CallEvent;
   /** A request is about to be sent. */
   request: CallEvent & { method: string; path: string };

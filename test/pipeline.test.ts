@@ -215,6 +215,19 @@ describe('an order of updates', () => {
     expect(seen.map(({ body }) => body)).toEqual(['{"quantity":1}', '{"quantity":1}', '{"quantity":2}']);
   });
 
+  test('begins with the update that a listener of `started` makes', async () => {
+    const { client, seen } = scriptedClient([() => item(42), () => item(42)]);
+    let nested: Promise<unknown> | undefined;
+    const stop = client.on('started', () => {
+      stop();
+      nested = client.updateInventory(42, { quantity: 2 });
+    });
+    const outer = client.updateInventory(42, { quantity: 1 });
+    await vi.runAllTimersAsync();
+    await Promise.all([outer, nested]);
+    expect(seen.map(({ body }) => body)).toEqual(['{"quantity":2}', '{"quantity":1}']);
+  });
+
   test('continues after an update that fails for good', async () => {
     const { client, seen } = scriptedClient([() => failure(404), () => item(42)]);
     const both = Promise.allSettled([client.updateInventory(42, { quantity: 1 }), client.updateInventory(42, { quantity: 2 })]);
