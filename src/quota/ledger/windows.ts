@@ -183,7 +183,7 @@ export class Windows {
   observeLimit(subject: QuotaWindow, answer: Answer, reset: Reset | undefined): void {
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit === undefined || !subject.observeLimit(limit, answer.remaining)) return;
-    if (this.#isPlanGiven) this.#cutToShare(subject, limit);
+    if (this.#isPlanGiven) this.#cutToShare(subject);
     else if (reset || subject === this.day || limit <= LARGEST_LIMIT_WITHOUT_RESET) this.#learnPlan(subject, limit);
   }
 
@@ -194,11 +194,11 @@ export class Windows {
     return Number.isFinite(subject.limit) && remaining < subject.limit ? undefined : remaining + 1;
   }
 
-  /** The share is that of what the service allows, if that is less than the plan. */
-  #cutToShare(subject: QuotaWindow, limit: number): void {
+  /** The share is that of what the service allows in the window, if that is less than the plan. */
+  #cutToShare(subject: QuotaWindow): void {
     const { requestsPerMinute, requestsPerDay } = this.#limits;
-    const planned = (subject === this.minute ? requestsPerMinute : requestsPerDay) ?? limit;
-    if (this.#share < 1) subject.resize(shareOf(Math.min(planned, limit), this.#share));
+    const planned = (subject === this.minute ? requestsPerMinute : requestsPerDay) ?? Number.POSITIVE_INFINITY;
+    if (this.#share < 1) subject.resize(shareOf(Math.min(planned, subject.observedLimit ?? planned), this.#share));
   }
 
   /** The limit of one window identifies the plan, and so that of the other, until headers report it too. */

@@ -464,6 +464,17 @@ describe('Ledger, on a token bucket that is smaller than the plan,', () => {
     const emptyAtMs = story.nowMs;
     expect(story.ledger.look(emptyAtMs, 0).at - emptyAtMs).toBeGreaterThan(900);
   });
+
+  test('keeps to a share of the plan, and not of the size of the bucket, which the Limit is', () => {
+    const story = new Story({ share: 0.5, plan: { requestsPerMinute: 120 } });
+    for (const remaining of [5, 4, 4, 4]) {
+      story.answer({ limit: 6, remaining, resetAtMs: story.nowMs + 500 });
+      story.nowMs += 1_000;
+    }
+    for (const remaining of [3, 2, 1, 0]) story.answer({ limit: 6, remaining, resetAtMs: story.nowMs + 500 });
+    const { free, at } = story.ledger.look(story.nowMs, 0);
+    expect([free, Math.round((at - story.nowMs) / 1_000)]).toEqual([0, 1]);
+  });
 });
 
 describe('Ledger, with one request left, which it leaves to others,', () => {
