@@ -259,7 +259,7 @@ export class LeaseClient {
     if ('failure' in outcome) return this.#fail(outcome.failure, nowMs);
     const { response } = outcome;
     if (response.reason === 'lost') return this.#fail('it was restarted empty', nowMs);
-    if (this.#pacing.isProbeLost(response)) return this.#fail('it grants nothing', nowMs);
+    if (this.#pacing.isProbeLost(response)) return this.#fail("it still waits for another process's probe", nowMs);
     this.#connection.recover();
     this.#dayEndsAtMs = dayEndsAtMs(response, nowMs);
     if (response.granted > 0) return this.#hold(response, requestedAtMs);

@@ -189,7 +189,7 @@ test('a store that waits for a probe for more than a minute counts as failed, an
     [2, 2, 2],
     ['local', 'shared'],
   ]);
-  expect(warnings).toEqual([expect.stringMatching(/it grants nothing$/)]);
+  expect(warnings).toEqual([expect.stringMatching(/it still waits for another process's probe$/)]);
 });
 
 test.each([Number.NaN, Number.POSITIVE_INFINITY, 1e300, 0, -1, 'long'])(
