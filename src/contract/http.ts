@@ -26,7 +26,7 @@ export function isSuccess(status: number): boolean {
 
 /**
  * Whether a status is a temporary failure of the service, after which a change may have been applied: every 5xx, except that the method or
- * version of HTTP is not served (RFC 9110 sections 15.6.2 and 15.6.6).
+ * version of HTTP is not served (RFC 9110 sections 15.6.2 and 15.6.6). A status above 599 is invalid, and counts as a 5xx (section 15).
  */
 export function isServiceFailure(status: number): boolean {
   return status >= 500 && status !== 501 && status !== 505;

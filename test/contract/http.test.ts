@@ -10,6 +10,7 @@ test.each([
   [501, false, false],
   [505, false, false],
   [599, false, true],
+  [600, false, true],
 ])('a status of %i is good: %s, a temporary failure of the service: %s', (status, success, failure) => {
   expect([isSuccess(status), isServiceFailure(status)]).toEqual([success, failure]);
 });

@@ -28,6 +28,7 @@ describe('statusFailure', () => {
     [503, 'ServerError', 'server', 'unknown'],
     [505, 'ServerError', 'server', 'rejected'],
     [599, 'ServerError', 'server', 'unknown'],
+    [999, 'ServerError', 'server', 'unknown'],
     [301, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
     [403, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
     [408, 'UnexpectedStatusError', 'unexpected-status', 'rejected'],
