@@ -183,7 +183,7 @@ export class Windows {
   observeLimit(subject: QuotaWindow, answer: Answer, reset: Reset | undefined): void {
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit === undefined || !subject.observeLimit(limit, answer.remaining)) return;
-    if (this.#isPlanGiven) this.#cutToShare(subject);
+    if (this.#isPlanGiven) this.#cutToShare(subject, limit);
     else if (reset || subject === this.day || limit <= LARGEST_LIMIT_WITHOUT_RESET) this.#learnPlan(subject, limit);
   }
 
@@ -194,10 +194,10 @@ export class Windows {
     return Number.isFinite(subject.limit) && remaining < subject.limit ? undefined : remaining + 1;
   }
 
-  /** The share is that of what the service allows in the window, if that is less than the plan. */
-  #cutToShare(subject: QuotaWindow): void {
+  /** The share is that of the plan, or of the Limit if that is less. A Limit that is the size of a bucket counts only if the plan has none. */
+  #cutToShare(subject: QuotaWindow, limit: number): void {
     const { requestsPerMinute, requestsPerDay } = this.#limits;
-    const planned = (subject === this.minute ? requestsPerMinute : requestsPerDay) ?? Number.POSITIVE_INFINITY;
+    const planned = (subject === this.minute ? requestsPerMinute : requestsPerDay) ?? limit;
     if (this.#share < 1) subject.resize(shareOf(Math.min(planned, subject.observedLimit ?? planned), this.#share));
   }
 

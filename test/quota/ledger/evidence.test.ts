@@ -475,6 +475,16 @@ describe('Ledger, on a token bucket that is smaller than the plan,', () => {
     const { free, at } = story.ledger.look(story.nowMs, 0);
     expect([free, Math.round((at - story.nowMs) / 1_000)]).toEqual([0, 1]);
   });
+
+  test('keeps to a share of the size if the plan has no limit', () => {
+    const story = new Story({ share: 0.5, plan: 'unlimited' });
+    for (const remaining of [5, 4, 4, 4]) {
+      story.answer({ limit: 6, remaining, resetAtMs: story.nowMs + 500 });
+      story.nowMs += 1_000;
+    }
+    for (const remaining of [3, 2, 1, 0]) story.answer({ limit: 6, remaining, resetAtMs: story.nowMs + 500 });
+    expect(story.limit).toBe(3);
+  });
 });
 
 describe('Ledger, with one request left, which it leaves to others,', () => {
