@@ -4,7 +4,7 @@ import type { Reset } from './quota-window.ts';
 /** How far two clocks may drift apart, as a part of the time that has passed. */
 const DRIFT = 1e-4;
 /** `Date` and Reset are cut to whole seconds. */
-const PRECISION_MS = 1000;
+const SECOND_MS = 1000;
 /** A clock that shows less by more than this was set back; the clocks of servers behind one address differ by less. */
 const SET_BACK_MS = 60_000;
 
@@ -23,7 +23,7 @@ export class ServerClock {
   #mostAheadMs = Number.POSITIVE_INFINITY;
   #seenAtMs = 0;
   // How far the machine's clock is ahead of the monotonic one; undefined if the server's clock may not show the same.
-  #presumedMs: number | undefined;
+  #presumedAheadMs: number | undefined;
   // Whether the machine's clock may stand in for the server's. A 429 with a Reset and no `Date` sets it to false for good.
   #mayPresume = true;
   #hasDate = false;
@@ -38,7 +38,10 @@ export class ServerClock {
     return nowMs + this.#mostAheadMs + this.#driftMs(nowMs);
   }
 
-  /** The server's time when an answer came: its `Date`, or the latest possible. A Reset from now on is independent of it. */
+  /**
+   * The server's time when an answer came: its `Date`, or the latest possible. If its Reset is a time from now, the earliest possible, or our
+   * own time if none is known: how far ahead such a Reset is does not depend on it.
+   */
   timeOf({ dateMs, resetInMs }: Answer, nowMs: number): number {
     if (dateMs !== undefined) return dateMs;
     if (resetInMs === undefined) return this.atMost(nowMs);
@@ -51,7 +54,7 @@ export class ServerClock {
     const { resetAtMs, resetInMs, dateMs } = answer;
     if (resetInMs !== undefined) {
       const atMs = this.timeOf(answer, nowMs) + resetInMs;
-      return { atMs, endsAtMs: nowMs + resetInMs, slackMs: 1000 + nowMs - sentAtMs };
+      return { atMs, endsAtMs: nowMs + resetInMs, slackMs: SECOND_MS + nowMs - sentAtMs };
     }
     if (resetAtMs === undefined) return undefined;
     const serverMs = Math.max(dateMs ?? Number.NEGATIVE_INFINITY, this.#presumed(nowMs));
@@ -60,25 +63,24 @@ export class ServerClock {
 
   /** The server's time, only good enough for deciding when to ask: the machine's time as long as no answer contradicts it. */
   #presumed(nowMs: number): number {
-    const presumedMs = this.#presumedMs;
-    if (this.#hasDate || presumedMs === undefined || presumedMs > this.#mostAheadMs) return this.atLeast(nowMs);
-    return Math.max(this.atLeast(nowMs), nowMs + presumedMs);
+    const aheadMs = this.#presumedAheadMs;
+    if (this.#hasDate || aheadMs === undefined || aheadMs > this.#mostAheadMs) return this.atLeast(nowMs);
+    return Math.max(this.atLeast(nowMs), nowMs + aheadMs);
   }
 
   /** An answer was made at the server's time of its `Date`, cut to a second. Returns whether the clock was set back. */
   observeDate({ dateMs }: Answer, exchange: Exchange): boolean {
     if (dateMs === undefined) return false;
     this.#hasDate = true;
-    return this.#narrow({ earliestMs: dateMs, latestMs: dateMs + PRECISION_MS }, exchange);
+    return this.#narrow({ earliestMs: dateMs, latestMs: dateMs + SECOND_MS }, exchange);
   }
 
   /** An answer without `Date` was made within the window of `lengthMs` that its Reset ends. Returns whether the clock was set back. */
   observeReset({ status, dateMs, resetAtMs, receivedAtMs }: Answer, lengthMs: number, exchange: Exchange): boolean {
     if (dateMs !== undefined || resetAtMs === undefined) return false;
-    // After a refusal the machine's time can no longer be presumed.
     this.#mayPresume &&= status !== 429;
-    this.#presumedMs = this.#mayPresume ? receivedAtMs - exchange.nowMs : undefined;
-    return this.#narrow({ earliestMs: resetAtMs - lengthMs - PRECISION_MS, latestMs: resetAtMs + PRECISION_MS }, exchange);
+    this.#presumedAheadMs = this.#mayPresume ? receivedAtMs - exchange.nowMs : undefined;
+    return this.#narrow({ earliestMs: resetAtMs - lengthMs - SECOND_MS, latestMs: resetAtMs + SECOND_MS }, exchange);
   }
 
   #driftMs(nowMs: number): number {
