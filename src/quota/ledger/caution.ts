@@ -14,11 +14,12 @@ const LEAST_KEPT_REFILLED = 0.05;
 const STALE_AFTER_MS = 2_000;
 /** The same where slots come back one by one, in slots: the first one may be taken by others. */
 const SLOTS_UNTIL_STALE = 2;
-/** With little quota left, few requests may be in flight, since each may meet an unforeseen 429. */
+/** With little quota left, at most this many requests may be in flight, since each may meet an unforeseen 429. */
 const FEWEST_IN_FLIGHT = 8;
-const KEPT_FROM_FLIGHT = 32;
 /** The same while others send, whose requests in flight may be refused too. */
 const FEWEST_BESIDE_OTHERS = 4;
+/** With more quota left, a quarter of what is left beyond this may be in flight. */
+const KEPT_FROM_FLIGHT = 32;
 /** While no header reports the day, it may be used up unseen; plans up to this limit lose no time with fewer requests in flight. */
 const LARGEST_LIMIT_HELD_BACK = 300;
 /** An eighth of such a limit may be in flight. */
@@ -61,11 +62,11 @@ export class Caution {
     this.#outstanding = outstanding;
   }
 
-  /** A 429 came; `wasPlanned` if quota was known to be left. If neither that nor a Remaining of 0 foretold it, it is a surprise. */
-  refuse(wasPlanned: boolean, isReported: boolean): void {
+  /** A 429 came. It was unforeseen unless it answers a probe (not `wasPlanned`) and reports a Remaining of 0 (`isUsedUp`). */
+  refuse(wasPlanned: boolean, isUsedUp: boolean): void {
     // Beyond a quarter of the limit it would take hours of good answers to fall again.
     if (wasPlanned) this.#headRoom = Math.min(this.#headRoom + 1, Math.floor(this.#windows.minute.limit / 4));
-    if (!wasPlanned && isReported) return;
+    if (!wasPlanned && isUsedUp) return;
     this.#mostUnreported = 1;
     this.#wasSurprised = true;
   }
@@ -112,8 +113,8 @@ export class Caution {
   }
 
   /**
-   * Until when they are left: until a burst of others no longer counts, or until what they sent is no longer fresh and a probe asks whether
-   * they sent more. Where slots come back one by one, the next one comes as soon.
+   * Until when requests are left to others: until a burst of theirs no longer counts, or until what they sent is no longer fresh and a
+   * probe asks whether they sent more. Where slots come back one by one, the next one comes as soon.
    */
   keptUntilMs(nowMs: number): number {
     const { minute } = this.#windows;

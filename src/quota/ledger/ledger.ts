@@ -374,14 +374,14 @@ export class Ledger {
   }
 
   #observeRefusal(sending: Sending, answer: Answer, subject: QuotaWindow | undefined, nowMs: number): void {
-    const isReported = subject !== undefined && answer.remaining === 0;
-    this.#caution.refuse(sending.wasPlanned, isReported);
+    const isUsedUp = subject !== undefined && answer.remaining === 0;
+    this.#caution.refuse(sending.wasPlanned, isUsedUp);
     this.#cooldown.strike(sending.atMs);
     this.#close(answer, nowMs, subject === this.#minute && (answer.remaining ?? 0) > 0);
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
-    const refused = isReported ? subject : isDay ? this.#day : this.#minute;
+    const refused = isUsedUp ? subject : isDay ? this.#day : this.#minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
-    if (!isReported && (subject !== refused || answer.remaining === undefined)) refused.learnLimit(sending, nowMs);
+    if (!isUsedUp && (subject !== refused || answer.remaining === undefined)) refused.learnLimit(sending, nowMs);
   }
 
   #close(answer: Answer, nowMs: number, isOfDay = false): void {

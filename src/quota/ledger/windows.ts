@@ -211,7 +211,7 @@ export class Windows {
     this.#resize();
   }
 
-  /** Until an answer of the next day names it again: it may have been that of another endpoint, or of an older plan. */
+  /** Forgets the day's Limit until an answer of the next day reports it: it may have been that of another endpoint, or of an older plan. */
   forgetLimitOfDay(): void {
     this.day.forgetLimit();
     if (!this.#isPlanGiven) this.#limits = this.#observedLimits();
