@@ -166,13 +166,14 @@ describe('petstore mcp', () => {
     expect(quantities()).toEqual([0, 5, 7]);
   });
 
-  test('keeps no journal of a sandbox once it ends', async () => {
+  test('keeps no journal of a sandbox once it ends, and names none', async () => {
     const home = await mkdtemp(join(tmpdir(), 'petstore-home-'));
     onTestFinished(() => rm(home, { recursive: true }));
     const env = { HOME: home, LOCALAPPDATA: home, TMPDIR: home, TEMP: home, NODE_DISABLE_COMPILE_CACHE: '1' };
     const { agent, call } = await startAgent(['--sandbox', '--allow-updates'], env);
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 40 }] });
-    expect(await call('apply_plan', { planId })).toMatchObject({ updated: 1 });
+    const applied = await call('apply_plan', { planId });
+    expect([applied.updated, applied.journal, applied.undo]).toEqual([1, undefined, undefined]);
     await agent.close();
     await vi.waitFor(async () => expect(await readdir(home)).toEqual([]));
   });

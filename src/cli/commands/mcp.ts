@@ -53,7 +53,7 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
     await server.close();
     stopListening();
     close();
-    if (limits && options.sandbox) rmSync(limits.journals, { recursive: true, force: true });
+    if (limits?.areKept === false) rmSync(limits.journals, { recursive: true, force: true });
   }
 }
 
@@ -114,7 +114,7 @@ function limitsOf(options: McpOptions, { env, now }: Terminal): PlanLimits {
   const journals = options.journals ?? journalsFolder(options, env);
   if (journals === undefined) throw new UsageError('Cannot use --allow-updates: there is no folder for journals; name one with --journals');
   // Absolute, since the answers name the journals to a user whose shell is in another folder.
-  return { maxChanges, allowNegative: options.allowNegative === true, journals: resolve(journals), now };
+  return { maxChanges, allowNegative: options.allowNegative === true, journals: resolve(journals), areKept: !options.sandbox, now };
 }
 
 /** The folder for journals if none is named; undefined for a user without a home folder. The journals of a sandbox end with it. */

@@ -17,6 +17,8 @@ export interface PlanLimits {
   allowNegative: boolean;
   /** The folder for the journals, one for each applied plan. */
   journals: string;
+  /** Whether they outlive the server, so that a plan can be undone. */
+  areKept: boolean;
   now: () => number;
 }
 
@@ -95,11 +97,12 @@ export class Plans {
   }
 
   /**
-   * Applies a plan. An interrupted plan continues; a plan that is already applied sends nothing. `refusal` is the error that stopped the run.
+   * Applies a plan. An interrupted plan continues; a plan that is already applied sends nothing. `refusal` is the error that stopped the run,
+   * `journal` the file from which the plan can be undone.
    *
    * @throws UsageError
    */
-  async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string; refusal: unknown }> {
+  async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string | undefined; refusal: unknown }> {
     const plan = this.#kept.get(planId);
     if (!plan) {
       const why = `it is not among the last ${MOST_PLANS} plans that were shown; make a new one with plan_updates`;
@@ -114,7 +117,8 @@ export class Plans {
     if (isJoined && (!report || report.stopped === 'abort') && !options.signal?.aborted) return this.apply(planId, options);
     if (!report) throw options.signal?.reason;
     const isRefused = report.stopped !== undefined && report.stopped !== 'abort';
-    return { report, journal: plan.journal, refusal: isRefused ? this.#refusal : undefined };
+    const journal = this.#limits.areKept ? plan.journal : undefined;
+    return { report, journal, refusal: isRefused ? this.#refusal : undefined };
   }
 
   /** Resolves when the runs so far have ended, and closed their journals. */

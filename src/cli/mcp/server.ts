@@ -149,7 +149,8 @@ function addUpdating(server: McpServer, plans: Plans, ending: AbortSignal): void
         const onProgress = progressTo(extra);
         const { report, journal, refusal } = await plans.apply(planId, { signal, onProgress });
         const error = refusal === undefined ? undefined : explainError(refusal);
-        return { ...shownReport(report), ...(error !== undefined && { error }), journal, undo: `petstore undo ${shellWord(journal)}` };
+        const undoing = journal !== undefined && { journal, undo: `petstore undo ${shellWord(journal)}` };
+        return { ...shownReport(report), ...(error !== undefined && { error }), ...undoing };
       }),
   );
 }
