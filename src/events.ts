@@ -44,8 +44,8 @@ export type WaitReason = 'quota' | 'rate-limit' | 'outage' | 'in-flight' | 'orde
  */
 export interface ClientEvents {
   /**
-   * A call begins: its first event, emitted synchronously when the method is called, or when the first item of a stream is asked for. An
-   * update of the same pet that a listener makes at once is sent before that call's own.
+   * A call begins: its first event, emitted synchronously when the method is called, or when the first item of a stream is asked for. If a
+   * listener then updates the pet that the call is about to update, the listener's update is sent first.
    */
   started: CallEvent;
   /** A request is about to be sent. */
