@@ -9,7 +9,7 @@ const FAST_MS = 1000;
 const LEAST_WAIT_MS = 25;
 /** The longest time between two requests that ask whether another process's probe was answered. */
 const LONGEST_POLL_MS = 400;
-/** The most such requests in a row. They take a minute, in which a store should have let another process send a probe. */
+/** The most such requests in a row for each process, which take a minute: the others may take turns with their probes before this one. */
 const MOST_POLLS = 155;
 
 /** Slots of the common quota that one process holds; they expire with their window. Pure: the time is a parameter. */
@@ -116,8 +116,8 @@ export class LeasePacing {
     return nowMs + (reason === 'quota' ? Math.min(pauseMs, minute?.endsInMs ?? LONGEST_MINUTE_WAIT_MS) : pauseMs);
   }
 
-  /** Whether the store has waited for another process's probe for too long, and still does. */
-  isProbeLost(response: LeaseResponse): boolean {
-    return response.granted === 0 && response.reason === 'probe' && this.#polls >= MOST_POLLS;
+  /** Whether the store has waited for the probes of other processes for too long, and still does. */
+  isProbeLost({ granted, reason, members }: LeaseResponse): boolean {
+    return granted === 0 && reason === 'probe' && this.#polls >= MOST_POLLS * Math.max(1, members);
   }
 }

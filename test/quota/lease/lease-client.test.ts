@@ -700,6 +700,28 @@ test('a store that is lost after it was told of a closure is told again as soon 
   ]);
 });
 
+test('processes that take turns to probe a service that does not answer do not take their store for failed', async () => {
+  const record = emptyRecord();
+  let processes = 0;
+  const join: QuotaStore['join'] = () => {
+    const member = `process ${++processes}`;
+    return { exchange: async (request) => exchangeLease(record, { ...request, member }, Date.now()) };
+  };
+  const fetch = vi.fn(
+    (_input: unknown, init?: RequestInit) =>
+      new Promise<Response>((_answer, fail) => init?.signal?.addEventListener('abort', () => fail(init.signal?.reason))),
+  );
+  const clients = Array.from({ length: 60 }, () => leasing({ processes: 60, isCheap: false, join }, { fetch, maxWaitMs: 600_000 }));
+  const lost = vi.fn();
+  for (const { client } of clients) client.on('quotaStore', lost);
+  const lists = clients.map(({ client }) => client.listInventory().catch(() => {}));
+  await vi.advanceTimersByTimeAsync(180_000);
+  expect(fetch.mock.calls.length).toBeGreaterThan(100);
+  expect(lost.mock.calls).toEqual([]);
+  for (const { client } of clients) client.close();
+  await Promise.all(lists);
+});
+
 describe('slots that a process does not use', () => {
   /** A gate whose store grants three slots at a time, with a request in flight that uses one, and how many slots are given back when. */
   async function holdSlots(settings: Parameters<typeof makeGate>[0] = {}) {
