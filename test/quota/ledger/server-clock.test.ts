@@ -55,6 +55,23 @@ describe('ServerClock', () => {
     expect([clock.atLeast(100), clock.atMost(100)]).toEqual([HOUR_MS - 61_000, HOUR_MS + 1_100]);
   });
 
+  test('infers nothing from the Reset of an answer with a Date', () => {
+    const clock = new ServerClock();
+    clock.observeReset({ ...dated(HOUR_MS), resetAtMs: HOUR_MS + 30_000 }, MINUTE_MS, { sentAtMs: 0, nowMs: 100 });
+    expect([clock.atLeast(100), clock.atMost(100)]).toEqual([Number.NEGATIVE_INFINITY, Number.POSITIVE_INFINITY]);
+  });
+
+  test('counts a Reset that is a time from now from the earliest time possible, or from our own if none is known', () => {
+    const clock = new ServerClock();
+    const [answer, exchange] = [
+      { ...UNDATED, resetInMs: 20_000 },
+      { sentAtMs: 0, nowMs: 100 },
+    ];
+    expect(clock.resetOf(answer, exchange)).toEqual({ atMs: 20_100, endsAtMs: 20_100, slackMs: PRECISION_MS + 100 });
+    clock.observeDate(dated(HOUR_MS), exchange);
+    expect(clock.resetOf(answer, exchange)).toEqual({ atMs: HOUR_MS + 20_000, endsAtMs: 20_100, slackMs: PRECISION_MS + 100 });
+  });
+
   test("presumes the machine's clock until a Date comes", () => {
     const clock = new ServerClock();
     expect(endsAfterMs(clock, HOUR_MS - 20_000)).toBe(20_000);
