@@ -33,7 +33,7 @@ const USUAL_MINUTE_MS = 62_000;
 /** Without a Reset a larger Limit is not believed to be the minute's. */
 const LARGEST_LIMIT_WITHOUT_RESET = 10_000;
 
-/** The two windows of a key, as large as its plan: the one that the clients gave, or the one that headers tell. */
+/** The two windows of a key, as large as its plan allows: the plan that its clients gave, or the one that headers show. */
 export class Windows {
   // Created with the first call.
   #minuteMade: QuotaWindow | undefined;
@@ -98,7 +98,7 @@ export class Windows {
     return { ...this.#plan(minute), minute, day: this.day.observed(nowMs) };
   }
 
-  /** The limits for all processes together, of the plan or learned from the headers: cut to the share, and the day's whole as well. */
+  /** The limits for all processes together, of the plan or learned from the headers, cut to the share; then also the whole limit of the day. */
   #plan(minute: ObservedWindow | undefined): Pick<Observed, 'plan' | 'limitPerDay'> {
     const { plan } = this.#settings;
     const share = this.#share;
