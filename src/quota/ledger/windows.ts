@@ -148,11 +148,11 @@ export class Windows {
   }
 
   /** The window that headers describe, whose Reset is at least `aheadMs` away; undefined if they describe none. */
-  describedBy(answer: Answer, aheadMs: number | undefined): QuotaWindow | undefined {
+  describedBy(answer: Answer, aheadMs = 0): QuotaWindow | undefined {
     const { limit, remaining, resetAtMs, resetInMs } = answer;
     if ((limit ?? remaining ?? resetAtMs ?? resetInMs) === undefined) return undefined;
-    if (aheadMs !== undefined && aheadMs > LONGEST_WINDOW_MS) return undefined;
-    if (aheadMs !== undefined && aheadMs > LONGEST_MINUTE_MS) return this.#isOfMinute(answer) ? this.minute : this.day;
+    if (aheadMs > LONGEST_WINDOW_MS) return undefined;
+    if (aheadMs > LONGEST_MINUTE_MS) return this.#isOfMinute(answer) ? this.minute : this.day;
     return this.#isOfDay(answer, aheadMs) ? this.day : this.minute;
   }
 
@@ -160,7 +160,7 @@ export class Windows {
    * Whether an answer describes the day, although its Reset is as near as the minute's may be: its Limit was the day's before, is that of
    * the plan, or is larger than the minute's and has a later Reset.
    */
-  #isOfDay({ limit, resetAtMs }: Answer, aheadMs = 0): boolean {
+  #isOfDay({ limit, resetAtMs }: Answer, aheadMs: number): boolean {
     const ofMinute = this.minute.observedLimit;
     if (limit === undefined || limit === ofMinute) return false;
     if (limit === this.day.observedLimit && (ofMinute === undefined || resetAtMs === this.day.resetAtMs)) return true;
