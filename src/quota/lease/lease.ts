@@ -117,7 +117,7 @@ export class LeasePacing {
   }
 
   /** Whether the store has waited for the probes of other processes for too long, and still does. */
-  isProbeLost({ granted, reason, members }: LeaseResponse): boolean {
-    return granted === 0 && reason === 'probe' && this.#polls >= MOST_POLLS * Math.max(1, members);
+  isProbeLost(response: LeaseResponse): boolean {
+    return response.granted === 0 && response.reason === 'probe' && this.#polls >= MOST_POLLS * (response.members || 1);
   }
 }
