@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
@@ -29,6 +29,15 @@ const limits = Object.entries(BUDGETS);
 test('Every door has a budget', async () => {
   expect(Object.keys(BUDGETS)).toEqual(expect.arrayContaining(await readDoors()));
 });
+
+test.each(['.', './sandbox', './redis', './undici', './otel'] as const)(
+  'docs/runtimes.md gives the budget of the door %s',
+  async (door) => {
+    const name = door.replace('.', 'petstore-inventory');
+    const row = new RegExp(`^\\| (?:all of )?\`${name}\`[^|]* \\| ${BUDGETS[door].kib} KiB \\|$`, 'm');
+    expect(await readFile('docs/runtimes.md', 'utf8')).toMatch(row);
+  },
+);
 
 const open = await readDoors();
 
