@@ -120,7 +120,7 @@ export function resolveViewOptions(options: StockViewOptions): ResolvedViewOptio
 /** @throws ConfigurationError that names the option */
 export function checkReadOptions(options: ViewReadOptions | undefined, more: readonly string[] = []): ViewReadOptions {
   if (options === undefined) return NO_READ_OPTIONS;
-  checkObject(options, ['signal', 'maxAgeMs', ...more]);
+  checkObject(options, ['maxAgeMs', 'signal', ...more]);
   if (options.maxAgeMs !== undefined) maxAgeOption(options.maxAgeMs, 'quota');
   signalOption(options.signal);
   return options;
@@ -166,9 +166,11 @@ export function checkDelta(delta: unknown, petId: PetId): number {
   throw new InvalidArgumentError(`Cannot use ${showValue(delta)} as \`delta\`: it must be an integer up to 2^53-1`, details);
 }
 
-function checkObject(options: unknown, known: readonly string[]): void {
-  if (typeof options !== 'object' || options === null || options instanceof AbortSignal)
-    throw badOption('options', 'an object such as { signal }', { shown: options });
+/** A bare value was probably meant for the first known option, or for `signal`. */
+function checkObject(options: unknown, known: readonly [string, ...string[]]): void {
+  const isSignal = options instanceof AbortSignal;
+  if (typeof options !== 'object' || options === null || isSignal)
+    throw badOption('options', `an object such as { ${isSignal ? 'signal' : known[0]} }`, { shown: options });
   refuseUnknown(options, known);
 }
 
