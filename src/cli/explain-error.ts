@@ -23,7 +23,7 @@ export function explainError(error: unknown): string {
   const message = messageLine(messageOf(error));
   if (!isPetStoreError(error)) return message;
   if (error.kind === 'configuration')
-    return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs neither' : ''}`;
+    return `${inWords(message)}${error.option === 'apiKey' || error.option === 'baseUrl' ? '; or try --sandbox, which needs no key and no address' : ''}`;
   const withOutcome = error.outcome === 'unknown' ? `${message}; it may have been applied` : message;
   const advice = Object.entries(ADVICE).find(([kind]) => kind === adviceKind(error))?.[1];
   if (advice === undefined) return withOutcome;
