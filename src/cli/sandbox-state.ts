@@ -1,5 +1,5 @@
 import * as z from 'zod/mini';
-import { duration } from './duration.ts';
+import { counted, duration } from './duration.ts';
 
 const Window = z.object({ limit: z.number(), remaining: z.number(), resetAtMs: z.number() });
 const Instant = z.nullable(z.number());
@@ -49,7 +49,7 @@ export function describeState({ nowMs, keys, report }: State): string {
     return `${plan.padEnd(10)}${[...windows, ...closed].join('; ')}\n`;
   });
   const { requests, rateLimited, duringPenalty, bans } = report;
-  const counts = `${requests} requests, ${rateLimited} with 429, ${duringPenalty} during a penalty, ${bans} ${bans === 1 ? 'ban' : 'bans'}\n`;
+  const counts = `${counted(requests, 'request')}, ${rateLimited} with 429, ${duringPenalty} during a penalty, ${counted(bans, 'ban')}\n`;
   return `${lines.join('')}${counts}`;
 }
 

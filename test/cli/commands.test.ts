@@ -559,7 +559,9 @@ describe('petstore sandbox', () => {
     const own = await serveSandbox({ plans: { free: { requestsPerMinute: 1, requestsPerDay: 5 } } });
     const port = new URL(own.url).port;
     const ask = () => fetch(`${own.url}/inventory`, { headers: { authorization: `Bearer ${own.keys.free}` } });
-    await Promise.all([ask(), ask()]);
+    await ask();
+    expect((await run(['sandbox', '--state', '--port', port])).out).toMatch(/\n1 request, 0 with 429, 0 during a penalty, 0 bans\n$/);
+    await ask();
     own.sandbox.inventory.delete(1);
     const before = await run(['sandbox', '--state', '--port', port]);
     expect(before.out).toMatch(/^free {6}minute 0 of 1 left, resets in \d+ s; day 4 of 5 left, resets in .+; asked to wait for \d+ s$/m);
