@@ -9,7 +9,10 @@
 export interface WindowQuota {
   /** Requests that the window allows. */
   limit?: number | undefined;
-  /** Requests that may still be sent in it. */
+  /**
+   * Requests that may still be sent in it. If no header reports the window, it counts the requests of this process alone, with a
+   * `quotaStore` as well.
+   */
   remaining?: number | undefined;
   /** When it resets, on the server's clock. */
   resetAt?: Date | undefined;
