@@ -91,15 +91,13 @@ export class Gate {
    * @throws whatever the store throws
    */
   share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey'> | undefined): void {
-    const [ledger, clock] = [this.#ledger, this.#clock];
     this.#permits.leaseClient =
       shared &&
       new LeaseClient({
         ...shared,
-        ledger,
-        clock,
-        unanswered: () => ledger.unanswered,
-        queueSize: () => this.#queue.ready(this.#basis(clock.now())),
+        ledger: this.#ledger,
+        clock: this.#clock,
+        queueSize: () => this.#queue.ready(this.#basis(this.#clock.now())),
         onChange: () => this.#pump(),
       });
   }

@@ -19,8 +19,6 @@ const MOST_LATE = 256;
 export interface LeaseClientStart extends Omit<StoreConnectionStart, 'onClosed'> {
   ledger: Ledger;
   clock: SteadyClock;
-  /** How many requests to the service have no answer yet. */
-  unanswered: () => number;
   /** How many calls wait for a slot. */
   queueSize: () => number;
   /** Called when the number of free slots may have changed. */
@@ -193,7 +191,7 @@ export class LeaseClient {
   }
 
   #reportIfIdle(nowMs: number): void {
-    if (this.#start.store.isCheap && this.#start.queueSize() === 0 && this.#start.unanswered() === 0) this.#report(nowMs);
+    if (this.#start.store.isCheap && this.#start.queueSize() === 0 && this.#start.ledger.unanswered === 0) this.#report(nowMs);
   }
 
   /** Reports to the store and gives back the slots that are left. After a failure only a closed key is reported again, by the next request. */
@@ -246,7 +244,7 @@ export class LeaseClient {
       returned: this.#lease.end(nowMs),
       returnedResetAtMs: this.#lease.resetAtMs,
       uncounted,
-      unanswered: this.#start.unanswered(),
+      unanswered: ledger.unanswered,
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),
       ...ledger.observed(nowMs),
       isProbeAnswered,
@@ -291,10 +289,10 @@ export class LeaseClient {
   }
 
   #takeLocalLease(nowMs: number): void {
-    const { plan } = this.#start.ledger.observed(nowMs);
-    const processes = this.#start.store.processes ?? this.#members;
-    const unanswered = this.#start.unanswered();
-    this.#lease = localLease({ plan, minute: this.#minuteUnderWay(nowMs), processes, unanswered }, nowMs);
+    const { ledger, store } = this.#start;
+    const { plan } = ledger.observed(nowMs);
+    const processes = store.processes ?? this.#members;
+    this.#lease = localLease({ plan, minute: this.#minuteUnderWay(nowMs), processes, unanswered: ledger.unanswered }, nowMs);
     this.#requestAtMs = this.#lease.expiresAtMs;
   }
 
@@ -318,7 +316,7 @@ export class LeaseClient {
   #giveBackIdleSlots(): void {
     const nowMs = this.#start.clock.now();
     if (!this.#isLocal && this.#lease.free(nowMs) > 0) {
-      const idleMs = this.#start.unanswered() > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
+      const idleMs = this.#start.ledger.unanswered > 0 ? IDLE_WITH_REQUESTS_MS : IDLE_MS;
       if (this.#start.queueSize() > 0 || nowMs - this.#usedAtMs < idleMs) return this.#watchIdleSlots();
       this.#report(nowMs);
     }
