@@ -213,8 +213,8 @@ export class Gate {
 
   /** Sets the timer, even if only an answer can end the wait: without one, the process could exit with calls in the queue. */
   #wakeAt(instantMs: number, nowMs: number): void {
-    // A listener may have aborted the waiting calls, or made another call, which has already set the timer.
-    if (this.#queue.size === 0 || this.#stopTimer) return;
+    // A store may report a closure while it is asked: then the timer is set already.
+    if (this.#stopTimer) return;
     const lookAtMs = Math.min(instantMs, nowMs + LOOK_AGAIN_MS);
     this.#stopTimer = startTimer(lookAtMs - nowMs, () => {
       this.#clock.reach(lookAtMs);

@@ -315,6 +315,32 @@ test('a closure that another process reports is an event of the first call that 
   expect(told).toEqual(['closed by call 1, 30000 ms', 'open by call 1']);
 });
 
+test.each([
+  ['stays in the queue', undefined],
+  ['is aborted by a listener', 'aborted'],
+])('a store that reports a closure while it is asked leaves no timer behind when the call %s', async (_what, reason) => {
+  const store: QuotaStore = {
+    processes: 2,
+    isCheap: true,
+    join: (_key, onClosed) => ({
+      exchange: (request) => {
+        if (request.wanted > 0 && ++asked > 1) onClosed(30_000);
+        return { granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs: 100, reason: 'quota', members: 2 };
+      },
+    }),
+  };
+  let asked = 0;
+  const gate = makeGate();
+  bringStore(gate, store);
+  const emitter = new Emitter();
+  const call = makeCall({ emitter });
+  emitter.on('gate', () => reason && call.abort(reason));
+  const rejection = rejectionOf(Promise.resolve(gate.enter(call, makeLimits())));
+  await vi.advanceTimersByTimeAsync(200);
+  call.abort('done');
+  expect([asked, await rejection, vi.getTimerCount()]).toEqual([2, reason ?? 'done', 0]);
+});
+
 test('if the processes have used up the day, a call is refused at once, with the end of the day, while the minute lasts', async () => {
   const record = emptyRecord();
   const { store } = recordStore(record);
