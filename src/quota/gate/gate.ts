@@ -261,19 +261,15 @@ export class Gate {
   }
 
   /** Refuses the calls that would wait longer than they allow. */
-  #refuseQueued(outlook: Outlook, basis: ShareBasis): void {
+  #refuseQueued(ofKey: Outlook, basis: ShareBasis): void {
     const { nowMs } = basis;
     const since = this.#ledger.outageSinceMs;
-    if (since !== undefined && this.#queue.firstDeadlineMs(since) <= nowMs) {
+    if (since !== undefined && this.#queue.firstDeadlineMs(since) <= nowMs)
       for (const queued of this.#queue.removeWhere((each) => each.deadlineMs(since) <= nowMs))
-        queued.refuse(this.#refusalInOutage(queued.call, outlook), nowMs);
-    } else if (this.#isTooLong(outlook, this.#queue.leastMaxWaitMs, nowMs)) {
-      for (const queued of this.#queue.removeWhere(({ call }) => this.#isTooLong(outlook, call.options.maxWaitMs, nowMs)))
-        queued.refuse(this.#refusalToWait(queued.call, outlook, nowMs), nowMs);
-    }
-    const isTooLong = (ofClient: Outlook, maxWaitMs: number) => this.#isTooLong(ofClient, maxWaitMs, nowMs);
-    for (const { queued, outlook: ofClient } of this.#queue.removeBeyondShare(basis, isTooLong))
-      queued.refuse(this.#refusalToWait(queued.call, ofClient, nowMs), nowMs);
+        queued.refuse(this.#refusalInOutage(queued.call, ofKey), nowMs);
+    const isTooLong = (outlook: Outlook, maxWaitMs: number) => this.#isTooLong(outlook, maxWaitMs, nowMs);
+    for (const { queued, outlook } of this.#queue.removeTooLong(ofKey, basis, isTooLong))
+      queued.refuse(this.#refusalToWait(queued.call, outlook, nowMs), nowMs);
   }
 
   /** Whether a wait is longer than a call allows, and no answer that is still to come can shorten it. */

@@ -118,6 +118,7 @@ class Lane {
 
   add(queued: QueuedCall): void {
     (queued.isReturned ? this.#returned : this.#new).set(queued.call, queued);
+    this.leastMaxWaitMs = Math.min(this.leastMaxWaitMs, queued.call.options.maxWaitMs);
   }
 
   remove(call: Call): boolean {
@@ -132,6 +133,11 @@ class Lane {
 
   get calls(): QueuedCall[] {
     return [...this.#returned.values(), ...this.#new.values()];
+  }
+
+  /** Makes the lower bound exact. */
+  measure(): void {
+    this.leastMaxWaitMs = this.calls.reduce((least, { call }) => Math.min(least, call.options.maxWaitMs), Number.POSITIVE_INFINITY);
   }
 }
 
@@ -156,14 +162,13 @@ export class Queue {
     return this.#size;
   }
 
-  /** A lower bound of `maxWaitMs` in the queue. */
-  get leastMaxWaitMs(): number {
-    return Math.min(...[...this.#inOrder()].map(({ leastMaxWaitMs }) => leastMaxWaitMs));
-  }
-
   /** A lower bound of the deadlines of the queued calls during an outage; infinite if there is none. */
   firstDeadlineMs(outageSinceMs: number | undefined): number {
-    if (outageSinceMs !== this.#outageSinceMs) this.#measure(outageSinceMs);
+    if (outageSinceMs !== this.#outageSinceMs) {
+      this.#outageSinceMs = outageSinceMs;
+      this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
+      for (const { calls } of this.#inOrder()) for (const queued of calls) this.#measure(queued);
+    }
     return this.#firstDeadlineMs;
   }
 
@@ -172,7 +177,11 @@ export class Queue {
     queued.number = queued.isReturned ? 0 : ++this.#added;
     lane.add(queued);
     this.#size++;
-    this.#measureOne(lane, queued);
+    this.#measure(queued);
+  }
+
+  #measure(queued: QueuedCall): void {
+    if (this.#outageSinceMs !== undefined) this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, queued.deadlineMs(this.#outageSinceMs));
   }
 
   #laneOf(limits: ClientLimits, priority: Call['priority']): Lane {
@@ -233,24 +242,28 @@ export class Queue {
     this.first?.emit('queue', (event) => ({ ...event, reason: outlook.reason, calls, ms }));
   }
 
-  removeWhere(isWanted: (queued: QueuedCall) => boolean, lanes: Iterable<Lane> = this.#inOrder()): QueuedCall[] {
-    const removed = [...lanes].flatMap(({ calls }) => calls.filter(isWanted));
+  removeWhere(isWanted: (queued: QueuedCall) => boolean, lanes = [...this.#inOrder()]): QueuedCall[] {
+    const removed = lanes.flatMap(({ calls }) => calls.filter(isWanted));
     for (const queued of removed) this.remove(queued);
-    this.#measure(this.#outageSinceMs);
+    for (const lane of lanes) lane.measure();
+    // The deadlines are measured again when they are needed next.
+    this.#outageSinceMs = undefined;
+    this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
     return removed;
   }
 
-  /** Removes the calls that would wait longer for their client's share than they allow, and returns each with its outlook. */
-  removeBeyondShare(
+  /** Removes the calls that would wait longer than they allow, for the key or for their client's share, and returns each with its outlook. */
+  removeTooLong(
+    ofKey: Outlook,
     basis: ShareBasis,
     isTooLong: (outlook: Outlook, maxWaitMs: number) => boolean,
   ): { queued: QueuedCall; outlook: Outlook }[] {
-    return [...this.#inOrder()].flatMap((lane) => {
-      const outlook = lane.look(basis);
+    const removeFrom = (lane: Lane, outlook: Outlook) => {
       if (!isTooLong(outlook, lane.leastMaxWaitMs)) return [];
       const removed = this.removeWhere(({ call }) => isTooLong(outlook, call.options.maxWaitMs), [lane]);
       return removed.map((queued) => ({ queued, outlook }));
-    });
+    };
+    return [...this.#inOrder()].flatMap((lane) => [...removeFrom(lane, ofKey), ...removeFrom(lane, lane.look(basis))]);
   }
 
   /** The first call, whether its client may send or not. */
@@ -272,20 +285,5 @@ export class Queue {
     if (!this.#lanes) return;
     for (const { normal } of this.#lanes.values()) yield normal;
     for (const { low } of this.#lanes.values()) yield low;
-  }
-
-  #measure(outageSinceMs: number | undefined): void {
-    this.#outageSinceMs = outageSinceMs;
-    this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
-    for (const lane of this.#inOrder()) {
-      lane.leastMaxWaitMs = Number.POSITIVE_INFINITY;
-      for (const queued of lane.calls) this.#measureOne(lane, queued);
-    }
-  }
-
-  #measureOne(lane: Lane, queued: QueuedCall): void {
-    lane.leastMaxWaitMs = Math.min(lane.leastMaxWaitMs, queued.call.options.maxWaitMs);
-    if (this.#outageSinceMs === undefined) return;
-    this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, queued.deadlineMs(this.#outageSinceMs));
   }
 }
