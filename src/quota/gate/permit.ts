@@ -78,11 +78,7 @@ export class Permit {
 
   /** The request is over: its body was read or dropped. A 2xx whose body was aborted unread does not prove that the service is up. */
   release(): void {
-    const isProven = this.#isPromising && (!this.call.signal.aborted || this.call.delivered > 0);
-    if (isProven) {
-      this.#isPromising = false;
-      this.#permits.prove(this);
-    }
+    if (this.#isPromising && (!this.call.signal.aborted || this.call.delivered > 0)) this.#permits.prove(this);
     this.#permits.release(this);
   }
 }
