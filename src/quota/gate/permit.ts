@@ -168,14 +168,13 @@ export class Permits {
     permit.share?.answer(sending.atMs, nowMs);
     this.#uncount(permit);
     if (answer.status >= 500) this.#lastFailure = answer;
-    const closedUntil = this.closedUntil(nowMs);
     this.leaseClient?.observe(answer, sending.atMs, nowMs);
     report();
     this.#doubtPlan(call);
     this.retries.observe(call, answer);
     this.report(call, nowMs);
     this.#onChange();
-    return closedUntil?.getTime();
+    return this.closedUntil(nowMs)?.getTime();
   }
 
   /** Warns once if the plan is larger than what the service says. */
