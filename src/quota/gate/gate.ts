@@ -141,10 +141,10 @@ export class Gate {
   /** During an outage: how soon the next attempt of a call may be made, and how much longer the call may wait. Otherwise undefined. */
   outagePaceOf(call: Call): { delayMs: number; waitLeftMs: number } | undefined {
     const nowMs = this.#clock.now();
-    const { at } = this.#ledger.look(nowMs, this.#permits.inFlight);
+    const outlook = this.#ledger.look(nowMs, this.#permits.inFlight);
     const outageSinceMs = this.#ledger.outageSinceMs;
     if (outageSinceMs === undefined) return undefined;
-    return { delayMs: Number.isFinite(at) ? Math.max(0, at - nowMs) : 0, waitLeftMs: this.#deadlineOf(call, outageSinceMs, nowMs) - nowMs };
+    return { delayMs: waitMs(outlook, nowMs), waitLeftMs: this.#deadlineOf(call, outageSinceMs, nowMs) - nowMs };
   }
 
   /** The call is queued before its wait is reported, since a listener may abort the call, or make another one. */

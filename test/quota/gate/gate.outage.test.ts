@@ -37,6 +37,17 @@ describe('Gate, in an outage,', () => {
     expect(probes).toEqual([0.5, 1.5, 3.5, 7.5, 15.5, 23.5]);
   });
 
+  test('says how soon the next probe may go; nothing can say it while a probe is out', async () => {
+    const gate = makeGate();
+    const visitors = new Visitors(gate);
+    await breakDown(visitors, () => visitors.answer({ ...down, receivedAtMs: Date.now() }));
+    visitors.ask('probe');
+    const delays = [gate.outagePaceOf(makeListCall())?.delayMs];
+    await pass(600);
+    delays.push(gate.outagePaceOf(makeListCall())?.delayMs);
+    expect([visitors.log.length, delays]).toEqual([4, [expect.toSatisfy((ms: number) => ms > 400 && ms < 600), 0]]);
+  });
+
   test('does not count three failures within half a second as an outage', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
