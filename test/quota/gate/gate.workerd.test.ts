@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest';
 import { makeListCall } from '../../support/call.ts';
 import { holdTime } from '../../support/time.ts';
-import { makeGate, pass, Visitors } from './gate-kit.ts';
+import { answerNow, makeGate, pass, Visitors } from './gate-kit.ts';
 
 holdTime();
 
@@ -41,6 +41,18 @@ describe('Gate, where timers and promises belong to requests (workerd),', () => 
     visitors.ask('would wait for a minute', makeListCall({ maxWaitMs: 30_000 }));
     await pass(7_000);
     expect(visitors.log).toEqual(['0 its request ends', expect.stringMatching(/refused$/)]);
+  });
+
+  test('still expects an answer in flight after an answered call whose incoming request has ended before the body was read', async () => {
+    const gate = makeGate({ plan: { requestsPerMinute: 2 } });
+    const visitors = new Visitors(gate);
+    visitors.ask('its request ends');
+    vi.clearAllTimers();
+    visitors.permits.shift()?.observe(answerNow({ limit: 2, remaining: 1 }));
+    const calls = [visitors.ask('in flight'), visitors.ask('would wait for a minute', makeListCall({ maxWaitMs: 30_000 }))];
+    await pass(7_000);
+    expect(visitors.log).toEqual(['0 its request ends', '0 in flight']);
+    for (const call of calls) call.abort('done');
   });
 
   test('leaves no timer when a call has its slot', async () => {
