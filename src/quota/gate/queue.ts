@@ -164,6 +164,7 @@ export class Queue {
 
   /** A lower bound of the deadlines of the queued calls during an outage; infinite if there is none. */
   firstDeadlineMs(outageSinceMs: number | undefined): number {
+    if (outageSinceMs === undefined) return Number.POSITIVE_INFINITY;
     if (outageSinceMs !== this.#outageSinceMs) {
       this.#outageSinceMs = outageSinceMs;
       this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
@@ -248,7 +249,6 @@ export class Queue {
     for (const lane of lanes) lane.measure();
     // The deadlines are measured again when they are needed next.
     this.#outageSinceMs = undefined;
-    this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
     return removed;
   }
 
