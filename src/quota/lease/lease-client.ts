@@ -197,9 +197,7 @@ export class LeaseClient {
   /** Reports to the store and gives back the slots that are left. After a failure only a closed key is reported again, by the next request. */
   #report(nowMs: number): void {
     if (this.#isLocal) return;
-    const request = this.#requestFor(0, nowMs);
-    this.#lease = Lease.none();
-    void Promise.resolve(this.#connection.exchange(request)).then((outcome) => {
+    void Promise.resolve(this.#connection.exchange(this.#requestFor(0, nowMs))).then((outcome) => {
       if ('failure' in outcome) this.#closedUntilMs = 0;
     });
   }
