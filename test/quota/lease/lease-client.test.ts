@@ -393,6 +393,31 @@ test('if the store fails while the probe of another process is out, the part is 
   await all;
 });
 
+test.each([
+  ["another process's probe is out", { reason: 'probe', waitMs: 25 }, 100],
+  ['the day is used up', { reason: 'quota', waitMs: 3_600_000 }, 65_100],
+] as const)('if the store fails after it said that %s, the next slot comes at the end of the minute', async (_what, said, lostMs) => {
+  const answers: LeaseResponse[] = [{ granted: 0, expiresInMs: 0, resetAtMs: 0, members: 2, ...said }];
+  const exchange = async () => {
+    const answer = answers.shift();
+    if (!answer) throw new Error('unreachable');
+    return answer;
+  };
+  const gate = makeGate();
+  bringStore(gate, { processes: 10, isCheap: true, join: () => ({ exchange }) });
+  const visitors = new Visitors(gate);
+  visitors.ask('first', makeListCall({ maxWaitMs: 7_200_000 }));
+  await vi.advanceTimersByTimeAsync(lostMs);
+  visitors.answer(answerNow({ remaining: 10 }));
+  visitors.ask('second');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.answer(answerNow({ remaining: 9 }));
+  visitors.ask('third', makeListCall({ maxWaitMs: 1_000 }));
+  await vi.advanceTimersByTimeAsync(10);
+  const isUntilEnd = ({ retryAt }: { retryAt: Date }) => Math.abs(retryAt.getTime() - Date.now() - 60_000) < 1_000;
+  expect([visitors.log.length, visitors.failures]).toEqual([3, [expect.toSatisfy(isUntilEnd)]]);
+});
+
 test('the loss of a store is told to the logger of the client whose request is the first without it', async () => {
   const { store, fail } = recordStore();
   const { baseUrl, fetch, keys } = leasing(store, { logger: undefined }).sandbox;

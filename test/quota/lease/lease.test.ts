@@ -76,4 +76,12 @@ describe('LeasePacing', () => {
     pacing.grant(5, 1_000);
     expect([pacing.sizeFor(3, 2_000), pacing.sizeFor(30, 2_000), pacing.sizeFor(3, 2_001)]).toEqual([10, 30, 3]);
   });
+
+  test("takes another process's probe for lost after 155 requests in a row, but not if a probe of its own is granted then", () => {
+    const pacing = new LeasePacing();
+    for (let poll = 1; poll < 155; poll++) pacing.nextAtMs(REFUSED, undefined, 0);
+    const before = pacing.isProbeLost(REFUSED);
+    pacing.nextAtMs(REFUSED, undefined, 0);
+    expect([before, pacing.isProbeLost(REFUSED), pacing.isProbeLost({ ...REFUSED, granted: 1 })]).toEqual([false, true, false]);
+  });
 });

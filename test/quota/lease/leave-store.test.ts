@@ -57,6 +57,26 @@ test('the store is left when the last client of a key is closed, after its slots
   expect([log, listeners.size]).toEqual([['join', 'lease', 'return 4', 'leave'], 0]);
 });
 
+test('a store that grants slots after the last client was closed gets them back, and is left once', async () => {
+  const join: QuotaStore['join'] = () => ({
+    exchange: async ({ wanted, returned }) => {
+      log.push(wanted > 0 ? 'lease' : `return ${returned}`);
+      await new Promise((resolve) => setTimeout(resolve, 100));
+      return FIVE;
+    },
+    leave: () => void log.push('leave'),
+  });
+  const log: string[] = [];
+  const client = clientsOf({ processes: 2, isCheap: false, join }).make();
+  const items = client.listInventory();
+  items.catch(() => {});
+  await vi.advanceTimersByTimeAsync(50);
+  client.close();
+  await expect(items).rejects.toThrow();
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect([log, vi.getTimerCount()]).toEqual([['lease', 'leave', 'return 5'], 0]);
+});
+
 test('a client that comes before the slots were given back keeps the store', async () => {
   const { store, log, close } = loggedStore();
   const { make } = clientsOf(store);
