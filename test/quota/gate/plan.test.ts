@@ -150,6 +150,18 @@ describe('a plan that is larger than what the headers say', () => {
     expect(warnings).toEqual([expect.stringContaining('plan says 300 requests a minute, the service says 5: the smaller counts')]);
   });
 
+  test('is warned about again by a client that is made after all others were closed', async () => {
+    const { keys, baseUrl, fetch } = createSandbox({ plans: { five: FIVE } });
+    const warned: string[] = [];
+    for (const name of ['first', 'second']) {
+      const logger = { debug: () => {}, info: () => {}, warn: () => void warned.push(name), error: () => {} };
+      const client = new PetStoreClient({ apiKey: keys.five, baseUrl, fetch, logger, plan: 'pro' });
+      for (let call = 0; call < 2; call++) await Promise.all([client.listInventory(), vi.advanceTimersByTimeAsync(1_000)]);
+      client.close();
+    }
+    expect(warned).toEqual(['first', 'second']);
+  });
+
   test.each([
     ['is the same', FIVE],
     ['is smaller', { requestsPerMinute: 4 }],

@@ -219,6 +219,18 @@ test.each([
   expect(Object.values(record.daySlots)).toEqual([expect.toSatisfy((sent: number) => sent >= 7 && sent <= 9)]);
 });
 
+test('slots of probes that a service that is down answered with a 500 do not count for the day', async () => {
+  const record = emptyRecord();
+  const { client } = leasing(recordStore(record).store, { fetch: async () => new Response('', { status: 500 }), maxRetries: 0 });
+  for (let n = 0; n < 30; n++) {
+    void client.listInventory().catch(() => {});
+    await vi.advanceTimersByTimeAsync(9_000);
+  }
+  await vi.advanceTimersByTimeAsync(120_000);
+  const sent = Object.values(record.daySlots).reduce((total, granted) => total + granted, 0);
+  expect(sent).toBeLessThan(6);
+});
+
 test('a store is asked for no more slots than a client may use at once, if it has calls of both priorities too', async () => {
   const { store, leaseRequests } = recordStore();
   const gate = makeGate();
