@@ -14,7 +14,7 @@ export class ClientLimits {
   readonly #concurrency: number;
   readonly #share: QuotaSettings['share'];
   #inFlight = 0;
-  // The client's share, created with the first request that counts towards it.
+  // The client's share, created with the first call that counts towards it.
   #counted: Share | undefined;
 
   constructor({ concurrency, share }: Pick<QuotaSettings, 'concurrency' | 'share'>) {
