@@ -77,11 +77,12 @@ describe('LeasePacing', () => {
     expect([pacing.sizeFor(3, 2_000), pacing.sizeFor(30, 2_000), pacing.sizeFor(3, 2_001)]).toEqual([10, 30, 3]);
   });
 
-  test("takes another process's probe for lost after 155 requests in a row, but not if a probe of its own is granted then", () => {
+  test("takes other processes' probes for lost after 155 requests for each process, but not if a probe of its own is granted then", () => {
     const pacing = new LeasePacing();
-    for (let poll = 1; poll < 155; poll++) pacing.nextAtMs(REFUSED, undefined, 0);
-    const before = pacing.isProbeLost(REFUSED);
-    pacing.nextAtMs(REFUSED, undefined, 0);
-    expect([before, pacing.isProbeLost(REFUSED), pacing.isProbeLost({ ...REFUSED, granted: 1 })]).toEqual([false, true, false]);
+    const refused = { ...REFUSED, members: 2 };
+    for (let poll = 1; poll < 2 * 155; poll++) pacing.nextAtMs(refused, undefined, 0);
+    const before = pacing.isProbeLost(refused);
+    pacing.nextAtMs(refused, undefined, 0);
+    expect([before, pacing.isProbeLost(refused), pacing.isProbeLost({ ...refused, granted: 1 })]).toEqual([false, true, false]);
   });
 });
