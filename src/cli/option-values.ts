@@ -1,10 +1,10 @@
 import { isInt64 } from '../contract/pet-id.ts';
+import { DAY_MS } from '../contract/plans.ts';
 import { showValue } from '../options/rules.ts';
 import { isPartOfList, type SyncOptions } from '../sync/sync-options.ts';
 import { UsageError } from './usage-error.ts';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
-const DAY_MS = 86_400_000;
 /** The longest duration that an option accepts; a timer can wait for 24 days at most. */
 const LONGEST_MS = 7 * DAY_MS;
 

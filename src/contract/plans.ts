@@ -1,3 +1,5 @@
+/** Headers are cut to whole seconds. */
+export const SECOND_MS = 1_000;
 /** The windows of a plan's limits (specification, Limits). */
 export const MINUTE_MS = 60_000;
 export const DAY_MS = 86_400_000;

@@ -1,8 +1,7 @@
-import { MINUTE_MS } from '../../contract/plans.ts';
+import { MINUTE_MS, SECOND_MS } from '../../contract/plans.ts';
 import type { Outstanding } from './outstanding.ts';
 import type { Windows } from './windows.ts';
 
-const SECOND_MS = 1_000;
 /** Good answers that make up for one unforeseen 429; more if slots come back one by one, since no turn then brings a full window. */
 const ANSWERS_PER_REQUEST = 20;
 const ANSWERS_PER_REQUEST_REFILLED = 140;

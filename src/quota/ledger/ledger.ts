@@ -1,6 +1,6 @@
 import { isServiceFailure, isSuccess } from '../../contract/http.ts';
 import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
-import { MINUTE_MS } from '../../contract/plans.ts';
+import { MINUTE_MS, SECOND_MS } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
 import { Caution } from './caution.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
@@ -45,7 +45,6 @@ export const FULL: Outlook = { free: 0, at: Number.POSITIVE_INFINITY, reason: 'i
 /** Shared by all ledgers until their first failure: before one, no method changes a circuit breaker. */
 const NO_OUTAGE = new CircuitBreaker();
 
-const SECOND_MS = 1_000;
 /** After this many good answers in a row without Remaining, a service that used to report it counts as one that does not. */
 const ANSWERS_WITHOUT_REMAINING = 5;
 

@@ -1,3 +1,4 @@
+import { SECOND_MS } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, FixedWindow, HALF_A_REQUEST, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
 import { LearnedLimit } from './learned-limit.ts';
@@ -28,7 +29,6 @@ const LEAST_EXPIRY_MS = 250;
 const MOST_EXPIRY_MS = 4_000;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
-const SECOND_MS = 1_000;
 /** A Reset counts as passed when `Date` is this close to it: the clock of either may lag. */
 const DATE_LAG_MS = 2_000;
 /** By how much a candidate may reopen later than Retry-After says without being doubted. */

@@ -1,10 +1,9 @@
 import type { Answer } from '../../contract/limits.ts';
+import { SECOND_MS } from '../../contract/plans.ts';
 import type { Reset } from './quota-window.ts';
 
 /** How far two clocks may drift apart, as a part of the time that has passed. */
 const DRIFT = 1e-4;
-/** `Date` and Reset are cut to whole seconds. */
-const SECOND_MS = 1000;
 /** A clock that shows less by more than this was set back; the clocks of servers behind one address differ by less. */
 const SET_BACK_MS = 60_000;
 
