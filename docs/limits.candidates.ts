@@ -6,7 +6,11 @@
  * It writes docs/limits.candidates.svg; the same sources give the same picture.
  */
 import { writeFile } from 'node:fs/promises';
-import { type Candidate, FixedWindow, SlidingCounter, SlidingLog, TokenBucket } from '../src/quota/ledger/candidates.ts';
+import type { Candidate } from '../src/quota/ledger/candidates/candidate.ts';
+import { FixedWindow } from '../src/quota/ledger/candidates/fixed-window.ts';
+import { SlidingCounter } from '../src/quota/ledger/candidates/sliding-counter.ts';
+import { SlidingLog } from '../src/quota/ledger/candidates/sliding-log.ts';
+import { TokenBucket } from '../src/quota/ledger/candidates/token-bucket.ts';
 import { QuotaWindow } from '../src/quota/ledger/quota-window.ts';
 import { createWindow, type Policy } from '../src/sandbox/windows.ts';
 

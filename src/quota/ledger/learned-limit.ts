@@ -1,3 +1,6 @@
+import type { SlidingLog } from './candidates/sliding-log.ts';
+import type { Sending } from './outstanding.ts';
+
 const SHRINK = 0.75;
 /** With this many times as many requests the limit turns out to be larger. */
 const NEAR = 1.5;
@@ -15,8 +18,8 @@ const SLOW_PER_MS = Math.LN2 / 1_800_000;
  * is a parameter.
  */
 export class LearnedLimit {
-  /** When the first request after a refusal succeeded: a new window may have begun then. Undefined while none has. */
-  reopenedAtMs: number | undefined;
+  // When the first request after a refusal succeeded: a new window may have begun then. Undefined while none has.
+  #reopenedAtMs: number | undefined;
   readonly #growthPerMs: number;
   #most = Number.POSITIVE_INFINITY;
   #atMs = Number.NEGATIVE_INFINITY;
@@ -28,8 +31,12 @@ export class LearnedLimit {
     this.#growthPerMs = Math.max(Math.log(GROWTH) / lengthMs, SLOW_PER_MS);
   }
 
-  /** Requests that may be sent in a window. */
+  /** Requests that may be sent in a window; without a limit once a new window may have begun. */
   most(nowMs: number): number {
+    return this.#reopenedAtMs === undefined ? Math.floor(this.#grown(nowMs)) : Number.POSITIVE_INFINITY;
+  }
+
+  #grown(nowMs: number): number {
     const fast = this.#growthPerMs * Math.max(0, nowMs - this.#atMs);
     const slow = (Math.max(0, fast - FAST_GROWTH) / this.#growthPerMs) * SLOW_PER_MS;
     return this.#most * Math.exp(Math.min(fast, FAST_GROWTH) + slow);
@@ -43,18 +50,36 @@ export class LearnedLimit {
     return this.#atMs + Math.ceil(ms) + 1;
   }
 
-  /** Whether the next request may be refused as it was before, with `sent` requests since the window began. */
-  isNear(sent: number): boolean {
+  /** Whether the window that began after a refusal has used up as much as was refused before, so that the next request may be refused. */
+  isNear(log: SlidingLog): boolean {
+    if (this.#reopenedAtMs === undefined) return false;
+    const sent = log.sentSince(this.#reopenedAtMs);
     return sent >= Math.floor(SHRINK * this.#refusedAfter) && sent < NEAR * this.#refusedAfter;
   }
 
-  /** A request was refused after `sent` requests within a window's length. Refusals of requests that were sent together count once. */
-  shrink({ sent, sentSinceOpen }: { sent: number; sentSinceOpen: number }, { sentAtMs, nowMs }: { sentAtMs: number; nowMs: number }): void {
-    // After a refusal that took longer than a window, nothing is known of what was sent before it.
-    if (sent < 1 || sentAtMs < this.#atMs || (sent < FEWEST && !this.#isRepeated(sent, sentAtMs, nowMs))) return;
+  /** The first request after a refusal succeeded. */
+  reopen(nowMs: number): void {
+    this.#reopenedAtMs ??= nowMs;
+  }
+
+  /** A request was refused; the log has what was sent within a window's length. */
+  refuse(log: SlidingLog, { atMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
+    const sent = log.sent(nowMs);
+    const sentSinceOpen = this.#reopenedAtMs === undefined ? sent : log.sentSince(this.#reopenedAtMs);
+    this.#reopenedAtMs = undefined;
+    if (!this.#isLimit(sent, { atMs, wasPlanned }, nowMs)) return;
     if (sentSinceOpen >= FEWEST) this.#refusedAfter = sentSinceOpen;
-    this.#most = SHRINK * Math.min(sent, this.most(nowMs));
+    this.#most = SHRINK * Math.min(sent, this.#grown(nowMs));
     this.#atMs = nowMs;
+  }
+
+  /**
+   * Refusals of requests that were sent together count once, and one after few requests only if it repeats and was no probe's. After a
+   * refusal that took longer than a window, nothing is known of what was sent before it.
+   */
+  #isLimit(sent: number, { atMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): boolean {
+    if (sent < 1 || atMs < this.#atMs) return false;
+    return sent >= FEWEST || (wasPlanned && this.#isRepeated(sent, atMs, nowMs));
   }
 
   /** Whether the refusal before, of a request that was not sent together with this one, came after as many requests or more. */

@@ -1,6 +1,9 @@
-import { SECOND_MS } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
-import { type Candidate, FixedWindow, HALF_A_REQUEST, PRECISION_MS, SLOTS, SlidingCounter, SlidingLog, TokenBucket } from './candidates.ts';
+import { type Candidate, type Fit, PRECISION_MS, type Seen } from './candidates/candidate.ts';
+import { FixedWindow } from './candidates/fixed-window.ts';
+import { SlidingCounter } from './candidates/sliding-counter.ts';
+import { SlidingLog } from './candidates/sliding-log.ts';
+import { TokenBucket } from './candidates/token-bucket.ts';
 import { LearnedLimit } from './learned-limit.ts';
 import type { Sending } from './outstanding.ts';
 import { UNLIMITED } from './settings.ts';
@@ -12,8 +15,6 @@ const WHOLE_TURN = 0.85;
 const MOST_DOUBT = 4;
 /** The longest wait after a turn until the weighted counter admits a probe too. */
 const MOST_DELAY_MS = 1000;
-/** A probe that is refused after fewer requests than this shows no limit. */
-const FEWEST_OF_WINDOW = 5;
 /** What others send is averaged over this time. */
 const OTHERS_OVER_MS = 20_000;
 /** A burst of theirs counts for about this time. */
@@ -31,12 +32,6 @@ const MOST_EXPIRY_MS = 4_000;
 const RULED_OUT = 2;
 /** A Reset counts as passed when `Date` is this close to it: the clock of either may lag. */
 const DATE_LAG_MS = 2_000;
-/** By how much a candidate may reopen later than Retry-After says without being doubted. */
-const LATE_MS = 2_500;
-/** By how much it may reopen earlier, in addition to the time that the answer took. */
-const EARLY_MS = 3_500;
-/** The doubt in a log whose Reset is at the turn of a minute by the clock, which it can only be by chance. */
-const CHANCE = 0.02;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
 
@@ -68,18 +63,6 @@ export interface Reading extends Outcome {
   reset: Reset | undefined;
   /** The server's time, or its upper bound if the answer has no `Date`. */
   serverMs: number;
-}
-
-/** What an answer means if one candidate is the service's way of counting. */
-interface Fit {
-  candidate: Candidate;
-  /** Lower bound of the requests that others sent. */
-  lowest: number;
-  /** Upper bound of the requests that others sent. */
-  highest: number;
-  tolerance: number;
-  /** By how many requests its Remaining is larger than the candidate can explain. */
-  excess: number;
 }
 
 /** What headers last reported about one window. */
@@ -262,26 +245,18 @@ export class QuotaWindow {
 
   #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
     const most = this.most(nowMs, isAsking);
-    if (most === Number.POSITIVE_INFINITY) return nowMs;
     if (most < count && this.#learned) return Math.max(nowMs, this.#learned.reachesAt(count));
     return this.#sent.sentAt(Math.max(0, most - count), nowMs);
   }
 
   /** The most requests in any time of a window's length, whatever headers say: a window that turns lets twice its limit pass. */
   most(nowMs: number, isAsking = false): number {
-    return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, this.#learnedMost(nowMs));
-  }
-
-  /** The limit learned from refusals, for any time of a window's length; none once a new window may have begun. */
-  #learnedMost(nowMs: number): number {
-    if (!this.#learned || this.#learned.reopenedAtMs !== undefined) return Number.POSITIVE_INFINITY;
-    return Math.floor(this.#learned.most(nowMs));
+    return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, this.#learned?.most(nowMs) ?? Number.POSITIVE_INFINITY);
   }
 
   /** Whether the window that began after a refusal has used up the learned limit, so that the next request may be refused. */
   get isNearRefusal(): boolean {
-    if (this.#learned?.reopenedAtMs === undefined) return false;
-    return this.#learned.isNear(this.#sent.sentSince(this.#learned.reopenedAtMs));
+    return this.#learned?.isNear(this.#sent) ?? false;
   }
 
   /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
@@ -430,7 +405,7 @@ export class QuotaWindow {
       return;
     }
     if (reset) this.#observeReset(reset, reading);
-    if (reset && told !== undefined) this.#weighBucket(told, reset.endsAtMs - nowMs);
+    if (reset && told !== undefined) this.#weighFilling(told, reset.endsAtMs - nowMs);
     if (told === undefined) return this.observeUnreported(reading);
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
@@ -525,106 +500,57 @@ export class QuotaWindow {
     return this.#window;
   }
 
-  /** Adds doubt to the candidates that a Reset contradicts, by where it lies and by how far it has moved. */
+  #weighFilling(remaining: number, aheadMs: number): void {
+    const misfit = this.#bucket.misfitOfFilling(remaining, aheadMs);
+    this.#weigh(this.#candidates.map((candidate) => (candidate === this.#bucket ? misfit : 0)));
+  }
+
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
     const precisionMs = PRECISION_MS + reset.slackMs;
     const offClockMs = ((reset.atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
-    if (Math.abs(offClockMs) > precisionMs) this.#doubt(this.#counter, 2);
-    else this.#doubt(this.#log, CHANCE);
-    this.#weighLogReset(reset.endsAtMs, precisionMs, nowMs, nowMs - sentAtMs);
     const known = this.#reset ?? this.#passed;
     const laterMs = known === undefined ? 0 : reset.atMs - known.atMs;
-    if (!known || laterMs <= precisionMs) return;
-    const hasPassed = serverMs + DATE_LAG_MS > known.atMs - reset.slackMs;
-    if (hasPassed && laterMs >= WHOLE_TURN * this.lengthMs) return;
-    this.#doubt(this.#window, 1);
-    this.#doubt(this.#counter, 1);
-    if (!hasPassed) this.#doubt(this.#log, 1);
+    const hasPassed = known === undefined || serverMs + DATE_LAG_MS > known.atMs - reset.slackMs;
+    const seen = {
+      isByClock: Math.abs(offClockMs) <= precisionMs,
+      hasMoved: laterMs > precisionMs && !(hasPassed && laterMs >= WHOLE_TURN * this.lengthMs),
+      hasPassed,
+      endsAtMs: reset.endsAtMs,
+      precisionMs,
+      oldestAtMs: this.#sent.oldestAtMs(nowMs),
+      latencyMs: nowMs - sentAtMs,
+    };
+    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfReset(seen)));
   }
 
-  /** The Reset of a log is when its oldest request leaves; sooner if others sent that one. */
-  #weighLogReset(endsAtMs: number, precisionMs: number, nowMs: number, latencyMs: number): void {
-    const oldest = this.#sent.oldestAtMs(nowMs);
-    if (oldest === undefined) return;
-    const leavesAtMs = oldest + this.lengthMs;
-    const slotMs = this.lengthMs / SLOTS;
-    if (endsAtMs > leavesAtMs + slotMs + latencyMs + SECOND_MS + precisionMs) this.#doubt(this.#log, 2);
-    if (endsAtMs < leavesAtMs - precisionMs && (this.#log.offset ?? 0) <= 0 && this.#log.offset !== undefined) this.#doubt(this.#log, 1);
-  }
-
-  /** The Reset of a bucket is when it is full again, or when it has its next token, or the end of some window. */
-  #weighBucket(remaining: number, aheadMs: number): void {
-    const { perMs } = this.#bucket;
-    const limit = this.#allowed ?? this.#planned;
-    const limitPerMs = limit / this.lengthMs;
-    const toleratedMs = 2 * PRECISION_MS;
-    const fills = (rate: number) => Math.abs(remaining + aheadMs * rate - limit) <= 2 + toleratedMs * rate;
-    // It is filled at the plan's rate, or at its Limit's if the plan is larger or this client uses only a share.
-    const isFull = fills(perMs) || fills(limitPerMs);
-    if (isFull && !fills(perMs)) this.#bucket.refillAt(limitPerMs);
-    const isNext = Math.abs(aheadMs - (remaining > 0 ? 0 : 1 / perMs)) <= toleratedMs;
-    const isWindow = Math.abs(aheadMs - this.lengthMs) <= toleratedMs;
-    if (!isFull) this.#doubt(this.#bucket, isNext || isWindow ? 0.1 : 0.5);
-  }
-
+  /** Returns how many requests others surely sent since the last answer. */
   #observeRemaining(remaining: number, reading: Reading): number {
-    const { isShared } = this;
+    const { isShared, lead } = this;
     if (isShared) this.#ownSent ??= this.#log.copy();
-    const fits = this.#candidates.map((candidate) => this.#fitOf(candidate, remaining, reading));
+    const seen = this.#seenIn(reading, remaining);
+    const fits = this.#candidates.map((candidate) => candidate.fitOf(seen));
     if (this.#isSenseless(fits)) return 0;
-    const { unanswered, nowMs, status } = reading;
-    const { lead } = this;
     const leading = fits.find(({ candidate }) => candidate === lead);
-    const others = leading ? this.#othersIn(leading) : 0;
-    const misfits = fits.map((fit) => {
-      const { candidate, lowest, highest } = fit;
-      const misfit = this.#misfitOf(fit);
-      candidate.observe({ remaining, lowest, highest, unanswered, uncounted: this.#uncounted, isShared, nowMs });
-      return misfit;
-    });
-    if (status !== 429) this.#weigh(misfits);
+    const others = leading ? lead.othersIn(leading) : 0;
+    if (reading.status !== 429) this.#weigh(fits.map((fit) => fit.candidate.misfitOf(fit, seen)));
+    for (const fit of fits) fit.candidate.observe(fit, seen);
     this.#hasTurned = false;
     return others;
   }
 
-  /** How many requests others surely sent since the last answer, if the candidate is right. */
-  #othersIn({ candidate, lowest }: Fit): number {
-    if (candidate.offset === undefined) return 0;
-    if (candidate instanceof FixedWindow) return Math.max(0, lowest - Math.max(0, Math.min(candidate.offset, candidate.shown)));
-    // Elsewhere requests of others leave the count or give their tokens back, and the count has fractions that Remaining lacks.
-    return Math.max(0, lowest - Math.max(0, candidate.offset) - HALF_A_REQUEST);
-  }
-
-  /** How badly a Remaining fits a candidate: it rose within a window, fell without a request, or is larger than the candidate allows. */
-  #misfitOf({ candidate, lowest, highest, tolerance, excess }: Fit): number {
-    const { offset, expected } = candidate;
-    const isWindow = candidate instanceof FixedWindow;
-    const rose = isWindow ? 3 * Math.max(0, candidate.least - highest - this.#uncounted - tolerance) : 0;
-    // A window that has just turned holds none of others, however many the last one held; if it seems to, it may be a weighted counter.
-    const mayCarry = isWindow && this.#hasTurned && expected !== undefined && this.#possibleCounter !== undefined;
-    const usual = mayCarry ? (offset ?? 0) : (offset ?? expected);
-    const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
-    return Math.max(rose, fell, excess) / 2;
-  }
-
-  /** How many requests others sent if a candidate is right, and how much of Remaining it leaves unexplained. */
-  #fitOf(candidate: Candidate, remaining: number, { concurrent, unanswered, sentAtMs, nowMs }: Outcome): Fit {
-    const room = candidate.room(nowMs);
-    // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
-    const highest = unanswered === 0 ? room - Math.min(remaining, this.#leastOfBatch ?? remaining) : room - remaining + concurrent;
-    const lowest = room - remaining - candidate.growth(nowMs - sentAtMs);
-    const tolerance = 1.5 + Math.max((this.limit * PRECISION_MS) / this.lengthMs, candidate.margin(nowMs));
+  #seenIn(outcome: Outcome, remaining: number): Seen {
     return {
-      candidate,
-      lowest,
-      highest,
-      tolerance,
-      excess: Math.max(0, -highest - this.#uncounted - candidate.surplus(nowMs) - tolerance),
+      ...outcome,
+      remaining,
+      uncounted: this.#uncounted,
+      leastOfBatch: this.#leastOfBatch,
+      isShared: this.isShared,
+      mayCarry: this.#hasTurned && this.#possibleCounter !== undefined,
     };
   }
 
   /** Whether no possible candidate explains so large a Remaining. It counts only when the next answer has one like it. */
-  #isSenseless(fits: Fit[]): boolean {
+  #isSenseless(fits: readonly Fit[]): boolean {
     const isSenseless = fits.every(({ candidate, excess }) => excess > 0 || candidate.doubt >= RULED_OUT);
     this.#isClaiming = isSenseless && !this.#isClaiming;
     return this.#isClaiming;
@@ -657,7 +583,8 @@ export class QuotaWindow {
 
   /** If a request passed, Remaining was at least 0. */
   #weighPassage(outcome: Outcome): void {
-    this.#weigh(this.#candidates.map((candidate) => this.#fitOf(candidate, 0, outcome).excess / 2));
+    const seen = this.#seenIn(outcome, 0);
+    this.#weigh(this.#candidates.map((candidate) => candidate.fitOf(seen).excess / 2));
   }
 
   /** Takes the end of a weighted counter's window from the server's clock, as long as no Reset says more. */
@@ -675,48 +602,34 @@ export class QuotaWindow {
     const { nowMs, retryAfterMs, remaining } = outcome;
     // If this window has some left, and Retry-After is longer than two of it, a longer window refused the request.
     if (remaining !== 0 && (retryAfterMs ?? 0) > 2 * this.lengthMs) return;
-    // Where no Remaining is reported, nothing is known of others: they count as none.
-    const ofOthers = remaining === undefined ? 0 : undefined;
-    const levels = this.#candidates.map((candidate) => {
-      const taken = candidate.offset ?? candidate.expected ?? ofOthers;
-      if (taken === undefined) return 0;
-      const level = candidate.room(nowMs) + 1 - Math.max(0, taken) - candidate.margin(nowMs);
-      return level >= 1 ? Math.min(4, level) / 2 : 0;
-    });
-    this.#weigh(levels);
+    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRefusal(remaining !== undefined, nowMs)));
     // A Retry-After of 0 on a refusal tells nothing.
     if (retryAfterMs) this.#weighRetryAfter(nowMs + retryAfterMs, outcome);
     this.#bucket.drain(nowMs);
   }
 
   #weighRetryAfter(toldMs: number, { remaining, sentAtMs, nowMs }: Outcome): void {
-    const latencyMs = nowMs - sentAtMs;
-    const afterResetMs = toldMs - (this.#reset?.endsAtMs ?? toldMs) - latencyMs;
-    const isAfterReset = afterResetMs > EARLY_MS && afterResetMs < this.lengthMs;
-    const misfits = this.#candidates.map((candidate) => {
-      // Both have a free slot at the Reset, whatever others send.
-      if (isAfterReset && (candidate === this.#window || candidate === this.#log)) return 1;
-      const freeAtMs = candidate === this.#window ? this.#endsAtMs : candidate.freeAt(0, nowMs);
-      if (!Number.isFinite(freeAtMs) || (candidate.offset === undefined && remaining !== undefined)) return 0;
-      return freeAtMs > toldMs + LATE_MS || freeAtMs < toldMs - EARLY_MS - latencyMs ? 1 : 0;
-    });
-    this.#weigh(misfits);
+    const seen = {
+      toldMs,
+      resetAtMs: this.#reset?.endsAtMs,
+      endsAtMs: this.#endsAtMs,
+      isReported: remaining !== undefined,
+      latencyMs: nowMs - sentAtMs,
+      nowMs,
+    };
+    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRetryAfter(seen)));
   }
 
   /** Learns a limit from a refused request, unless a Remaining is known or a weighted counter explains the refusal. */
-  learnLimit({ atMs: sentAtMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
+  learnLimit(sending: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
     if (this.isKnown || (this.lead === this.#counter && this.lead.free(nowMs) < 1)) return;
-    const sent = this.#sent.sent(nowMs);
     this.#learned ??= new LearnedLimit(this.lengthMs);
-    const { reopenedAtMs } = this.#learned;
-    const sentSinceOpen = reopenedAtMs === undefined ? sent : this.#sent.sentSince(reopenedAtMs);
-    this.#learned.reopenedAtMs = undefined;
-    if (wasPlanned || sent >= FEWEST_OF_WINDOW) this.#learned.shrink({ sent, sentSinceOpen }, { sentAtMs, nowMs });
+    this.#learned.refuse(this.#sent, sending, nowMs);
   }
 
   /** The first request after a refusal succeeded. */
   reopen(nowMs: number): void {
-    if (this.#learned) this.#learned.reopenedAtMs ??= nowMs;
+    this.#learned?.reopen(nowMs);
   }
 
   /** A Retry-After passes then, and one request finds out what is left; if `isInvited`, even if every candidate would still wait. */
@@ -724,26 +637,12 @@ export class QuotaWindow {
     this.#ask = { atMs: instantMs, isInvited };
   }
 
-  #doubt(candidate: Candidate | undefined, more: number): void {
-    if (candidate) candidate.doubt += more;
-    this.#settle();
-  }
-
   /** Adds doubt to the candidates that fit worse than the best one. */
-  #weigh(misfits: number[]): void {
+  #weigh(misfits: readonly number[]): void {
     const least = Math.min(...misfits);
-    // Every answer passes here: loops allocate nothing.
-    for (let index = 0; index < misfits.length; index++) {
-      const candidate = this.#candidates[index];
-      if (candidate) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
-    }
-    this.#settle();
-  }
-
-  #settle(): void {
-    let least = Number.POSITIVE_INFINITY;
-    for (const { doubt } of this.#candidates) least = Math.min(least, doubt);
-    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
+    for (const [index, candidate] of this.#candidates.entries()) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
+    const leastDoubt = Math.min(...this.#candidates.map(({ doubt }) => doubt));
+    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - leastDoubt);
   }
 }
 

@@ -1,5 +1,6 @@
 import { DAY_MS, MINUTE_MS } from '../../contract/plans.ts';
-import { PRECISION_MS, SlidingLog } from './candidates.ts';
+import { PRECISION_MS } from './candidates/candidate.ts';
+import { SlidingLog } from './candidates/sliding-log.ts';
 import type { QuotaWindow } from './quota-window.ts';
 import { shareOf } from './settings.ts';
 

@@ -1,5 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { type Candidate, FixedWindow, type Seen, SlidingCounter, SlidingLog, TokenBucket } from '../../../src/quota/ledger/candidates.ts';
+import type { Candidate, Fit, Seen } from '../../../src/quota/ledger/candidates/candidate.ts';
+import { FixedWindow } from '../../../src/quota/ledger/candidates/fixed-window.ts';
+import { SlidingCounter } from '../../../src/quota/ledger/candidates/sliding-counter.ts';
+import { SlidingLog } from '../../../src/quota/ledger/candidates/sliding-log.ts';
+import { TokenBucket } from '../../../src/quota/ledger/candidates/token-bucket.ts';
 
 const MINUTE_MS = 60_000;
 
@@ -7,10 +11,12 @@ function sendTimes(candidate: Candidate, count: number, nowMs: number): void {
   Array.from({ length: count }, () => candidate.add(nowMs));
 }
 
-/** An answer that left `remaining`, with nothing else under way. */
-function seen(candidate: Candidate, remaining: number, nowMs: number): Seen {
+/** An answer leaves `remaining`, with nothing else under way. */
+function observe(candidate: Candidate, remaining: number, nowMs: number, other: Partial<Seen & Fit> = {}): void {
   const taken = candidate.room(nowMs) - remaining;
-  return { remaining, lowest: taken, highest: taken, unanswered: 0, uncounted: 0, isShared: false, nowMs };
+  const seen = { unanswered: 0, concurrent: 0, uncounted: 0, leastOfBatch: undefined, isShared: false, mayCarry: false, ...other };
+  const fit = { candidate, lowest: taken, highest: taken, tolerance: 0, excess: 0, ...other };
+  candidate.observe(fit, { ...seen, remaining, sentAtMs: nowMs, nowMs });
 }
 
 describe('FixedWindow', () => {
@@ -96,9 +102,9 @@ describe('SlidingLog', () => {
   test('counts requests that may have left as gone while others send too, and keeps the count of theirs', () => {
     const log = new SlidingLog(60, MINUTE_MS);
     sendTimes(log, 10, 0);
-    log.observe(seen(log, 45, 0));
+    observe(log, 45, 0);
     expect(log.free(60_050)).toBe(45);
-    log.observe({ ...seen(log, 55, 60_050), isShared: true });
+    observe(log, 55, 60_050, { isShared: true });
     expect(log.free(60_050)).toBe(55);
   });
 
@@ -132,7 +138,7 @@ describe('SlidingCounter', () => {
     // 60 in the window before, and 9 in this one: 59 are counted after 10 seconds, and 55 after 14.
     for (const [atMs, remaining] of [[10_000, 0] as const, [14_000, 3] as const]) {
       counter.add(atMs);
-      counter.observe(seen(counter, remaining, atMs));
+      observe(counter, remaining, atMs);
     }
     expect([counter.free(14_000), counter.freeAt(4, 14_000)]).toEqual([3, 15_000]);
   });
@@ -142,7 +148,7 @@ describe('SlidingCounter', () => {
     counter.align(MINUTE_MS, 0);
     for (const [atMs, uncounted] of [[20_000, 0] as const, [21_000, 1] as const, [22_000, 2] as const, [23_000, 3] as const]) {
       counter.add(atMs);
-      counter.observe({ ...seen(counter, 39, atMs), uncounted });
+      observe(counter, 39, atMs, { uncounted });
     }
     expect([counter.free(23_000), counter.free(59_000)]).toEqual([39, 39]);
   });
@@ -152,7 +158,7 @@ describe('SlidingCounter', () => {
     counter.align(MINUTE_MS, 0);
     for (const [atMs, remaining] of [[59_000, 49] as const, [62_000, 48] as const, [63_900, 44] as const, [64_000, 47] as const]) {
       counter.add(atMs);
-      counter.observe(seen(counter, remaining, atMs));
+      observe(counter, remaining, atMs);
     }
     const atMs = 64_000;
     expect(counter.free(atMs + 20_000) - counter.free(atMs)).toBeCloseTo((11 * 20) / 60);
@@ -174,7 +180,7 @@ describe('TokenBucket', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
     bucket.resize(1e9, 60);
     bucket.add(0);
-    if (remaining !== undefined) bucket.observe(seen(bucket, remaining, 1_000));
+    if (remaining !== undefined) observe(bucket, remaining, 1_000);
     bucket.answer(0, answeredAtMs);
     bucket.resize(19, 60);
     expect(bucket.freeAt(1, answeredAtMs) - answeredAtMs).toBeLessThanOrEqual(1_000);
@@ -201,23 +207,23 @@ describe('TokenBucket', () => {
   test('takes a Remaining cut to a whole request for no request of others, and does not subtract twice what is in flight', () => {
     const bucket = new TokenBucket(6, MINUTE_MS);
     sendTimes(bucket, 5, 0);
-    bucket.observe({ ...seen(bucket, 1, 300), unanswered: 1 });
+    observe(bucket, 1, 300, { unanswered: 1 });
     expect(bucket.free(300)).toBe(1);
-    bucket.observe({ ...seen(bucket, 0, 600), unanswered: 1 });
+    observe(bucket, 0, 600, { unanswered: 1 });
     expect(bucket.free(600)).toBe(-1);
   });
 
   test('has the size that the headers report and the rate of the plan', () => {
     const bucket = new TokenBucket(60, MINUTE_MS);
     bucket.resize(6, 60);
-    expect([bucket.free(0), bucket.perMs]).toEqual([6, 0.001]);
+    expect([bucket.free(0), bucket.growth(1_000)]).toEqual([6, 1]);
   });
 
   test('keeps to its share of a larger bucket, whatever that bucket holds', () => {
     const bucket = new TokenBucket(30, MINUTE_MS);
     bucket.resize(60, 30);
     sendTimes(bucket, 30, 0);
-    bucket.observe(seen(bucket, 58, 0));
+    observe(bucket, 58, 0);
     expect([bucket.room(0), bucket.free(0), bucket.freeAt(1, 0), bucket.freeAt(30, 0)]).toEqual([58, 0, 2_000, MINUTE_MS]);
   });
 
@@ -257,16 +263,16 @@ describe('Candidate', () => {
   test('counts what is missing as requests of others, and everything in flight as spent', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     sendTimes(window, 10, 0);
-    window.observe({ ...seen(window, 40, 100), lowest: 7, highest: 10, unanswered: 3 });
+    observe(window, 40, 100, { lowest: 7, highest: 10, unanswered: 3 });
     expect(window.free(100)).toBe(40);
   });
 
   test('lowers the requests of others to what an answer allows, and never below what may be uncounted', () => {
     const window = new FixedWindow(60, MINUTE_MS);
-    window.observe({ ...seen(window, 50, 0), lowest: 10, highest: 10 });
-    window.observe({ ...seen(window, 56, 100), lowest: 2, highest: 4 });
+    observe(window, 50, 0, { lowest: 10, highest: 10 });
+    observe(window, 56, 100, { lowest: 2, highest: 4 });
     expect(window.free(100)).toBe(56);
-    window.observe({ ...seen(window, 60, 200), lowest: -9, highest: -5, uncounted: 2 });
+    observe(window, 60, 200, { lowest: -9, highest: -5, uncounted: 2 });
     expect(window.free(200)).toBe(62);
   });
 
@@ -280,9 +286,9 @@ describe('Candidate', () => {
   test('leaves to others what the service allows beyond the plan', () => {
     const window = new FixedWindow(60, MINUTE_MS);
     window.resize(300, 60);
-    window.observe({ ...seen(window, 290, 0), lowest: 10, highest: 10 });
+    observe(window, 290, 0, { lowest: 10, highest: 10 });
     expect(window.free(0)).toBe(60);
-    window.observe({ ...seen(window, 20, 0), lowest: 280, highest: 280 });
+    observe(window, 20, 0, { lowest: 280, highest: 280 });
     expect(window.free(0)).toBe(20);
   });
 });

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { Answer } from '../../../src/contract/limits.ts';
-import { SlidingCounter } from '../../../src/quota/ledger/candidates.ts';
+import { SlidingCounter } from '../../../src/quota/ledger/candidates/sliding-counter.ts';
 import { QuotaWindow } from '../../../src/quota/ledger/quota-window.ts';
 import { play } from './model.ts';
 import { NOON_MS, Story } from './story.ts';

@@ -1,5 +1,13 @@
 import { describe, expect, test } from 'vitest';
+import { SlidingLog } from '../../../src/quota/ledger/candidates/sliding-log.ts';
 import { LearnedLimit } from '../../../src/quota/ledger/learned-limit.ts';
+
+/** A request is refused, with `sent` requests in the log. */
+function refuse(learned: LearnedLimit, sent: number, atMs: number, nowMs: number): void {
+  const log = new SlidingLog(Number.POSITIVE_INFINITY, 60_000);
+  for (let added = 0; added < sent; added++) log.add(nowMs);
+  learned.refuse(log, { atMs, wasPlanned: true }, nowMs);
+}
 
 describe('LearnedLimit', () => {
   test('sets no limit before a refusal', () => {
@@ -8,13 +16,13 @@ describe('LearnedLimit', () => {
 
   test('is three quarters of what passed in the last window, and grows by a tenth with each window without a refusal', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 100 });
+    refuse(learned, 40, 0, 100);
     expect([learned.most(100), learned.most(60_100)]).toEqual([30, 33]);
   });
 
   test('grows slowly from nine tenths of the refused number on, since the next refusal is near', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 0 });
+    refuse(learned, 40, 0, 0);
     const [nearAtMs, refusedAtMs] = [learned.reachesAt(36), learned.reachesAt(40)];
     expect([nearAtMs / 60_000, refusedAtMs / 60_000].map((minutes) => minutes.toFixed(1))).toEqual(['1.9', '6.5']);
     expect([learned.most(refusedAtMs - 2) < 40, learned.most(refusedAtMs) >= 40]).toEqual([true, true]);
@@ -23,39 +31,39 @@ describe('LearnedLimit', () => {
 
   test('doubles within half an hour, even if its window is a day', () => {
     const learned = new LearnedLimit(86_400_000);
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 100 });
+    refuse(learned, 40, 0, 100);
     expect([learned.most(100), learned.most(1_800_100), learned.most(3_600_100)]).toEqual([30, 60, 120]);
   });
 
   test('shrinks once for requests that were refused together', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 100 });
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 50, nowMs: 150 });
+    refuse(learned, 40, 0, 100);
+    refuse(learned, 40, 50, 150);
     expect(learned.most(100)).toBe(30);
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 200, nowMs: 300 });
-    expect(learned.most(300)).toBeCloseTo(22.5, 0);
+    refuse(learned, 40, 200, 300);
+    expect(learned.most(300)).toBe(22);
   });
 
   test('learns from a refusal of fewer than five when the next one comes after as few', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 3, sentSinceOpen: 3 }, { sentAtMs: 0, nowMs: 100 });
-    learned.shrink({ sent: 3, sentSinceOpen: 3 }, { sentAtMs: 50, nowMs: 150 });
-    learned.shrink({ sent: 4, sentSinceOpen: 4 }, { sentAtMs: 60_000, nowMs: 60_100 });
+    refuse(learned, 3, 0, 100);
+    refuse(learned, 3, 50, 150);
+    refuse(learned, 4, 60_000, 60_100);
     expect(learned.most(60_100)).toBe(Number.POSITIVE_INFINITY);
-    learned.shrink({ sent: 4, sentSinceOpen: 4 }, { sentAtMs: 120_000, nowMs: 120_100 });
+    refuse(learned, 4, 120_000, 120_100);
     expect(learned.most(120_100)).toBe(3);
   });
 
   test('learns nothing from a refusal that took so long that nothing was sent within a window before it', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 0, sentSinceOpen: 0 }, { sentAtMs: 0, nowMs: 70_000 });
-    learned.shrink({ sent: 0, sentSinceOpen: 0 }, { sentAtMs: 80_000, nowMs: 150_000 });
+    refuse(learned, 0, 0, 70_000);
+    refuse(learned, 0, 80_000, 150_000);
     expect(learned.most(150_000)).toBe(Number.POSITIVE_INFINITY);
   });
 
   test('says when it has grown to a number of requests', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 100 });
+    refuse(learned, 40, 0, 100);
     const atMs = learned.reachesAt(33);
     expect(atMs).toBeLessThanOrEqual(60_102);
     expect([learned.most(atMs - 2) < 33, learned.most(atMs) >= 33, learned.reachesAt(30)]).toEqual([true, true, 100]);
@@ -63,7 +71,7 @@ describe('LearnedLimit', () => {
 
   test('grows from the refusal on, not before', () => {
     const learned = new LearnedLimit(60_000);
-    learned.shrink({ sent: 40, sentSinceOpen: 40 }, { sentAtMs: 0, nowMs: 60_000 });
+    refuse(learned, 40, 0, 60_000);
     expect(learned.most(0)).toBe(30);
   });
 });

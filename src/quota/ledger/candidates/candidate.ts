@@ -1,0 +1,232 @@
+/** `Date` and Reset are each cut to whole seconds: an instant computed from them is off by at most this. */
+export const PRECISION_MS = 1500;
+/** By how much a Remaining is too small on average, since it is cut to whole requests. */
+export const HALF_A_REQUEST = 0.5;
+/** By how much a candidate may open later than Retry-After says. */
+const LATE_MS = 2_500;
+/** By how much it may open earlier, in addition to the time that the answer took. */
+const EARLY_MS = 3_500;
+
+/** A Remaining, and what the client knows about the requests that it includes. */
+export interface Seen {
+  remaining: number;
+  /** Requests that are still in flight. */
+  unanswered: number;
+  /** Requests that the answer may or may not include. */
+  concurrent: number;
+  /** Requests that the service may not have counted: they failed. */
+  uncounted: number;
+  /** The smallest Remaining of the answers to requests that were in flight together, if there was one before. */
+  leastOfBatch: number | undefined;
+  /** Whether others have sent requests in the last seconds. */
+  isShared: boolean;
+  /** Whether the window has just turned, and its first answer may still count requests of the window before. */
+  mayCarry: boolean;
+  sentAtMs: number;
+  nowMs: number;
+}
+
+/** What a Remaining means if one candidate is the service's way of counting. */
+export interface Fit {
+  candidate: Candidate;
+  /** Lower bound of the requests that others sent. */
+  lowest: number;
+  /** Upper bound of the requests that others sent. */
+  highest: number;
+  tolerance: number;
+  /** By how many requests Remaining is larger than the candidate can explain. */
+  excess: number;
+}
+
+/** A Reset that is not the known one. */
+export interface SeenReset {
+  /** It is a whole minute, or day, by the clock. */
+  isByClock: boolean;
+  /** It is later than the known one, other than by a turn. */
+  hasMoved: boolean;
+  /** The known one has passed. */
+  hasPassed: boolean;
+  /** When it comes, on our clock. */
+  endsAtMs: number;
+  precisionMs: number;
+  /** When the oldest request was sent that still counts, if there is one. */
+  oldestAtMs: number | undefined;
+  /** How long the answer took. */
+  latencyMs: number;
+}
+
+/** The Retry-After of a refusal. */
+export interface SeenRetryAfter {
+  /** When it has passed. */
+  toldMs: number;
+  /** When the known Reset comes, if there is one. */
+  resetAtMs: number | undefined;
+  /** When the window ends. */
+  endsAtMs: number;
+  /** Whether the refusal reports Remaining. */
+  isReported: boolean;
+  /** How long the answer took. */
+  latencyMs: number;
+  nowMs: number;
+}
+
+/**
+ * A model of how the service may count the requests of a window. It counts what was sent, predicts what would pass now and when more
+ * would, and says how badly an answer fits. `offset` is what answers show about other users' requests, `doubt` how badly answers have
+ * contradicted the model. Pure: the time is a parameter.
+ */
+export abstract class Candidate {
+  /** Requests that the service counts and this client did not send; undefined until a Remaining was observed. */
+  offset: number | undefined;
+  /** The latest `offset` before the observations were discarded; undefined if there was none. */
+  expected: number | undefined;
+  /** Requests that the service allows beyond the plan; undefined if none. */
+  withheld: number | undefined;
+  /** From 0 (every answer fits) to 4 (none does). */
+  doubt = 0;
+  protected limit: number;
+  protected readonly lengthMs: number;
+
+  constructor(limit: number, lengthMs: number) {
+    this.limit = limit;
+    this.lengthMs = lengthMs;
+  }
+
+  /** How unlikely the model is before anything was observed. */
+  abstract get prior(): number;
+  /** What this client's own requests leave of the limit; negative if more were sent. */
+  abstract room(nowMs: number): number;
+  /** When the room reaches `count`; infinite if only the end of the window frees any. */
+  abstract roomAt(count: number, nowMs: number): number;
+  abstract add(nowMs: number): void;
+  /** Takes back a request that was added just now and not sent after all. */
+  abstract remove(nowMs: number): void;
+  /** How far the count may be off because requests take time, and headers are cut to seconds. */
+  abstract margin(nowMs: number): number;
+  /** By how much the room grows within `ms` while nothing is sent, plus what a Remaining loses by being cut to whole requests. */
+  growth(_ms: number): number {
+    return 0;
+  }
+
+  /** By how much the room may be larger than `room` says. */
+  surplus(_nowMs: number): number {
+    return 0;
+  }
+
+  /** The window ended at `atMs`; the `unanswered` requests may count in it or in the next one. */
+  abstract turn(atMs: number, unanswered: number): void;
+
+  /** Sets the end of the current window, as the Reset of an answer says. In a window that has just begun, `sent` requests count already. */
+  align(_endsAtMs: number, _sent: number): void {}
+
+  /** Sets what the service allows, and what the plan allows. */
+  resize(limit: number, planned: number): void {
+    this.limit = Number.isFinite(limit) ? limit : planned;
+    this.withheld = limit > planned ? limit - planned : undefined;
+  }
+
+  /** What this client's own requests leave of the plan. */
+  allowance(nowMs: number): number {
+    return this.room(nowMs) - this.beyondPlan;
+  }
+
+  /** When the allowance is one request or more; infinite if only the end of the window frees any. */
+  allowedAt(nowMs: number): number {
+    return this.roomAt(1 + this.beyondPlan, nowMs);
+  }
+
+  /** What the room holds that the plan does not allow. */
+  protected get beyondPlan(): number {
+    return this.withheld ?? 0;
+  }
+
+  /** What may be sent after subtracting the requests of others, or what the service allows beyond the plan, whichever is more. */
+  free(nowMs: number): number {
+    return this.room(nowMs) - this.taken;
+  }
+
+  freeAt(count: number, nowMs: number): number {
+    return this.roomAt(count + this.taken, nowMs);
+  }
+
+  protected get taken(): number {
+    return Math.max(this.offset ?? 0, this.withheld ?? Number.NEGATIVE_INFINITY);
+  }
+
+  /** What a Remaining says about the requests of others. */
+  fitOf({ remaining, concurrent, unanswered, uncounted, leastOfBatch, sentAtMs, nowMs }: Seen): Fit {
+    const room = this.room(nowMs);
+    // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
+    const highest = unanswered === 0 ? room - Math.min(remaining, leastOfBatch ?? remaining) : room - remaining + concurrent;
+    const lowest = room - remaining - this.growth(nowMs - sentAtMs);
+    const planned = this.limit - (this.withheld ?? 0);
+    const tolerance = 1.5 + Math.max((planned * PRECISION_MS) / this.lengthMs, this.margin(nowMs));
+    const excess = Math.max(0, -highest - uncounted - this.surplus(nowMs) - tolerance);
+    return { candidate: this, lowest, highest, tolerance, excess };
+  }
+
+  /** How badly a Remaining fits: it fell without a request, or is larger than the candidate allows. */
+  misfitOf({ lowest, tolerance, excess }: Fit, seen: Seen): number {
+    const usual = this.usual(seen);
+    const fell = usual === undefined ? 0 : Math.max(0, lowest - Math.max(0, usual) - tolerance);
+    return Math.max(fell, excess) / 2;
+  }
+
+  /** How many requests of others are no surprise; undefined if nothing is known of them. */
+  protected usual(_seen: Seen): number | undefined {
+    return this.offset ?? this.expected;
+  }
+
+  /**
+   * How many requests others surely sent since the last answer. Requests of others leave the count or give their tokens back, and the count
+   * has fractions that Remaining lacks.
+   */
+  othersIn({ lowest }: Fit): number {
+    return this.offset === undefined ? 0 : Math.max(0, lowest - Math.max(0, this.offset) - HALF_A_REQUEST);
+  }
+
+  /** How badly a refusal fits: by how many requests there was room. Where no Remaining is reported, others count as none. */
+  misfitOfRefusal(isReported: boolean, nowMs: number): number {
+    const taken = this.offset ?? this.expected ?? (isReported ? undefined : 0);
+    if (taken === undefined) return 0;
+    const level = this.room(nowMs) + 1 - Math.max(0, taken) - this.margin(nowMs);
+    return level >= 1 ? Math.min(4, level) / 2 : 0;
+  }
+
+  /** How badly a Retry-After fits: the candidate opens at another time. */
+  misfitOfRetryAfter(seen: SeenRetryAfter): number {
+    const { toldMs, resetAtMs = toldMs, isReported, latencyMs } = seen;
+    const afterResetMs = toldMs - resetAtMs - latencyMs;
+    if (this.opensAtReset && afterResetMs > EARLY_MS && afterResetMs < this.lengthMs) return 1;
+    const opensAtMs = this.opensAt(seen);
+    if (!Number.isFinite(opensAtMs) || (this.offset === undefined && isReported)) return 0;
+    return opensAtMs > toldMs + LATE_MS || opensAtMs < toldMs - EARLY_MS - latencyMs ? 1 : 0;
+  }
+
+  /** Whether a slot is free at the Reset, whatever others send. */
+  protected get opensAtReset(): boolean {
+    return false;
+  }
+
+  protected opensAt({ nowMs }: SeenRetryAfter): number {
+    return this.freeAt(0, nowMs);
+  }
+
+  /** How badly a Reset fits: where it lies, and how far it has moved. */
+  misfitOfReset(_seen: SeenReset): number {
+    return 0;
+  }
+
+  /** Updates the offset: a Remaining shows that others sent between `lowest` and `highest` requests. */
+  observe({ lowest, highest }: Fit, { unanswered, uncounted }: Seen): void {
+    const isTaken = this.offset === undefined || lowest > this.offset;
+    const offset = isTaken ? lowest + unanswered : Math.min(this.offset ?? 0, highest);
+    this.offset = Math.max(offset, -uncounted);
+  }
+
+  /** Discards the observations. */
+  forget(): void {
+    this.expected = this.offset ?? this.expected;
+    this.offset = undefined;
+  }
+}

@@ -1,0 +1,155 @@
+import { SECOND_MS } from '../../../contract/plans.ts';
+import { Candidate, type Fit, type Seen, type SeenReset } from './candidate.ts';
+
+/** Into how many slots a sliding log divides its window: the requests of one slot leave the log together. */
+const SLOTS = 120;
+/** A request may take less time to arrive than the one whose place it takes, by up to this. */
+const JITTER_MS = 100;
+/** The doubt if the Reset is at the turn of a minute by the clock, which it can only be by chance. */
+const CHANCE = 0.02;
+
+/** Requests that were sent at about the same time. */
+interface Slot {
+  /** When the first one was sent. */
+  firstMs: number;
+  /** By when the last one had arrived: when its answer came, or when it was sent while there is no answer. */
+  arrivedMs: number;
+  sent: number;
+}
+
+/** Shared by all empty logs: on most keys little is sent. */
+const NONE: readonly Slot[] = [];
+
+/** Counts the requests within the last window's length, at any instant. */
+export class SlidingLog extends Candidate {
+  #sent = 0;
+  #slots: readonly Slot[] = NONE;
+
+  get prior(): number {
+    return 0.4;
+  }
+
+  room(nowMs: number): number {
+    this.#expire(nowMs);
+    return this.limit - this.#sent;
+  }
+
+  roomAt(count: number, nowMs: number): number {
+    const most = this.limit - count;
+    return most < 0 ? Number.POSITIVE_INFINITY : this.sentAt(most, nowMs);
+  }
+
+  add(nowMs: number): void {
+    this.#sent++;
+    const latest = this.#slots.at(-1);
+    if (latest && nowMs - latest.firstMs < this.lengthMs / SLOTS) {
+      latest.arrivedMs = Math.max(latest.arrivedMs, nowMs);
+      latest.sent++;
+    } else this.#slots = this.#slots.concat({ firstMs: nowMs, arrivedMs: nowMs, sent: 1 });
+  }
+
+  remove(): void {
+    const latest = this.#slots.at(-1);
+    if (!latest) return;
+    this.#sent--;
+    if (--latest.sent === 0) this.#slots = this.#slots.slice(0, -1);
+  }
+
+  /** Requests that leave this log soon may have left the service's already. */
+  margin(nowMs: number): number {
+    const soonMs = nowMs + this.lengthMs / 20;
+    return this.#slots.reduce((sum, slot) => (this.#leavesAtMs(slot) <= soonMs ? sum + slot.sent : sum), 0);
+  }
+
+  turn(): void {}
+
+  /** Requests that arrived as soon as they were sent have left the service's log already. */
+  override surplus(nowMs: number): number {
+    return this.#slots.reduce((sum, { firstMs, sent }) => (firstMs + this.lengthMs <= nowMs ? sum + sent : sum), 0);
+  }
+
+  protected override get opensAtReset(): boolean {
+    return true;
+  }
+
+  override misfitOfReset(seen: SeenReset): number {
+    const chance = seen.isByClock ? CHANCE : 0;
+    return chance + this.#misfitOfOldest(seen) + (seen.hasMoved && !seen.hasPassed ? 1 : 0);
+  }
+
+  /** The Reset of a log is when its oldest request leaves; sooner if others sent that one. */
+  #misfitOfOldest({ oldestAtMs, endsAtMs, precisionMs, latencyMs }: SeenReset): number {
+    if (oldestAtMs === undefined) return 0;
+    const leavesAtMs = oldestAtMs + this.lengthMs;
+    const isLater = endsAtMs > leavesAtMs + this.lengthMs / SLOTS + latencyMs + SECOND_MS + precisionMs;
+    const isSooner = endsAtMs < leavesAtMs - precisionMs && this.offset !== undefined && this.offset <= 0;
+    return isLater ? 2 : isSooner ? 1 : 0;
+  }
+
+  /** If others send too, requests that may have left count as gone: this Remaining shows that they have, or the next one will. */
+  override observe(fit: Fit, seen: Seen): void {
+    if (!seen.isShared) return super.observe(fit, seen);
+    const gone = this.surplus(seen.nowMs);
+    this.#sent -= gone;
+    this.#slots = this.#slots.filter(({ firstMs }) => firstMs + this.lengthMs > seen.nowMs);
+    super.observe({ ...fit, lowest: fit.lowest + gone, highest: fit.highest + gone }, seen);
+  }
+
+  /** Another log of the same requests. */
+  copy(): SlidingLog {
+    const copy = new SlidingLog(this.limit, this.lengthMs);
+    copy.#sent = this.#sent;
+    copy.#slots = this.#slots.map((slot) => ({ ...slot }));
+    return copy;
+  }
+
+  /** The number of requests in the log. */
+  sent(nowMs: number): number {
+    this.#expire(nowMs);
+    return this.#sent;
+  }
+
+  /** The number of requests that arrived at an instant or later. */
+  sentSince(instantMs: number): number {
+    return this.#slots.reduce((sum, { arrivedMs, sent }) => (arrivedMs >= instantMs ? sum + sent : sum), 0);
+  }
+
+  /** When at most `most` requests are left in the log. */
+  sentAt(most: number, nowMs: number): number {
+    let sent = this.sent(nowMs);
+    if (sent <= most) return nowMs;
+    for (const slot of this.#byLeaving()) {
+      sent -= slot.sent;
+      if (sent <= most) return this.#leavesAtMs(slot);
+    }
+    return nowMs;
+  }
+
+  /** When the oldest request was sent that the service surely still counts. */
+  oldestAtMs(nowMs: number): number | undefined {
+    return this.#slots.find(({ firstMs }) => firstMs + this.lengthMs > nowMs)?.firstMs;
+  }
+
+  /** The answer to a request sent at `sentAtMs` came: the request arrived in between. */
+  answer(sentAtMs: number, nowMs: number): void {
+    const slot = this.#slots.findLast(({ firstMs }) => firstMs <= sentAtMs);
+    if (slot) slot.arrivedMs = Math.max(slot.arrivedMs, nowMs);
+  }
+
+  #leavesAtMs({ arrivedMs }: Slot): number {
+    return arrivedMs + this.lengthMs + JITTER_MS;
+  }
+
+  #byLeaving(): Slot[] {
+    return this.#slots.toSorted((one, other) => one.arrivedMs - other.arrivedMs);
+  }
+
+  #expire(nowMs: number): void {
+    const [oldest] = this.#slots;
+    if (!oldest || nowMs < oldest.firstMs + this.lengthMs) return;
+    const leaving = this.#byLeaving().filter((slot) => this.#leavesAtMs(slot) <= nowMs);
+    if (leaving.length === 0) return;
+    this.#slots = this.#slots.filter((slot) => !leaving.includes(slot));
+    this.#sent -= leaving.reduce((sum, { sent }) => sum + sent, 0);
+  }
+}
