@@ -78,9 +78,9 @@ export class Gate {
     const isAlone = this.isLeft;
     this.#clients++;
     if (isAlone) {
-      this.#ledger.restart(settings);
+      this.#ledger.windows.restart(settings);
       this.#permits.restart();
-    } else if (this.#ledger.join(settings))
+    } else if (this.#ledger.windows.join(settings))
       warn('another client uses this address and key with another plan: the stricter counts for both');
     // The other client may have changed what the waiting calls are allowed.
     this.#pump();

@@ -179,7 +179,7 @@ export class Permits {
 
   /** Warns once if the plan is larger than what the service says. */
   #doubtPlan(call: Call): void {
-    const { overstatement } = this.#ledger;
+    const { overstatement } = this.#ledger.windows;
     if (!overstatement || this.#isPlanDoubted) return;
     this.#isPlanDoubted = true;
     const { window, planned, observed } = overstatement;

@@ -244,7 +244,7 @@ export class LeaseClient {
       uncounted,
       unanswered: ledger.unanswered,
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),
-      ...ledger.observed(nowMs),
+      ...ledger.windows.observed(nowMs),
       isProbeAnswered,
       closedForMs: Math.max(0, Math.ceil(this.#closedUntilMs - nowMs)),
     };
@@ -288,7 +288,7 @@ export class LeaseClient {
 
   #takeLocalLease(nowMs: number): void {
     const { ledger, store } = this.#start;
-    const { plan } = ledger.observed(nowMs);
+    const { plan } = ledger.windows.observed(nowMs);
     const processes = store.processes ?? this.#members;
     this.#lease = localLease({ plan, minute: this.#minuteUnderWay(nowMs), processes, unanswered: ledger.unanswered }, nowMs);
     this.#requestAtMs = this.#lease.expiresAtMs;
@@ -296,7 +296,7 @@ export class LeaseClient {
 
   /** The minute as headers described it; undefined if it is over, or they did not. */
   #minuteUnderWay(nowMs: number): ObservedWindow | undefined {
-    const { minute } = this.#start.ledger.observed(nowMs);
+    const { minute } = this.#start.ledger.windows.observed(nowMs);
     return minute && minute.endsInMs > 0 ? minute : undefined;
   }
 

@@ -11,7 +11,7 @@ import type { QuotaWindow } from './quota-window.ts';
 import { aheadOf, ServerClock } from './server-clock.ts';
 import type { QuotaSettings } from './settings.ts';
 import type { SharedWindows } from './share.ts';
-import { LONGEST_MINUTE_MS, type Observed, type Overstatement, Windows } from './windows.ts';
+import { LONGEST_MINUTE_MS, Windows } from './windows.ts';
 
 /** How many requests may be sent now; if none, when to look again and why. `at` is infinite if only an answer can tell. */
 export interface Outlook {
@@ -53,7 +53,8 @@ const ANSWERS_WITHOUT_REMAINING = 5;
  * may be sent at an instant so that the service refuses none. Pure arithmetic: no timers, the time is a parameter.
  */
 export class Ledger {
-  readonly #windows: Windows;
+  /** The minute and the day, as large as the plan allows. */
+  readonly windows: Windows;
   readonly #serverClock = new ServerClock();
   // `NO_OUTAGE` until a request fails.
   #outage = NO_OUTAGE;
@@ -71,17 +72,17 @@ export class Ledger {
   #unreported = 0;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
-    this.#windows = new Windows(settings);
+    this.windows = new Windows(settings);
     this.#cooldown = new Cooldown(random);
-    this.#caution = new Caution(this.#windows, this.#outstanding);
+    this.#caution = new Caution(this.windows, this.#outstanding);
   }
 
   get #minute(): QuotaWindow {
-    return this.#windows.minute;
+    return this.windows.minute;
   }
 
   get #day(): QuotaWindow {
-    return this.#windows.day;
+    return this.windows.day;
   }
 
   /** When a request was sent last. */
@@ -119,50 +120,24 @@ export class Ledger {
     return Math.max(nowMs + SECOND_MS, this.#minute.ceilingAt(nowMs), this.#day.ceilingAt(nowMs));
   }
 
-  /** A limit of the given plan that is larger than what the headers say; undefined if there is none. */
-  get overstatement(): Overstatement | undefined {
-    return this.#windows.overstatement;
-  }
-
-  /** What is reported to other processes on the key. */
-  observed(nowMs: number): Observed {
-    return this.#windows.observed(nowMs);
-  }
-
   /** What is known about both windows, as `petstore.quota` shows it. */
   snapshot(nowMs: number): Pick<Quota, 'minute' | 'day'> {
     this.#turnWindows(nowMs);
     return { minute: snapshotOf(this.#minute, nowMs), day: snapshotOf(this.#day, nowMs) };
   }
 
-  /**
-   * Adds another client of the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Returns whether
-   * the plans contradict each other.
-   */
-  join(settings: QuotaSettings): boolean {
-    return this.#windows.join(settings);
-  }
-
-  /**
-   * Takes the settings of a client in place of those of clients that were all closed. What answers have shown stays known. The windows are
-   * not cut to a smaller share than before: requests of the closed clients could use it up.
-   */
-  restart(settings: QuotaSettings): void {
-    this.#windows.restart(settings);
-  }
-
   /** The windows that the clients' shares are parts of; undefined if the windows are already cut to the share of a single client. */
   windowsToShare(nowMs: number): SharedWindows | undefined {
-    if (this.#windows.areShares) return undefined;
+    if (this.windows.areShares) return undefined;
     this.#turnWindows(nowMs);
-    return this.#windows;
+    return this.windows;
   }
 
   /** Returns what may be sent now, with `inFlight` requests whose bodies are not read yet, and `waiting` calls that want to be sent. */
   look(nowMs: number, inFlight: number, waiting = 1): Outlook {
     if (this.#cooldown.untilMs > nowMs) return { free: 0, at: this.#cooldown.untilMs, reason: 'rate-limit' };
     this.#turnWindows(nowMs);
-    const isFull = inFlight >= this.#windows.concurrency;
+    const isFull = inFlight >= this.windows.concurrency;
     if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs, this.#outage.sinceMs);
     const free = this.#free(nowMs);
     if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota', isOfShare: this.#isOnlyShareUsedUp(nowMs) };
@@ -177,7 +152,7 @@ export class Ledger {
 
   /** Whether the client has a share, and no header says that the key's own quota is used up. */
   #isOnlyShareUsedUp(nowMs: number): boolean {
-    return this.#windows.areShares && [this.#minute, this.#day].every((window) => window.observed(nowMs)?.remaining !== 0);
+    return this.windows.areShares && [this.#minute, this.#day].every((window) => window.observed(nowMs)?.remaining !== 0);
   }
 
   /** The candidates disagree: one probe at a time. */
@@ -324,11 +299,11 @@ export class Ledger {
     const clock = this.#serverClock;
     const exchange = { sentAtMs: sending.atMs, nowMs };
     if (clock.observeDate(answer, exchange)) this.#forget(nowMs);
-    const subject = this.#windows.describedBy(answer, aheadOf(answer, answer.dateMs ?? clock.atMost(nowMs)));
+    const subject = this.windows.describedBy(answer, aheadOf(answer, answer.dateMs ?? clock.atMost(nowMs)));
     if (!subject) return undefined;
     if (clock.observeReset(answer, subject.lengthMs, exchange)) this.#forget(nowMs);
     const reset = clock.resetOf(answer, exchange);
-    this.#windows.observeLimit(subject, answer, reset);
+    this.windows.observeLimit(subject, answer, reset);
     const { status, remaining, retryAfterMs } = answer;
     const serverMs = clock.timeOf(answer, nowMs);
     const { unanswered } = this.#outstanding;
@@ -421,7 +396,7 @@ export class Ledger {
     const { unanswered } = this.#outstanding;
     const isDayOver = this.#day.isOver(nowMs);
     const wasDayShared = isDayOver && this.#day.hasOthers;
-    if (isDayOver) this.#windows.forgetLimitOfDay();
+    if (isDayOver) this.windows.forgetLimitOfDay();
     const minuteAsks = this.#minute.turn(nowMs, unanswered);
     const dayAsks = this.#day.turn(nowMs, unanswered);
     if (minuteAsks || dayAsks || wasDayShared || nowMs >= this.#caution.staleAtMs) this.#unknownSinceMs ??= nowMs;

@@ -112,7 +112,10 @@ export class Windows {
     return share < 1 && requestsPerDay !== undefined ? { plan: cut, limitPerDay: requestsPerDay } : { plan: cut };
   }
 
-  /** Adds another client: the stricter plan counts for both. Returns whether the plans contradict each other. */
+  /**
+   * Adds another client of the key: the stricter plan counts for both, and each keeps to its own share and concurrency. Returns whether the
+   * plans contradict each other.
+   */
   join(settings: QuotaSettings): boolean {
     const known = this.#settings;
     this.#settings = {
@@ -126,7 +129,10 @@ export class Windows {
     return areOtherPlans(known.plan, settings.plan);
   }
 
-  /** Takes the settings of a client in place of those of closed clients. A smaller share than before does not cut the windows. */
+  /**
+   * Takes the settings of a client in place of those of clients that were all closed. What answers have shown stays known. The windows are
+   * not cut to a smaller share than before: requests of the closed clients could use it up.
+   */
   restart(settings: QuotaSettings): void {
     if (settings.plan !== undefined) this.#limits = limitsOf(settings.plan);
     else if (this.#isPlanGiven) this.#limits = this.#observedLimits();

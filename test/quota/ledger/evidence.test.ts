@@ -49,7 +49,7 @@ describe('Ledger, after it observed a Remaining,', () => {
     for (let left = 59; left >= 10; left--) story.answer({ limit: 60, remaining: left, resetAtMs: NOON_MS + 10_000 });
     const next = { limit: 60, remaining: 59, resetAtMs: NOON_MS + 15_000 };
     story.answer(next);
-    expect(story.ledger.observed(story.nowMs).minute).toMatchObject({ ...next, ageMs: 0 });
+    expect(story.ledger.windows.observed(story.nowMs).minute).toMatchObject({ ...next, ageMs: 0 });
   });
 
   test('waits for the Reset of a window if the service counts no failed request', () => {
@@ -588,7 +588,7 @@ describe('Ledger, for a client with half of the quota,', () => {
     const given = new Story({ share: 0.5, plan: { requestsPerMinute: 60, requestsPerDay: 1_000 } });
     const learned = new Story({ share: 0.5, plan: undefined }).answer({ limit: 300, remaining: 299, ...RESET });
     for (const [{ ledger }, limitPerDay] of [[given, 1_000] as const, [learned, 10_000] as const])
-      expect(ledger.observed(NOON_MS)).toMatchObject({ plan: { requestsPerDay: limitPerDay / 2 }, limitPerDay });
+      expect(ledger.windows.observed(NOON_MS)).toMatchObject({ plan: { requestsPerDay: limitPerDay / 2 }, limitPerDay });
   });
 });
 
