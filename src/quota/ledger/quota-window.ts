@@ -7,11 +7,8 @@ import { TokenBucket } from './candidates/token-bucket.ts';
 import { LearnedLimit } from './learned-limit.ts';
 import type { Sending } from './outstanding.ts';
 import { UNLIMITED } from './settings.ts';
+import { type Reset, WindowReset } from './window-reset.ts';
 
-const LEAST_MARGIN_MS = 10;
-const MOST_MARGIN_MS = 5000;
-/** A Reset that is later than the last one by more than this part of a window belongs to the next window. */
-const WHOLE_TURN = 0.85;
 const MOST_DOUBT = 4;
 /** The longest wait after a turn until the weighted counter admits a probe too. */
 const MOST_DELAY_MS = 1000;
@@ -30,20 +27,8 @@ const LEAST_EXPIRY_MS = 250;
 const MOST_EXPIRY_MS = 4_000;
 /** A candidate with this much doubt is ruled out. */
 const RULED_OUT = 2;
-/** A Reset counts as passed when `Date` is this close to it: the clock of either may lag. */
-const DATE_LAG_MS = 2_000;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
-
-/** When a window ends. */
-export interface Reset {
-  /** On the server's clock. */
-  atMs: number;
-  /** When it has surely come, on our clock. */
-  endsAtMs: number;
-  /** How far `atMs` may be off. */
-  slackMs: number;
-}
 
 /** What one answer says about a window without its Reset: it may have no header that describes the window. */
 interface Outcome {
@@ -93,17 +78,11 @@ export class QuotaWindow {
   #allowed: number | undefined;
   // A larger Limit that only the latest answer reported.
   #claimed: number | undefined;
-  // The Reset of the current window; undefined until one is observed, and again after it has passed.
-  #reset: Reset | undefined;
-  #passed: Reset | undefined;
-  // When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended.
-  #endsAtMs = Number.POSITIVE_INFINITY;
+  readonly #reset: WindowReset;
   #observedAtMs: number | undefined;
   // How long a Remaining counts if no Reset is known; the first one of 0 doubles it.
   #expiryMs = LEAST_EXPIRY_MS / 2;
   #reported: Reported | undefined;
-  // Added to the end of a window; larger after a window that had seemed to end turned out to last.
-  #marginMs = LEAST_MARGIN_MS;
   // The window has turned, and no Remaining was observed since.
   #hasTurned = false;
   #uncounted = 0;
@@ -122,6 +101,7 @@ export class QuotaWindow {
   constructor(limit: number, lengthMs: number) {
     this.lengthMs = lengthMs;
     this.#planned = limit;
+    this.#reset = new WindowReset(lengthMs);
     this.#log = new SlidingLog(limit, lengthMs);
     this.#bucket = new TokenBucket(limit, lengthMs);
     this.#candidates = [this.#log, this.#bucket];
@@ -181,7 +161,7 @@ export class QuotaWindow {
 
   /** When the current window resets, on the server's clock. */
   get resetAtMs(): number | undefined {
-    return this.#reset?.atMs;
+    return this.#reset.current?.atMs;
   }
 
   /** The ways of counting that may be the service's, each with its doubt. */
@@ -191,7 +171,7 @@ export class QuotaWindow {
 
   /** When the current window began, if it turned as a whole; undefined if requests leave one by one. */
   get turnedAtMs(): number | undefined {
-    return this.lead === this.#window ? this.#endsAtMs - this.lengthMs : undefined;
+    return this.lead === this.#window ? this.#reset.endsAtMs - this.lengthMs : undefined;
   }
 
   /** The candidate that fits best. Without any Reset no turn can be seen, so that windows and counters cannot be told apart. */
@@ -226,7 +206,7 @@ export class QuotaWindow {
   /** When the most generous possible candidate allows a request, whatever headers say. */
   ceilingAt(nowMs: number): number {
     if (this.ceiling(nowMs) >= 1) return nowMs;
-    return Math.min(this.#endsAtMs, ...this.#possible.map((candidate) => candidate.allowedAt(nowMs)));
+    return Math.min(this.#reset.endsAtMs, ...this.#possible.map((candidate) => candidate.allowedAt(nowMs)));
   }
 
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
@@ -264,7 +244,7 @@ export class QuotaWindow {
     const { lead } = this;
     const wanted = Math.min(count, Math.max(1, this.limit));
     const ownMs = lead.freeAt(wanted, nowMs);
-    const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#endsAtMs : Number.POSITIVE_INFINITY;
+    const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#reset.endsAtMs : Number.POSITIVE_INFINITY;
     const toldMs = this.#ask?.atMs ?? Number.POSITIVE_INFINITY;
     return Math.max(
       nowMs,
@@ -310,7 +290,7 @@ export class QuotaWindow {
 
   /** Whether the window under way has ended, so that the next turn begins another one. */
   isOver(nowMs: number): boolean {
-    return nowMs >= this.#endsAtMs;
+    return nowMs >= this.#reset.endsAtMs;
   }
 
   /** What headers reported no longer counts, and neither does their Limit. */
@@ -346,17 +326,15 @@ export class QuotaWindow {
   /** The window ended and the next one begins. Returns whether only an answer can say what is left in it. */
   #begin(nowMs: number, unanswered: number): boolean {
     const { lead } = this;
-    const wasKnown = this.#reset !== undefined || this.#observedAtMs !== undefined;
-    this.#passed = this.#reset ?? this.#passed;
-    this.#reset = undefined;
+    const wasKnown = this.#reset.current !== undefined || this.isKnown;
     this.#hasTurned = true;
     this.#uncounted = 0;
     const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
-    for (const candidate of this.#candidates) candidate.turn(this.#endsAtMs, unanswered);
+    for (const candidate of this.#candidates) candidate.turn(this.#reset.endsAtMs, unanswered);
     if (needsAnswer) this.#log.forget();
     const counter = this.#possibleCounter;
     if (lead === this.#window && counter) this.#opensAtMs = Math.min(counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
-    this.#endsAtMs = nowMs + this.lengthMs;
+    this.#reset.pass(nowMs);
     return needsAnswer && wasKnown;
   }
 
@@ -370,10 +348,8 @@ export class QuotaWindow {
   /** Discards what was reported, since the server's clock was set back. */
   forgetReset(nowMs: number): void {
     this.forget();
-    this.#reset = undefined;
-    this.#passed = undefined;
+    this.#reset.forget(nowMs);
     this.#reported = undefined;
-    this.#endsAtMs = nowMs + this.lengthMs;
   }
 
   /**
@@ -400,8 +376,8 @@ export class QuotaWindow {
   /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
     const { reset, status, remaining: told, nowMs } = reading;
-    if (reset && this.#isOvertaken(reset, reading.sentAtMs)) {
-      if (this.#isOfWindowBefore(reset)) this.#window?.countBefore(reading.sentAtMs);
+    if (reset && !this.isBucket && this.#reset.isOvertaken(reset, reading.sentAtMs)) {
+      if (this.#reset.isOfWindowBefore(reset)) this.#window?.countBefore(reading.sentAtMs);
       return;
     }
     if (reset) this.#observeReset(reset, reading);
@@ -441,52 +417,25 @@ export class QuotaWindow {
     return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - reportedAtMs) };
   }
 
-  /** Whether a Reset is older than the known one, or that of a window that has ended since the request was sent. */
-  #isOvertaken({ atMs, slackMs }: Reset, sentAtMs: number): boolean {
-    const newest = this.#reset ?? this.#passed;
-    if (newest === undefined || this.lead === this.#bucket) return false;
-    const laterMs = atMs - newest.atMs;
-    const precisionMs = PRECISION_MS + slackMs + newest.slackMs;
-    return laterMs < -precisionMs || (this.#reset === undefined && laterMs <= precisionMs && sentAtMs < newest.endsAtMs);
-  }
-
-  /** Whether a Reset that was overtaken is that of the window before; otherwise two nodes have different clocks. */
-  #isOfWindowBefore({ atMs }: Reset): boolean {
-    return !this.#reset || atMs <= this.#reset.atMs - WHOLE_TURN * this.lengthMs;
-  }
-
   #observeReset(reset: Reset, reading: Reading): void {
-    const window = this.#windowFrom(reading.nowMs);
-    const known = this.#reset ?? this.#passed;
-    const laterMs = known === undefined ? undefined : reset.atMs - known.atMs;
-    const precisionMs = PRECISION_MS + reset.slackMs;
-    const isSame = laterMs !== undefined && Math.abs(laterMs) <= precisionMs;
-    if (!isSame) this.#weighReset(reset, reading);
-    if (isSame && !this.#reset) {
-      this.#widenMargin(reset, reading);
+    const { unanswered, serverMs, nowMs } = reading;
+    const window = this.#windowFrom(nowMs);
+    const kind = this.#reset.kindOf(reset);
+    if (kind === 'lasting') {
+      this.#reset.widenMargin(reset, reading, nowMs);
       window.resume();
-    }
-    if (laterMs !== undefined && laterMs > WHOLE_TURN * this.lengthMs && this.#reset) {
-      for (const candidate of this.#candidates) candidate.turn(reading.nowMs, reading.unanswered + 1);
-    }
-    const endsAtMs = reset.endsAtMs + this.#marginMs;
-    if (known === undefined) this.#beginFirst(window, Math.min(endsAtMs, reading.nowMs + reset.atMs - reading.serverMs));
-    this.#endsAtMs = isSame && this.#reset ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
-    this.#reset = { ...reset, atMs: isSame && known ? known.atMs : reset.atMs, endsAtMs: this.#endsAtMs };
-    for (const candidate of this.#candidates) candidate.align(this.#endsAtMs, reading.unanswered + 1);
+    } else if (kind !== 'same') this.#weighReset(reset, reading);
+    if (kind === 'next') for (const candidate of this.#candidates) candidate.turn(nowMs, unanswered + 1);
+    this.#reset.observe(reset, kind);
+    const { endsAtMs } = this.#reset;
+    if (kind === 'first') this.#beginFirst(window, Math.min(endsAtMs, nowMs + reset.atMs - serverMs));
+    for (const candidate of this.#candidates) candidate.align(endsAtMs, unanswered + 1);
   }
 
   /** The first reported window ends at `endsAtMs` at the earliest. Requests sent before it do not count in it. */
   #beginFirst(window: FixedWindow, endsAtMs: number): void {
     const beganAtMs = endsAtMs - this.lengthMs;
     window.turn(beganAtMs, this.#sent.sentSince(beganAtMs - PRECISION_MS));
-  }
-
-  /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */
-  #widenMargin({ endsAtMs }: Reset, { status, retryAfterMs = 0, nowMs }: Reading): void {
-    const toldMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
-    const lateMs = toldMs <= MOST_MARGIN_MS ? toldMs : 0;
-    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));
   }
 
   /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */
@@ -508,13 +457,9 @@ export class QuotaWindow {
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
     const precisionMs = PRECISION_MS + reset.slackMs;
     const offClockMs = ((reset.atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
-    const known = this.#reset ?? this.#passed;
-    const laterMs = known === undefined ? 0 : reset.atMs - known.atMs;
-    const hasPassed = known === undefined || serverMs + DATE_LAG_MS > known.atMs - reset.slackMs;
     const seen = {
+      ...this.#reset.compare(reset, serverMs),
       isByClock: Math.abs(offClockMs) <= precisionMs,
-      hasMoved: laterMs > precisionMs && !(hasPassed && laterMs >= WHOLE_TURN * this.lengthMs),
-      hasPassed,
       endsAtMs: reset.endsAtMs,
       precisionMs,
       oldestAtMs: this.#sent.oldestAtMs(nowMs),
@@ -611,8 +556,8 @@ export class QuotaWindow {
   #weighRetryAfter(toldMs: number, { remaining, sentAtMs, nowMs }: Outcome): void {
     const seen = {
       toldMs,
-      resetAtMs: this.#reset?.endsAtMs,
-      endsAtMs: this.#endsAtMs,
+      resetAtMs: this.#reset.current?.endsAtMs,
+      endsAtMs: this.#reset.endsAtMs,
       isReported: remaining !== undefined,
       latencyMs: nowMs - sentAtMs,
       nowMs,

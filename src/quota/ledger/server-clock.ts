@@ -1,6 +1,6 @@
 import type { Answer } from '../../contract/limits.ts';
 import { SECOND_MS } from '../../contract/plans.ts';
-import type { Reset } from './quota-window.ts';
+import type { Reset } from './window-reset.ts';
 
 /** How far two clocks may drift apart, as a part of the time that has passed. */
 const DRIFT = 1e-4;

@@ -1,8 +1,9 @@
 import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
-import { QuotaWindow, type Reset } from './quota-window.ts';
+import { QuotaWindow } from './quota-window.ts';
 import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
+import type { Reset } from './window-reset.ts';
 
 /** What is known of a key's quota, in the form in which it is reported to other processes. */
 export interface Observed {

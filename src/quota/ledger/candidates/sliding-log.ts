@@ -58,14 +58,14 @@ export class SlidingLog extends Candidate {
   /** Requests that leave this log soon may have left the service's already. */
   margin(nowMs: number): number {
     const soonMs = nowMs + this.lengthMs / 20;
-    return this.#slots.reduce((sum, slot) => (this.#leavesAtMs(slot) <= soonMs ? sum + slot.sent : sum), 0);
+    return this.#sentIn((slot) => this.#leavesAtMs(slot) <= soonMs);
   }
 
   turn(): void {}
 
   /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
-    return this.#slots.reduce((sum, { firstMs, sent }) => (firstMs + this.lengthMs <= nowMs ? sum + sent : sum), 0);
+    return this.#sentIn(({ firstMs }) => firstMs + this.lengthMs <= nowMs);
   }
 
   protected override get opensAtReset(): boolean {
@@ -90,8 +90,7 @@ export class SlidingLog extends Candidate {
   override observe(fit: Fit, seen: Seen): void {
     if (!seen.isShared) return super.observe(fit, seen);
     const gone = this.surplus(seen.nowMs);
-    this.#sent -= gone;
-    this.#slots = this.#slots.filter(({ firstMs }) => firstMs + this.lengthMs > seen.nowMs);
+    this.#drop(({ firstMs }) => firstMs + this.lengthMs <= seen.nowMs);
     super.observe({ ...fit, lowest: fit.lowest + gone, highest: fit.highest + gone }, seen);
   }
 
@@ -111,7 +110,11 @@ export class SlidingLog extends Candidate {
 
   /** The number of requests that arrived at an instant or later. */
   sentSince(instantMs: number): number {
-    return this.#slots.reduce((sum, { arrivedMs, sent }) => (arrivedMs >= instantMs ? sum + sent : sum), 0);
+    return this.#sentIn(({ arrivedMs }) => arrivedMs >= instantMs);
+  }
+
+  #sentIn(isCounted: (slot: Slot) => boolean): number {
+    return this.#slots.reduce((sum, slot) => (isCounted(slot) ? sum + slot.sent : sum), 0);
   }
 
   /** When at most `most` requests are left in the log. */
@@ -147,9 +150,11 @@ export class SlidingLog extends Candidate {
   #expire(nowMs: number): void {
     const [oldest] = this.#slots;
     if (!oldest || nowMs < oldest.firstMs + this.lengthMs) return;
-    const leaving = this.#byLeaving().filter((slot) => this.#leavesAtMs(slot) <= nowMs);
-    if (leaving.length === 0) return;
-    this.#slots = this.#slots.filter((slot) => !leaving.includes(slot));
-    this.#sent -= leaving.reduce((sum, { sent }) => sum + sent, 0);
+    this.#drop((slot) => this.#leavesAtMs(slot) <= nowMs);
+  }
+
+  #drop(isGone: (slot: Slot) => boolean): void {
+    this.#sent -= this.#sentIn(isGone);
+    this.#slots = this.#slots.filter((slot) => !isGone(slot));
   }
 }

@@ -1,0 +1,116 @@
+import { PRECISION_MS } from './candidates/candidate.ts';
+
+const LEAST_MARGIN_MS = 10;
+const MOST_MARGIN_MS = 5000;
+/** A Reset that is later than the last one by more than this part of a window belongs to the next window. */
+const WHOLE_TURN = 0.85;
+/** A Reset counts as passed when `Date` is this close to it: the clock of either may lag. */
+const DATE_LAG_MS = 2_000;
+
+/** When a window ends. */
+export interface Reset {
+  /** On the server's clock. */
+  atMs: number;
+  /** When it has surely come, on our clock. */
+  endsAtMs: number;
+  /** How far `atMs` may be off. */
+  slackMs: number;
+}
+
+/**
+ * A Reset beside the known one: there is none (`first`), it is the same, or the same although it had seemed to have passed (`lasting`), it
+ * is another one (`moved`), or that of the next window, although the known one had not seemed to have passed (`next`).
+ */
+type ResetKind = 'first' | 'same' | 'lasting' | 'moved' | 'next';
+
+/** When one window resets, as its answers say. Pure: the time is a parameter. */
+export class WindowReset {
+  readonly #lengthMs: number;
+  // The Reset of the current window; undefined until one is observed, and again after it has passed.
+  #current: Reset | undefined;
+  #passed: Reset | undefined;
+  #endsAtMs = Number.POSITIVE_INFINITY;
+  // Added to the end of a window; larger after a window that had seemed to end turned out to last.
+  #marginMs = LEAST_MARGIN_MS;
+
+  constructor(lengthMs: number) {
+    this.#lengthMs = lengthMs;
+  }
+
+  /** The Reset of the current window, if an answer has told it. */
+  get current(): Reset | undefined {
+    return this.#current;
+  }
+
+  /** When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended. */
+  get endsAtMs(): number {
+    return this.#endsAtMs;
+  }
+
+  get #known(): Reset | undefined {
+    return this.#current ?? this.#passed;
+  }
+
+  /** The current window has ended. */
+  pass(nowMs: number): void {
+    this.#passed = this.#known;
+    this.#current = undefined;
+    this.#endsAtMs = nowMs + this.#lengthMs;
+  }
+
+  /** Discards what was observed. */
+  forget(nowMs: number): void {
+    this.#current = undefined;
+    this.#passed = undefined;
+    this.#endsAtMs = nowMs + this.#lengthMs;
+  }
+
+  /** Whether a Reset is older than the known one, or that of a window that has ended since the request was sent. */
+  isOvertaken({ atMs, slackMs }: Reset, sentAtMs: number): boolean {
+    const newest = this.#known;
+    if (newest === undefined) return false;
+    const laterMs = atMs - newest.atMs;
+    const precisionMs = PRECISION_MS + slackMs + newest.slackMs;
+    return laterMs < -precisionMs || (this.#current === undefined && laterMs <= precisionMs && sentAtMs < newest.endsAtMs);
+  }
+
+  /** Whether a Reset that was overtaken is that of the window before; otherwise two nodes have different clocks. */
+  isOfWindowBefore({ atMs }: Reset): boolean {
+    return !this.#current || atMs <= this.#current.atMs - WHOLE_TURN * this.#lengthMs;
+  }
+
+  kindOf(reset: Reset): ResetKind {
+    if (!this.#known) return 'first';
+    const laterMs = reset.atMs - this.#known.atMs;
+    if (Math.abs(laterMs) <= PRECISION_MS + reset.slackMs) return this.#current ? 'same' : 'lasting';
+    return this.#current && laterMs > WHOLE_TURN * this.#lengthMs ? 'next' : 'moved';
+  }
+
+  /** Whether a Reset is later than the known one, other than by a turn, and whether that has passed by the server's clock. */
+  compare(reset: Reset, serverMs: number): { hasMoved: boolean; hasPassed: boolean } {
+    const { atMs, slackMs } = this.#known ?? reset;
+    const laterMs = reset.atMs - atMs;
+    const hasPassed = serverMs + DATE_LAG_MS > atMs - slackMs;
+    const hasTurned = hasPassed && laterMs >= WHOLE_TURN * this.#lengthMs;
+    return { hasMoved: laterMs > PRECISION_MS + reset.slackMs && !hasTurned, hasPassed };
+  }
+
+  /** Takes the Reset of the latest answer. */
+  observe(reset: Reset, kind: ResetKind): void {
+    const endsAtMs = reset.endsAtMs + this.#marginMs;
+    this.#endsAtMs = kind === 'same' ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
+    const { atMs } = kind === 'same' || kind === 'lasting' ? (this.#known ?? reset) : reset;
+    this.#current = { ...reset, atMs, endsAtMs: this.#endsAtMs };
+  }
+
+  /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */
+  widenMargin(
+    { endsAtMs }: Reset,
+    { status, retryAfterMs = 0 }: { status: number; retryAfterMs: number | undefined },
+    nowMs: number,
+  ): void {
+    const toldMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
+    const lateMs = toldMs <= MOST_MARGIN_MS ? toldMs : 0;
+    this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));
+  }
+}
