@@ -292,3 +292,90 @@ describe('Candidate', () => {
     expect(window.free(0)).toBe(20);
   });
 });
+
+describe('How badly an answer fits a candidate:', () => {
+  const SEEN = { unanswered: 0, concurrent: 0, uncounted: 0, leastOfBatch: undefined, isShared: false, mayCarry: false } as const;
+  const misfit = (candidate: Candidate, remaining: number, other: Partial<Seen> = {}) => {
+    const seen = { ...SEEN, remaining, sentAtMs: 100, nowMs: 100, ...other };
+    return candidate.misfitOf(candidate.fitOf(seen), seen);
+  };
+  const RESET = { isByClock: false, hasMoved: false, hasPassed: false, precisionMs: 1_500, latencyMs: 100 } as const;
+
+  test('a Remaining fits a window if it falls by what was sent, and does not if it falls or rises by itself', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    sendTimes(window, 10, 0);
+    observe(window, 45, 100);
+    // 5 of others are known, and 3 requests are tolerated.
+    expect([misfit(window, 45), misfit(window, 42), misfit(window, 32)]).toEqual([0, 0, 5]);
+    expect([misfit(window, 48), misfit(window, 50), misfit(window, 50, { uncounted: 2 })]).toEqual([0, 3, 0]);
+  });
+
+  test('others of the last window are expected again, unless a weighted counter may carry them over', () => {
+    const window = new FixedWindow(60, MINUTE_MS);
+    observe(window, 20, 0);
+    window.turn(MINUTE_MS, 0);
+    expect([misfit(window, 20), misfit(window, 20, { mayCarry: true })]).toEqual([0, 18.5]);
+  });
+
+  test('a Remaining that is larger than what was sent allows does not fit, unless those in flight may be missing in it', () => {
+    const counter = new SlidingCounter(60, MINUTE_MS);
+    sendTimes(counter, 20, 0);
+    expect([misfit(counter, 43), misfit(counter, 53), misfit(counter, 53, { uncounted: 4 })]).toEqual([0, 5, 3]);
+    expect(misfit(counter, 53, { concurrent: 10, unanswered: 10 })).toBe(0);
+  });
+
+  test('a refusal fits a candidate that has no room, or where others may have taken it', () => {
+    const window = new FixedWindow(3, MINUTE_MS);
+    sendTimes(window, 4, 0);
+    expect(window.misfitOfRefusal(false, 0)).toBe(0);
+    window.remove();
+    expect([window.misfitOfRefusal(false, 0), window.misfitOfRefusal(true, 0)]).toEqual([0.5, 0]);
+  });
+
+  test.for([
+    ['window', new FixedWindow(60, MINUTE_MS), 1],
+    ['log', new SlidingLog(60, MINUTE_MS), 1],
+    ['counter', new SlidingCounter(60, MINUTE_MS), 0],
+    ['bucket', new TokenBucket(60, MINUTE_MS), 0],
+  ] as const)('a Retry-After that ends ten seconds after the Reset: %s', ([, candidate, expected]) => {
+    const seen = { toldMs: 40_000, resetAtMs: 30_000, endsAtMs: 30_000, isReported: true, latencyMs: 100, nowMs: 20_000 };
+    expect(candidate.misfitOfRetryAfter(seen)).toBe(expected);
+  });
+
+  test('a Reset fits a weighted counter only at a turn of the clock, and fits a log there only by chance', () => {
+    const [log, counter] = [new SlidingLog(60, MINUTE_MS), new SlidingCounter(60, MINUTE_MS)];
+    const reset = { ...RESET, endsAtMs: MINUTE_MS, oldestAtMs: undefined };
+    expect([log.misfitOfReset(reset), counter.misfitOfReset(reset)]).toEqual([0, 2]);
+    const byClock = { ...reset, isByClock: true };
+    expect([log.misfitOfReset(byClock), counter.misfitOfReset(byClock)]).toEqual([0.02, 0]);
+  });
+
+  test('the Reset of a log is when its oldest request leaves, or sooner if others sent one before', () => {
+    const log = new SlidingLog(60, MINUTE_MS);
+    const misfitAt = (endsAtMs: number) => log.misfitOfReset({ ...RESET, endsAtMs, oldestAtMs: 0 });
+    expect([misfitAt(60_000), misfitAt(63_101), misfitAt(30_000)]).toEqual([0, 2, 0]);
+    observe(log, 60, 0);
+    expect(misfitAt(30_000)).toBe(1);
+    observe(log, 50, 0);
+    expect(misfitAt(30_000)).toBe(0);
+  });
+
+  test('a Reset that moves before it has passed is that of no window, counter or log', () => {
+    const reset = { ...RESET, isByClock: true, hasMoved: true, endsAtMs: MINUTE_MS, oldestAtMs: undefined };
+    const candidates = [FixedWindow, SlidingLog, SlidingCounter, TokenBucket].map((Model) => new Model(60, MINUTE_MS));
+    expect(candidates.map((candidate) => candidate.misfitOfReset(reset))).toEqual([1, 1.02, 1, 0]);
+    expect(candidates.map((candidate) => candidate.misfitOfReset({ ...reset, hasPassed: true }))).toEqual([1, 0.02, 1, 0]);
+  });
+
+  test('the Reset of a bucket is when it is full, its next token, or the end of some window', () => {
+    const misfitIn = (remaining: number, aheadMs: number) => new TokenBucket(60, MINUTE_MS).misfitOfFilling(remaining, aheadMs);
+    expect([misfitIn(50, 10_000), misfitIn(50, 0), misfitIn(50, 60_000), misfitIn(50, 30_000)]).toEqual([0, 0.1, 0.1, 0.5]);
+  });
+
+  test('a bucket learns its rate from such a Reset if it is that of its Limit', () => {
+    const bucket = new TokenBucket(60, MINUTE_MS);
+    bucket.resize(120, 60);
+    bucket.resize(60, 120);
+    expect([bucket.growth(1_000), bucket.misfitOfFilling(30, 30_000), bucket.growth(1_000)]).toEqual([2, 0, 1]);
+  });
+});

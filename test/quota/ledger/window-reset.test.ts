@@ -1,0 +1,80 @@
+import { describe, expect, test } from 'vitest';
+import { type Reset, WindowReset } from '../../../src/quota/ledger/window-reset.ts';
+
+const MINUTE_MS = 60_000;
+
+/** A Reset, with both clocks alike. */
+function at(atMs: number, slackMs = 0): Reset {
+  return { atMs, endsAtMs: atMs, slackMs };
+}
+
+/** The Resets of one window, which told one at a minute. */
+function told(): WindowReset {
+  const reset = new WindowReset(MINUTE_MS);
+  reset.observe(at(MINUTE_MS), 'first');
+  return reset;
+}
+
+describe('WindowReset', () => {
+  test('calls a Reset the first one, the same, another one, or that of the next window', () => {
+    expect(new WindowReset(MINUTE_MS).kindOf(at(MINUTE_MS))).toBe('first');
+    const kinds = [60_000, 61_500, 58_500, 61_501, 111_000, 111_001].map((atMs) => told().kindOf(at(atMs)));
+    expect(kinds).toEqual(['same', 'same', 'same', 'moved', 'moved', 'next']);
+  });
+
+  test('allows for what a Reset may be off', () => {
+    expect([told().kindOf(at(62_000, 500)), told().kindOf(at(62_001, 500))]).toEqual(['same', 'moved']);
+  });
+
+  test('says that a window lasts if its Reset comes again after it had seemed to pass', () => {
+    const reset = told();
+    reset.pass(MINUTE_MS + 10);
+    expect([reset.current, reset.endsAtMs]).toEqual([undefined, 120_010]);
+    expect([reset.kindOf(at(60_900)), reset.kindOf(at(120_000))]).toEqual(['lasting', 'moved']);
+  });
+
+  test('ends a window at the earliest instant that the same Reset shows, and keeps its time on the server', () => {
+    const reset = told();
+    reset.observe({ atMs: 60_500, endsAtMs: 59_800, slackMs: 0 }, 'same');
+    reset.observe({ atMs: 60_500, endsAtMs: 60_400, slackMs: 0 }, 'same');
+    expect([reset.endsAtMs, reset.current?.atMs]).toEqual([59_810, 60_000]);
+  });
+
+  test.for([
+    ['an answer', 200, undefined, 500],
+    ['a refusal whose Retry-After ends two seconds later', 429, 2_000, 2_000],
+    ['a refusal whose Retry-After is that of another wait', 429, 20_000, 500],
+  ] as const)('waits longer for the end of a window that lasted, after %s', ([, status, retryAfterMs, marginMs]) => {
+    const reset = told();
+    reset.pass(60_010);
+    reset.widenMargin(at(MINUTE_MS), { status, retryAfterMs }, 60_000);
+    reset.observe(at(MINUTE_MS), 'lasting');
+    expect(reset.endsAtMs).toBe(MINUTE_MS + marginMs);
+  });
+
+  test('is overtaken by a newer Reset, and by the end of the window that the request was sent in', () => {
+    const reset = told();
+    expect([reset.isOvertaken(at(58_000), 0), reset.isOvertaken(at(59_000), 0)]).toEqual([true, false]);
+    reset.pass(60_010);
+    expect([reset.isOvertaken(at(60_000), 59_990), reset.isOvertaken(at(60_000), 60_020)]).toEqual([true, false]);
+  });
+
+  test('tells the window before from a node whose clock differs', () => {
+    const reset = told();
+    expect([reset.isOfWindowBefore(at(0)), reset.isOfWindowBefore(at(30_000))]).toEqual([true, false]);
+  });
+
+  test('has moved if it is later before the known one has passed, or by less than a window', () => {
+    const compare = (atMs: number, serverMs: number) => told().compare(at(atMs), serverMs);
+    expect(compare(120_000, 60_500)).toEqual({ hasMoved: false, hasPassed: true });
+    expect(compare(120_000, 30_000)).toEqual({ hasMoved: true, hasPassed: false });
+    expect(compare(90_000, 60_500)).toEqual({ hasMoved: true, hasPassed: true });
+    expect(compare(61_000, 30_000)).toEqual({ hasMoved: false, hasPassed: false });
+  });
+
+  test('forgets what it was told', () => {
+    const reset = told();
+    reset.forget(5_000);
+    expect([reset.current, reset.endsAtMs, reset.kindOf(at(MINUTE_MS))]).toEqual([undefined, 65_000, 'first']);
+  });
+});
