@@ -9,7 +9,7 @@ const LONG = [
   'test/**/*.{fuzz,properties}.test.ts',
   'test/budgets.test.ts',
   'test/cli/{crash,processes}.test.ts',
-  'test/node/{file-quota-store.processes,serve-page}.test.ts',
+  'test/node/{file-quota-store.processes,serve-cors.chromium,serve-page}.test.ts',
   'test/quota/gate/two-processes.test.ts',
 ];
 

@@ -47,6 +47,7 @@ const OPTIONS = {
   '`maxWaitMs`': '--max-wait',
   '`attemptTimeoutMs`': '--timeout',
   '`db`': '--db',
+  '`cors`': '--cors',
 } as const;
 
 /** A message of the client in one line, with the options of the command line in place of the client's. */

@@ -129,6 +129,7 @@ function addSandboxCommand(program: Command, terminal: Terminal, exit: (code: Ex
     .option('--db <path>', 'a file that keeps the stock (SQLite)')
     .option('--pets <number>', 'made-up pets in a new stock (default: 12)')
     .option('--limits <minute[/day]>', 'requests a minute and a day of every key, such as 60/1000')
+    .option('--cors <origins...>', 'let pages of these origins call the sandbox, such as http://localhost:5173')
     .option('--state', 'show what the keys of the sandbox at --port have left, and exit')
     .option('--reset', 'reset the stock, quotas and requests of the sandbox at --port, and exit')
     .option('--json', 'write addresses and keys, or the state, as JSON')

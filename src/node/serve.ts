@@ -9,6 +9,7 @@ import { checkSandboxOptions, type SandboxOptions } from '../sandbox/options.ts'
 import { createPage } from '../sandbox/page/page.ts';
 import { assembleSandbox, type Sandbox, type SandboxParts } from '../sandbox/sandbox.ts';
 import { SandboxError } from '../sandbox/sandbox-error.ts';
+import { CORS_RULE, corsSchema, listOrigins, shareAnswer } from './serve-cors.ts';
 import { carryOverSocket } from './serve-socket.ts';
 import { openStock } from './serve-stock.ts';
 
@@ -24,6 +25,13 @@ interface ServeOptions {
    * @default memory
    */
   db?: string | undefined;
+  /**
+   * The origins whose pages may call the service's addresses, such as `http://localhost:5173`: an answer has `Access-Control-Allow-Origin` and
+   * exposes all its headers, and preflights cost no quota. Not the page and the API description. The specification does not show what the
+   * service allows.
+   * @default none
+   */
+  cors?: string | readonly string[] | undefined;
 }
 
 /**
@@ -70,6 +78,7 @@ const SERVE_RULES: OptionRules<ServeOptions> = {
   port: [z.int().check(z.gte(0), z.lte(65_535)), 'it must be a number of at most 65535, or 0 for a free port'],
   hostname: [z.string().check(z.minLength(1)), 'it must be a host name or an IP address'],
   db: [z.string().check(z.minLength(1)), 'it must be the path of a file'],
+  cors: [corsSchema, CORS_RULE],
 };
 
 /**
@@ -84,11 +93,12 @@ const SERVE_RULES: OptionRules<ServeOptions> = {
 export function serveSandbox<Plans extends string = never>(options?: ServeSandboxOptions<Plans>): Promise<ServedSandbox<Plans>>;
 export async function serveSandbox(options: ServeSandboxOptions = {}): Promise<ServedSandbox<string>> {
   checkSandboxOptions(options, SERVE_RULES);
-  const { port = 0, hostname = '127.0.0.1', db, ...rest } = options;
+  const { port = 0, hostname = '127.0.0.1', db, cors, ...rest } = options;
+  const origins = cors === undefined ? undefined : listOrigins(cors);
   const stock = db === undefined ? undefined : openStock(db);
   try {
     const parts = assembleSandbox(rest, stock);
-    const server = createListener(parts, hostname);
+    const server = createListener(parts, { hostname, origins });
     const origin = await listen(server, { port, hostname });
     return describeServed(parts, { server, origin, closeStock: () => stock?.close() });
   } catch (error) {
@@ -122,31 +132,43 @@ function describeServed({ sandbox }: SandboxParts, { server, origin, closeStock 
   return { url, stagingUrl, pageUrl: `${origin}/`, keys: sandbox.keys, sandbox, close, [Symbol.asyncDispose]: close };
 }
 
-function createListener(parts: SandboxParts, hostname: string): Server {
-  const page = createPage(parts);
-  const listener = getRequestListener(
-    async (request, { incoming, outgoing }) => {
-      // A client that takes the sandbox for a proxy gives the whole address, whose host counts (RFC 9112 section 3.2.2).
-      const whole = URL.parse(incoming.url ?? '/');
-      if (!isServed(whole?.host ?? incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
-      if (!isForService(whole?.pathname ?? incoming.url ?? '/')) return page.fetch(request);
-      const exchange = await parts.service.answer(request);
-      // Node would add a `Date` where the sandbox leaves it out.
-      outgoing.sendDate = false;
-      return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;
-    },
-    {
-      // HTTP/1.0 knows no Host header.
-      hostname: 'localhost',
-      // Otherwise the adapter replaces the global Request and Response of the whole process.
-      overrideGlobalObjects: false,
-      errorHandler: (error) =>
-        error instanceof SandboxError
-          ? errorAnswer({ status: 500, code: 'internal', message: error.message })
-          : errorAnswer({ status: 400, code: 'bad_request', message: 'The request is not valid HTTP' }),
-    },
-  );
+/** Which hosts, and pages of which origins, may call the service. */
+interface Access {
+  readonly hostname: string;
+  readonly origins: readonly string[] | undefined;
+}
+
+function createListener(parts: SandboxParts, access: Access): Server {
+  const listener = getRequestListener(createHandler(parts, access), {
+    // HTTP/1.0 knows no Host header.
+    hostname: 'localhost',
+    // Otherwise the adapter replaces the global Request and Response of the whole process.
+    overrideGlobalObjects: false,
+    errorHandler: (error) =>
+      error instanceof SandboxError
+        ? errorAnswer({ status: 500, code: 'internal', message: error.message })
+        : errorAnswer({ status: 400, code: 'bad_request', message: 'The request is not valid HTTP' }),
+  });
   return createServer(listener);
+}
+
+function createHandler(parts: SandboxParts, { hostname, origins }: Access): Parameters<typeof getRequestListener>[0] {
+  const page = createPage(parts);
+  return async (request, { incoming, outgoing }) => {
+    // A client that takes the sandbox for a proxy gives the whole address, whose host counts (RFC 9112 section 3.2.2).
+    const whole = URL.parse(incoming.url ?? '/');
+    const isService = isForService(whole?.pathname ?? incoming.url ?? '/');
+    const preflight = isService && origins && shareAnswer({ incoming, outgoing }, origins);
+    if (preflight) return preflight;
+    if (!isServed(whole?.host ?? incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
+    if (!isService) return page.fetch(request);
+    const exchange = await parts.service.answer(request);
+    // A `Vary` of the answer replaces the one that is set for it.
+    if (origins) exchange.response.headers.append('vary', 'Origin');
+    // Node would add a `Date` where the sandbox leaves it out.
+    outgoing.sendDate = false;
+    return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;
+  };
 }
 
 function isForService(path: string): boolean {

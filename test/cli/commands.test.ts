@@ -535,6 +535,23 @@ describe('petstore sandbox', () => {
     await running;
   });
 
+  test('--cors lets pages of each origin call it', async () => {
+    const terminal = new FakeTerminal();
+    const running = runCli(['sandbox', '--port', '0', '--cors', 'http://localhost:5173', 'https://shop.example', '--json'], terminal);
+    await vi.waitFor(() => expect(terminal.err).toContain('Ctrl-C ends it'));
+    const { url } = JSON.parse(terminal.out);
+    const answers = [
+      await fetch(`${url}/inventory`, { headers: { origin: 'http://localhost:5173' } }),
+      await fetch(`${url}/inventory`, { headers: { origin: 'https://shop.example' } }),
+    ];
+    expect(answers.map(({ headers }) => headers.get('access-control-allow-origin'))).toEqual([
+      'http://localhost:5173',
+      'https://shop.example',
+    ]);
+    terminal.interrupt();
+    await running;
+  });
+
   test('prints variables', async () => {
     const terminal = new FakeTerminal();
     const running = runCli(['sandbox', '--port', '0'], terminal);
@@ -588,6 +605,8 @@ describe('petstore sandbox', () => {
     [['--port', '65536'], 2, 'Cannot use --port 65536: it must be at most 65535, or 0 for a free one'],
     [['--limits', '0'], 2, 'Cannot use --limits 0: it must be requests a minute and a day, such as 60/1000'],
     [['--port', '0', '--db', '/'], 2, 'Cannot use "/" as --db: '],
+    [['--port', '0', '--cors', 'http://localhost:5173/'], 2, 'Cannot use "http://localhost:5173/" as --cors: it must be an origin'],
+    [['--state', '--cors', 'http://localhost:5173'], 2, 'Cannot use --cors with --state: the sandbox at --port is already served'],
     [['--reset', '--pets', '500'], 2, 'Cannot use --pets with --reset: the sandbox at --port is already served'],
     [['--state', '--limits', '5/20'], 2, 'Cannot use --limits with --state: the sandbox at --port is already served'],
     [['--state', '--reset', '--db', 'x.sqlite'], 2, 'Cannot use --db with --reset: the sandbox at --port is already served'],

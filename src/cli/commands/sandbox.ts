@@ -19,6 +19,7 @@ export interface SandboxCommandOptions {
   db?: string;
   pets?: string;
   limits?: string;
+  cors?: string[];
   state?: boolean;
   reset?: boolean;
 }
@@ -44,7 +45,7 @@ async function askServed(options: SandboxCommandOptions, terminal: Terminal): Pr
 
 /** Refuses options that a sandbox takes only when it is started. @throws UsageError */
 function refuseUnused(options: SandboxCommandOptions): void {
-  const unused = (['db', 'pets', 'limits'] as const).find((name) => options[name] !== undefined);
+  const unused = (['db', 'pets', 'limits', 'cors'] as const).find((name) => options[name] !== undefined);
   if (unused === undefined) return;
   throw new UsageError(`Cannot use --${unused} with --${options.reset ? 'reset' : 'state'}: the sandbox at --port is already served`);
 }
@@ -57,6 +58,7 @@ async function serve(options: SandboxCommandOptions, terminal: Terminal): Promis
     port: portNumber(options.port),
     ...(options.pets !== undefined && { pets: wholeNumber('pets', options.pets) }),
     ...(options.db !== undefined && { db: options.db }),
+    ...(options.cors !== undefined && { cors: options.cors }),
     ...(limits && { plans: { free: limits, pro: limits, business: limits } }),
   });
   const { url, stagingUrl, pageUrl, keys } = served;

@@ -12,7 +12,7 @@ import { PAGE_STYLE } from './style.ts';
 const NEWS_EVERY_MS = 250;
 const MAX_REQUESTS_TOLD = 200;
 const MAX_KEYS_TOLD = 50;
-/** Required for a reset: a page of another site cannot send it without a CORS preflight, which the sandbox does not grant. */
+/** Required for a reset: a page of another site cannot send it without a CORS preflight, which is granted for the service alone. */
 const RESET_HEADER = 'x-sandbox-reset';
 
 /** Whatever gets into the page, the browser only loads from the sandbox. */
