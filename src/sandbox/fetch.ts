@@ -74,7 +74,8 @@ function redirected({ request, body, signal, redirects }: Trip, { status, target
   const headers = new Headers(request.headers);
   if (target.origin !== new URL(request.url).origin) headers.delete('authorization');
   const kept = { headers, signal: request.signal, redirect: request.redirect };
-  if (status !== 303 && request.body !== null && body === undefined) throw networkError('ERR_REDIRECT', 'a stream cannot be sent again');
+  // Firefox has no `body` of a Request, and takes no stream.
+  if (status !== 303 && request.body && body === undefined) throw networkError('ERR_REDIRECT', 'a stream cannot be sent again');
   if (!becomesGet(request.method, status)) {
     const again = new Request(target, { ...kept, method: request.method, body: body ?? null });
     return { request: again, body, signal, redirects: redirects + 1 };

@@ -1,5 +1,5 @@
 import { createSandbox } from 'petstore-inventory/sandbox';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { asked, patch } from './ask.ts';
 
 describe('the fetch of a sandbox', () => {
@@ -55,6 +55,17 @@ describe('the fetch of a sandbox', () => {
     );
     expect(failed).toMatchObject({ name: 'TypeError', message: 'fetch failed', cause });
     expect(sandbox.report().byStatus).toEqual({ 400: 1 });
+  });
+
+  test('reads updates and follows redirects where a Request has no `body`, as in Firefox', async () => {
+    const sandbox = createSandbox({ pets: 1, domains: ['new.example', { from: 'old.example', to: 'new.example' }] });
+    const headers = { authorization: `Bearer ${sandbox.keys.free}` };
+    vi.spyOn(Request.prototype, 'body', 'get').mockReturnValue(JSON.parse('{}').body);
+    onTestFinished(() => void vi.restoreAllMocks());
+    const updated = await asked(sandbox, '/inventory/1', patch({ quantity: 9 }));
+    const empty = await asked(sandbox, '/inventory/1', { method: 'PATCH' });
+    const moved = await sandbox.fetch('https://old.example/v1/inventory', { headers });
+    expect([updated.status, empty.status, moved.url]).toEqual([200, 400, 'https://new.example/v1/inventory']);
   });
 
   test('allows an unread body to be cancelled', async () => {
