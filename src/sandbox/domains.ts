@@ -70,7 +70,7 @@ export class Domains {
 
   /** Returns whether a host is served. */
   has(hostname: string): boolean {
-    return this.#served.has(hostname);
+    return this.#served.has(hostname.toLowerCase());
   }
 
   /**

@@ -34,8 +34,8 @@ export class Inventory {
    * @throws {SandboxError} for an id that is not an int64, or a quantity that is not a safe integer.
    */
   set(petId: number | bigint, entry: Omit<StockEntry, 'petId'>): void {
-    const status = entry.status ?? this.get(petId)?.status ?? 'available';
-    this.#stock.set(toStockItem({ petId, quantity: entry.quantity, status }));
+    const item = toStockItem({ ...entry, petId });
+    this.#stock.set({ ...item, status: entry.status ?? this.#stock.get(item.petId)?.status ?? item.status });
   }
 
   /**

@@ -89,7 +89,7 @@ export function* inventPets(count: number, random: Random): Generator<StockItem>
 /** Checks a caller's entry. @throws {SandboxError} for an id that is not an int64, or a quantity that is not a safe integer */
 export function toStockItem({ petId, quantity, status = 'available' }: StockEntry): StockItem {
   if (typeof petId === 'number' && !Number.isSafeInteger(petId)) {
-    throw new SandboxError(`Cannot stock pet ${petId}: a number beyond 2^53 may already be rounded; write it as a bigint`);
+    throw new SandboxError(`Cannot stock pet ${petId}: an id must be an integer, beyond ±(2^53−1) as a bigint`);
   }
   const id = BigInt(petId);
   if (BigInt.asIntN(64, id) !== id) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);

@@ -127,11 +127,12 @@ describe('the stock refuses', () => {
   const { inventory, addKey, keys } = createSandbox();
 
   test.each([
-    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: a number beyond 2^53 may already be rounded; write it as a bigint'],
+    [2 ** 53, 1, 'Cannot stock pet 9007199254740992: an id must be an integer, beyond ±(2^53−1) as a bigint'],
+    [1.5, 1, 'Cannot stock pet 1.5: an id must be an integer, beyond ±(2^53−1) as a bigint'],
     [2n ** 63n, 1, 'Cannot stock pet 9223372036854775808: an id must be an int64'],
     [1, 0.5, 'Cannot stock pet 1: 0.5 is not an integer'],
   ])('pet %s with quantity %s', (petId, quantity, message) => {
-    expect(() => inventory.set(petId, { quantity })).toThrow(message);
+    expect(() => inventory.set(petId, { quantity })).toThrow(new SandboxError(message));
   });
 
   test('a key twice', () => {
