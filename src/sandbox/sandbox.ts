@@ -54,6 +54,7 @@ export interface Sandbox<Plans extends string = never> {
   /**
    * Resets the sandbox: the initial stock in both environments, full quotas, no bans, no requests. Keys, faults and the clock stay. Requests
    * count from 1 again and the `times` of faults from 0, so that faults happen as in a new sandbox, though a `rate` goes on drawing.
+   * Clients still know until when a key is used up or banned: give the next one another key, see `addKey`.
    */
   reset(): void;
   /**
