@@ -148,6 +148,7 @@ describe('petstore after a new start of the sandbox', () => {
     const codes = [await runUnread(['list'], first.env), await runUnread(['list'], first.env), await runUnread(['list'], first.env)];
     await first.stop();
     const { port, env } = await start(first.port);
+    expect(env).toEqual(first.env);
     codes.push(await runUnread(['list'], env), await runUnread(['list'], env), await runUnread(['sandbox', '--reset', '--port', port]));
     codes.push(await runUnread(['list'], env));
     expect(codes.map(({ code }) => code)).toEqual([0, 0, 5, 0, 0, 0, 0]);
