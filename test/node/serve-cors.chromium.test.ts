@@ -1,21 +1,16 @@
 import { createServer } from 'node:http';
 import { build } from 'esbuild';
-import { type Browser, chromium } from 'playwright-core';
+import type { Browser } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { CHROMIUM_FLAGS, findChromium } from '../support/chromium.ts';
+import { isBrowserless, launchBrowser } from '../support/browser.ts';
 import type { Place } from './cors-page.ts';
 import { started } from './served.ts';
-
-// In CI these tests fail without a browser; for a contributor without one they are skipped with a notice.
-const program = findChromium();
-const isSkipped = program === undefined && process.env.CI !== 'true';
-if (isSkipped) console.warn('No Chromium found: the tests of pages of another origin are skipped; install one or set CHROMIUM_PATH');
 
 let browser: Browser;
 let script: string;
 beforeAll(async () => {
-  if (isSkipped) return;
-  browser = await chromium.launch({ executablePath: program ?? 'chromium', args: CHROMIUM_FLAGS });
+  if (isBrowserless) return;
+  browser = await launchBrowser();
   script = await bundlePage();
 });
 afterAll(() => browser?.close());
@@ -46,7 +41,7 @@ async function callsFrom(origin: string, place: Place): Promise<unknown> {
   return page.evaluate(`callSandbox(${JSON.stringify(place)}).catch(String)`);
 }
 
-describe.skipIf(isSkipped)('a page of another origin', () => {
+describe.skipIf(isBrowserless)('a page of another origin', () => {
   test('calls a sandbox that lists its origin, and reads all headers of the answers', async () => {
     const origin = await servePage();
     const { url, keys, sandbox } = await started({

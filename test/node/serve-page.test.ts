@@ -1,16 +1,11 @@
-import { type Browser, chromium, type Page } from 'playwright-core';
+import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { CHROMIUM_FLAGS, findChromium } from '../support/chromium.ts';
+import { isBrowserless, launchBrowser } from '../support/browser.ts';
 import { started } from './served.ts';
-
-// In CI these tests fail without a browser; for a contributor without one they are skipped with a notice.
-const program = findChromium();
-const isSkipped = program === undefined && process.env.CI !== 'true';
-if (isSkipped) console.warn('No Chromium found: the tests of the page are skipped; install one or set CHROMIUM_PATH');
 
 let browser: Browser;
 beforeAll(async () => {
-  if (!isSkipped) browser = await chromium.launch({ executablePath: program ?? 'chromium', args: CHROMIUM_FLAGS });
+  if (!isBrowserless) browser = await launchBrowser();
 });
 afterAll(() => browser?.close());
 
@@ -37,7 +32,7 @@ async function opened(pageUrl: string, options: { width?: number; colorScheme?: 
   return page;
 }
 
-describe.skipIf(isSkipped)('the page of a served sandbox', () => {
+describe.skipIf(isBrowserless)('the page of a served sandbox', () => {
   test('shows the keys, the windows and the inventory', async () => {
     const { pageUrl, keys, url, stagingUrl } = await started({ pets: [{ petId: 9_007_199_254_740_993n, quantity: 4, status: 'sold' }] });
     const page = await opened(pageUrl);

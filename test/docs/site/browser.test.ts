@@ -1,23 +1,18 @@
 import { globSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { type Browser, type BrowserContextOptions, chromium, type Page } from 'playwright-core';
+import type { Browser, BrowserContextOptions, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, type TestContext, test } from 'vitest';
-import { CHROMIUM_FLAGS, findChromium } from '../../support/chromium.ts';
+import { isBrowserless, launchBrowser } from '../../support/browser.ts';
 import { ROOT } from '../support/installed-package.ts';
 import { faintTexts } from './support/faint-texts.ts';
 import { GUIDES, PAGES, serveSite } from './support/site.ts';
 
-// In CI these tests fail without a browser; for a contributor without one they are skipped with a notice.
-const program = findChromium();
-const isSkipped = program === undefined && process.env.CI !== 'true';
-if (isSkipped) console.warn('No Chromium found: the tests of the site in a browser are skipped; install one or set CHROMIUM_PATH');
-
 let browser: Browser;
 let site: Awaited<ReturnType<typeof serveSite>>;
 beforeAll(async () => {
-  if (isSkipped) return;
+  if (isBrowserless) return;
   site = await serveSite();
-  browser = await chromium.launch({ executablePath: program ?? 'chromium', args: CHROMIUM_FLAGS });
+  browser = await launchBrowser();
 });
 afterAll(async () => {
   await browser?.close();
@@ -60,7 +55,7 @@ async function show(page: Page, path: string): Promise<void> {
   await page.locator('.col-content').waitFor({ state: 'visible' });
 }
 
-describe.skipIf(isSkipped).concurrent('The site in a browser', () => {
+describe.skipIf(isBrowserless).concurrent('The site in a browser', () => {
   test('begins with the README, and its menu lists the guides in order', async (context) => {
     const page = await opened(context, 'index.html');
     expect(await page.locator('.col-content h1').allTextContents()).toEqual(['petstore-inventory']);
