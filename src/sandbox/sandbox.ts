@@ -90,12 +90,12 @@ let sandboxCount = 0;
  */
 export function createSandbox<Plans extends string = never>(options?: SandboxOptions<Plans>): Sandbox<Plans>;
 export function createSandbox(options: SandboxOptions = {}): Sandbox<string> {
+  checkSandboxOptions(options);
   return assembleSandbox(options).sandbox;
 }
 
-/** Makes a sandbox with its stock in `stock`, such as a file. If that was filled before, it keeps its pets. */
+/** Makes a sandbox of checked options with its stock in `stock`, such as a file. If that was filled before, it keeps its pets. */
 export function assembleSandbox(options: SandboxOptions, stock: Stock = new MemoryStock()): SandboxParts {
-  checkSandboxOptions(options);
   const stagingStock = new MemoryStock();
   const plans = new Map<string, PlanLimits>(Object.entries({ ...PLANS, ...options.plans }));
   const rules = meterRules(options);
