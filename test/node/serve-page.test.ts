@@ -1,3 +1,5 @@
+import { once } from 'node:events';
+import { connect, createServer, type Socket } from 'node:net';
 import type { Browser, Page } from 'playwright-core';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { isBrowserless, launchBrowser } from '../support/browser.ts';
@@ -30,6 +32,25 @@ async function opened(pageUrl: string, options: { width?: number; colorScheme?: 
   await page.goto(pageUrl);
   await page.getByText('live', { exact: true }).waitFor();
   return page;
+}
+
+/** Passes bytes on to a server for one test, until its connections are cut. */
+async function relayed(pageUrl: string): Promise<{ relayUrl: string; cut: () => void }> {
+  const sockets = new Set<Socket>();
+  const relay = createServer((near) => {
+    const far = connect(Number(new URL(pageUrl).port), '127.0.0.1');
+    for (const socket of [near, far]) sockets.add(socket.on('error', () => {}));
+    near.pipe(far).pipe(near);
+  });
+  const cut = () => sockets.forEach((socket) => void socket.destroy());
+  onTestFinished(() => {
+    relay.close();
+    cut();
+  });
+  relay.listen(0, '127.0.0.1');
+  await once(relay, 'listening');
+  const address = relay.address();
+  return { relayUrl: `http://127.0.0.1:${typeof address === 'object' && address?.port}/`, cut };
 }
 
 describe.skipIf(isBrowserless)('the page of a served sandbox', () => {
@@ -170,6 +191,32 @@ describe.skipIf(isBrowserless)('the page of a served sandbox', () => {
     await page.getByText('Stock, quotas and requests are reset').waitFor();
     await expect.poll(() => page.locator('#stock tr').count()).toBe(12);
     expect([sandbox.report().requests, await page.locator('#timeline li').count()]).toEqual([0, 0]);
+  });
+
+  test('follows a reset from elsewhere, such as one of a script', async () => {
+    const { pageUrl, url, keys, sandbox } = await started();
+    sandbox.inventory.delete(1);
+    const page = await opened(pageUrl);
+    await expect.poll(() => page.locator('#stock tr').count()).toBe(11);
+    await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
+    await page.locator('#timeline li').first().waitFor();
+    sandbox.reset();
+    await expect.poll(() => page.locator('#stock tr').count()).toBe(12);
+    expect(await page.locator('#timeline li').count()).toBe(0);
+  });
+
+  test('shows each request once after its connection was lost', async () => {
+    const { pageUrl, url, keys } = await started();
+    const { relayUrl, cut } = await relayed(pageUrl);
+    const page = await opened(relayUrl);
+    await fetch(`${url}/inventory`, { headers: { authorization: `Bearer ${keys.free}` } });
+    await page.locator('#timeline li').first().waitFor();
+    cut();
+    await page.getByText('not connected', { exact: true }).waitFor();
+    await page.getByText('live', { exact: true }).waitFor();
+    await fetch(`${url}/inventory/1`, { headers: { authorization: `Bearer ${keys.free}` } });
+    await expect.poll(() => page.locator('#timeline b').allTextContents()).toContain('405');
+    expect(await page.locator('#timeline b').allTextContents()).toEqual(['405', '200']);
   });
 
   test('shows foreign text as text', async () => {

@@ -72,7 +72,14 @@ function requestLine(request) {
   line.append(make('span', clockTime(request.atMs)), make('b', String(status ?? 'none')), make('span', request.method), make('span', request.path + '  ' + notes));
   return line;
 }
+let counted = 0;
 function showRequests({ requests, report }) {
+  // A script has reset the sandbox, or cleared its requests.
+  if (report.requests < counted) {
+    find('timeline').replaceChildren();
+    showStock();
+  }
+  counted = report.requests;
   find('timeline').prepend(...requests.map(requestLine).reverse());
   while (find('timeline').childElementCount > 200) find('timeline').lastElementChild.remove();
   find('totals').textContent = report.requests + ' in all, ' + report.rateLimited + ' with 429, ' + report.duringPenalty + ' during a penalty, ' + report.bans + (report.bans === 1 ? ' ban' : ' bans');
@@ -122,11 +129,15 @@ find('reset').addEventListener('click', async () => {
   turnTo(0);
   showGraphs();
 });
-showStock();
 
 // ---- live
 const events = new EventSource('/page/events');
-events.addEventListener('open', () => { find('connection').textContent = 'live'; });
+events.addEventListener('open', () => {
+  find('connection').textContent = 'live';
+  // Each connection begins with the latest requests.
+  find('timeline').replaceChildren();
+  showStock();
+});
 events.addEventListener('error', () => { find('connection').textContent = 'not connected'; });
 events.addEventListener('message', ({ data }) => {
   const news = JSON.parse(data);
