@@ -102,7 +102,7 @@ describe('petstore doctor', () => {
 
   test('finds that there is neither key nor address, and sends nothing', async () => {
     const { code, out } = await doctor({});
-    expect(code).toBe(1);
+    expect(code).toBe(3);
     expect(problemsIn(out)).toEqual([
       'problem  key          there is none',
       'problem  client       Cannot make a client without a key: set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE',
@@ -117,14 +117,33 @@ describe('petstore doctor', () => {
     ['psk_ä', 'it has characters that a key cannot have'],
   ])('finds what is wrong with the shape of the key %j', async (key, fault) => {
     const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY: key });
-    expect([code, problemsIn(out)[0]]).toEqual([1, `problem  key          from PETSTORE_API_KEY: ${fault}`]);
+    expect([code, problemsIn(out)[0]]).toEqual([3, `problem  key          from PETSTORE_API_KEY: ${fault}`]);
     expect(out).not.toContain(key);
   });
 
   test('finds that the key is one of another environment', async () => {
     const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY: 'psk_of_another' });
-    expect([code, problemsIn(out)]).toEqual([1, [expect.stringMatching(/^problem {2}answer {7}the service answered 401 /)]]);
+    expect([code, problemsIn(out)]).toEqual([3, [expect.stringMatching(/^problem {2}answer {7}the service answered 401 /)]]);
     expect(out).toContain('-> the key is not one of this environment, or is banned for a while');
+  });
+
+  test('ends with 3 if the service refuses the key, and with 1 if another environment has another problem', async () => {
+    await using stack = new AsyncDisposableStack();
+    const server = createServer((_request, response) => response.writeHead(401).end());
+    await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+    stack.defer(() => void server.close());
+    const url = `http://127.0.0.1:${portOf(server)}/v1`;
+    expect((await doctor({ ...well(), PETSTORE_BASE_URL: url })).code).toBe(3);
+    const words = ['--environment', 'production', 'staging'];
+    expect((await doctor({ ...well(), PETSTORE_STAGING_BASE_URL: url }, ...words)).code).toBe(3);
+    const env = { ...well(), PETSTORE_BASE_URL: `${served.url}/no/v1`, PETSTORE_STAGING_BASE_URL: url };
+    expect((await doctor(env, ...words)).code).toBe(1);
+  });
+
+  test('ends with 5 if the service closed the key', async () => {
+    served.sandbox.faults.add({ times: 1, status: 429, headers: { 'retry-after': '900' } });
+    const env = { ...well(), PETSTORE_API_KEY: served.keys.business };
+    expect(await doctor(env, '--no-state')).toMatchObject({ code: 5, out: expect.stringMatching(/^problem {2}state /m) });
   });
 
   test('finds an address without /v1, and one with plain http', async () => {

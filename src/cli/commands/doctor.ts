@@ -42,10 +42,22 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
       ? `${JSON.stringify({ isWell, environments: diagnoses })}\n`
       : textOf(diagnoses, paintFor(terminal.stdout, terminal));
     await writeResult(terminal.stdout, hideKey(text, terminal));
-    return isWell ? EXIT.done : EXIT.failure;
+    return exitCodeOf(diagnoses);
   } finally {
     stopListening();
   }
+}
+
+/** The code of what is wrong with every environment that is not well; a failure if these codes differ. */
+function exitCodeOf(diagnoses: readonly Diagnosis[]): ExitCode {
+  const [code = EXIT.done, ...others] = new Set(diagnoses.filter(({ isWell }) => !isWell).map(failureOf));
+  return others.length === 0 ? code : EXIT.failure;
+}
+
+/** The code of other commands, which fail too if the key is missing, refused or closed. */
+function failureOf({ findings }: Diagnosis): ExitCode {
+  if (findings.some(({ facts }) => facts?.option === 'apiKey' || facts?.status === 401)) return EXIT.authentication;
+  return findings.some(({ facts }) => facts?.closedUntil !== undefined) ? EXIT.quota : EXIT.failure;
 }
 
 /** @throws UsageError that names the variable, since the options that are passed on would blame --environment */
@@ -76,7 +88,8 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
   } catch (error) {
     if (!isPetStoreError(error) || error.kind !== 'configuration') throw error;
     const see = error.option === 'baseUrl' ? 'docs/domains.md#production-and-staging' : 'docs/cli.md#the-command-line';
-    return { findings: [{ check: 'client', outcome: 'problem', message: inWords(error.message), see }] };
+    const { option } = error;
+    return { findings: [{ check: 'client', outcome: 'problem', message: inWords(error.message), see, facts: { option } }] };
   }
 }
 
