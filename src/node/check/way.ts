@@ -43,18 +43,17 @@ interface Opened {
 }
 
 function openSocket(url: URL): Promise<Opened> {
-  const { port, protocol, host } = url;
   const startedAtMs = performance.now();
-  const socket = connect({ host: hostOf(url), port: portOf({ port, protocol }), timeout: PATIENCE_MS });
+  const socket = connect({ host: hostOf(url), port: portOf(url), timeout: PATIENCE_MS });
   return new Promise((resolve) => {
     socket.once('connect', () => {
       const ms = Math.round(performance.now() - startedAtMs);
-      const message = `connected to ${String(socket.remoteAddress)}:${portOf({ port, protocol })} in ${ms} ms`;
+      const message = `connected to ${String(socket.remoteAddress)}:${portOf(url)} in ${ms} ms`;
       resolve({ socket: unbound(socket), finding: { check: 'connection', outcome: 'ok', message, facts: { ms } } });
     });
     const fail = (code: string) => {
       socket.destroy();
-      resolve({ finding: noConnection(`the connection to ${host} failed: ${code}`, code) });
+      resolve({ finding: noConnection(`the connection to ${url.host} failed: ${code}`, code) });
     };
     socket.once('timeout', () => fail('ETIMEDOUT'));
     socket.once('error', (error) => fail(codeOf(error)));
@@ -74,10 +73,9 @@ function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProx
   const authorization = proxyAuthorization(proxy);
   const headers = { host: target, ...(authorization && { 'proxy-authorization': authorization }) };
   const open = proxy.protocol === 'https:' ? requestHttps : requestHttp;
-  const { port, protocol } = proxy;
   const request = open({
     host: hostOf(proxy),
-    port: port || portOf({ port, protocol }),
+    port: portOf(proxy),
     method: 'CONNECT',
     path: target,
     headers,
@@ -119,7 +117,7 @@ function noConnection(message: string, code: string): Finding {
   return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { code } };
 }
 
-function portOf({ port, protocol }: Pick<URL, 'port' | 'protocol'>): number {
+function portOf({ port, protocol }: URL): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
 }
 
