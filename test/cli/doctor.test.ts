@@ -172,7 +172,12 @@ describe('petstore doctor', () => {
   });
 
   test('needs no key with --sandbox', async () => {
-    expect(await doctor({}, '--sandbox')).toMatchObject({ code: 0, out: expect.stringMatching(/All is well/) });
+    expect(await doctor({}, '--sandbox')).toMatchObject({ code: 0, out: expect.stringMatching(/\nAll is well\n$/) });
+  });
+
+  test('looks for no proxy, name or connection with --sandbox, which has none', async () => {
+    const { out } = await doctor({ HTTP_PROXY: 'http://127.0.0.1:9' }, '--sandbox');
+    expect(out).not.toMatch(/^\w+ +(?:proxy|dns|connection) /m);
   });
 });
 

@@ -80,7 +80,7 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
   try {
     const { client, usesProxies, close } = await openClient(options, terminal);
     try {
-      const { address, findings } = await checkClient(client, { signal, usesProxies });
+      const { address, findings } = await checkClient(client, { signal, usesProxies, isInside: options.sandbox });
       return { address, findings: findings.map((finding) => withSource(finding, sourceOfAddress(options, terminal))) };
     } finally {
       close();
