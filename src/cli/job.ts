@@ -121,16 +121,12 @@ type End = { report: SyncReport; exitCode: ExitCode; ending: string | undefined 
 /** Runs the job, and writes the file of `--report`, even if the run fails. */
 async function withReport(run: Run): Promise<ExitCode> {
   const { options } = run;
-  const file = options.report === undefined ? undefined : await ReportFile.open(options.report);
-  try {
-    const end = await lockedRun(run).catch((error: unknown): End => ({ error }));
-    const [writing] = await Promise.allSettled([file && writeReport(run, { end, file })]);
-    if ('error' in end) throw end.error;
-    if (writing.status === 'rejected') throw writing.reason;
-    return end.exitCode;
-  } finally {
-    await file?.close();
-  }
+  const file = options.report === undefined ? undefined : await ReportFile.at(options.report);
+  const end = await lockedRun(run).catch((error: unknown): End => ({ error }));
+  const [writing] = await Promise.allSettled([file && writeReport(run, { end, file })]);
+  if ('error' in end) throw end.error;
+  if (writing.status === 'rejected') throw writing.reason;
+  return end.exitCode;
 }
 
 /** Writes the report. A run of a job that was finished earlier does nothing, so it does not overwrite the report of an earlier run. */

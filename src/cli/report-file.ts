@@ -1,4 +1,3 @@
-import { type FileHandle, open } from 'node:fs/promises';
 import { extname } from 'node:path';
 import type { Quota } from '../quota/ledger/quota.ts';
 import type { ReviewedChange, SyncReport } from '../sync/index.ts';
@@ -10,6 +9,7 @@ import { messageLine, oneLine } from './explain-error.ts';
 import { csvLine } from './input/csv-rows.ts';
 import type { BadRow } from './input/wanted-row.ts';
 import { jsonText } from './json-text.ts';
+import { checkReplaceable, found, replaceFile } from './replace-file.ts';
 import { failedJson } from './report-text.ts';
 import type { ObservedQuota, RunRecord } from './run-record.ts';
 import { cannotOpen, UsageError } from './usage-error.ts';
@@ -35,24 +35,23 @@ export interface ReportParts {
 
 const FORMATS = { '.json': jsonReport, '.csv': csvReport, '.txt': textReport } as const;
 
-/** The file of a run's report. It is opened before the first request, and written at the end of the run. */
+/** The file of a run's report: checked before the first request, and written whole at the end of the run. */
 export class ReportFile {
   readonly #path: string;
-  readonly #handle: FileHandle;
   readonly #format: (parts: ReportParts) => string;
 
-  private constructor(path: string, handle: FileHandle, format: (parts: ReportParts) => string) {
+  private constructor(path: string, format: (parts: ReportParts) => string) {
     this.#path = path;
-    this.#handle = handle;
     this.#format = format;
   }
 
-  /** Opens the file; its contents stay until the report is written. @throws UsageError */
-  static async open(path: string): Promise<ReportFile> {
+  /** Checks that the report can be written, and leaves an earlier one as it is. @throws UsageError */
+  static async at(path: string): Promise<ReportFile> {
     const format = Object.entries(FORMATS).find(([extension]) => extension === extname(path).toLowerCase())?.[1];
     if (!format) throw new UsageError(`Cannot use --report ${path}: its name must end in .json, .csv or .txt, which sets its format`);
     try {
-      return new ReportFile(path, await open(path, 'a'), format);
+      await checkReplaceable(path);
+      return new ReportFile(path, format);
     } catch (error) {
       throw cannotOpen('--report', { path, error });
     }
@@ -60,20 +59,15 @@ export class ReportFile {
 
   /** Whether the file holds no report yet. */
   async isEmpty(): Promise<boolean> {
-    return (await this.#handle.stat()).size === 0;
+    return ((await found(this.#path))?.size ?? 0) === 0;
   }
 
   async write(parts: ReportParts): Promise<void> {
     try {
-      await this.#handle.truncate();
-      await this.#handle.appendFile(this.#format(parts));
+      await replaceFile(this.#path, this.#format(parts));
     } catch (error) {
       throw new Error(`Cannot write --report ${this.#path}: ${messageOf(error)}`, { cause: error });
     }
-  }
-
-  async close(): Promise<void> {
-    await this.#handle.close();
   }
 }
 

@@ -1,6 +1,6 @@
 import { appendFileSync } from 'node:fs';
-import { readFile, writeFile } from 'node:fs/promises';
-import { describe, expect, test, vi } from 'vitest';
+import { chmod, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 import { type JobFolder, jobFolder } from './support/job-folder.ts';
@@ -14,6 +14,14 @@ async function reportOf({ served, sync, file }: JobFolder, name: string, words: 
   served.sandbox.faults.add({ status: 400, when: ({ path }) => path === '/inventory/2' });
   await sync(ROWS, ['--max-bad-rows', '1', '--report', file(name), ...words]);
   return readFile(file(name), 'utf8');
+}
+
+/** Gives up the rights of root, to whom every folder takes new files, until the test ends. */
+function asOrdinaryUser(): void {
+  const user = process.geteuid?.();
+  if (user !== 0) return;
+  process.seteuid?.(65_534);
+  onTestFinished(() => process.seteuid?.(user));
 }
 
 describe('--report', () => {
@@ -160,6 +168,46 @@ describe('--report', () => {
     });
   });
 
+  test.each(['r.json', 'earlier.json'])('to %s leaves the folder as it is until the run has ended', async (name) => {
+    const { served, sync, file } = await jobFolder();
+    await writeFile(file('earlier.json'), 'held');
+    served.sandbox.faults.add({ fail: 'stall' });
+    const terminal = new FakeTerminal();
+    const running = sync('petId,quantity\n1,9\n', ['--report', file(name)], terminal);
+    await vi.waitFor(() => expect(served.sandbox.requests).toHaveLength(1));
+    expect((await readdir(file(''))).sort()).toEqual(['earlier.json', 'in.csv']);
+    expect(await readFile(file('earlier.json'), 'utf8')).toBe('held');
+    terminal.interrupt();
+    await running;
+    expect(JSON.parse(await readFile(file(name), 'utf8')).exitCode).toBe(130);
+  });
+
+  test('takes the place of an earlier one in one step, with its permissions, also where a link leads to it', async () => {
+    const { sync, file } = await jobFolder();
+    await writeFile(file('2026-11-21.json'), 'held');
+    await chmod(file('2026-11-21.json'), 0o600);
+    await symlink('2026-11-21.json', file('latest.json'));
+    await using earlier = await open(file('2026-11-21.json'));
+    await sync('petId,quantity\n1,9\n', ['--report', file('latest.json')]);
+    expect(await earlier.readFile('utf8')).toBe('held');
+    expect(JSON.parse(await readFile(file('2026-11-21.json'), 'utf8')).exitCode).toBe(0);
+    expect((await stat(file('2026-11-21.json'))).mode & 0o777).toBe(0o600);
+    expect((await readdir(file(''))).sort()).toEqual(['2026-11-21.json', 'in.csv', 'latest.json']);
+  });
+
+  test.skipIf(process.platform === 'win32')('in a folder that takes no new files is written in place', async () => {
+    const { run, file } = await jobFolder();
+    await writeFile(file('in.csv'), 'petId,quantity\n1,9\n');
+    await writeFile(file('r.json'), 'held');
+    await chmod(file('r.json'), 0o666);
+    await chmod(file(''), 0o555);
+    onTestFinished(() => chmod(file(''), 0o755));
+    asOrdinaryUser();
+    expect((await run(['sync', file('in.csv'), '--report', file('new.json')])).code).toBe(2);
+    expect((await run(['sync', file('in.csv'), '--report', file('r.json')])).code).toBe(0);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8')).counts).toMatchObject({ updated: 1 });
+  });
+
   test('of a finished job keeps the report that it holds, and is written if it holds none', async () => {
     const { served, sync, file } = await jobFolder();
     const rows = 'petId,quantity\n1,9\n';
@@ -214,7 +262,6 @@ describe('--report', () => {
   });
 
   test.skipIf(process.platform !== 'linux')('that the disk has no room for ends with 1 when the job is done', async () => {
-    const { symlink } = await import('node:fs/promises');
     const { served, sync, file } = await jobFolder();
     await symlink('/dev/full', file('r.txt'));
     const { code, err } = await sync('petId,quantity\n1,9\n', ['--report', file('r.txt'), '--verbose']);

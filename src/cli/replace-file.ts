@@ -1,0 +1,59 @@
+import { randomUUID } from 'node:crypto';
+import type { Stats } from 'node:fs';
+import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { textOf } from '../thrown.ts';
+
+/** The codes of a file that can be written but not replaced: its folder takes no new files, or it is mounted by itself. */
+const CANNOT_REPLACE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
+
+/** What is at a path; undefined if there is nothing. @throws the system's error */
+export async function found(path: string): Promise<Stats | undefined> {
+  try {
+    return await stat(path);
+  } catch (error) {
+    if (textOf(error, 'code') === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Checks that `replaceFile` can write a file, and leaves it as it is. @throws the system's error */
+export async function checkReplaceable(path: string): Promise<void> {
+  if (await found(path)) return (await open(path, 'r+')).close();
+  const temporary = beside(path);
+  await (await open(temporary, 'wx')).close();
+  await rm(temporary);
+}
+
+/**
+ * Writes a file whole: until it is complete, and if the process is killed before, an earlier file stays. A device, and a file that cannot
+ * be replaced, is written in place.
+ *
+ * @throws the system's error
+ */
+export async function replaceFile(path: string, text: string): Promise<void> {
+  const earlier = await found(path);
+  if (!earlier) return writeBeside(path, text);
+  if (!earlier.isFile()) return writeFile(path, text);
+  try {
+    await writeBeside(await realpath(path), text, earlier.mode);
+  } catch (error) {
+    if (!CANNOT_REPLACE.includes(textOf(error, 'code'))) throw error;
+    await writeFile(path, text);
+  }
+}
+
+/** Writes a file beside the path, and then gives it that name, which is one step for the file system. */
+async function writeBeside(path: string, text: string, mode?: number): Promise<void> {
+  const temporary = beside(path);
+  try {
+    await writeFile(temporary, text, { flag: 'wx', mode, flush: true });
+    await rename(temporary, path);
+  } catch (error) {
+    await rm(temporary, { force: true });
+    throw error;
+  }
+}
+
+function beside(path: string): string {
+  return `${path}.${randomUUID().slice(0, 8)}.tmp`;
+}
