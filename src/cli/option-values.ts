@@ -50,7 +50,8 @@ export function maxChangesOf({ maxChanges }: { maxChanges?: string }): SyncOptio
 export function durationOption(option: string, text: string): number {
   const ms = parseDuration(text);
   if (ms !== undefined && ms > 0 && ms <= LONGEST_MS) return ms;
-  throw new UsageError(`Cannot use --${option} ${text}: it must be a time such as 30s, 10m or 1h30m, of 7 days at most`);
+  const rule = ms === undefined ? 'a time such as 30s, 10m or 1h30m' : 'longer than 0s, and at most 7d';
+  throw new UsageError(`Cannot use --${option} ${text}: it must be ${rule}`);
 }
 
 /**
@@ -61,9 +62,11 @@ export function untilOption(text: string, nowMs: number): number {
   const ms = parseDuration(text);
   const atMs = ms === undefined ? (clockTime(text, nowMs) ?? instantOf(text)) : nowMs + ms;
   if (atMs !== undefined && atMs > nowMs && atMs - nowMs <= LONGEST_MS) return atMs;
-  throw new UsageError(
-    `Cannot use --until ${text}: it must be a time of day such as 06:00, an instant such as 2026-11-22T06:00Z, or a duration such as 90m, within the next 7 days`,
-  );
+  const rule =
+    atMs === undefined
+      ? 'a time of day such as 06:00, an instant such as 2026-11-22T06:00Z, or a duration such as 90m'
+      : 'later than now, and within the next 7 days';
+  throw new UsageError(`Cannot use --until ${text}: it must be ${rule}`);
 }
 
 function parseDuration(text: string): number | undefined {

@@ -14,7 +14,7 @@ describe('the limits of a command', () => {
     ['--share', '1.5', 'it must be a part of the quota'],
     ['--share', 'half', 'it must be a part of the quota'],
     ['--max-wait', '10', 'it must be a time such as 30s, 10m or 1h30m'],
-    ['--timeout', '0s', 'it must be a time such as 30s'],
+    ['--timeout', '0s', 'it must be longer than 0s'],
     ['--plan', '5000/', 'it must be one of free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000'],
     ['--plan', '0/5', 'it must be one of free, pro, business, unlimited, or requests a minute and a day such as 5000/1000000'],
     ['--priority', 'high', 'it must be low or normal'],
