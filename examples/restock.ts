@@ -1,27 +1,26 @@
 // Restocks from a CSV file every night: restock.ts <file>
 //
-// Exit codes: 0 done, 1 failed, 2 a bad file, 4 some pets failed or are missing, 75 stopped before the end: run it again to
+// Exit codes: 0 done, 1 failed, 2 a missing or bad file, 4 some pets failed or are missing, 75 stopped before the end: run it again to
 // continue. The journal is in the folder of the file and named after it, so name the file after its day. These lines of a crontab keep the
 // output. After a power cut the job continues, and nothing that is already done is sent again:
 //
 //     10 2 * * *    cd /srv/shop && node restock.ts stock-$(date +\%F).csv >> restock.log 2>&1
 //     @reboot       cd /srv/shop && for file in stock-*.csv; do node restock.ts $file; done >> restock.log 2>&1
-import { createReadStream } from 'node:fs';
-import { createInterface } from 'node:readline';
+import { open } from 'node:fs/promises';
 import { PetStoreClient, type SyncReport, syncInventory, type WantedEntry } from 'petstore-inventory';
 import { fileJournal } from 'petstore-inventory/node';
 
-class BadRow extends Error {}
+class BadInput extends Error {}
 
 const [file] = process.argv.slice(2);
 
 try {
-  if (!file) throw new BadRow('usage: restock.ts <file>');
+  if (!file) throw new BadInput('usage: restock.ts <file>');
   process.exitCode = tell(file, await restock(file));
 } catch (error) {
   // Without the stack, since the log is for people.
   console.error(`restock: ${error instanceof Error ? error.message : error}`);
-  process.exitCode = error instanceof BadRow ? 2 : 1;
+  process.exitCode = error instanceof BadInput ? 2 : 1;
 }
 
 async function restock(path: string): Promise<SyncReport> {
@@ -48,17 +47,22 @@ function tell(path: string, { updated, unchanged, pending, missing, failed, stop
 async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
   let row = 0;
   let columns = 0;
-  for await (const line of createInterface({ input: createReadStream(path), crlfDelay: Number.POSITIVE_INFINITY })) {
+  const input = await open(path).catch(({ message }) => {
+    throw new BadInput(message);
+  });
+  for await (const line of input.readLines()) {
     row += 1;
     if (row === 1 && !/^\uFEFF?petId,quantity(,adjust)?$/i.test(line.trimEnd()))
-      throw new BadRow(`${path}, row 1: expected the header petId,quantity or petId,quantity,adjust`);
+      throw new BadInput(`${path}, row 1: expected the header petId,quantity or petId,quantity,adjust`);
     if (row === 1) columns = line.split(',').length;
     if (row === 1 || line.trim() === '') continue;
-    if (line.split(',').length > columns) throw new BadRow(`${path}, row ${row}: it has more fields than the header`);
+    if (line.split(',').length > columns) throw new BadInput(`${path}, row ${row}: it has more fields than the header`);
     const [, digits, quantity, adjust] = /^(\d{1,19}),(?:(\d{1,15}),?|,([+-]?\d{1,15}))$/.exec(line.trim()) ?? [];
-    if (digits === undefined) throw new BadRow(`${path}, row ${row}: expected petId, and quantity or adjust, not ${JSON.stringify(line)}`);
+    if (digits === undefined)
+      throw new BadInput(`${path}, row ${row}: expected petId, and quantity or adjust, not ${JSON.stringify(line)}`);
     // BigInt keeps every digit of an int64.
     const petId = BigInt(digits);
     yield adjust === undefined ? { petId, quantity: Number(quantity) } : { petId, adjust: Number(adjust) };
   }
+  if (row < 2) throw new BadInput(`${path}: it has no rows`);
 }

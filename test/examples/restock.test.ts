@@ -55,7 +55,8 @@ test('restock.ts stops at SIGTERM, and continues when it is run again', async ()
 
 test.each([
   ['a bad row', 'stock-3.csv', 2, /^restock: stock-3.csv, row 3: expected petId, and quantity or adjust, not "2,\+5"\n$/],
-  ['a file that is not there', 'stock-4.csv', 1, /^restock: ENOENT: no such file or directory, .*stock-4.csv'\n$/],
+  ['a file that is not there', 'stock-4.csv', 2, /^restock: ENOENT: no such file or directory, open 'stock-4\.csv'\n$/],
+  ['no file', '', 2, /^restock: usage: restock\.ts <file>\n$/],
 ])('restock.ts says in one line what is wrong with %s, and sends nothing', async (_what, file, code, line) => {
   await installed.write('stock-3.csv', 'petId,quantity\n1,5\n2,+5\n');
   const run = await installed.run('examples/restock.ts', { args: [file], env });
@@ -73,12 +74,21 @@ test.each([
   expect(served.sandbox.requests).toHaveLength(0);
 });
 
+test.each([
+  ['', 'stock-9.csv'],
+  ['petId,quantity\n', 'stock-10.csv'],
+])('restock.ts refuses the file %j, which is probably a failed export', async (text, file) => {
+  await installed.write(file, text);
+  const run = await installed.run('examples/restock.ts', { args: [file], env });
+  expect(run).toEqual({ code: 2, stdout: '', stderr: `restock: ${file}: it has no rows\n` });
+});
+
 test('restock.ts refuses a file without a header, instead of losing its first pet', async () => {
-  await installed.write('stock-3.csv', '1,40\n2,41\n');
-  expect(await installed.run('examples/restock.ts', { args: ['stock-3.csv'], env })).toEqual({
+  await installed.write('stock-8.csv', '1,40\n2,41\n');
+  expect(await installed.run('examples/restock.ts', { args: ['stock-8.csv'], env })).toEqual({
     code: 2,
     stdout: '',
-    stderr: 'restock: stock-3.csv, row 1: expected the header petId,quantity or petId,quantity,adjust\n',
+    stderr: 'restock: stock-8.csv, row 1: expected the header petId,quantity or petId,quantity,adjust\n',
   });
   expect(served.sandbox.requests.filter(({ method }) => method === 'PATCH')).toEqual([]);
 });
