@@ -181,7 +181,8 @@ export function stateFolder(env: Terminal['env'], platform: NodeJS.Platform): st
   const { HOME, XDG_STATE_HOME, LOCALAPPDATA } = env;
   if (platform === 'win32') return LOCALAPPDATA ? join(LOCALAPPDATA, 'petstore') : undefined;
   if (platform === 'darwin') return HOME ? join(HOME, 'Library', 'Application Support', 'petstore') : undefined;
-  if (XDG_STATE_HOME) return join(XDG_STATE_HOME, 'petstore');
+  // A path that is not absolute is ignored (XDG Base Directory Specification): each folder of a run would have a state of its own.
+  if (XDG_STATE_HOME?.startsWith('/')) return join(XDG_STATE_HOME, 'petstore');
   return HOME ? join(HOME, '.local', 'state', 'petstore') : undefined;
 }
 

@@ -17,6 +17,7 @@ beforeEach(() => {
 
 test.each([
   ['linux', { HOME: '/h', XDG_STATE_HOME: '/x', LOCALAPPDATA: '/l' }, '/x/petstore'],
+  ['linux', { HOME: '/h', XDG_STATE_HOME: 'x' }, '/h/.local/state/petstore'],
   ['linux', { HOME: '/h' }, '/h/.local/state/petstore'],
   ['darwin', { HOME: '/h', XDG_STATE_HOME: '/x' }, '/h/Library/Application Support/petstore'],
   ['win32', { HOME: '/h', LOCALAPPDATA: '/l' }, '/l/petstore'],
