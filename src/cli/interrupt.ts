@@ -43,7 +43,8 @@ export function interruptSignal(
     controller.abort(new Interruption(message, exitCode));
   });
   const timeIsUp = (): void => controller.abort(new Interruption(`the time is up (--until ${until?.option})`, EXIT.quota));
-  const timer = until && setTimeout(timeIsUp, until.atMs - terminal.now());
+  // The time may be over already, and Node warns of a negative delay.
+  const timer = until && setTimeout(timeIsUp, Math.max(0, until.atMs - terminal.now()));
   const stopListening = (): void => {
     ignore();
     clearTimeout(timer);
