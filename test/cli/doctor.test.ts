@@ -175,6 +175,10 @@ describe('petstore doctor', () => {
     expect(await doctor({}, '--sandbox')).toMatchObject({ code: 0, out: expect.stringMatching(/\nAll is well\n$/) });
   });
 
+  test('reads no environment with --sandbox, which has none', async () => {
+    expect((await doctor({ PETSTORE_ENVIRONMENT: 'test' }, '--sandbox')).code).toBe(0);
+  });
+
   test('looks for no proxy, name or connection with --sandbox, which has none', async () => {
     const { out } = await doctor({ HTTP_PROXY: 'http://127.0.0.1:9' }, '--sandbox');
     expect(out).not.toMatch(/^\w+ +(?:proxy|dns|connection) /m);

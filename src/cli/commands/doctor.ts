@@ -31,12 +31,11 @@ interface Diagnosis {
 /** Checks settings and the connection to the service, with one request for each environment. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<ExitCode> {
   const { signal, stopListening } = interruptSignal(terminal);
-  const { environment: asked = [terminal.env.PETSTORE_ENVIRONMENT || 'production'], ...rest } = options;
   try {
     const diagnoses: Diagnosis[] = [];
     refuseContradictions(options);
-    checkVariable(options, terminal);
-    for (const environment of new Set(asked)) diagnoses.push(await examine({ ...rest, environment }, terminal, signal));
+    for (const environment of new Set(askedEnvironments(options, terminal)))
+      diagnoses.push(await examine({ ...options, environment }, terminal, signal));
     const isWell = diagnoses.every((diagnosis) => diagnosis.isWell);
     const text = options.json
       ? `${JSON.stringify({ isWell, environments: diagnoses })}\n`
@@ -60,11 +59,12 @@ function failureOf({ findings }: Diagnosis): ExitCode {
   return findings.some(({ facts }) => facts?.closedUntil !== undefined) ? EXIT.quota : EXIT.failure;
 }
 
-/** @throws UsageError that names the variable, since the options that are passed on would blame --environment */
-function checkVariable({ environment }: DoctorOptions, { env }: Terminal): void {
-  const value = env.PETSTORE_ENVIRONMENT;
-  if (environment !== undefined || !value || ENVIRONMENTS.some((known) => known === value)) return;
-  throw new UsageError(`Cannot use PETSTORE_ENVIRONMENT=${value}: it must be one of ${ENVIRONMENTS.join(', ')}`);
+/** The environments to check. @throws UsageError that names the variable, since the options that are passed on would blame --environment */
+function askedEnvironments({ environment, sandbox }: DoctorOptions, { env }: Terminal): string[] {
+  if (environment) return environment;
+  const named = (!sandbox && env.PETSTORE_ENVIRONMENT) || 'production';
+  if (ENVIRONMENTS.some((known) => known === named)) return [named];
+  throw new UsageError(`Cannot use PETSTORE_ENVIRONMENT=${named}: it must be one of ${ENVIRONMENTS.join(', ')}`);
 }
 
 async function examine(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Diagnosis> {
