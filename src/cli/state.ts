@@ -78,7 +78,7 @@ export async function forgetShared({ addresses, apiKeys }: { addresses: string[]
 async function openNamed(place: string): Promise<SharedState> {
   const path = /^file:(?:\/\/)?(.+)$/.exec(place)?.[1];
   if (path !== undefined) return onFile(path, place);
-  if (/^rediss?:\/\//.test(place)) return onRedis(place);
+  if (/^rediss?:\/\//.test(place) && URL.canParse(place)) return onRedis(place);
   throw new UsageError(`Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT`);
 }
 
