@@ -268,6 +268,16 @@ describe('bad rows', () => {
     },
   );
 
+  test('make no file of --rejects if the input cannot be read', async () => {
+    await run(['sync', file('mistyped.csv'), '--rejects', file('r.csv')]);
+    await expect(readFile(file('r.csv'))).rejects.toMatchObject({ code: 'ENOENT' });
+  });
+
+  test('are counted in a message in the singular if there is one', async () => {
+    const { err } = await sync('petId,quantity\n1,9\nx,1\n', ['--rejects', file('r.csv')]);
+    expect(err).toContain('1 of 2 rows is bad, and --max-bad-rows allows 0; the first is row 3: ');
+  });
+
   test('of an earlier run stay in --rejects if the input cannot be read, and are replaced once it can', async () => {
     await writeFile(file('r.csv'), 'held');
     expect((await run(['sync', file('mistyped.csv'), '--rejects', file('r.csv')])).code).toBe(2);

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs';
 import { type FileHandle, open } from 'node:fs/promises';
 import { IdTable } from '../../stock/id-table.ts';
 import { IntColumn } from '../../stock/int-column.ts';
@@ -54,16 +55,17 @@ export class InputCheck {
 
   /** @throws UsageError if the input breaks the rules; with a rejects file only after the last row, so that all bad rows are written */
   async *entries(rows: AsyncIterable<InputRow>): AsyncGenerator<WantedEntry> {
-    const file = this.#rules.rejects === undefined ? undefined : await RejectsFile.open(this.#rules.rejects);
+    const path = this.#rules.rejects;
+    let file: RejectsFile | undefined;
     let count = 0;
     try {
       for await (const row of rows) {
         count += 1;
-        await file?.begin();
+        if (path !== undefined) file ??= await RejectsFile.open(path);
         if (row.entry) yield this.#take(row.entry, row.row);
         else await this.#reject(row, file);
       }
-      await file?.begin();
+      if (path !== undefined) file ??= await RejectsFile.open(path);
     } finally {
       await file?.close();
     }
@@ -109,7 +111,7 @@ export class InputCheck {
     const total =
       rows === undefined
         ? `more than ${maxBadRows} rows are bad`
-        : `${this.#rejected} of ${counted(rows, 'row')} are bad, and --max-bad-rows allows ${maxBadRows}`;
+        : `${this.#rejected} of ${counted(rows, 'row')} ${this.#rejected === 1 ? 'is' : 'are'} bad, and --max-bad-rows allows ${maxBadRows}`;
     return this.#unusable(`${total}; the first is ${why}${rejects === undefined ? '' : `; ${rejects} names all`}`);
   }
 
@@ -127,34 +129,26 @@ export class InputCheck {
   }
 }
 
+const { O_WRONLY, O_APPEND, O_CREAT, O_TRUNC } = constants;
+
 /** A CSV file of bad rows: the row number, the reason, and the text of the row. */
 class RejectsFile {
   readonly #path: string;
   readonly #handle: FileHandle;
-  #lines: string[] = [];
-  #hasBegun = false;
+  #lines = ['row,reason,text\n'];
 
   private constructor(path: string, handle: FileHandle) {
     this.#path = path;
     this.#handle = handle;
   }
 
-  /** Opens the file; its contents stay until `begin`, since the input may turn out to be unreadable. @throws UsageError */
+  /** Opens the file, and empties it: first make sure that the input can be read. @throws UsageError */
   static async open(path: string): Promise<RejectsFile> {
     try {
-      return new RejectsFile(path, await open(path, 'a'));
+      return new RejectsFile(path, await open(path, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC));
     } catch (error) {
       throw cannotOpen('--rejects', { path, error });
     }
-  }
-
-  /** Empties the file for the rows of this run, when it is first called. */
-  async begin(): Promise<void> {
-    if (this.#hasBegun) return;
-    this.#hasBegun = true;
-    this.#lines.push('row,reason,text\n');
-    // A device or a pipe has nothing to empty.
-    if ((await this.#handle.stat()).isFile()) await this.#handle.truncate();
   }
 
   async write({ row, reason, text }: BadRow): Promise<void> {
