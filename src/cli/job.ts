@@ -217,7 +217,7 @@ function refuse({ job, options, changes, list }: Reviewed): void {
 }
 
 /** Prints why a run ended early and how to continue it. Returns what it printed. */
-function tellEnd({ job, client, record, signal, terminal }: Run, report: SyncReport): string | undefined {
+function tellEnd({ job, client, record, signal, options, terminal }: Run, report: SyncReport): string | undefined {
   const { refusal, retryAt } = record;
   const isRefused = refusal !== undefined && (report.stopped === 'quota' || report.stopped === 'authentication');
   const line = explainEnd(report, {
@@ -225,6 +225,7 @@ function tellEnd({ job, client, record, signal, terminal }: Run, report: SyncRep
     hint: job.hint,
     retryAt,
     isDayUsedUp: client.quota.day.remaining === 0,
+    isDryRun: options.dryRun,
     interruption: signal.reason instanceof Interruption ? signal.reason.message : undefined,
   });
   const lost = report.stopped === 'abort' ? undefined : lostLock(signal)?.message;

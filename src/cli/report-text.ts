@@ -55,6 +55,8 @@ export interface Ending {
   /** When quota is available again. */
   retryAt: Date | undefined;
   isDayUsedUp: boolean;
+  /** A dry run leaves nothing to continue. */
+  isDryRun?: boolean | undefined;
   /** What the user can do if the job is already finished. */
   hint?: string | undefined;
   /** What interrupted the run, such as a signal or `--until`. */
@@ -69,6 +71,7 @@ export function explainEnd({ stopped, updated, pending, finishedAt, inDoubt }: S
     return `the job left ${counted(inDoubt, 'update')} in doubt, which may still be applied; run the same command again later to set ${inDoubt === 1 ? 'it' : 'them'} back`;
   if (stopped === undefined) return undefined;
   const when = stopped === 'quota' && ending.retryAt ? ` after ${ending.retryAt.toISOString()}` : '';
+  if (ending.isDryRun) return `${whyStopped(stopped, ending)}; run it again${when}`;
   const how =
     ending.journal === undefined
       ? `run it again${when} for the rest; with adjustments, only with a --journal`

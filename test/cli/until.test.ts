@@ -63,7 +63,8 @@ describe('--until', () => {
 
   test('ends a dry run, and lists what is pending with --json --lists', async () => {
     serve(0, new Response(null, { status: 429, headers: { 'retry-after': '100' } }));
-    expect(await syncUntil('30s', ['--dry-run'])).toMatchObject({ code: 5, out: '' });
+    const dry = await syncUntil('30s', ['--dry-run']);
+    expect(dry).toMatchObject({ code: 5, out: '', err: expect.stringMatching(/the time is up \(--until 30s\); run it again\n$/) });
     const { out } = await syncUntil('30s', ['--json', '--lists']);
     expect(JSON.parse(out)).toMatchObject({ missing: [], pending: [1, 2, 3].map((petId) => ({ petId, adjust: 1 })), stopped: 'abort' });
   });
