@@ -157,6 +157,14 @@ describe('petstore doctor', () => {
     expect(lines(out)).toEqual(['ok       environment  production (--environment)']);
   });
 
+  test('refuses one address for two environments, and sends nothing', async () => {
+    const before = served.sandbox.requests.length;
+    const err = 'petstore: Cannot use --base-url with two environments: it is the address of one; leave one out\n';
+    const words = ['--base-url', served.url, '--environment', 'production', 'staging'];
+    expect(await doctor(well(), ...words)).toEqual({ code: 2, out: '', err });
+    expect(served.sandbox.requests).toHaveLength(before);
+  });
+
   test('refuses an environment that does not exist', async () => {
     expect(await doctor(well(), '--environment', 'test')).toMatchObject({ code: 2, out: '' });
   });

@@ -4,7 +4,7 @@ import type { Finding } from '../../node/index.ts';
 import { withoutControls } from '../../redactor.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '../connect.ts';
-import { refuseContradictions } from '../contradictions.ts';
+import { refuseContradictions, refuseGiven } from '../contradictions.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { inWords } from '../explain-error.ts';
@@ -34,7 +34,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
   try {
     const diagnoses: Diagnosis[] = [];
     refuseContradictions(options);
-    for (const environment of new Set(askedEnvironments(options, terminal)))
+    for (const environment of askedEnvironments(options, terminal))
       diagnoses.push(await examine({ ...options, environment }, terminal, signal));
     const isWell = diagnoses.every((diagnosis) => diagnosis.isWell);
     const text = options.json
@@ -60,10 +60,14 @@ function failureOf({ findings }: Diagnosis): ExitCode {
 }
 
 /** The environments to check. @throws UsageError that names the variable, since the options that are passed on would blame --environment */
-function askedEnvironments({ environment, sandbox }: DoctorOptions, { env }: Terminal): string[] {
-  if (environment) return environment;
+function askedEnvironments({ environment, baseUrl, sandbox }: DoctorOptions, { env }: Terminal): ReadonlySet<string> {
+  if (environment) {
+    const asked = new Set(environment);
+    if (asked.size > 1) refuseGiven({ '--base-url': baseUrl }, 'with two environments: it is the address of one; leave one out');
+    return asked;
+  }
   const named = (!sandbox && env.PETSTORE_ENVIRONMENT) || 'production';
-  if (ENVIRONMENTS.some((known) => known === named)) return [named];
+  if (ENVIRONMENTS.some((known) => known === named)) return new Set([named]);
   throw new UsageError(`Cannot use PETSTORE_ENVIRONMENT=${named}: it must be one of ${ENVIRONMENTS.join(', ')}`);
 }
 
