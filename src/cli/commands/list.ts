@@ -2,6 +2,7 @@ import type { InventoryItem } from '../../contract/models.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
+import { csvLine } from '../csv-line.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
@@ -67,15 +68,10 @@ function formatOf({ json, csv }: ListOptions, paint: Paint): Format {
   if (csv)
     return {
       first: 'petId,quantity,status\n',
-      item: (item) => `${item.petId},${item.quantity},${csvField(item.status)}\n`,
+      item: ({ petId, quantity, status }) => `${csvLine([String(petId), String(quantity), status])}\n`,
       last: () => '',
     };
   return { first: tableHeader(paint), item: (item) => tableRow(item, paint), last: () => '' };
-}
-
-/** Quotes a field (RFC 4180 section 2). Spreadsheet formulas are not escaped: no status of the service begins like one. */
-function csvField(text: string): string {
-  return /[",\r\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
 }
 
 const ID_WIDTH = 10;

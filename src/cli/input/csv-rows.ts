@@ -1,4 +1,5 @@
 import { CsvError, type Parser, parse } from 'csv-parse';
+import { csvLine } from '../csv-line.ts';
 import { peek } from './open-input.ts';
 import { badRow, type InputRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
 
@@ -24,13 +25,6 @@ export async function* csvRows(text: AsyncIterable<string>, name: string): Async
     const entry = fields.length === header.width ? wantedRow(pick(fields, header.columns)) : widthProblem(fields.length, header.width);
     yield typeof entry === 'string' ? { row, reason: entry, text: csvLine(fields, separator) } : { row, entry };
   }
-}
-
-/** One line of CSV without its line break. */
-export function csvLine(fields: readonly string[], separator = ','): string {
-  return fields
-    .map((field) => (/["\r\n]/.test(field) || field.includes(separator) ? `"${field.replaceAll('"', '""')}"` : field))
-    .join(separator);
 }
 
 const SEPARATORS = [',', ';', '\t', '|'] as const;

@@ -4,9 +4,9 @@ import { IdTable } from '../../stock/id-table.ts';
 import { IntColumn } from '../../stock/int-column.ts';
 import type { WantedEntry } from '../../sync/index.ts';
 import { messageOf } from '../../thrown.ts';
+import { csvLine } from '../csv-line.ts';
 import { counted } from '../duration.ts';
 import { cannotOpen, UsageError } from '../usage-error.ts';
-import { csvLine } from './csv-rows.ts';
 import type { BadRow, InputRow } from './wanted-row.ts';
 
 /** What is allowed in an input. */
