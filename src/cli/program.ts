@@ -11,8 +11,8 @@ import type { SyncCommandOptions } from './commands/sync.ts';
 import { type WatchOptions, watch } from './commands/watch.ts';
 import type { CommonOptions } from './connect.ts';
 import type { ExitCode } from './exit-code.ts';
-import { hideKey } from './hide-key.ts';
 import type { JobOptions } from './job.ts';
+import { messageText } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 
 const ENVIRONMENT_HELP = `
@@ -34,7 +34,7 @@ export function createProgram(terminal: Terminal, { exit, writeOut }: ProgramOut
     .exitOverride()
     .configureOutput({
       writeOut,
-      writeErr: (text) => terminal.stderr.write(hideKey(text, terminal)),
+      writeErr: (text) => terminal.stderr.write(messageText(text, terminal)),
       outputError: (text, write) => write(text.replace(/^error: /, 'petstore: ').replace(/\n(?=.)/g, ' ')),
     })
     .addHelpText('after', ENVIRONMENT_HELP);

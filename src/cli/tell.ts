@@ -1,5 +1,6 @@
 import type { PetStoreClient } from '../client.ts';
 import type { ClientEvents, WaitReason } from '../events.ts';
+import { withoutControls } from '../redactor.ts';
 import { type AskedAddress, nameAddress } from './asked-address.ts';
 import { duration } from './duration.ts';
 import { messageLine } from './explain-error.ts';
@@ -13,9 +14,15 @@ const QUIET_MS = 2_000;
 /** Shorter waits are not reported. */
 const TOLD_WAIT_MS = 2_000;
 
-/** Writes a line to stderr, above the status line, without the key. */
-export function tell(terminal: Terminal, line: string): void {
-  StatusLine.of(terminal).tell(hideKey(line, terminal));
+/** Writes a text to stderr, above the status line, as `messageText` gives it. */
+export function tell(terminal: Terminal, text: string): void {
+  StatusLine.of(terminal).tell(messageText(text, terminal));
+}
+
+/** A text in the form of a message: without the key, and with a sign for control characters, such as the \r of a script from Windows. */
+export function messageText(text: string, terminal: Terminal): string {
+  const lines = hideKey(text, terminal).split('\n');
+  return lines.map((line) => withoutControls(line, '�')).join('\n');
 }
 
 /** Reports retries, at most one for each call. A rate limit is not reported here, but as a wait. */

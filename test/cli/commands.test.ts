@@ -279,6 +279,16 @@ describe('petstore set', () => {
 });
 
 describe('a failure', () => {
+  test.each([
+    [['sync', 'night.csv\r'], 'petstore: Cannot use night.csv�: there is no such file\n'],
+    [['list', '--plan', '\u001b[31mgold'], 'petstore: Cannot use --plan �[31mgold: it must be one of free, '],
+    [['list\r'], "petstore: unknown command 'list�' (Did you mean list?)\n"],
+  ])('shows the control characters of the words %j', async (words, err) => {
+    const terminal = new FakeTerminal();
+    expect(await runCli(words, terminal)).toBe(2);
+    expect(terminal.err).toContain(err);
+  });
+
   test('of the key ends with 3, and says what to check', async () => {
     vi.stubEnv('PETSTORE_API_KEY', 'wrong');
     const { code, err } = await run(['list']);
