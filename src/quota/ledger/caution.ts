@@ -1,4 +1,5 @@
 import { MINUTE_MS, SECOND_MS } from '../../contract/plans.ts';
+import { HALF_A_REQUEST } from './candidates/candidate.ts';
 import type { Outstanding } from './outstanding.ts';
 import type { Windows } from './windows.ts';
 
@@ -13,6 +14,7 @@ const LEAST_KEPT_REFILLED = 0.05;
 const STALE_AFTER_MS = 2_000;
 /** The same where slots come back one by one, in slots: the first one may be taken by others. */
 const SLOTS_UNTIL_STALE = 2;
+const SMALL_BUCKET = 10;
 /** With little quota left, at most this many requests may be in flight, since each may meet an unforeseen 429. */
 const FEWEST_IN_FLIGHT = 8;
 /** The same while others send, whose requests in flight may be refused too. */
@@ -87,8 +89,13 @@ export class Caution {
   kept(nowMs: number): number {
     const { minute } = this.#windows;
     const limit = Math.min(minute.limit, minute.most(nowMs));
-    const ofBucket = minute.isBucket && limit > 10 ? Math.ceil(0.5 + (limit * this.#outstanding.usualMs) / MINUTE_MS) : 0;
-    return Math.min(this.#headRoomOf(limit) + this.#ofOthers(nowMs) + ofBucket, Math.floor(limit / 2));
+    return Math.min(this.#headRoomOf(limit) + this.#ofOthers(nowMs) + this.#ofBucket(limit), Math.floor(limit / 2));
+  }
+
+  /** The tokens that come back in the time of an answer may not have, and Remaining is cut to whole requests. A small bucket has none to spare. */
+  #ofBucket(limit: number): number {
+    if (!this.#windows.minute.isBucket || limit <= SMALL_BUCKET) return 0;
+    return Math.ceil(HALF_A_REQUEST + (limit * this.#outstanding.usualMs) / MINUTE_MS);
   }
 
   /** Requests that others may send unseen: at their usual pace, or for a shorter time in a log at that of a burst. */
