@@ -377,7 +377,7 @@ export class QuotaWindow {
   observe(reading: Reading): void {
     const { reset, status, remaining: told, nowMs } = reading;
     if (reset && !this.isBucket && this.#reset.isOvertaken(reset, reading.sentAtMs)) {
-      if (this.#reset.isOfWindowBefore(reset)) this.#window?.countBefore(reading.sentAtMs);
+      this.#window?.countBefore(reading.sentAtMs);
       return;
     }
     if (reset) this.#observeReset(reset, reading);

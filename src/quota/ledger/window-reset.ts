@@ -74,11 +74,6 @@ export class WindowReset {
     return laterMs < -precisionMs || (this.#current === undefined && laterMs <= precisionMs && sentAtMs < newest.endsAtMs);
   }
 
-  /** Whether a Reset that was overtaken is that of the window before; otherwise two nodes have different clocks. */
-  isOfWindowBefore({ atMs }: Reset): boolean {
-    return !this.#current || atMs <= this.#current.atMs - WHOLE_TURN * this.#lengthMs;
-  }
-
   kindOf(reset: Reset): ResetKind {
     if (!this.#known) return 'first';
     const laterMs = reset.atMs - this.#known.atMs;

@@ -59,11 +59,6 @@ describe('WindowReset', () => {
     expect([reset.isOvertaken(at(60_000), 59_990), reset.isOvertaken(at(60_000), 60_020)]).toEqual([true, false]);
   });
 
-  test('tells the window before from a node whose clock differs', () => {
-    const reset = told();
-    expect([reset.isOfWindowBefore(at(0)), reset.isOfWindowBefore(at(30_000))]).toEqual([true, false]);
-  });
-
   test('has moved if it is later before the known one has passed, or by less than a window', () => {
     const compare = (atMs: number, serverMs: number) => told().compare(at(atMs), serverMs);
     expect(compare(120_000, 60_500)).toEqual({ hasMoved: false, hasPassed: true });
