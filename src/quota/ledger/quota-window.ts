@@ -455,16 +455,7 @@ export class QuotaWindow {
   }
 
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
-    const precisionMs = PRECISION_MS + reset.slackMs;
-    const offClockMs = ((reset.atMs + this.lengthMs / 2) % this.lengthMs) - this.lengthMs / 2;
-    const seen = {
-      ...this.#reset.compare(reset, serverMs),
-      isByClock: Math.abs(offClockMs) <= precisionMs,
-      endsAtMs: reset.endsAtMs,
-      precisionMs,
-      oldestAtMs: this.#sent.oldestAtMs(nowMs),
-      latencyMs: nowMs - sentAtMs,
-    };
+    const seen = { ...this.#reset.compare(reset, serverMs), oldestAtMs: this.#sent.oldestAtMs(nowMs), latencyMs: nowMs - sentAtMs };
     this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfReset(seen)));
   }
 

@@ -1,4 +1,4 @@
-import { PRECISION_MS } from './candidates/candidate.ts';
+import { PRECISION_MS, type SeenReset } from './candidates/candidate.ts';
 
 const LEAST_MARGIN_MS = 10;
 const MOST_MARGIN_MS = 5000;
@@ -81,13 +81,14 @@ export class WindowReset {
     return this.#current && laterMs > WHOLE_TURN * this.#lengthMs ? 'next' : 'moved';
   }
 
-  /** Whether a Reset is later than the known one, other than by a turn, and whether that has passed by the server's clock. */
-  compare(reset: Reset, serverMs: number): { hasMoved: boolean; hasPassed: boolean } {
-    const { atMs, slackMs } = this.#known ?? reset;
-    const laterMs = reset.atMs - atMs;
-    const hasPassed = serverMs + DATE_LAG_MS > atMs - slackMs;
-    const hasTurned = hasPassed && laterMs >= WHOLE_TURN * this.#lengthMs;
-    return { hasMoved: laterMs > PRECISION_MS + reset.slackMs && !hasTurned, hasPassed };
+  /** What a Reset that is not the known one says about how the service counts. `serverMs` is the server's time. */
+  compare({ atMs, endsAtMs, slackMs }: Reset, serverMs: number): Omit<SeenReset, 'oldestAtMs' | 'latencyMs'> {
+    const precisionMs = PRECISION_MS + slackMs;
+    const offClockMs = ((atMs + this.#lengthMs / 2) % this.#lengthMs) - this.#lengthMs / 2;
+    const known = this.#known ?? { atMs, slackMs };
+    const hasPassed = serverMs + DATE_LAG_MS > known.atMs - known.slackMs;
+    const hasTurned = hasPassed && atMs - known.atMs >= WHOLE_TURN * this.#lengthMs;
+    return { isByClock: Math.abs(offClockMs) <= precisionMs, hasMoved: atMs > known.atMs && !hasTurned, hasPassed, endsAtMs, precisionMs };
   }
 
   /** Takes the Reset of the latest answer. */

@@ -61,10 +61,16 @@ describe('WindowReset', () => {
 
   test('has moved if it is later before the known one has passed, or by less than a window', () => {
     const compare = (atMs: number, serverMs: number) => told().compare(at(atMs), serverMs);
-    expect(compare(120_000, 60_500)).toEqual({ hasMoved: false, hasPassed: true });
-    expect(compare(120_000, 30_000)).toEqual({ hasMoved: true, hasPassed: false });
-    expect(compare(90_000, 60_500)).toEqual({ hasMoved: true, hasPassed: true });
-    expect(compare(61_000, 30_000)).toEqual({ hasMoved: false, hasPassed: false });
+    expect(compare(120_000, 60_500)).toMatchObject({ hasMoved: false, hasPassed: true });
+    expect(compare(120_000, 30_000)).toMatchObject({ hasMoved: true, hasPassed: false });
+    expect(compare(90_000, 60_500)).toMatchObject({ hasMoved: true, hasPassed: true });
+    expect(new WindowReset(MINUTE_MS).compare(at(90_000), 60_500)).toMatchObject({ hasMoved: false });
+  });
+
+  test('is by the clock at the turn of a minute, as far as its precision shows', () => {
+    const isByClock = (atMs: number, slackMs = 0) => told().compare(at(atMs, slackMs), 0).isByClock;
+    expect([118_500, 121_500, 118_499, 121_501].map((atMs) => isByClock(atMs))).toEqual([true, true, false, false]);
+    expect(isByClock(122_000, 500)).toBe(true);
   });
 
   test('forgets what it was told', () => {
