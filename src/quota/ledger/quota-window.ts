@@ -203,12 +203,6 @@ export class QuotaWindow {
     return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => wholeRequests(candidate.allowance(nowMs))));
   }
 
-  /** When the most generous possible candidate allows a request, whatever headers say. */
-  ceilingAt(nowMs: number): number {
-    if (this.ceiling(nowMs) >= 1) return nowMs;
-    return Math.min(this.#reset.endsAtMs, ...this.#possible.map((candidate) => candidate.allowedAt(nowMs)));
-  }
-
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
   free(nowMs: number, isAsking = false): number {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
