@@ -66,20 +66,15 @@ export function recordName({ address, apiKey }: StoreKey): string {
 }
 
 const counts = z.record(z.string(), z.number());
-const window = z.object({
-  limit: z.number(),
-  left: z.number(),
-  firstRemaining: z._default(z.number(), 0),
-  resetAtMs: z.number(),
-  endsAtMs: z.number(),
-});
+const window = z.object({ left: z.number(), resetAtMs: z.number(), endsAtMs: z.number() });
+const minute = z.extend(window, { limit: z.number(), firstRemaining: z._default(z.number(), 0) });
 // Fields with a default are missing in files of the first version.
 const StoredRecord = z.object({
   writtenAtMs: z._default(z.number(), 0),
   closedUntilMs: z.number(),
   probeBy: z.string(),
   probeUntilMs: z.number(),
-  minute: z.optional(window),
+  minute: z.optional(minute),
   day: z.optional(window),
   limitPerDay: z.optional(z.number()),
   turnedAtMs: z.number(),

@@ -114,8 +114,7 @@ local function isFresh(window) return window and window.endsInMs > 0 and now - w
 local function observeDay(window)
   if record.day and window.resetAtMs < record.day.resetAtMs then return end
   local before = record.day and record.day.resetAtMs == window.resetAtMs and record.day.left or UNLIMITED
-  record.day = { limit = window.limit, left = math.min(before, window.remaining),
-    firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
+  record.day = { left = math.min(before, window.remaining), resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
 end
 local function describe(window)
   if record.minute.resetAtMs ~= 0 or now - window.ageMs < record.minute.endsAtMs - MINUTE then return end

@@ -342,6 +342,14 @@ describe('fileQuotaStore', () => {
     expect(requestAt(NOON, { member: 'b' })).toMatchObject({ granted: 1, reason: 'quota', members: 2 });
   });
 
+  test('reads a file of the version before, whose day has more fields', () => {
+    requestAt(NOON, { wanted: 0, day: windowAt(NOON, 80_000_000) });
+    const file = new DatabaseSync(path);
+    file.exec("UPDATE quotas SET book = json_set(book, '$.day.limit', 60, '$.day.told', 0)");
+    file.close();
+    expect(requestAt(NOON, { member: 'b' })).toMatchObject({ granted: 0, reason: 'quota', waitMs: 80_000_000 });
+  });
+
   test('refuses a value that is not a path', () => {
     expect(() => Reflect.apply(fileQuotaStore, undefined, [42])).toThrow(/`path`/);
   });

@@ -1,5 +1,5 @@
 import { MINUTE_MS, type PlanLimits } from '../../src/contract/plans.ts';
-import { emptyRecord, type exchangeLease, type QuotaRecord, type RecordedWindow } from '../../src/quota/lease/quota-record.ts';
+import { emptyRecord, type exchangeLease, type QuotaRecord, type RecordedMinute } from '../../src/quota/lease/quota-record.ts';
 import { UNLIMITED } from '../../src/quota/ledger/settings.ts';
 import type { LeaseRequest, LeaseResponse } from '../../src/quota-store.ts';
 import { leaseRequestOf } from '../support/lease-request.ts';
@@ -424,7 +424,7 @@ function normalRecord({ record, members, nowMs }: State, knowsPlan: boolean): Qu
 }
 
 /** Of a window that is over, its name is left, and whether it ended in time; its end, where the plan's count turns with it. */
-function normalMinute({ resetAtMs, endsAtMs }: RecordedWindow, knowsPlan: boolean): RecordedWindow {
+function normalMinute({ resetAtMs, endsAtMs }: RecordedMinute, knowsPlan: boolean): RecordedMinute {
   const isOlder = resetAtMs <= WINDOW_BEGINS_MS && !knowsPlan;
   const ended = isOlder ? { resetAtMs: WINDOW_BEGINS_MS, endsAtMs: Math.min(endsAtMs, WINDOW_BEGINS_MS) } : { resetAtMs, endsAtMs };
   const normal = isOlder && endsAtMs > 0 ? { ...ended, endsAtMs: WINDOW_BEGINS_MS } : ended;

@@ -24,13 +24,17 @@ const PRESENT_MS = 1000;
 export const FUTURE_MS = 60_000;
 
 /** One window as the headers described it. */
-export interface RecordedWindow {
-  limit: number;
+interface RecordedWindow {
   left: number;
-  /** The first Remaining that was observed under this Reset. */
-  firstRemaining: number;
   resetAtMs: number;
   endsAtMs: number;
+}
+
+/** The minute as the headers described it. */
+export interface RecordedMinute extends RecordedWindow {
+  limit: number;
+  /** The first Remaining that was observed under this Reset. */
+  firstRemaining: number;
 }
 
 /** What one process got in this window, and when it requested last. */
@@ -49,7 +53,7 @@ export interface QuotaRecord {
   closedUntilMs: number;
   probeBy: string;
   probeUntilMs: number;
-  minute: RecordedWindow | undefined;
+  minute: RecordedMinute | undefined;
   day: RecordedWindow | undefined;
   limitPerDay: number | undefined;
   /** When the plan's count was last reset, and how many slots were granted since. */
@@ -127,7 +131,7 @@ function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): voi
 }
 
 /** The window begins with its last probe. An earlier one whose answer was slow is under way like any other request. */
-function beginMinute(record: QuotaRecord, minute: RecordedWindow): void {
+function beginMinute(record: QuotaRecord, minute: RecordedMinute): void {
   // If the window did not begin with a probe, the recorded grants are those of the window before.
   for (const name of Object.keys(record.members)) if (record.probeUntilMs === 0 || name !== record.probeBy) delete record.members[name];
   record.minute = minute;
@@ -144,16 +148,10 @@ function isFresh(record: QuotaRecord, { endsInMs, ageMs }: ObservedWindow, nowMs
   return endsInMs > 0 && nowMs - ageMs >= record.closedUntilMs;
 }
 
-function observeDay(record: QuotaRecord, { limit, remaining, resetAtMs, endsInMs }: ObservedWindow, nowMs: number): void {
+function observeDay(record: QuotaRecord, { remaining, resetAtMs, endsInMs }: ObservedWindow, nowMs: number): void {
   if (record.day && resetAtMs < record.day.resetAtMs) return;
   const before = record.day?.resetAtMs === resetAtMs ? record.day.left : UNLIMITED;
-  record.day = {
-    limit,
-    left: Math.min(before, remaining),
-    firstRemaining: remaining,
-    resetAtMs,
-    endsAtMs: nowMs + endsInMs,
-  };
+  record.day = { left: Math.min(before, remaining), resetAtMs, endsAtMs: nowMs + endsInMs };
 }
 
 function observeMinute(record: QuotaRecord, request: LeaseRequest, window: ObservedWindow & { nowMs: number }): void {
@@ -179,7 +177,7 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
 
 /** Takes the minute from a later answer if the probe's answer did not describe it. What was granted since the probe counts as used. */
 function describe(
-  minute: RecordedWindow,
+  minute: RecordedMinute,
   { limit, remaining, resetAtMs, endsInMs, ageMs, nowMs }: ObservedWindow & { nowMs: number },
 ): void {
   const isAfterProbe = nowMs - ageMs >= minute.endsAtMs - MINUTE_MS;
@@ -218,7 +216,7 @@ function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): Lease
  * Requests of the last window that the Remaining of the probe's answer does not include: those without an answer, and those that the
  * service counted after the probe.
  */
-function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedWindow): number {
+function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedMinute): number {
   return (
     unanswered +
     lateAnswers.filter(({ resetAtMs, remaining }) => resetAtMs === minute.resetAtMs && remaining < minute.firstRemaining).length
@@ -301,7 +299,7 @@ function refuse(record: QuotaRecord, { waitMs, reason }: Pick<LeaseResponse, 'wa
 }
 
 /** The window, unless it is over or not known. */
-function underWay(window: RecordedWindow | undefined, nowMs: number): RecordedWindow | undefined {
+function underWay<T extends RecordedWindow>(window: T | undefined, nowMs: number): T | undefined {
   return window && window.endsAtMs > nowMs ? window : undefined;
 }
 
