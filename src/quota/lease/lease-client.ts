@@ -106,7 +106,9 @@ export class LeaseClient {
    */
   narrow(outlook: Outlook, wanted: number, nowMs: number): Outlook {
     if (outlook.free <= 0 && !this.#isClosureNews(nowMs)) return outlook;
-    if (this.#lease.free(nowMs) === 0 && nowMs >= this.#requestAtMs) this.#request(wanted, nowMs);
+    // The report of a closure gives back the slots that are left.
+    const isDue = outlook.free <= 0 || this.#lease.free(nowMs) === 0;
+    if (isDue && nowMs >= this.#requestAtMs) this.#request(wanted, nowMs);
     const lookAt = Math.max(nowMs + 1, this.#requestAtMs);
     // If the store cannot be told yet that the key is closed, it is told later.
     if (outlook.free <= 0) return { ...outlook, lookAt: Math.min(outlook.at, lookAt) };

@@ -730,6 +730,36 @@ test('a closure whose report fails is reported again with the next call', async 
   expect(leaseRequests.map(({ closedForMs }) => closedForMs)).toEqual([0, isAboutMs(100_000), isAboutMs(90_000)]);
 });
 
+test('a closure whose report fails while slots are held is reported again with the next call, which gives them back', async () => {
+  const leaseRequests: LeaseRequest[] = [];
+  const exchange = async (request: LeaseRequest): Promise<LeaseResponse> => {
+    leaseRequests.push(request);
+    if (request.wanted === 0) throw new Error('unreachable');
+    const { closedForMs } = request;
+    return { granted: closedForMs > 0 ? 0 : 1, expiresInMs: 60_000, resetAtMs: 0, waitMs: closedForMs, reason: 'closed', members: 1 };
+  };
+  const gate = makeGate();
+  bringStore(gate, { processes: 2, isCheap: true, join: () => ({ exchange }) });
+  const visitors = new Visitors(gate);
+  visitors.ask('first');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.answer();
+  visitors.ask('refused');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.ask('waits');
+  visitors.answer(closing());
+  await vi.advanceTimersByTimeAsync(10);
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  visitors.ask('next');
+  await vi.advanceTimersByTimeAsync(50_000);
+  expect(leaseRequests.slice(-3).map(({ wanted, returned, closedForMs }) => [wanted, returned, closedForMs])).toEqual([
+    [1, 0, 0],
+    [0, 0, isAboutMs(100_000)],
+    [2, 1, isAboutMs(100_000)],
+  ]);
+  expect(timers.mock.calls.length).toBeLessThan(10);
+});
+
 test('a store that is lost after it was told of a closure is told again as soon as it is asked again', async () => {
   const { store, leaseRequests } = recordStore();
   const lost = Promise.withResolvers<never>();

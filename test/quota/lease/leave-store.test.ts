@@ -146,6 +146,31 @@ test('a store without `leave` is joined once', async () => {
   expect(log).toEqual(['join', 'lease']);
 });
 
+test('a store that was left and reports a closure all the same closes the gate, and the next store is told so once', async () => {
+  let reportToLeft: (closedForMs: number) => void = thrower;
+  const left: QuotaStore['join'] = (_key, onClosed) => {
+    reportToLeft = onClosed;
+    return { exchange: thrower, leave: () => {} };
+  };
+  const closures: number[] = [];
+  const exchange = ({ closedForMs }: LeaseRequest): LeaseResponse => {
+    closures.push(closedForMs);
+    return closedForMs > 0 ? { ...FIVE, granted: 0, waitMs: closedForMs, reason: 'closed' } : FIVE;
+  };
+  const { store } = loggedStore();
+  const { options } = clientsOf({ ...store, join: left });
+  new PetStoreClient(options).close();
+  const client = new PetStoreClient({ ...options, quotaStore: { ...store, join: () => ({ exchange }) } });
+  await list(client);
+  reportToLeft(30_000);
+  const timers = vi.spyOn(globalThis, 'setTimeout');
+  const waiting = client.listInventory();
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect([closures, timers.mock.calls.length]).toEqual([[0, 30_000], expect.toSatisfy((count: number) => count < 10)]);
+  await vi.advanceTimersByTimeAsync(20_000);
+  expect(await waiting).toEqual([]);
+});
+
 test('a store that cannot be joined again is joined by the next exchange', async () => {
   const { store, log } = loggedStore();
   const failing = [false, true, false];
