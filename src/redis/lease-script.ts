@@ -72,6 +72,12 @@ local function planTurnsAt()
   if not minute or minute.resetAtMs == 0 or minute.endsAtMs - record.turnedAtMs < 54000 then return math.huge end
   return minute.endsAtMs
 end
+local function turn()
+  local turnsAt = planTurnsAt()
+  if now < turnsAt then return end
+  record.turnedAtMs = turnsAt
+  record.sinceTurn = 0
+end
 local function waitForQuota()
   local day, byPlan, minute = 0, 0, 0
   if freeInDay() < 1 then
@@ -137,6 +143,7 @@ local function observeMinute(window)
   local before = record.minute
   local isOver = before and (window.resetAtMs < before.resetAtMs or window.resetAtMs == before.resetAtMs and before.endsAtMs > 0)
   if isOver and not (isOwnProbe and request.isProbeAnswered) then return end
+  turn()
   local isForgotten = record.minute == nil and not record.members[request.member] and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
   local left = math.max(0, window.remaining - probes)
@@ -155,12 +162,6 @@ local function observe()
     beginMinute({ limit = UNLIMITED, left = UNLIMITED, firstRemaining = UNLIMITED, resetAtMs = 0, endsAtMs = now + MINUTE })
   end
   record.probeUntilMs = 0
-end
-local function turn()
-  local turnsAt = planTurnsAt()
-  if now < turnsAt then return end
-  record.turnedAtMs = turnsAt
-  record.sinceTurn = 0
 end
 local function grantProbe()
   if record.probeUntilMs > now then return refuse(25, 'probe') end

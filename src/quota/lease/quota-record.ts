@@ -167,6 +167,7 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   // Only the answer to a probe is surely newer: an earlier Reset in it means that the service's clock was set back. A window that has
   // ended does not begin again because one process expects it to last longer than others do.
   if (isOver(record.minute, resetAtMs) && !(isOwnProbe && request.isProbeAnswered)) return;
+  turn(record, nowMs);
   const isForgotten = !record.minute && !record.members[request.member] && !request.isProbeAnswered;
   const probes = record.probeUntilMs > nowMs && !isOwnProbe ? 1 : 0;
   // If a process knows the window, and the store knows none and granted it no probe, the store was restarted empty. It then grants nothing

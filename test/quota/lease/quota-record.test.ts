@@ -87,6 +87,16 @@ describe('exchangeLease', () => {
     expect(takeAt(RESET, 'later')).toMatchObject({ granted: 1, reason: 'probe' });
   });
 
+  test("resets the plan's count also if a window begins with an answer that was on its way at the turn", () => {
+    const plan = { requestsPerMinute: 4 };
+    const record = knownRecord({}, plan);
+    const exchange = (more: Partial<LeaseRequest>, nowMs: number) =>
+      exchangeLease(record, leaseRequestOf({ wanted: 1, plan, ...more }), nowMs).granted;
+    expect([1, 2, 3, 4].map((seconds) => exchange({}, NOON + seconds * 1000))).toEqual([1, 1, 1, 0]);
+    const minute = observed({ resetAtMs: RESET + 60_000, endsInMs: 60_000 });
+    expect(exchange({ minute }, RESET)).toBe(1);
+  });
+
   test("does not reset the plan's count if windows turn more than once a minute", () => {
     const plan = { requestsPerMinute: 2 };
     const record = knownRecord({ limit: 5, remaining: 4, endsInMs: 60_000 }, plan);
