@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import * as z from 'zod/mini';
+import { parseJson } from '../json/parse-json.ts';
 import { badOption } from '../options/rules.ts';
 import { emptyRecord, exchangeLease, type QuotaRecord } from '../quota/lease/quota-record.ts';
 import type { QuotaStore, StoreKey } from '../quota-store.ts';
@@ -66,16 +67,16 @@ export function recordName({ address, apiKey }: StoreKey): string {
 }
 
 const counts = z.record(z.string(), z.number());
-const window = z.object({ left: z.number(), resetAtMs: z.number(), endsAtMs: z.number() });
-const minute = z.extend(window, { limit: z.number(), firstRemaining: z._default(z.number(), 0) });
+const window = { left: z.number(), resetAtMs: z.number(), endsAtMs: z.number() };
 // Fields with a default are missing in files of the first version.
+const minute = { ...window, limit: z.number(), firstRemaining: z._default(z.number(), 0) };
 const StoredRecord = z.object({
   writtenAtMs: z._default(z.number(), 0),
   closedUntilMs: z.number(),
   probeBy: z.string(),
   probeUntilMs: z.number(),
-  minute: z.optional(minute),
-  day: z.optional(window),
+  minute: z.optional(z.object(minute)),
+  day: z.optional(z.object(window)),
   limitPerDay: z.optional(z.number()),
   turnedAtMs: z.number(),
   sinceTurn: z.number(),
@@ -86,15 +87,5 @@ const StoredRecord = z.object({
 
 /** A record that is damaged counts as lost, so that it is replaced. */
 function readRecord(kept: string | undefined): QuotaRecord {
-  const record = kept === undefined ? undefined : StoredRecord.safeParse(parseText(kept)).data;
-  if (record === undefined) return emptyRecord();
-  return { ...record, minute: record.minute, day: record.day, limitPerDay: record.limitPerDay };
-}
-
-function parseText(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  return StoredRecord.safeParse(parseJson(kept ?? '')).data ?? emptyRecord();
 }

@@ -53,9 +53,9 @@ export interface QuotaRecord {
   closedUntilMs: number;
   probeBy: string;
   probeUntilMs: number;
-  minute: RecordedMinute | undefined;
-  day: RecordedWindow | undefined;
-  limitPerDay: number | undefined;
+  minute?: RecordedMinute | undefined;
+  day?: RecordedWindow | undefined;
+  limitPerDay?: number | undefined;
   /** When the plan's count was last reset, and how many slots were granted since. */
   turnedAtMs: number;
   sinceTurn: number;
