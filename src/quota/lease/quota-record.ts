@@ -43,7 +43,7 @@ export interface RecordedMember {
   requestedAtMs: number;
 }
 
-/** How many requests were granted in each time slot, by the slot's number; a plain object, so that JSON can hold it. */
+/** How many requests were granted in each time slot, by the slot's number: a plain object, which JSON can hold, and which keeps such names ascending. */
 type SlotCounts = Record<string, number>;
 
 /** What a store keeps for one key; instants are on the store's own clock. */
@@ -198,16 +198,16 @@ function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): Lease
   const minute = underWay(record.minute, nowMs);
   if (!minute) return grantProbe(record, request, nowMs);
   if (minute.limit === 0) return refuse(record, { waitMs: minute.endsAtMs - nowMs, reason: 'lost' });
-  if (record.members[request.member] === undefined) minute.left = Math.max(0, minute.left - lateOf(request, minute));
-  const member = { granted: record.members[request.member]?.granted ?? 0, requestedAtMs: nowMs };
-  record.members[request.member] = member;
+  const member = record.members[request.member];
+  if (!member) minute.left = Math.max(0, minute.left - lateOf(request, minute));
+  record.members[request.member] = { granted: member?.granted ?? 0, requestedAtMs: nowMs };
   const free = Math.min(minute.left, freeByPlan(record, request), freeInDay(record, request, nowMs));
   if (free < 1) return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
   const limit = Math.min(minute.limit, request.plan.requestsPerMinute ?? UNLIMITED);
   const members = Object.keys(record.members).length;
   const part = partOf(record, request.member, { free, nowMs });
   if (part < 1) return refuse(record, { waitMs: Math.min(PART_POLL_MS, minute.endsAtMs - nowMs), reason: 'quota' });
-  const most = Math.min(Math.max(1, Math.floor(limit / LEASES_OF_LIMIT)), Math.max(1, Math.floor(free / (2 * members))));
+  const most = Math.max(1, Math.floor(Math.min(limit / LEASES_OF_LIMIT, free / (2 * members))));
   const granted = Math.min(request.wanted, most, part);
   count(record, { member: request.member, granted, nowMs });
   return { granted, expiresInMs: minute.endsAtMs - nowMs, resetAtMs: minute.resetAtMs, waitMs: 0, reason: 'quota', members };
@@ -338,8 +338,7 @@ function add(counts: SlotCounts, slot: number, more: number): void {
 /** Subtracts returned requests from the newest slots, in which they were granted. */
 function takeBack(counts: SlotCounts, returned: number): void {
   let left = returned;
-  const newestFirst = Object.entries(counts).sort(([one], [other]) => Number(other) - Number(one));
-  for (const [slot, granted] of newestFirst) {
+  for (const [slot, granted] of Object.entries(counts).reverse()) {
     const taken = Math.min(granted, left);
     counts[slot] = granted - taken;
     left -= taken;
@@ -353,7 +352,6 @@ function sum(slots: SlotCounts, first = 0): number {
 
 /** When the oldest slot that holds anything leaves the rolling count. */
 function firstSlotMs(slots: SlotCounts, slotMs: number, kept: number): number {
-  const filled = Object.entries(slots).filter(([, granted]) => granted > 0);
-  const first = Math.min(...filled.map(([slot]) => Number(slot)));
-  return Number.isFinite(first) ? (first + kept + 1) * slotMs : 0;
+  const first = Object.keys(slots).find((slot) => slots[slot]);
+  return first ? (Number(first) + kept + 1) * slotMs : 0;
 }
