@@ -3,6 +3,10 @@
  * by its own clock. KEYS[1] is the key of the record, which is JSON. ARGV[1] is the request. It contains the channel on which a closed gate
  * is published, since a library may add a prefix to KEYS[1], but adds none to a channel. ARGV[2] replaces the clock in tests.
  *
+ * Fields with a default (`or 0`) are missing in records of an older version. What a request gives back counts once, even if a library
+ * sends it again because its answer was lost: its number tells. Without the right to publish, the others learn of a closed gate with their
+ * next lease.
+ *
  * Runs on Redis 6 and later. cjson keeps 14 digits of a number, and all numbers are shorter.
  */
 export const LEASE_SCRIPT = `
@@ -12,7 +16,6 @@ local now = ARGV[2] and tonumber(ARGV[2]) or tonumber(time[1]) * 1000 + math.flo
 local request = cjson.decode(ARGV[1])
 local kept = redis.call('GET', KEYS[1])
 local record = kept and cjson.decode(kept)
--- Fields with a default are missing in records of the first version.
 if not record or (record.writtenAtMs or 0) - now > MINUTE then record =
   { closedUntilMs = 0, probeBy = '', probeUntilMs = 0, turnedAtMs = 0, sinceTurn = 0, minuteSlots = {}, daySlots = {}, members = {} }
 end
@@ -197,7 +200,7 @@ local function grant()
   local members = size(record.members)
   local own = partOf(free, members)
   if own < 1 then return refuse(math.min(150, record.minute.endsAtMs - now), 'quota') end
-  local most = math.min(math.max(1, math.floor(math.min(record.minute.limit, plan) / 20)), math.max(1, math.floor(free / (2 * members))))
+  local most = math.max(1, math.floor(math.min(record.minute.limit / 20, plan / 20, free / (2 * members))))
   local granted = math.min(request.wanted, most, own)
   count(granted)
   return { granted = granted, expiresInMs = record.minute.endsAtMs - now, resetAtMs = record.minute.resetAtMs, waitMs = 0, reason = 'quota',
@@ -211,10 +214,8 @@ if request.closedForMs > 0 then
   record.closedUntilMs = math.max(record.closedUntilMs, now + request.closedForMs)
   record.probeUntilMs = 0
   if record.minute then record.minute.endsAtMs = 0 end
-  -- Without the right to publish, the others learn of it with their next lease.
   redis.pcall('PUBLISH', request.channel, string.format('%.0f', request.closedForMs))
 end
--- What a request gives back counts once, even if a library sends it again because its answer was lost.
 local sender = record.members[request.member]
 if sender and sender.number and request.number <= sender.number then request.returned, request.uncounted = 0, 0 end
 giveBack()
