@@ -80,6 +80,8 @@ export interface ObservedWindow {
   endsInMs: number;
   /** How long ago it was observed, in milliseconds. */
   ageMs: number;
+  /** Whether the service seems to use a weighted counter, which gives the slots of the window before back one by one; left out if not. */
+  isWeighted?: true;
 }
 
 /**

@@ -68,8 +68,9 @@ export function recordName({ address, apiKey }: StoreKey): string {
 
 const counts = z.record(z.string(), z.number());
 const window = { left: z.number(), resetAtMs: z.number(), endsAtMs: z.number() };
+const carried = z.object({ requests: z.number(), atMs: z.number() });
 // Fields with a default are missing in files of the first version.
-const minute = { ...window, limit: z.number(), firstRemaining: z._default(z.number(), 0) };
+const minute = { ...window, limit: z.number(), firstRemaining: z._default(z.number(), 0), carried: z.optional(carried) };
 const StoredRecord = z.object({
   writtenAtMs: z._default(z.number(), 0),
   closedUntilMs: z.number(),
@@ -80,6 +81,7 @@ const StoredRecord = z.object({
   limitPerDay: z.optional(z.number()),
   turnedAtMs: z.number(),
   sinceTurn: z.number(),
+  beforeTurn: z._default(z.number(), 0),
   minuteSlots: counts,
   daySlots: counts,
   members: z.record(z.string(), z.object({ granted: z.number(), requestedAtMs: z._default(z.number(), 0) })),

@@ -17,7 +17,7 @@ local request = cjson.decode(ARGV[1])
 local kept = redis.call('GET', KEYS[1])
 local record = kept and cjson.decode(kept)
 if not record or (record.writtenAtMs or 0) - now > MINUTE then record =
-  { closedUntilMs = 0, probeBy = '', probeUntilMs = 0, turnedAtMs = 0, sinceTurn = 0, minuteSlots = {}, daySlots = {}, members = {} }
+  { closedUntilMs = 0, probeBy = '', probeUntilMs = 0, turnedAtMs = 0, sinceTurn = 0, beforeTurn = 0, minuteSlots = {}, daySlots = {}, members = {} }
 end
 record.writtenAtMs = now
 local plan = request.plan.requestsPerMinute or UNLIMITED
@@ -79,6 +79,7 @@ local function turn()
   local turnsAt = planTurnsAt()
   if now < turnsAt then return end
   record.turnedAtMs = turnsAt
+  record.beforeTurn = record.sinceTurn
   record.sinceTurn = 0
 end
 local function waitForQuota()
@@ -87,7 +88,10 @@ local function waitForQuota()
     day = (record.day and record.day.endsAtMs > now and record.day.endsAtMs or firstSlot(record.daySlots, DAY_SLOT, 144)) - now
   end
   if freeByPlan() < 1 then byPlan = math.min(planTurnsAt(), firstSlot(record.minuteSlots, SLOT, 12)) - now end
-  if isKnown() and record.minute.left < 1 then minute = record.minute.endsAtMs - now end
+  if isKnown() and record.minute.left < 1 then
+    local rounds = 1 + (record.minute.carried and record.minute.carried.requests or 0) / size(record.members)
+    minute = math.ceil((record.minute.endsAtMs - now) / rounds)
+  end
   return refuse(math.max(1, day, byPlan, minute), 'quota')
 end
 local function count(granted)
@@ -135,11 +139,24 @@ local function beginMinute(minute)
   record.minute = minute
   record.probeUntilMs = 0
 end
+local function refill()
+  local minute = isKnown() and record.minute
+  if not minute or not minute.carried or now <= minute.carried.atMs then return end
+  local requests, atMs = minute.carried.requests, minute.carried.atMs
+  local gone = math.floor(requests * (now - atMs) / (minute.endsAtMs - atMs))
+  if gone < 1 then return end
+  minute.left = minute.left + gone
+  minute.carried = { requests = requests - gone, atMs = now }
+end
+local function carriedOver(window)
+  local weighted = math.floor((record.beforeTurn or 0) * window.endsInMs / MINUTE)
+  return { requests = math.max(0, math.min(window.limit - window.remaining - record.sinceTurn, weighted)), atMs = now }
+end
 local function observeMinute(window)
   if isKnown() then
     if window.resetAtMs ~= record.minute.resetAtMs then return describe(window) end
     record.minute.limit = record.minute.limit == 0 and 0 or window.limit
-    record.minute.left = math.min(record.minute.left, window.remaining)
+    if not record.minute.carried then record.minute.left = math.min(record.minute.left, window.remaining) end
     return
   end
   local isOwnProbe = record.probeBy == request.member
@@ -150,8 +167,9 @@ local function observeMinute(window)
   local isForgotten = record.minute == nil and not record.members[request.member] and not request.isProbeAnswered
   local probes = record.probeUntilMs > now and not isOwnProbe and 1 or 0
   local left = math.max(0, window.remaining - probes)
+  local isWeighted = window.isWeighted or before and before.endsAtMs > 0 and before.carried
   beginMinute({ limit = isForgotten and 0 or window.limit, left = left, firstRemaining = window.remaining,
-    resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs })
+    resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs, carried = isWeighted and carriedOver(window) or nil })
 end
 local function observe()
   if isFresh(request.day) then observeDay(request.day) end
@@ -209,6 +227,7 @@ end
 
 dropBelow(record.minuteSlots, math.floor(now / SLOT) - 12)
 dropBelow(record.daySlots, math.floor(now / DAY_SLOT) - 144)
+refill()
 if request.plan.requestsPerDay or isFresh(request.minute) then record.limitPerDay = request.limitPerDay or request.plan.requestsPerDay end
 if request.closedForMs > 0 then
   record.closedUntilMs = math.max(record.closedUntilMs, now + request.closedForMs)

@@ -43,9 +43,14 @@ const step = fc.record({
   lateAnswers: fc.array(fc.record({ of: fc.constantFrom(-1, 0), remaining: fc.integer({ min: 0, max: 20 }) }), { maxLength: 2 }),
   plan: fc.constantFrom(...PLANS),
   ofKey: fc.constantFrom({}, {}, { limitPerDay: 60 }),
-  minute: fc.option(fc.record({ of: fc.constantFrom(-1, 0, 0, 0, 0, 0, 60), remaining: fc.integer({ min: 0, max: 20 }) }), {
-    nil: undefined,
-  }),
+  minute: fc.option(
+    fc.record({
+      of: fc.constantFrom(-1, 0, 0, 0, 0, 0, 60),
+      remaining: fc.integer({ min: 0, max: 20 }),
+      weighted: fc.constantFrom({}, { isWeighted: true as const }),
+    }),
+    { nil: undefined },
+  ),
   day: fc.option(fc.integer({ min: 0, max: 60 }), { nil: undefined, freq: 8 }),
   ageMs: fc.constantFrom(0, 0, 0, 400),
   isProbeAnswered: fc.boolean(),
@@ -85,7 +90,7 @@ function requestAt(
     ...ofKey,
     returnedResetAtMs: returnedOf === undefined ? 0 : resetOf(returnedOf),
     lateAnswers: lateAnswers.map(({ of, remaining }) => ({ resetAtMs: resetOf(of), remaining })),
-    minute: heard && windowOf(resetOf(heard.of), heard.remaining, 20),
+    minute: heard && { ...windowOf(resetOf(heard.of), heard.remaining, 20), ...heard.weighted },
     day: day === undefined ? undefined : windowOf(dayEndsAtMs, day, 60),
   };
 }

@@ -35,6 +35,8 @@ export interface RecordedMinute extends RecordedWindow {
   limit: number;
   /** The first Remaining that was observed under this Reset. */
   firstRemaining: number;
+  /** In a weighted counter: how many requests of the window before still count, and when they were counted. */
+  carried?: { requests: number; atMs: number } | undefined;
 }
 
 /** What one process got in this window, and when it requested last. */
@@ -56,9 +58,10 @@ export interface QuotaRecord {
   minute?: RecordedMinute | undefined;
   day?: RecordedWindow | undefined;
   limitPerDay?: number | undefined;
-  /** When the plan's count was last reset, and how many slots were granted since. */
+  /** When the plan's count was last reset, and how many slots were granted since, and from the reset before until then. */
   turnedAtMs: number;
   sinceTurn: number;
+  beforeTurn: number;
   /** Slots granted in each twelfth of a minute, and in each 144th of a day. */
   minuteSlots: SlotCounts;
   daySlots: SlotCounts;
@@ -77,6 +80,7 @@ export function emptyRecord(): QuotaRecord {
     limitPerDay: undefined,
     turnedAtMs: 0,
     sinceTurn: 0,
+    beforeTurn: 0,
     minuteSlots: {},
     daySlots: {},
     members: {},
@@ -91,6 +95,7 @@ export function exchangeLease(record: QuotaRecord, request: LeaseRequest, nowMs:
   if (record.writtenAtMs - nowMs > FUTURE_MS) Object.assign(record, emptyRecord());
   record.writtenAtMs = nowMs;
   forgetOld(record, nowMs);
+  refill(underWay(record.minute, nowMs), nowMs);
   // A process that knows neither the plan nor headers of the service uses the daily limit that others reported.
   const knowsPlan = request.plan.requestsPerDay !== undefined || (request.minute && isFresh(record, request.minute, nowMs));
   if (knowsPlan) record.limitPerDay = request.limitPerDay ?? request.plan.requestsPerDay;
@@ -104,6 +109,15 @@ function close(record: QuotaRecord, untilMs: number): void {
   record.closedUntilMs = Math.max(record.closedUntilMs, untilMs);
   record.probeUntilMs = 0;
   if (record.minute) record.minute.endsAtMs = 0;
+}
+
+/** Requests that are carried over stop counting at an even pace until the window ends. Rounded down: then what is left is never too much. */
+function refill(minute: RecordedMinute | undefined, nowMs: number): void {
+  if (!minute?.carried) return;
+  const { requests, atMs } = minute.carried;
+  const gone = nowMs > atMs ? Math.floor((requests * (nowMs - atMs)) / (minute.endsAtMs - atMs)) : 0;
+  minute.left += gone;
+  if (gone > 0) minute.carried = { requests: requests - gone, atMs: nowMs };
 }
 
 function giveBack(record: QuotaRecord, { returned, uncounted, returnedResetAtMs, member }: LeaseRequest): void {
@@ -158,9 +172,11 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   const { limit, remaining, resetAtMs, endsInMs, nowMs } = window;
   const known = underWay(record.minute, nowMs);
   if (known) {
-    // Within a window Remaining only shrinks; another Reset belongs to a later window. A limit of 0 stays: the store was restarted empty.
-    if (resetAtMs === known.resetAtMs) Object.assign(known, { limit: known.limit && limit, left: Math.min(known.left, remaining) });
-    else describe(known, window);
+    if (resetAtMs !== known.resetAtMs) return describe(known, window);
+    // A limit of 0 stays: the store was restarted empty.
+    known.limit &&= limit;
+    // Within a window Remaining only shrinks, unless requests are carried over.
+    if (!known.carried) known.left = Math.min(known.left, remaining);
     return;
   }
   const isOwnProbe = record.probeBy === request.member;
@@ -173,7 +189,15 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   // If a process knows the window, and the store knows none and granted it no probe, the store was restarted empty. It then grants nothing
   // until the window ends.
   const left = Math.max(0, remaining - probes);
-  beginMinute(record, { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs });
+  // That the service counts so holds for the windows that follow, until the next closure.
+  const isWeighted = window.isWeighted || (record.minute?.endsAtMs && record.minute.carried);
+  const carried = isWeighted ? { requests: carriedOver(record, window), atMs: nowMs } : undefined;
+  beginMinute(record, { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs, carried });
+}
+
+/** What Remaining lacks and was not granted in this window; no more than was granted in the one before, weighted: the rest is of others. */
+function carriedOver({ beforeTurn, sinceTurn }: QuotaRecord, { limit, remaining, endsInMs }: ObservedWindow): number {
+  return Math.max(0, Math.min(limit - remaining - sinceTurn, Math.floor((beforeTurn * endsInMs) / MINUTE_MS)));
 }
 
 /** Takes the minute from a later answer if the probe's answer did not describe it. What was granted since the probe counts as used. */
@@ -245,6 +269,7 @@ function turn(record: QuotaRecord, nowMs: number): void {
   const turnsAtMs = planTurnsAtMs(record);
   if (nowMs < turnsAtMs) return;
   record.turnedAtMs = turnsAtMs;
+  record.beforeTurn = record.sinceTurn;
   record.sinceTurn = 0;
 }
 
@@ -287,7 +312,9 @@ function waitMsOf(record: QuotaRecord, request: LeaseRequest, nowMs: number): nu
   const planAtMs = Math.min(planTurnsAtMs(record), firstSlotMs(record.minuteSlots, SLOT_MS, MINUTE_SLOTS));
   const planMs = freeByPlan(record, request) >= 1 ? 0 : planAtMs - nowMs;
   const minute = underWay(record.minute, nowMs);
-  const minuteMs = minute && minute.left < 1 ? minute.endsAtMs - nowMs : 0;
+  // About until requests that are carried over have left a slot for each process.
+  const rounds = 1 + (minute?.carried?.requests ?? 0) / Object.keys(record.members).length;
+  const minuteMs = minute && minute.left < 1 ? Math.ceil((minute.endsAtMs - nowMs) / rounds) : 0;
   return Math.max(1, dayMs, planMs, minuteMs);
 }
 

@@ -408,7 +408,8 @@ export class QuotaWindow {
   observed(nowMs: number): ObservedWindow | undefined {
     if (!this.#reported) return undefined;
     const { limit, remaining, atMs, endsAtMs, reportedAtMs } = this.#reported;
-    return { limit, remaining, resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - reportedAtMs) };
+    const times = { resetAtMs: atMs, endsInMs: Math.ceil(endsAtMs - nowMs), ageMs: Math.max(0, nowMs - reportedAtMs) };
+    return { limit, remaining, ...times, ...(this.lead === this.#counter && { isWeighted: true }) };
   }
 
   #observeReset(reset: Reset, reading: Reading): void {

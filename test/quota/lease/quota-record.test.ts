@@ -97,6 +97,62 @@ describe('exchangeLease', () => {
     expect(exchange({ minute }, RESET)).toBe(1);
   });
 
+  describe('on a weighted counter', () => {
+    /** A record whose next window was observed by a probe at its beginning, with 90 requests granted in the one before. */
+    function turnedRecord(window: Partial<ObservedWindow>): QuotaRecord {
+      const record = knownRecord();
+      record.sinceTurn = 90;
+      take(record, 'a', 1, RESET);
+      const minute = observed({ resetAtMs: RESET + 60_000, endsInMs: 60_000, ...window });
+      exchangeLease(record, leaseRequestOf({ minute, isProbeAnswered: true }), RESET);
+      return record;
+    }
+
+    /** What is left at instants of that window, in milliseconds since its beginning. */
+    function leftAt(record: QuotaRecord, instantsMs: readonly number[]): unknown[] {
+      return instantsMs.map((ms) => {
+        exchangeLease(record, leaseRequestOf({ member: 'b' }), RESET + ms);
+        return record.minute?.left;
+      });
+    }
+
+    test('gives back what was granted in the window before at an even pace', () => {
+      expect(leftAt(turnedRecord({ remaining: 9, isWeighted: true }), [0, 10_000, 10_100, 30_000, 59_999])).toEqual([9, 24, 24, 54, 98]);
+      expect(leftAt(turnedRecord({ remaining: 9 }), [0, 30_000])).toEqual([9, 9]);
+    });
+
+    test('gives back nothing that others had sent, nor what was granted since the turn', () => {
+      expect(leftAt(turnedRecord({ limit: 300, remaining: 9, isWeighted: true }), [30_000])).toEqual([9 + 45]);
+      expect(leftAt(turnedRecord({ remaining: 99, isWeighted: true }), [30_000])).toEqual([99]);
+    });
+
+    test('keeps what came back if a process reports a Remaining from before', () => {
+      const record = turnedRecord({ remaining: 9, isWeighted: true });
+      const minute = observed({ remaining: 9, resetAtMs: RESET + 60_000, endsInMs: 50_000, ageMs: 10_000 });
+      exchangeLease(record, leaseRequestOf({ member: 'b', minute }), RESET + 10_000);
+      expect(leftAt(record, [10_000])).toEqual([24]);
+    });
+
+    test('lets the processes wait until a slot for each of them has come back', () => {
+      const record = turnedRecord({ remaining: 0, isWeighted: true });
+      const waits = ['a', 'b', 'c'].map((member) => take(record, member, 1, RESET).waitMs);
+      expect(waits).toEqual([660, 1305, 1936]);
+    });
+
+    test('goes on in the next window, whoever begins it, and not after a closure', () => {
+      const record = turnedRecord({ remaining: 90, isWeighted: true });
+      record.sinceTurn = 90;
+      const next = observed({ remaining: 9, resetAtMs: RESET + 120_000, endsInMs: 60_000 });
+      exchangeLease(record, leaseRequestOf({ member: 'b', minute: next }), RESET + 60_000);
+      expect(leftAt(record, [90_000])).toEqual([9 + 45]);
+      exchangeLease(record, leaseRequestOf({ member: 'b', closedForMs: 1_000 }), RESET + 90_000);
+      take(record, 'a', 1, RESET + 91_000);
+      const after = { ...next, remaining: 50, endsInMs: 29_000 };
+      exchangeLease(record, leaseRequestOf({ minute: after, isProbeAnswered: true }), RESET + 91_000);
+      expect(leftAt(record, [100_000])).toEqual([50]);
+    });
+  });
+
   test("does not reset the plan's count if windows turn more than once a minute", () => {
     const plan = { requestsPerMinute: 2 };
     const record = knownRecord({ limit: 5, remaining: 4, endsInMs: 60_000 }, plan);
