@@ -542,7 +542,6 @@ export class QuotaWindow {
   #weighRetryAfter(toldMs: number, { remaining, sentAtMs, nowMs }: Outcome): void {
     const seen = {
       toldMs,
-      resetAtMs: this.#reset.current?.endsAtMs,
       endsAtMs: this.#reset.endsAtMs,
       isReported: remaining !== undefined,
       latencyMs: nowMs - sentAtMs,

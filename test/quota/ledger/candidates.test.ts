@@ -334,11 +334,11 @@ describe('How badly an answer fits a candidate:', () => {
 
   test.for([
     ['window', new FixedWindow(60, MINUTE_MS), 1],
-    ['log', new SlidingLog(60, MINUTE_MS), 1],
+    ['log', new SlidingLog(60, MINUTE_MS), 0],
     ['counter', new SlidingCounter(60, MINUTE_MS), 0],
     ['bucket', new TokenBucket(60, MINUTE_MS), 0],
   ] as const)('a Retry-After that ends ten seconds after the Reset: %s', ([, candidate, expected]) => {
-    const seen = { toldMs: 40_000, resetAtMs: 30_000, endsAtMs: 30_000, isReported: true, latencyMs: 100, nowMs: 20_000 };
+    const seen = { toldMs: 40_000, endsAtMs: 30_000, isReported: true, latencyMs: 100, nowMs: 20_000 };
     expect(candidate.misfitOfRetryAfter(seen)).toBe(expected);
   });
 

@@ -59,8 +59,6 @@ export interface SeenReset {
 export interface SeenRetryAfter {
   /** When it has passed. */
   toldMs: number;
-  /** When the known Reset comes, if there is one. */
-  resetAtMs: number | undefined;
   /** When the window ends. */
   endsAtMs: number;
   /** Whether the refusal reports Remaining. */
@@ -185,21 +183,14 @@ export abstract class Candidate {
 
   /** How badly a Retry-After fits: the candidate opens at another time. */
   misfitOfRetryAfter(seen: SeenRetryAfter): number {
-    const { toldMs, resetAtMs = toldMs, isReported, latencyMs } = seen;
-    const afterResetMs = toldMs - resetAtMs - latencyMs;
-    if (this.opensAtReset && afterResetMs > EARLY_MS && afterResetMs < this.lengthMs) return 1;
     const opensAtMs = this.opensAt(seen);
-    if (!Number.isFinite(opensAtMs) || (this.offset === undefined && isReported)) return 0;
-    return opensAtMs > toldMs + LATE_MS || opensAtMs < toldMs - EARLY_MS - latencyMs ? 1 : 0;
+    if (!Number.isFinite(opensAtMs)) return 0;
+    return opensAtMs > seen.toldMs + LATE_MS || opensAtMs < seen.toldMs - EARLY_MS - seen.latencyMs ? 1 : 0;
   }
 
-  /** Whether a slot is free at the Reset, whatever others send. */
-  protected get opensAtReset(): boolean {
-    return false;
-  }
-
-  protected opensAt({ nowMs }: SeenRetryAfter): number {
-    return this.freeAt(0, nowMs);
+  /** When the next request would pass; infinite if that is not known. */
+  protected opensAt({ isReported, nowMs }: SeenRetryAfter): number {
+    return this.offset === undefined && isReported ? Number.POSITIVE_INFINITY : this.freeAt(0, nowMs);
   }
 
   /** How badly a Reset fits: where it lies, and how far it has moved. */

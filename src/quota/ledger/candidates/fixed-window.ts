@@ -54,12 +54,9 @@ export class FixedWindow extends Candidate {
     return this.offset === undefined ? 0 : Math.max(0, lowest - Math.max(0, Math.min(this.offset, this.#shown)));
   }
 
-  protected override get opensAtReset(): boolean {
-    return true;
-  }
-
-  protected override opensAt({ endsAtMs }: SeenRetryAfter): number {
-    return endsAtMs;
+  /** It opens at its end, whatever others send; unless they are known, perhaps before. */
+  protected override opensAt({ endsAtMs, toldMs, isReported }: SeenRetryAfter): number {
+    return this.offset === undefined && isReported ? Math.min(endsAtMs, toldMs) : endsAtMs;
   }
 
   override misfitOfReset({ hasMoved }: SeenReset): number {

@@ -68,10 +68,6 @@ export class SlidingLog extends Candidate {
     return this.#sentIn(({ firstMs }) => firstMs + this.lengthMs <= nowMs);
   }
 
-  protected override get opensAtReset(): boolean {
-    return true;
-  }
-
   override misfitOfReset(seen: SeenReset): number {
     const chance = seen.isByClock ? CHANCE : 0;
     return chance + this.#misfitOfOldest(seen) + (seen.hasMoved && !seen.hasPassed ? 1 : 0);
