@@ -119,7 +119,7 @@ export class Pipeline<Item extends object> {
     try {
       call.signal.throwIfAborted();
       // Awaited only if there is something to prepare, so that calls keep their order.
-      const preparing = operation.prepare?.();
+      const preparing = operation.prepare?.(call);
       if (preparing) await this.#prepare(call, preparing);
       return await this.#retry(call, () => this.#attemptToOpen(call, operation));
     } catch (failure) {

@@ -110,12 +110,12 @@ class FetchOperation implements StreamOperation<Response> {
     this.#unread = unread;
   }
 
-  prepare(): Promise<void> | undefined {
-    return this.#unread && this.#complete(this.#unread);
+  prepare({ signal }: Call): Promise<void> | undefined {
+    return this.#unread && this.#complete(this.#unread, signal);
   }
 
-  async #complete(unread: Request): Promise<void> {
-    const body = await readBody(unread);
+  async #complete(unread: Request, signal: Call['signal']): Promise<void> {
+    const body = await readBody(unread, signal);
     checkBody(body, this.request.method, false);
     this.request = { ...this.request, body };
   }
@@ -197,8 +197,10 @@ function unreadOf(given: Request | undefined, init: RequestInit | undefined): Re
   return isBodiless ? undefined : given;
 }
 
-async function readBody(given: Request): Promise<ArrayBuffer | undefined> {
-  const bytes = await given.arrayBuffer().catch(() => {
+/** Firefox has no `body`. */
+async function readBody(given: Request, signal: Call['signal']): Promise<ArrayBuffer | undefined> {
+  const source = given.body?.getReader ? new Response(ownBody(given.body, signal)) : given;
+  const bytes = await source.arrayBuffer().catch(() => {
     throw badInput('input', 'a Request whose body cannot be read');
   });
   return bytes.byteLength === 0 ? undefined : bytes;

@@ -36,7 +36,7 @@ export interface StreamOperation<T> extends Omit<Operation<T>, 'read' | 'petId'>
   /** For a request that the caller composed. */
   own?: OwnRequest;
   /** Completes `request` before the first attempt; undefined if it is complete. */
-  prepare?(): Promise<void> | undefined;
+  prepare?(call: Call): Promise<void> | undefined;
   /** The value with which the call resolves although it ended with this failure; undefined if it rejects. */
   instead?(failure: unknown): T | undefined;
   read(answer: OpenAnswer, call: Call, onEnd: OnEnd): Promise<T>;

@@ -3,15 +3,19 @@ import type { RequestBody } from '../transport/http.ts';
 import { BodyFailure } from '../transport/network-error.ts';
 
 type Bytes = Uint8Array<ArrayBuffer>;
+type Ending = Pick<AbortSignal, 'aborted' | 'throwIfAborted'> | undefined;
 
 /** Whether a body can be read only once: a stream, or an iterable of bytes. */
 export function isReadOnce(body: RequestBody | undefined): boolean {
   return isStream(body) || isIterable(body);
 }
 
-/** The same bytes, whose failure is a {@link BodyFailure}, so that it is not taken for one of the network. Any other body stays as it is. */
-export function ownBody(body: RequestBody | undefined): RequestBody | undefined {
-  if (isStream(body)) return ofStream(body);
+/**
+ * The same bytes, whose failure is a {@link BodyFailure}, so that it is not taken for one of the network. Any other body stays as it is.
+ * After an abort, a stream is read no further. It is not cancelled: for a form, Node would have an unhandled rejection.
+ */
+export function ownBody(body: RequestBody | undefined, signal?: Ending): RequestBody | undefined {
+  if (isStream(body)) return ofStream(body, signal);
   return isIterable(body) ? ofIterable(body) : body;
 }
 
@@ -41,13 +45,14 @@ function isIterable(body: unknown): body is AsyncIterable<Bytes | string> {
   return typeof body === 'object' && body !== null && Symbol.asyncIterator in body;
 }
 
-function ofStream(stream: ReadableStream<Bytes>): ReadableStream<Bytes> {
+function ofStream(stream: ReadableStream<Bytes>, signal: Ending): ReadableStream<Bytes> {
   let reader: ReadableStreamDefaultReader<Bytes> | undefined;
   const next = () => {
+    signal?.throwIfAborted();
     reader ??= stream.getReader();
     return reader.read();
   };
-  return watched(next, (reason) => (reader ?? stream).cancel(reason));
+  return watched(next, async (reason) => (signal?.aborted ? undefined : (reader ?? stream).cancel(reason)));
 }
 
 function ofIterable(items: AsyncIterable<Bytes | string>): ReadableStream<Bytes> {

@@ -12,9 +12,10 @@ import { collectGarbage } from '../support/garbage.ts';
 import { rejectionOf, soFar } from '../support/outcome.ts';
 import { type Answering, hang, type SeenRequest } from '../support/scripted-fetch.ts';
 import { holdTime } from '../support/time.ts';
-import { nextTurn } from '../support/unhandled.ts';
+import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
 
 holdTime();
+const unhandled = watchUnhandled();
 
 /** What a promise gives once all timers have run. */
 async function inTheEnd<T>(promise: Promise<T>): Promise<T> {
@@ -704,6 +705,37 @@ describe('a call of petstore.fetch', () => {
       { name: 'AbortError' },
     ]);
     expect([seen, log]).toEqual([[], ['settled not-sent 1000', 'settled not-sent 400', 'settled not-sent 400']]);
+  });
+
+  test('reads the body of its Request no further after an abort', async () => {
+    const { client } = scriptedClient([() => json(201, {})]);
+    const controller = new AbortController();
+    let pulled = 0;
+    const pull = async (body: ReadableStreamDefaultController) => {
+      pulled++;
+      await new Promise((resolve) => setTimeout(resolve, 10));
+      body.enqueue(new Uint8Array(1));
+    };
+    const request = new Request(`${client.baseUrl}/a`, { method: 'POST', ...streamed(new ReadableStream({ pull })) });
+    const aborted = rejectionOf(client.fetch(request, { signal: controller.signal }));
+    await vi.advanceTimersByTimeAsync(15);
+    controller.abort('enough');
+    await aborted;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(pulled).toBeLessThanOrEqual(3);
+  });
+
+  test('causes no unhandled rejection if it is aborted while the form of its Request is read', async () => {
+    const { client } = scriptedClient([() => json(201, {})]);
+    const controller = new AbortController();
+    const form = new FormData();
+    form.set('file', new Blob(['text']));
+    const request = new Request(`${client.baseUrl}/a`, { method: 'POST', body: form });
+    const aborted = rejectionOf(client.fetch(request, { signal: controller.signal }));
+    controller.abort('enough');
+    expect(await aborted).toBe('enough');
+    await nextTurn();
+    expect(unhandled).not.toHaveBeenCalled();
   });
 
   test('reads no Request if it is already over', async () => {
