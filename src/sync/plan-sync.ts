@@ -29,7 +29,7 @@ export interface SyncPlan {
   outOfRange: PetId[];
   /** Number of requests that `syncInventory` would send, including its list. */
   requests: number;
-  /** How long these requests would have to wait for quota, in milliseconds. */
+  /** How long these requests would have to wait for the key's quota, in milliseconds; without the client's `share`. */
   estimatedMs: number;
   /** Whether today's quota suffices; missing if the client does not know. */
   fitsToday?: boolean;
