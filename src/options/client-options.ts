@@ -79,7 +79,7 @@ export interface PetStoreClientOptions<Ids extends Int64 = 'number'> {
    */
   latestOnly?: boolean | undefined;
   /**
-   * The most requests in flight; fewer when little quota is left.
+   * The most requests in flight; fewer when little quota is left. A stream counts until its first items, a `fetch` until its body was read.
    * @default 64
    */
   concurrency?: number | undefined;
