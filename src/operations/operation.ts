@@ -58,14 +58,14 @@ interface Body {
 
 /**
  * The error of an answer that does not match. The message contains the first problem, `problems` all of them.
- * Runtimes take a cut compressed stream for a complete one, so for a compressed answer a missing end means a broken connection.
+ * Where the runtime may take a cut body for a complete one, a missing end means a broken connection.
  */
 export async function invalidResponse(
   call: Call,
   answer: OpenAnswer,
   { reason, problems: found, isCut = false, body }: Fault,
 ): Promise<PetStoreError> {
-  if (answer.isCompressed && (isCut || (body && (await endsTooEarly(body))))) return answer.cutOff();
+  if (answer.mayBeCut && (isCut || (body && (await endsTooEarly(body))))) return answer.cutOff();
   const problems = found instanceof BadRows ? await judge(found, call) : found;
   const { status } = answer;
   const details: FailureDetails = { ...call.details(), status, code: 'invalid_response' };

@@ -1,6 +1,7 @@
 import type { Call } from '../call.ts';
 import type { Answer } from '../contract/limits.ts';
 import { PetStoreError } from '../errors.ts';
+import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import { type Body, concat } from './body.ts';
@@ -106,15 +107,20 @@ export class OpenAnswer implements Body {
     return this.#parts.redactor.clean(text);
   }
 
-  /** Whether the body was compressed on the wire. */
-  get isCompressed(): boolean {
-    const coding = this.headers.get('content-encoding') ?? 'identity';
-    return !/^\s*(?:identity)?\s*$/i.test(coding) && this.headers.get('content-length') !== '0';
+  /**
+   * Whether a body without its end may have been cut on the way. Runtimes take a cut compressed stream for a complete one, and Safari also
+   * a chunked body whose connection closes (RFC 9112 section 8). A page may not see the coding, but it sees a length.
+   */
+  get mayBeCut(): boolean {
+    const coding = this.headers.get('content-encoding') ?? '';
+    const length = this.headers.get('content-length');
+    if (isBrowser() && length === null) return true;
+    return !/^\s*(?:identity)?\s*$/i.test(coding) && length !== '0';
   }
 
-  /** The error of a compressed body that ended too early. */
+  /** The error of a body that was cut. */
   cutOff(): PetStoreError {
-    const cause = Object.assign(new Error('the compressed body ends too early'), { code: 'ERR_BODY_CUT_OFF' });
+    const cause = Object.assign(new Error('the body ends too early'), { code: 'ERR_BODY_CUT_OFF' });
     return this.#parts.exchange.failure(cause);
   }
 

@@ -1,5 +1,5 @@
 import type { PetStoreClient } from 'petstore-inventory';
-import { describe, expect, test } from 'vitest';
+import { afterEach, describe, expect, test, vi } from 'vitest';
 import { text } from '../support/answers.ts';
 import { scriptedClient } from '../support/client.ts';
 import { drain } from '../support/drain.ts';
@@ -21,6 +21,10 @@ const CUT: [string, (client: PetStoreClient) => Promise<unknown>, string][] = [
 ];
 
 describe('An answer that ends too early', () => {
+  afterEach(() => {
+    vi.unstubAllGlobals();
+  });
+
   test.each(CUT)('is a broken connection if it is compressed, and its length is not known: %s', async (_what, call, body) => {
     const { client } = scriptedClient([() => text(200, body, GZIP)]);
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'connection', code: 'ERR_BODY_CUT_OFF' });
@@ -28,6 +32,19 @@ describe('An answer that ends too early', () => {
 
   test.each(CUT)('is an invalid answer if it is not compressed: %s', async (_what, call, body) => {
     const { client } = scriptedClient([() => text(200, body)]);
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
+  });
+
+  test.each(CUT)('is a broken connection in a browser, if its length is not known: %s', async (_what, call, body) => {
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15' });
+    const { client } = scriptedClient([() => text(200, body)], { dangerouslyAllowBrowser: true });
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'connection', code: 'ERR_BODY_CUT_OFF' });
+  });
+
+  test.each(CUT)('is an invalid answer in a browser, if its length is known: %s', async (_what, call, body) => {
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15' });
+    const length = { 'content-length': String(body.length) };
+    const { client } = scriptedClient([() => text(200, body, length)], { dangerouslyAllowBrowser: true });
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
   });
 });
