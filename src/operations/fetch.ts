@@ -9,7 +9,7 @@ import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { AttemptRequest } from '../transport/transport.ts';
 import type { OnEnd, StreamOperation } from './operation.ts';
-import { isReadOnce, isSpent, ownBody } from './own-body.ts';
+import { isReadOnce, isSpent, ownBody, sendsStreams } from './own-body.ts';
 import { pathBelow } from './path-below.ts';
 
 /** A caller's request as an operation, and the options of its call. */
@@ -65,6 +65,7 @@ function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { sign
   const isIdempotent = IDEMPOTENT.has(method);
   const isOnce = isReadOnce(body);
   checkBody(body, method, isOnce && isIdempotent && target.maxRetries > 0);
+  if (isOnce && !sendsStreams()) throw badInput('body', 'with a stream, which this browser cannot send: give text, bytes or a Blob');
   if (isOnce) Object.assign(own.init, DUPLEX);
   const sent = { ...request, body: ownBody(body) };
   // A function that gives the key may not have been called yet. A part of the key may look like a query.

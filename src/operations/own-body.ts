@@ -1,3 +1,4 @@
+import { isBrowser } from '../options/environment.ts';
 import { hasMethods } from '../options/rules.ts';
 import type { RequestBody } from '../transport/http.ts';
 import { BodyFailure } from '../transport/network-error.ts';
@@ -8,6 +9,14 @@ type Ending = Pick<AbortSignal, 'aborted' | 'throwIfAborted'> | undefined;
 /** Whether a body can be read only once: a stream, or an iterable of bytes. */
 export function isReadOnce(body: RequestBody | undefined): boolean {
   return isStream(body) || isIterable(body);
+}
+
+/**
+ * Whether this runtime sends streams. Of the browsers, those do that have this field: Firefox would send the text
+ * "[object ReadableStream]", and Safari refuses.
+ */
+export function sendsStreams(): boolean {
+  return !isBrowser() || 'duplex' in Request.prototype;
 }
 
 /**

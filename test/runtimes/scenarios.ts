@@ -29,6 +29,8 @@ async function echo(request: Request): Promise<Response | undefined> {
 export const SCENARIOS = {
   plain: { options: { ...BUSINESS } },
   other: { options: { ...BUSINESS, routes: echo, faults: [{ at: 2, status: 429, headers: { 'retry-after': '1' } }] } },
+  echo: { options: { ...BUSINESS, routes: echo } },
+  streamed: { options: { ...BUSINESS, routes: echo } },
   slow: { options: { ...BUSINESS, latency: 200 } },
   wide: { options: { ...BUSINESS, pets: wide } },
   large: { options: { ...BUSINESS, pets: 20_000 } },
