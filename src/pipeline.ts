@@ -12,6 +12,7 @@ import type { Gate } from './quota/gate/gate.ts';
 import type { Permit } from './quota/gate/permit.ts';
 import type { Answered, Reply } from './reply.ts';
 import { retry } from './retry/retry.ts';
+import { setStack } from './thrown.ts';
 import type { OpenAnswer } from './transport/open-answer.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
@@ -219,7 +220,7 @@ export class Pipeline<Item extends object> {
     const error: unknown = call.signal.aborted ? call.signal.reason : failure;
     // Made in a timer or many steps down, an error lacks the line of the call; V8 finds it from here. The reason of an abort is the caller's.
     const isOwn = error instanceof PetStoreError && error !== call.options.signal?.reason && call.supersededBy === undefined;
-    if (isOwn) error.stack += `\n${new Error('called').stack}`;
+    if (isOwn) setStack(error, `${error.stack}\n${new Error('called').stack}`);
     this.#settle(call, { error });
     return error;
   }

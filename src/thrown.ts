@@ -24,6 +24,11 @@ export function textOf(thrown: unknown, field: string): string | undefined {
   return typeof value === 'string' && value !== '' ? value : undefined;
 }
 
+/** Sets the stack of an error. By an assignment, it would in Firefox become a field that `Object.keys` and JSON.stringify include. */
+export function setStack(error: Error, stack: string): void {
+  Object.defineProperty(error, 'stack', { value: stack, writable: true, configurable: true });
+}
+
 /** Calls a function of the caller, such as a listener or a logger, and ignores what it throws or rejects with. */
 export function unharmed(call: () => unknown): void {
   try {

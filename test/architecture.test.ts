@@ -64,7 +64,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   reply: ['errors'],
   api: ['contract', 'errors', 'events', 'operations', 'options', 'quota', 'reply'],
   'update-news': ['contract', 'errors', 'shared-table'],
-  pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'transport', 'update-news'],
+  pipeline: [...SERVICE, 'call', 'operations', 'options', 'order', 'quota', 'reply', 'retry', 'thrown', 'transport', 'update-news'],
   client: [
     ...SERVICE,
     'api',

@@ -1,5 +1,5 @@
 import type { TextHider } from '../redactor.ts';
-import { fieldOf, isError, showThrown, textOf } from '../thrown.ts';
+import { fieldOf, isError, setStack, showThrown, textOf } from '../thrown.ts';
 
 const DEEPEST_CAUSE = 8;
 const SHOWN_NAME = 100;
@@ -40,7 +40,7 @@ function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined;
   copy.name = redactor.clean(textOf(known, 'name') ?? 'Error', SHOWN_NAME);
   const stack = textOf(known, 'stack');
   if (stack !== undefined)
-    copy.stack = [`${copy.name}: ${copy.message}`, ...framesOf(stack).map((frame) => redactor.hide(frame))].join('\n');
+    setStack(copy, [`${copy.name}: ${copy.message}`, ...framesOf(stack).map((frame) => redactor.hide(frame))].join('\n'));
   const code = codeOf(error);
   return code === undefined ? copy : Object.assign(copy, { code: redactor.clean(code, SHOWN_NAME) });
 }

@@ -47,6 +47,14 @@ export const tests: Record<string, Test> = {
     ok(refused instanceof AuthenticationError, String(refused));
     ok(!`${refused.message} ${refused.stack} ${JSON.stringify(refused)}`.includes(apiKey), 'the key is in the error');
   },
+  'keeps the stack of an error and of its cause out of what lists their fields': async (place) => {
+    const missing = await failureOf(clientOf(place, 'plain').updateInventory(999, { quantity: 1 }));
+    const lost = await failureOf(clientOf(place, 'plain', { apiKey: () => Promise.reject(new Error('locked')) }).listInventory());
+    for (const failure of [missing, lost]) {
+      ok(isPetStoreError(failure), String(failure));
+      equal([...Object.keys(failure), ...Object.keys(failure.cause ?? {})].includes('stack'), false);
+    }
+  },
   'refuses bad arguments before anything is sent': async (place) => {
     const failure = await failureOf(clientOf(place, 'plain').updateInventory(1, { quantity: 0.5 }));
     ok(isPetStoreError(failure) && failure.kind === 'invalid-argument' && failure.attempts === 0, String(failure));
