@@ -1,7 +1,7 @@
 // Runs one suite in every runtime and prints which test held where: npm run test:runtimes
 // With CI=true a runtime that this machine lacks is a failure; else it is only reported. Names as arguments choose runtimes, and
 // `--install` only installs them.
-import { runInChromium } from './chromium.ts';
+import { BROWSERS, runInBrowser } from './browsers.ts';
 import { bundleSuite, install, MissingRuntime } from './prepare.ts';
 import { PROCESS_RUNTIMES, runInProcess } from './process.ts';
 import type { Result } from './run-test.ts';
@@ -19,7 +19,7 @@ type Run = (origin: string) => Promise<Result[]>;
 const RUNS: Record<string, Run> = {
   ...Object.fromEntries(PROCESS_RUNTIMES.map((runtime) => [runtime.name, (origin: string) => runInProcess(runtime, origin)])),
   workerd: runInWorkerd,
-  chromium: runInChromium,
+  ...Object.fromEntries(BROWSERS.map((browser) => [browser.name, (origin: string) => runInBrowser(browser, origin)])),
 };
 
 const AT_ONCE = 2;

@@ -31,6 +31,7 @@ export const SCENARIOS = {
   other: { options: { ...BUSINESS, routes: echo, faults: [{ at: 2, status: 429, headers: { 'retry-after': '1' } }] } },
   echo: { options: { ...BUSINESS, routes: echo } },
   streamed: { options: { ...BUSINESS, routes: echo } },
+  watched: { options: { ...BUSINESS } },
   slow: { options: { ...BUSINESS, latency: 200 } },
   wide: { options: { ...BUSINESS, pets: wide } },
   large: { options: { ...BUSINESS, pets: 20_000 } },

@@ -253,6 +253,27 @@ export const tests: Record<string, Test> = {
     await first.body?.cancel();
     equal((await (await second).json()).length, 20_000);
   },
+  'ends a call by the time limit of a signal': async (place) => {
+    for (const scenario of ['stalled', 'stalled-body'] as const) {
+      const signal = AbortSignal.any([AbortSignal.timeout(200), new AbortController().signal]);
+      const failure = await failureOf(clientOf(place, scenario).listInventory({ signal }));
+      ok(failure === signal.reason && failure instanceof DOMException && failure.name === 'TimeoutError', `${scenario}: ${failure}`);
+    }
+  },
+  'watches a stock until the view is closed': async (place) => {
+    const client = clientOf(place, 'watched');
+    const stock = new StockView(client, { maxAgeMs: 100 });
+    equal((await stock.adjust(3, -1)).quantity, (await stock.get(3))?.quantity);
+    const changes = stock.changes();
+    const change = changes.next();
+    await client.updateInventory(3, { quantity: 99 });
+    equal((await change).value?.after?.quantity, 99);
+    const next = failureOf(changes.next());
+    stock.close();
+    for (const failure of [await next, await failureOf(stock.get(3))]) {
+      ok(failure instanceof DOMException && failure.name === 'AbortError', String(failure));
+    }
+  },
   'asks an apiKey function for the key': async (place) => {
     const client = clientOf(place, 'plain', { apiKey: async () => API_KEY });
     equal((await client.listInventory()).length, 12);
@@ -274,6 +295,19 @@ export const tests: Record<string, Test> = {
       (await client.listInventory()).map(({ petId }) => petId),
       [1, 2, 3],
     );
+  },
+  'plays faults without a socket': async ({ isBrowser }) => {
+    const sandbox = createSandbox({ pets: 2_000 });
+    const options = { apiKey: sandbox.keys.pro, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, dangerouslyAllowBrowser: isBrowser };
+    const client = new PetStoreClient({ ...options, maxRetries: 0, attemptTimeoutMs: 300 });
+    for (const fail of ['reset', 'lost', 'cut', 'stall', 'stall-body'] as const) {
+      sandbox.faults.add({ times: 1, fail });
+      const failure = await failureOf(client.listInventory());
+      ok(isPetStoreError(failure) && failure.kind === (fail.startsWith('stall') ? 'timeout' : 'connection'), `${fail}: ${failure}`);
+    }
+    let count = 0;
+    for await (const batch of client.streamInventory().batches()) count += batch.length;
+    equal(count, 2_000);
   },
 };
 
