@@ -445,8 +445,8 @@ export class QuotaWindow {
   }
 
   #weighFilling(remaining: number, aheadMs: number): void {
-    const misfit = this.#bucket.misfitOfFilling(remaining, aheadMs);
-    this.#weigh(this.#candidates.map((candidate) => (candidate === this.#bucket ? misfit : 0)));
+    this.#bucket.doubt += this.#bucket.misfitOfFilling(remaining, aheadMs);
+    this.#settle();
   }
 
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
@@ -570,9 +570,18 @@ export class QuotaWindow {
   /** Adds doubt to the candidates that fit worse than the best one. */
   #weigh(misfits: readonly number[]): void {
     const least = Math.min(...misfits);
-    for (const [index, candidate] of this.#candidates.entries()) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
-    const leastDoubt = Math.min(...this.#candidates.map(({ doubt }) => doubt));
-    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - leastDoubt);
+    // Every answer passes here: loops allocate nothing.
+    for (let index = 0; index < misfits.length; index++) {
+      const candidate = this.#candidates[index];
+      if (candidate) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
+    }
+    this.#settle();
+  }
+
+  #settle(): void {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { doubt } of this.#candidates) least = Math.min(least, doubt);
+    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
   }
 }
 
