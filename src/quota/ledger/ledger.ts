@@ -115,9 +115,9 @@ export class Ledger {
     return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
   }
 
-  /** When to look again at a ceiling that lets no request pass: soon if it is the minute's, so that no timer spins for a day's. */
+  /** When the ceiling lets a request pass again, in a second at the earliest, so that no timer spins. */
   ceilingLookAtMs(nowMs: number): number {
-    return nowMs + (this.#minute.ceiling(nowMs) < 1 ? SECOND_MS : MINUTE_MS);
+    return Math.max(nowMs + SECOND_MS, this.#minute.ceilingAt(nowMs), this.#day.ceilingAt(nowMs));
   }
 
   /** What is known about both windows, as `petstore.quota` shows it. */

@@ -203,6 +203,12 @@ export class QuotaWindow {
     return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => wholeRequests(candidate.allowance(nowMs))));
   }
 
+  /** When the most generous possible candidate allows a request, whatever headers say. */
+  ceilingAt(nowMs: number): number {
+    if (this.ceiling(nowMs) >= 1) return nowMs;
+    return Math.min(this.#reset.endsAtMs, ...this.#possible.map((candidate) => candidate.allowedAt(nowMs)));
+  }
+
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
   free(nowMs: number, isAsking = false): number {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
@@ -375,8 +381,8 @@ export class QuotaWindow {
       return;
     }
     if (reset) this.#observeReset(reset, reading);
-    if (reset && told !== undefined) this.#weighFilling(told, reset.endsAtMs - nowMs);
     if (told === undefined) return this.observeUnreported(reading);
+    if (reset) this.#bucket.doubt += this.#bucket.misfitOfFilling(told, reset.endsAtMs - nowMs);
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
     const remaining = Math.min(told, this.#allowed ?? this.#planned);
@@ -442,11 +448,6 @@ export class QuotaWindow {
     this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
     this.#setLimits();
     return this.#window;
-  }
-
-  #weighFilling(remaining: number, aheadMs: number): void {
-    this.#bucket.doubt += this.#bucket.misfitOfFilling(remaining, aheadMs);
-    this.#settle();
   }
 
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
@@ -570,18 +571,12 @@ export class QuotaWindow {
   /** Adds doubt to the candidates that fit worse than the best one. */
   #weigh(misfits: readonly number[]): void {
     const least = Math.min(...misfits);
-    // Every answer passes here: loops allocate nothing.
-    for (let index = 0; index < misfits.length; index++) {
-      const candidate = this.#candidates[index];
-      if (candidate) candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
-    }
-    this.#settle();
-  }
-
-  #settle(): void {
-    let least = Number.POSITIVE_INFINITY;
-    for (const { doubt } of this.#candidates) least = Math.min(least, doubt);
-    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
+    this.#candidates.forEach((candidate, index) => {
+      candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
+    });
+    let leastDoubt = Number.POSITIVE_INFINITY;
+    for (const { doubt } of this.#candidates) leastDoubt = Math.min(leastDoubt, doubt);
+    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - leastDoubt);
   }
 }
 

@@ -276,11 +276,11 @@ describe('Candidate', () => {
     expect(window.free(200)).toBe(62);
   });
 
-  test('has no room beyond the plan, although the service allows more', () => {
+  test('says when the plan allows a request again, although the service allows more', () => {
     const log = new SlidingLog(60, MINUTE_MS);
     log.resize(300, 60);
     sendTimes(log, 60, 0);
-    expect([log.room(1_000), log.allowance(1_000)]).toEqual([240, 0]);
+    expect([log.room(1_000), log.allowance(1_000), log.allowedAt(1_000)]).toEqual([240, 0, 60_100]);
   });
 
   test('leaves to others what the service allows beyond the plan', () => {

@@ -125,7 +125,17 @@ export abstract class Candidate {
 
   /** What this client's own requests leave of the plan. */
   allowance(nowMs: number): number {
-    return this.room(nowMs) - (this.withheld ?? 0);
+    return this.room(nowMs) - this.beyondPlan;
+  }
+
+  /** When the allowance is one request or more; infinite if only the end of the window frees any. */
+  allowedAt(nowMs: number): number {
+    return this.roomAt(1 + this.beyondPlan, nowMs);
+  }
+
+  /** What the room holds that the plan does not allow. */
+  protected get beyondPlan(): number {
+    return this.withheld ?? 0;
   }
 
   /** What may be sent after subtracting the requests of others, or what the service allows beyond the plan, whichever is more. */

@@ -43,9 +43,9 @@ export class SlidingCounter extends Candidate {
     this.#sent = Math.max(0, this.#sent - 1);
   }
 
-  /** The failed requests that the service has not counted give their places back: otherwise they would weigh on the next window. */
-  override allowance(nowMs: number): number {
-    return super.allowance(nowMs) - Math.min(0, this.offset ?? 0);
+  /** Less the failed requests that the service has not counted: they would weigh on the next window. */
+  protected override get beyondPlan(): number {
+    return super.beyondPlan + Math.min(0, this.offset ?? 0);
   }
 
   margin(): number {

@@ -104,6 +104,10 @@ export class TokenBucket extends Candidate {
     return Math.min(this.#tokens.left(nowMs), this.#own?.left(nowMs) ?? Number.POSITIVE_INFINITY);
   }
 
+  override allowedAt(nowMs: number): number {
+    return this.freeAt(1, nowMs);
+  }
+
   override free(nowMs: number): number {
     return this.allowance(nowMs);
   }
