@@ -1,10 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import type { Stats } from 'node:fs';
-import { open, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { chmod, chown, open, readlink, realpath, rename, rm, stat, writeFile } from 'node:fs/promises';
+import { dirname, resolve } from 'node:path';
 import { textOf } from '../thrown.ts';
 
-/** The codes of a file that can be written but not replaced: its folder takes no new files, or it is mounted by itself. */
-const CANNOT_REPLACE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY'];
+/** The codes of a file that can be written but not replaced: its folder takes no new files, it is mounted by itself, or it is another user's. */
+const CANNOT_REPLACE: readonly unknown[] = ['EACCES', 'EPERM', 'EROFS', 'EBUSY', 'EINVAL'];
 
 /** What is at a path; undefined if there is nothing. @throws the system's error */
 export async function found(path: string): Promise<Stats | undefined> {
@@ -19,7 +20,7 @@ export async function found(path: string): Promise<Stats | undefined> {
 /** Checks that `replaceFile` can write a file, and leaves it as it is. @throws the system's error */
 export async function checkReplaceable(path: string): Promise<void> {
   if (await found(path)) return (await open(path, 'r+')).close();
-  const temporary = beside(path);
+  const temporary = beside(await linkedFrom(path));
   await (await open(temporary, 'wx')).close();
   await rm(temporary);
 }
@@ -32,21 +33,32 @@ export async function checkReplaceable(path: string): Promise<void> {
  */
 export async function replaceFile(path: string, text: string): Promise<void> {
   const earlier = await found(path);
-  if (!earlier) return writeBeside(path, text);
+  if (!earlier) return writeBeside(await linkedFrom(path), text);
   if (!earlier.isFile()) return writeFile(path, text);
   try {
-    await writeBeside(await realpath(path), text, earlier.mode);
+    await writeBeside(await realpath(path), text, earlier);
   } catch (error) {
     if (!CANNOT_REPLACE.includes(textOf(error, 'code'))) throw error;
     await writeFile(path, text);
   }
 }
 
-/** Writes a file beside the path, and then gives it that name, which is one step for the file system. */
-async function writeBeside(path: string, text: string, mode?: number): Promise<void> {
+/** Where links lead, although there is no file yet. */
+async function linkedFrom(path: string): Promise<string> {
+  const target = await readlink(path).catch(() => undefined);
+  return target === undefined ? path : linkedFrom(resolve(await realpath(dirname(path)), target));
+}
+
+/** Writes a file beside the path, and then gives it that name, which is one step for the file system. It gets owner and rights of `earlier`. */
+async function writeBeside(path: string, text: string, earlier?: Stats): Promise<void> {
   const temporary = beside(path);
   try {
-    await writeFile(temporary, text, { flag: 'wx', mode, flush: true });
+    await writeFile(temporary, text, { flag: 'wx', mode: earlier?.mode, flush: true });
+    if (earlier) {
+      await chown(temporary, earlier.uid, earlier.gid);
+      // The mode of a new file lacks what the umask denies.
+      await chmod(temporary, earlier.mode);
+    }
     await rename(temporary, path);
   } catch (error) {
     await rm(temporary, { force: true });

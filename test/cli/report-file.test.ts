@@ -1,5 +1,5 @@
 import { appendFileSync } from 'node:fs';
-import { chmod, open, readdir, readFile, stat, symlink, writeFile } from 'node:fs/promises';
+import { chmod, chown, mkdir, open, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { openState } from '../../src/cli/state.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
@@ -193,6 +193,35 @@ describe('--report', () => {
     expect(JSON.parse(await readFile(file('2026-11-21.json'), 'utf8')).exitCode).toBe(0);
     expect((await stat(file('2026-11-21.json'))).mode & 0o777).toBe(0o600);
     expect((await readdir(file(''))).sort()).toEqual(['2026-11-21.json', 'in.csv', 'latest.json']);
+  });
+
+  test('is written where a link leads, although there is no file yet', async () => {
+    const { sync, file } = await jobFolder();
+    await mkdir(file('reports'));
+    await symlink('reports', file('recent'));
+    await symlink('../reports/today.json', file('recent/link.json'));
+    await symlink('recent/link.json', file('latest.json'));
+    expect((await sync('petId,quantity\n1,9\n', ['--report', file('latest.json')])).code).toBe(0);
+    expect(JSON.parse(await readFile(file('reports/today.json'), 'utf8')).exitCode).toBe(0);
+    expect(await readlink(file('latest.json'))).toBe('recent/link.json');
+    expect((await readdir(file('reports'))).sort()).toEqual(['link.json', 'today.json']);
+  });
+
+  test('refuses a link into a folder that does not exist before anything is sent', async () => {
+    const { served, sync, file } = await jobFolder();
+    await symlink('no/r.json', file('latest.json'));
+    expect(await sync('petId,quantity\n1,9\n', ['--report', file('latest.json')])).toMatchObject({ code: 2, out: '' });
+    expect(served.sandbox.requests).toEqual([]);
+  });
+
+  test.skipIf(process.platform === 'win32')('keeps the owner of an earlier one, and rights that new files do not get', async () => {
+    const { sync, file } = await jobFolder();
+    const [uid = 0, gid = 0] = process.geteuid?.() === 0 ? [65_534, 65_534] : [process.geteuid?.(), process.getegid?.()];
+    await writeFile(file('r.json'), 'held');
+    await chown(file('r.json'), uid, gid);
+    await chmod(file('r.json'), 0o666);
+    expect((await sync('petId,quantity\n1,9\n', ['--report', file('r.json')])).code).toBe(0);
+    expect(await stat(file('r.json'))).toMatchObject({ uid, gid, mode: 0o100_666 });
   });
 
   test.skipIf(process.platform === 'win32')('in a folder that takes no new files is written in place', async () => {
