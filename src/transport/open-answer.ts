@@ -109,12 +109,12 @@ export class OpenAnswer implements Body {
 
   /**
    * Whether a body without its end may have been cut on the way. Runtimes take a cut compressed stream for a complete one, and Safari also
-   * a chunked body whose connection closes (RFC 9112 section 8). A page may not see the coding, but it sees a length.
+   * a chunked body whose connection closes (RFC 9112 section 8). A page may not see the coding, but it sees a length. A 204 has no body.
    */
   get mayBeCut(): boolean {
     const coding = this.headers.get('content-encoding') ?? '';
     const length = this.headers.get('content-length');
-    if (isBrowser() && length === null) return true;
+    if (isBrowser() && length === null) return this.status !== 204;
     return !/^\s*(?:identity)?\s*$/i.test(coding) && length !== '0';
   }
 

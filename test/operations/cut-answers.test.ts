@@ -47,6 +47,16 @@ describe('An answer that ends too early', () => {
     const { client } = scriptedClient([() => text(200, body, length)], { dangerouslyAllowBrowser: true });
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
   });
+
+  test.each([
+    ['a list', list],
+    ['a stream', stream],
+    ['an item', update],
+  ])('is an invalid answer in a browser, if its status has no body: %s', async (_what, call) => {
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (Macintosh; Intel Mac OS X 10_15_7) AppleWebKit/605.1.15' });
+    const { client } = scriptedClient([() => text(204, null)], { dangerouslyAllowBrowser: true });
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', status: 204 });
+  });
 });
 
 test.each([
