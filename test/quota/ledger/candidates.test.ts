@@ -342,6 +342,12 @@ describe('How badly an answer fits a candidate:', () => {
     expect(candidate.misfitOfRetryAfter(seen)).toBe(expected);
   });
 
+  test('a Retry-After that ends a whole window after the Reset is that of a penalty, and fits a window', () => {
+    const seen = { endsAtMs: 30_000, isReported: true, latencyMs: 100, nowMs: 20_000 };
+    const misfits = [89_999, 90_000, 900_000].map((toldMs) => new FixedWindow(60, MINUTE_MS).misfitOfRetryAfter({ ...seen, toldMs }));
+    expect(misfits).toEqual([1, 0, 0]);
+  });
+
   test('a Reset fits a weighted counter only at a turn of the clock, and fits a log there only by chance', () => {
     const [log, counter] = [new SlidingLog(60, MINUTE_MS), new SlidingCounter(60, MINUTE_MS)];
     const reset = { ...RESET, endsAtMs: MINUTE_MS, oldestAtMs: undefined };

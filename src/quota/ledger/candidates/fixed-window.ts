@@ -54,9 +54,10 @@ export class FixedWindow extends Candidate {
     return this.offset === undefined ? 0 : Math.max(0, lowest - Math.max(0, Math.min(this.offset, this.#shown)));
   }
 
-  /** It opens at its end, whatever others send; unless they are known, perhaps before. */
+  /** It opens at its end, whatever others send; unless they are known, perhaps before. No way of counting closes for a window longer. */
   protected override opensAt({ endsAtMs, toldMs, isReported }: SeenRetryAfter): number {
-    return this.offset === undefined && isReported ? Math.min(endsAtMs, toldMs) : endsAtMs;
+    if (this.offset !== undefined || !isReported) return endsAtMs;
+    return toldMs < endsAtMs + this.lengthMs ? Math.min(endsAtMs, toldMs) : Number.POSITIVE_INFINITY;
   }
 
   override misfitOfReset({ hasMoved }: SeenReset): number {
