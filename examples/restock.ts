@@ -47,6 +47,7 @@ function tell(path: string, { updated, unchanged, pending, missing, failed, stop
 async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
   let row = 0;
   let columns = 0;
+  let isEmpty = true;
   const input = await open(path).catch(({ message }) => {
     throw new BadInput(message);
   });
@@ -62,7 +63,8 @@ async function* rowsOf(path: string): AsyncGenerator<WantedEntry> {
       throw new BadInput(`${path}, row ${row}: expected petId, and quantity or adjust, not ${JSON.stringify(line)}`);
     // BigInt keeps every digit of an int64.
     const petId = BigInt(digits);
+    isEmpty = false;
     yield adjust === undefined ? { petId, quantity: Number(quantity) } : { petId, adjust: Number(adjust) };
   }
-  if (row < 2) throw new BadInput(`${path}: it has no rows`);
+  if (isEmpty) throw new BadInput(`${path}: it has no rows`);
 }

@@ -77,6 +77,7 @@ test.each([
 test.each([
   ['', 'stock-9.csv'],
   ['petId,quantity\n', 'stock-10.csv'],
+  ['petId,quantity\n\n', 'stock-11.csv'],
 ])('restock.ts refuses the file %j, which is probably a failed export', async (text, file) => {
   await installed.write(file, text);
   const run = await installed.run('examples/restock.ts', { args: [file], env });
