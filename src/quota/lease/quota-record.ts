@@ -40,7 +40,7 @@ export interface RecordedMinute extends RecordedWindow {
 }
 
 /** What one process got in this window, and when it requested last. */
-export interface RecordedMember {
+interface RecordedMember {
   granted: number;
   requestedAtMs: number;
 }

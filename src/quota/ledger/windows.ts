@@ -6,7 +6,7 @@ import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stri
 import type { Reset } from './window-reset.ts';
 
 /** What is known of a key's quota, in the form in which it is reported to other processes. */
-export interface Observed {
+interface Observed {
   plan: Partial<PlanLimits>;
   /** The limit of a day before it is cut to the share; left out without a share. */
   limitPerDay?: number;
@@ -15,7 +15,7 @@ export interface Observed {
 }
 
 /** A plan that is larger than the service's limit. */
-export interface Overstatement {
+interface Overstatement {
   window: 'minute' | 'day';
   planned: number;
   observed: number;
