@@ -611,6 +611,12 @@ describe('bad input', () => {
     ['neither column', 'petId,quantity,adjust\n1,,\n', 'row 2: it has neither a quantity nor an adjust'],
     ['a ragged row', 'petId,quantity\n1,2,3\n', 'row 2: it has 3 fields where the header has 2'],
     ['an open quote', 'petId,quantity\n1,"2\n', 'row 2: a quote is not closed'],
+    ['a quote that is open to the end', 'petId,quantity\n\n1,2\n\n2,"3\n\n3,4\n4,5\n', 'row 5: a quote is not closed'],
+    [
+      'a quote that is open for too long',
+      `petId,quantity\n\n1,2\n2,"3\n${'3,4\n'.repeat(20_000)}`,
+      'row 4: it is longer than 65,536 characters',
+    ],
     ['broken JSON', '[{"petId":1,"quantity":2},{"petId":}]', 'row 2: it is not valid JSON'],
     ['an open array', '[{"petId":1,"quantity":2}', 'row 1: the array is not closed, or something comes after it'],
     ['an array closed by a brace', '[{"petId":1,"quantity":2}}', 'row 1: the array is not closed, or something comes after it'],

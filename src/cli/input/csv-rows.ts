@@ -1,7 +1,7 @@
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { csvLine } from '../csv-line.ts';
 import { peek } from './open-input.ts';
-import { badRow, type InputRow, MAX_ROW, tooLong, wantedRow } from './wanted-row.ts';
+import { badRow, type InputRow, MAX_ROW, type Place, tooLong, wantedRow } from './wanted-row.ts';
 
 /** Characters that are passed to the parser at once. */
 const PIECE = 2_048;
@@ -47,7 +47,10 @@ async function* parsedRows(
   text: AsyncIterable<string>,
   { name, separator }: { name: string; separator: string },
 ): AsyncGenerator<ParsedRow> {
-  const parser = createParser(separator);
+  let next = 1;
+  const parser = createParser(separator, (afterBlankLines) => {
+    next = afterBlankLines;
+  });
   // The iteration below reports errors, but an error event without a listener would end the process.
   parser.on('error', () => {});
   try {
@@ -59,14 +62,14 @@ async function* parsedRows(
     parser.end();
     for await (const record of parser) yield asRow(record);
   } catch (error) {
-    throw error instanceof CsvError ? explain(error, name) : error;
+    throw error instanceof CsvError ? explain(error, { name, row: next + blankLines(error) }) : error;
   } finally {
     parser.destroy();
   }
 }
 
-/** The parser adds the line number to each record as its last field. */
-function createParser(separator: string): Parser {
+/** The parser adds the line number to each record as its last field, and reports where the next begins, blank lines not counted. */
+function createParser(separator: string, onNext: (line: number) => void): Parser {
   return parse({
     bom: true,
     trim: true,
@@ -76,7 +79,10 @@ function createParser(separator: string): Parser {
     relax_quotes: true,
     record_delimiter: '\n',
     max_record_size: MAX_ROW,
-    on_record: (fields: string[], { lines }) => [...fields, String(lines)],
+    on_record: (fields: string[], { lines, empty_lines }) => {
+      onNext(lines + 1 - empty_lines);
+      return [...fields, String(lines)];
+    },
   });
 }
 
@@ -100,12 +106,16 @@ async function* pieces(text: AsyncIterable<string>): AsyncGenerator<string> {
   if (held !== '') yield '\n';
 }
 
-function explain(error: CsvError, name: string): Error {
-  const row = Number(Reflect.get(error, 'lines') ?? 1);
-  if (error.code === 'CSV_MAX_RECORD_SIZE') return tooLong({ name, row });
-  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return badRow({ name, row }, 'a quote is not closed');
+function blankLines(error: CsvError): number {
+  return Number(Reflect.get(error, 'empty_lines') ?? 0);
+}
+
+/** The row is where the record begins: after an open quote, the line of the error is the end of the file. */
+function explain(error: CsvError, place: Place): Error {
+  if (error.code === 'CSV_MAX_RECORD_SIZE') return tooLong(place);
+  if (error.code === 'CSV_QUOTE_NOT_CLOSED') return badRow(place, 'a quote is not closed');
   const reason = error.message.replace(/ on line \d+$| at line \d+$/, '').replace(/^./, (first) => first.toLowerCase());
-  return badRow({ name, row }, reason.split('\n')[0] ?? reason);
+  return badRow(place, reason.split('\n')[0] ?? reason);
 }
 
 function widthProblem(fields: number, width: number): string {
