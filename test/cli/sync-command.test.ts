@@ -610,6 +610,7 @@ describe('bad input', () => {
     ['both columns', 'petId,quantity,adjust\n1,2,3\n', 'row 2: it has both a quantity and an adjust; leave one out'],
     ['neither column', 'petId,quantity,adjust\n1,,\n', 'row 2: it has neither a quantity nor an adjust'],
     ['a ragged row', 'petId,quantity\n1,2,3\n', 'row 2: it has 3 fields where the header has 2'],
+    ['a row with one field', 'petId,quantity\n1\n', 'row 2: it has 1 field where the header has 2'],
     ['an open quote', 'petId,quantity\n1,"2\n', 'row 2: a quote is not closed'],
     ['a quote that is open to the end', 'petId,quantity\n\n1,2\n\n2,"3\n\n3,4\n4,5\n', 'row 5: a quote is not closed'],
     [

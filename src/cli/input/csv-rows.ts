@@ -1,5 +1,6 @@
 import { CsvError, type Parser, parse } from 'csv-parse';
 import { csvLine } from '../csv-line.ts';
+import { counted } from '../duration.ts';
 import { peek } from './open-input.ts';
 import { badRow, type InputRow, MAX_ROW, type Place, tooLong, wantedRow } from './wanted-row.ts';
 
@@ -119,7 +120,7 @@ function explain(error: CsvError, place: Place): Error {
 }
 
 function widthProblem(fields: number, width: number): string {
-  return `it has ${fields} fields where the header has ${width}`;
+  return `it has ${counted(fields, 'field')} where the header has ${width}`;
 }
 
 function columnsOf(header: string[], name: string): Columns {
