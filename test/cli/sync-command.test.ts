@@ -634,9 +634,9 @@ describe('bad input', () => {
   });
 
   test.each([
-    ['a binary file', new Uint8Array([0x1f, 0x8b, 8, 0]), 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
-    ['a file with zeros', 'petId\0', 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
-    ['a torn character', new Uint8Array([0x31, 0xc3]), 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON'],
+    ['a binary file', new Uint8Array([0x1f, 0x8b, 8, 0]), 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8'],
+    ['a file with zeros', 'petId\0', 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8'],
+    ['a torn character', new Uint8Array([0x31, 0xc3]), 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8'],
   ])('%s is reported with file and reason', async (_name, text, reason) => {
     expect(await sync(text)).toEqual({ code: 2, out: '', err: `petstore: Cannot use in: ${reason}\n` });
   });

@@ -75,7 +75,7 @@ function decode(decoder: TextDecoder, bytes: Uint8Array | undefined, name: strin
   } catch {
     // Reported below, since the decoder's message names neither the file nor the reason.
   }
-  throw unusable(name, 'it is not UTF-8 text; give a file in CSV, JSON or NDJSON');
+  throw unusable(name, 'it is not UTF-8 text; save it as CSV, JSON or NDJSON in UTF-8');
 }
 
 function unusable(name: string, reason: string): UsageError {
