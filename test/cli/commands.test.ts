@@ -377,7 +377,7 @@ describe('a failure', () => {
   });
 
   test('of the quota ends with 5', async () => {
-    const limited = await serveSandbox({ plans: { free: { requestsPerMinute: 60, requestsPerDay: 1 } } });
+    const limited = await serveSandbox({ plans: { free: { requestsPerMinute: 60, requestsPerDay: 1 } }, policy: 'fixed-first' });
     vi.stubEnv('PETSTORE_BASE_URL', limited.url);
     vi.stubEnv('PETSTORE_API_KEY', limited.keys.free);
     expect((await run(['list'])).code).toBe(0);
@@ -423,7 +423,7 @@ describe('what runs share', () => {
   });
 
   test('is the quota: a run knows that the run before was refused', async () => {
-    const closed = await serveSandbox({ plans: { pro: { requestsPerMinute: 60, requestsPerDay: 1 } } });
+    const closed = await serveSandbox({ plans: { pro: { requestsPerMinute: 60, requestsPerDay: 1 } }, policy: 'fixed-first' });
     vi.stubEnv('PETSTORE_BASE_URL', closed.url);
     vi.stubEnv('PETSTORE_API_KEY', closed.keys.pro);
     const env = { XDG_STATE_HOME: home, HOME: home, LOCALAPPDATA: home };

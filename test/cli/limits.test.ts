@@ -141,7 +141,7 @@ describe('--quota-store', () => {
 
   /** A service with one request a day, and a run that was refused since a run before has used it. */
   async function usedUp(words: string[]) {
-    const job = await jobFolder({ plans: { business: { requestsPerMinute: 60, requestsPerDay: 1 } } });
+    const job = await jobFolder({ plans: { business: { requestsPerMinute: 60, requestsPerDay: 1 } }, policy: 'fixed-first' });
     await job.run(['list', ...words]);
     await job.run(['list', ...words]);
     return job;

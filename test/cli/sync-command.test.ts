@@ -499,6 +499,7 @@ describe('a stop', () => {
     const limited = await serveSandbox({
       pets: [1, 2, 3].map((petId) => ({ petId, quantity: 5 })),
       plans: { business: { requestsPerMinute: 100, requestsPerDay: 2 } },
+      policy: 'fixed-first',
     });
     vi.stubEnv('PETSTORE_BASE_URL', limited.url);
     vi.stubEnv('PETSTORE_API_KEY', limited.keys.business);

@@ -102,7 +102,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('petstore --quota-store redis://'
   }
 
   test.each([['ioredis'], ['redis']])('shares the quota by %s, and quota --reset deletes it', async (library) => {
-    const served = await serveSandbox({ plans: { fleet: { requestsPerMinute: 60, requestsPerDay: 1 } } });
+    const served = await serveSandbox({ plans: { fleet: { requestsPerMinute: 60, requestsPerDay: 1 } }, policy: 'fixed-first' });
     onTestFinished(() => served.close());
     const env = { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.fleet };
     const store = ['--quota-store', redis.url];
