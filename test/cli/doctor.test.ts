@@ -79,6 +79,12 @@ describe('petstore doctor', () => {
     rmSync(dirname(file), { recursive: true });
   });
 
+  test.skipIf(process.platform !== 'linux')('does not call the quota shared if the state cannot be opened', async () => {
+    const { code, out, err } = await doctor({ ...well(), XDG_STATE_HOME: '/dev/null' });
+    expect(err).toContain('this run does not share the quota with others');
+    expect([code, out]).toEqual([0, expect.stringContaining('ok       shared       the quota is not shared with other runs\n')]);
+  });
+
   test('names the place of a --quota-store in Redis without its password', () => {
     const settings = checkSettings({ quotaStore: 'redis://user:secret@redis.test:6380/1' }, new FakeTerminal());
     expect(settings.find(({ check }) => check === 'shared')?.message).toBe(

@@ -28,6 +28,14 @@ interface Diagnosis {
   findings: Line[];
 }
 
+/** What was found through a client. */
+interface Checked {
+  address?: string;
+  findings: Line[];
+  /** Whether the state that runs share could be opened; undefined if the client could not be made. */
+  isShared?: boolean;
+}
+
 /** Checks settings and the connection to the service, with one request for each environment. */
 export async function doctor(options: DoctorOptions, terminal: Terminal): Promise<ExitCode> {
   const { signal, stopListening } = interruptSignal(terminal);
@@ -72,20 +80,21 @@ function askedEnvironments({ environment, baseUrl, sandbox }: DoctorOptions, { e
 }
 
 async function examine(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Diagnosis> {
-  const settings: Line[] = [...checkSettings(options, terminal), ...checkEnvironments(options, terminal)];
-  const { address, findings } = await check(options, terminal, signal);
+  const { address, findings, isShared = options.state !== false } = await check(options, terminal, signal);
+  const settings: Line[] = [...checkSettings({ ...options, state: isShared }, terminal), ...checkEnvironments(options, terminal)];
   const all = [...settings, ...findings];
   const environment = options.sandbox ? 'a sandbox of this process' : (options.environment ?? 'production');
   return { environment, ...(address && { address }), isWell: all.every(({ outcome }) => outcome !== 'problem'), findings: all };
 }
 
 /** Checks the service through a client. A `ConfigurationError` is a finding; a usage error is thrown, as in every command. */
-async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<{ address?: string; findings: Line[] }> {
+async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Checked> {
   try {
-    const { client, usesProxies, close } = await openClient(options, terminal);
+    const { client, state, usesProxies, close } = await openClient(options, terminal);
     try {
       const { address, findings } = await checkClient(client, { signal, usesProxies, isInside: options.sandbox });
-      return { address, findings: findings.map((finding) => withSource(finding, sourceOfAddress(options, terminal))) };
+      const isShared = state !== undefined;
+      return { address, isShared, findings: findings.map((finding) => withSource(finding, sourceOfAddress(options, terminal))) };
     } finally {
       close();
     }
