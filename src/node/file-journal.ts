@@ -165,7 +165,9 @@ class OpenFile {
 
   #refuseForeign({ size }: { size: number }): void {
     if (size === this.#length) return;
-    throw new JournalError(`Cannot continue with journal ${this.#path}: another process has written to it`, { code: 'journal_busy' });
+    throw new JournalError(`Cannot continue with journal ${this.#path}: another process has written to it; wait for its end`, {
+      code: 'journal_busy',
+    });
   }
 
   async close(): Promise<void> {
