@@ -2,6 +2,7 @@ import type { Call } from '../call.ts';
 import { isCertificateCode, meaningOf } from '../certificate-codes.ts';
 import { duration } from '../duration.ts';
 import { ConfigurationError, ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
+import { isBrowser } from '../options/environment.ts';
 import { isProxyCode, proxyCode } from '../proxy-codes.ts';
 import type { TextHider } from '../redactor.ts';
 import { fieldOf, textOf } from '../thrown.ts';
@@ -42,7 +43,9 @@ export function connectionFailure(thrown: unknown, call: Call, asked: Asked): Pe
     return new ConfigurationError(message, { ...details, option: 'baseUrl' });
   }
   const setting = chain.map((error) => textOf(error, 'setting')).find((found) => found !== undefined);
-  const reason = [why, setting && `look at ${asked.redactor.clean(setting)}`].filter((part) => part).join('; ');
+  // A page learns no more, also if it may not read the answer (CORS).
+  const hint = code === undefined && isBrowser() && "the browser's console says why";
+  const reason = [why, setting && `look at ${asked.redactor.clean(setting)}`, hint].filter((part) => part).join('; ');
   return new ConnectionError(`Cannot ${call.purpose}: the connection to ${hostOf(asked)} failed${reason && `: ${reason}`}`, details);
 }
 

@@ -1,5 +1,5 @@
 import { ConfigurationError, ConnectionError, TimeoutError } from 'petstore-inventory';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, test, vi } from 'vitest';
 import { Redactor } from '../../src/redactor.ts';
 import { connectionFailure, timeLimitFailure } from '../../src/transport/connection-failure.ts';
 import { networkError } from '../support/answers.ts';
@@ -15,6 +15,15 @@ function failureOf(thrown: unknown): unknown {
 }
 
 describe('connectionFailure', () => {
+  test("refers a page to the browser's console, since it learns no more", () => {
+    vi.stubGlobal('navigator', { userAgent: 'Mozilla/5.0 (X11; Linux x86_64; rv:153.0) Gecko/20100101 Firefox/153.0' });
+    const thrown = new TypeError('Failed to fetch');
+    const message = 'Cannot update pet 42: the connection to pets.test:8443 failed: Failed to fetch';
+    expect(failureOf(thrown)).toMatchObject({ message: `${message}; the browser's console says why` });
+    vi.unstubAllGlobals();
+    expect(failureOf(thrown)).toMatchObject({ message });
+  });
+
   test("has the innermost cause's code, and says what could not be done and where", () => {
     const thrown = new TypeError('fetch failed', {
       cause: Object.assign(new Error('outer', { cause: networkError('EINNER') }), { code: 'EOUTER' }),
