@@ -255,9 +255,14 @@ export const tests: Record<string, Test> = {
   },
   'ends a call by the time limit of a signal': async (place) => {
     for (const scenario of ['stalled', 'stalled-body'] as const) {
-      const signal = AbortSignal.any([AbortSignal.timeout(200), new AbortController().signal]);
+      // Held until the end: Node 22.13 forgets a time limit that only `any` refers to.
+      const limit = AbortSignal.timeout(200);
+      const signal = AbortSignal.any([limit, new AbortController().signal]);
       const failure = await failureOf(clientOf(place, scenario).listInventory({ signal }));
-      ok(failure === signal.reason && failure instanceof DOMException && failure.name === 'TimeoutError', `${scenario}: ${failure}`);
+      ok(
+        limit.aborted && failure === signal.reason && failure instanceof DOMException && failure.name === 'TimeoutError',
+        `${scenario}: ${failure}`,
+      );
     }
   },
   'watches a stock until the view is closed': async (place) => {
