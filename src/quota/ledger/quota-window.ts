@@ -382,7 +382,7 @@ export class QuotaWindow {
     }
     if (reset) this.#observeReset(reset, reading);
     if (told === undefined) return this.observeUnreported(reading);
-    if (reset) this.#bucket.doubt += this.#bucket.misfitOfFilling(told, reset.endsAtMs - nowMs);
+    if (reset) this.#weighFilling(told, reset.endsAtMs - nowMs);
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
     const remaining = Math.min(told, this.#allowed ?? this.#planned);
@@ -448,6 +448,11 @@ export class QuotaWindow {
     this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
     this.#setLimits();
     return this.#window;
+  }
+
+  #weighFilling(remaining: number, aheadMs: number): void {
+    this.#bucket.doubt += this.#bucket.misfitOfFilling(remaining, aheadMs);
+    this.#settle();
   }
 
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
@@ -574,9 +579,14 @@ export class QuotaWindow {
     this.#candidates.forEach((candidate, index) => {
       candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
     });
-    let leastDoubt = Number.POSITIVE_INFINITY;
-    for (const { doubt } of this.#candidates) leastDoubt = Math.min(leastDoubt, doubt);
-    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - leastDoubt);
+    this.#settle();
+  }
+
+  /** The best candidate has no doubt, and none has more than the most. */
+  #settle(): void {
+    let least = Number.POSITIVE_INFINITY;
+    for (const { doubt } of this.#candidates) least = Math.min(least, doubt);
+    for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
   }
 }
 
