@@ -120,7 +120,7 @@ describe('cors', () => {
     expect(answers.map(corsOf)).toEqual([{}, {}, {}]);
   });
 
-  test('is off by default: preflights go to the service as any request', async () => {
+  test('leaves preflights to the service, like any request, unless origins are given', async () => {
     const { url, sandbox } = await started();
     const answer = await fetch(`${url}/inventory`, { method: 'OPTIONS', headers: { origin: ORIGIN, ...PREFLIGHT } });
     expect([answer.status, corsOf(answer), sandbox.report().requests]).toEqual([401, {}, 1]);

@@ -245,12 +245,12 @@ export class QuotaWindow {
     const wanted = Math.min(count, Math.max(1, this.limit));
     const ownMs = lead.freeAt(wanted, nowMs);
     const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#reset.endsAtMs : Number.POSITIVE_INFINITY;
-    const toldMs = this.#ask?.atMs ?? Number.POSITIVE_INFINITY;
+    const askAtMs = this.#ask?.atMs ?? Number.POSITIVE_INFINITY;
     return Math.max(
       nowMs,
       this.#opensAtMs ?? nowMs,
       this.#mostFreeAt(count, nowMs, isAsking),
-      Math.min(ownMs, endsAtMs, toldMs, this.#expiresAtMs),
+      Math.min(ownMs, endsAtMs, askAtMs, this.#expiresAtMs),
     );
   }
 
@@ -545,9 +545,9 @@ export class QuotaWindow {
     this.#bucket.drain(nowMs);
   }
 
-  #weighRetryAfter(toldMs: number, { remaining, sentAtMs, nowMs }: Outcome): void {
+  #weighRetryAfter(retryAtMs: number, { remaining, sentAtMs, nowMs }: Outcome): void {
     const seen = {
-      toldMs,
+      retryAtMs,
       endsAtMs: this.#reset.endsAtMs,
       isReported: remaining !== undefined,
       latencyMs: nowMs - sentAtMs,
@@ -582,7 +582,7 @@ export class QuotaWindow {
     this.#settle();
   }
 
-  /** The best candidate has no doubt, and none has more than the most. */
+  /** Doubts are relative: that of the best candidate is 0, and none is above 4. */
   #settle(): void {
     let least = Number.POSITIVE_INFINITY;
     for (const { doubt } of this.#candidates) least = Math.min(least, doubt);

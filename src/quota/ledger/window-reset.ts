@@ -37,7 +37,7 @@ export class WindowReset {
     this.#lengthMs = lengthMs;
   }
 
-  /** The Reset of the current window, if an answer has told it. */
+  /** The Reset of the current window, if an answer has reported it. */
   get current(): Reset | undefined {
     return this.#current;
   }
@@ -105,8 +105,8 @@ export class WindowReset {
     { status, retryAfterMs = 0 }: { status: number; retryAfterMs: number | undefined },
     nowMs: number,
   ): void {
-    const toldMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
-    const lateMs = toldMs <= MOST_MARGIN_MS ? toldMs : 0;
+    const afterEndMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
+    const lateMs = afterEndMs <= MOST_MARGIN_MS ? afterEndMs : 0;
     this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));
   }
 }

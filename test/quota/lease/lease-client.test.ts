@@ -748,6 +748,17 @@ test('a closure whose report fails is reported again with the next call', async 
   expect(leaseRequests.map(({ closedForMs }) => closedForMs)).toEqual([0, isAboutMs(100_000), isAboutMs(90_000)]);
 });
 
+/** The answer to a second call closes the key while a third one waits. */
+async function closeWhileOneWaits(visitors: Visitors): Promise<void> {
+  visitors.ask('first');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.answer();
+  visitors.ask('refused');
+  await vi.advanceTimersByTimeAsync(10);
+  visitors.ask('waits');
+  visitors.answer(closing());
+}
+
 test('a closure whose report fails while slots are held is reported again with the next call, which gives them back', async () => {
   const leaseRequests: LeaseRequest[] = [];
   const exchange = async (request: LeaseRequest): Promise<LeaseResponse> => {
@@ -759,13 +770,7 @@ test('a closure whose report fails while slots are held is reported again with t
   const gate = makeGate();
   bringStore(gate, { processes: 2, isCheap: true, join: () => ({ exchange }) });
   const visitors = new Visitors(gate);
-  visitors.ask('first');
-  await vi.advanceTimersByTimeAsync(10);
-  visitors.answer();
-  visitors.ask('refused');
-  await vi.advanceTimersByTimeAsync(10);
-  visitors.ask('waits');
-  visitors.answer(closing());
+  await closeWhileOneWaits(visitors);
   await vi.advanceTimersByTimeAsync(10);
   const timers = vi.spyOn(globalThis, 'setTimeout');
   visitors.ask('next');
@@ -794,13 +799,7 @@ test('a store that is lost after it was told of a closure is told again as soon 
   const gate = makeGate();
   bringStore(gate, { ...store, isCheap: true, join });
   const visitors = new Visitors(gate);
-  visitors.ask('first');
-  await vi.advanceTimersByTimeAsync(10);
-  visitors.answer();
-  visitors.ask('refused');
-  await vi.advanceTimersByTimeAsync(10);
-  visitors.ask('waits');
-  visitors.answer(closing());
+  await closeWhileOneWaits(visitors);
   await vi.advanceTimersByTimeAsync(100);
   lost.reject(new Error('unreachable'));
   await vi.advanceTimersByTimeAsync(80_000);

@@ -57,8 +57,8 @@ export interface SeenReset {
 
 /** The Retry-After of a refusal. */
 export interface SeenRetryAfter {
-  /** When it has passed. */
-  toldMs: number;
+  /** When it passes. */
+  retryAtMs: number;
   /** When the window ends. */
   endsAtMs: number;
   /** Whether the refusal reports Remaining. */
@@ -195,7 +195,7 @@ export abstract class Candidate {
   misfitOfRetryAfter(seen: SeenRetryAfter): number {
     const opensAtMs = this.opensAt(seen);
     if (!Number.isFinite(opensAtMs)) return 0;
-    return opensAtMs > seen.toldMs + LATE_MS || opensAtMs < seen.toldMs - EARLY_MS - seen.latencyMs ? 1 : 0;
+    return opensAtMs > seen.retryAtMs + LATE_MS || opensAtMs < seen.retryAtMs - EARLY_MS - seen.latencyMs ? 1 : 0;
   }
 
   /** When the next request would pass; infinite if that is not known. */

@@ -54,10 +54,13 @@ export class FixedWindow extends Candidate {
     return this.offset === undefined ? 0 : Math.max(0, lowest - Math.max(0, Math.min(this.offset, this.#shown)));
   }
 
-  /** It opens at its end, whatever others send; unless they are known, perhaps before. No way of counting closes for a window longer. */
-  protected override opensAt({ endsAtMs, toldMs, isReported }: SeenRetryAfter): number {
+  /**
+   * It opens at its end. While nothing is known of others, it may also open before, and a Retry-After that is later by a whole window is that
+   * of a penalty.
+   */
+  protected override opensAt({ endsAtMs, retryAtMs, isReported }: SeenRetryAfter): number {
     if (this.offset !== undefined || !isReported) return endsAtMs;
-    return toldMs < endsAtMs + this.lengthMs ? Math.min(endsAtMs, toldMs) : Number.POSITIVE_INFINITY;
+    return retryAtMs < endsAtMs + this.lengthMs ? Math.min(endsAtMs, retryAtMs) : Number.POSITIVE_INFINITY;
   }
 
   override misfitOfReset({ hasMoved }: SeenReset): number {
