@@ -51,13 +51,13 @@ export class Cooldown {
    * the day refuses (`isOfDay`), the backoff from the second strike on is the longer one without a Retry-After.
    */
   close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number, isOfDay = false): void {
-    const toldMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
+    const statedMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
     const refusedAgain = Math.max(1, this.#strikes) - 1;
     const backoffMs =
-      toldMs === undefined || (isOfDay && refusedAgain > 0)
+      statedMs === undefined || (isOfDay && refusedAgain > 0)
         ? Math.min(LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS, BACKOFF_WITHOUT_RETRY_AFTER_MS * GROWTH_WITHOUT_RETRY_AFTER ** refusedAgain)
         : Math.min(this.#longestBackoffMs(nowMs), BACKOFF_MS * 2 ** refusedAgain);
-    const waitMs = Math.max(toldMs ?? 0, backoffMs);
+    const waitMs = Math.max(statedMs ?? 0, backoffMs);
     const jitterMs = this.#random() * Math.min(MOST_JITTER_MS, JITTER * waitMs);
     this.closeUntil(nowMs + waitMs + jitterMs);
   }

@@ -375,17 +375,17 @@ export class QuotaWindow {
 
   /** Learns from an answer that describes this window. */
   observe(reading: Reading): void {
-    const { reset, status, remaining: told, nowMs } = reading;
+    const { reset, status, remaining: reported, nowMs } = reading;
     if (reset && !this.isBucket && this.#reset.isOvertaken(reset, reading.sentAtMs)) {
       this.#window?.countBefore(reading.sentAtMs);
       return;
     }
     if (reset) this.#observeReset(reset, reading);
-    if (told === undefined) return this.observeUnreported(reading);
-    if (reset) this.#weighFilling(told, reset.endsAtMs - nowMs);
+    if (reported === undefined) return this.observeUnreported(reading);
+    if (reset) this.#weighFilling(reported, reset.endsAtMs - nowMs);
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
-    const remaining = Math.min(told, this.#allowed ?? this.#planned);
+    const remaining = Math.min(reported, this.#allowed ?? this.#planned);
     this.#noteOthers(Math.max(unseen, this.#observeRemaining(remaining, reading)), nowMs);
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, nowMs);

@@ -63,13 +63,13 @@ export function play(world: World): Story {
   }));
   const delay = roundAndRound(world.delaysMs);
   const horizonMs = world.startMs + (world.horizonMs ?? 48 * 3_600_000);
-  let [nowMs, waiting, inFlight, toldMs] = [world.startMs, world.calls, 0, Number.NEGATIVE_INFINITY];
+  let [nowMs, waiting, inFlight, retryAtMs] = [world.startMs, world.calls, 0, Number.NEGATIVE_INFINITY];
 
   const send = () => {
     const [n, sending] = [story.passages.length, ledger.send(nowMs)];
     const passage = { sentAtMs: nowMs, arrivedAtMs: 0, status: 0 };
     story.passages.push(passage);
-    if (nowMs < toldMs) story.early++;
+    if (nowMs < retryAtMs) story.early++;
     waiting--;
     inFlight++;
     events.push({ atMs: nowMs + delay(), happen: () => arrive(n, passage, sending) });
@@ -86,7 +86,7 @@ export function play(world: World): Story {
     const answer = (world.disturb ?? same)({ ...honest, receivedAtMs: nowMs }, n);
     if (world.isLost?.(n)) ledger.lose(sending, { isFailure: false, isUnsent: false }, nowMs);
     else ledger.observe(sending, answer, nowMs);
-    if (answer.status === 429) toldMs = Math.max(toldMs, nowMs + (answer.retryAfterMs ?? 0));
+    if (answer.status === 429) retryAtMs = Math.max(retryAtMs, nowMs + (answer.retryAfterMs ?? 0));
     if (world.isLost?.(n) || answer.status === 429) waiting++;
     else story.unfinished--;
   };
