@@ -13,7 +13,7 @@ const PERMISSION = {
 };
 
 /** The origins as a list. @throws {SandboxError} for a text that no browser sends as `Origin` */
-export function listOrigins(cors: string | readonly string[]): readonly string[] {
+export function listOrigins(cors: string | readonly string[] = []): readonly string[] {
   const origins = typeof cors === 'string' ? [cors] : cors;
   for (const origin of origins) if (!isOrigin(origin)) throw new SandboxError(`Cannot use ${show(origin)} as \`cors\`: ${CORS_RULE}`);
   return origins;

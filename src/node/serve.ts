@@ -94,7 +94,7 @@ export function serveSandbox<Plans extends string = never>(options?: ServeSandbo
 export async function serveSandbox(options: ServeSandboxOptions = {}): Promise<ServedSandbox<string>> {
   checkSandboxOptions(options, SERVE_RULES);
   const { port = 0, hostname = '127.0.0.1', db, cors, ...rest } = options;
-  const origins = cors === undefined ? undefined : listOrigins(cors);
+  const origins = listOrigins(cors);
   const stock = db === undefined ? undefined : openStock(db);
   try {
     const parts = assembleSandbox(rest, stock);
@@ -135,7 +135,7 @@ function describeServed({ sandbox }: SandboxParts, { server, origin, closeStock 
 /** Which hosts, and pages of which origins, may call the service. */
 interface Access {
   readonly hostname: string;
-  readonly origins: readonly string[] | undefined;
+  readonly origins: readonly string[];
 }
 
 function createListener(parts: SandboxParts, access: Access): Server {
@@ -158,13 +158,14 @@ function createHandler(parts: SandboxParts, { hostname, origins }: Access): Para
     // A client that takes the sandbox for a proxy gives the whole address, whose host counts (RFC 9112 section 3.2.2).
     const whole = URL.parse(incoming.url ?? '/');
     const isService = isForService(whole?.pathname ?? incoming.url ?? '/');
-    const preflight = isService && origins && shareAnswer({ incoming, outgoing }, origins);
+    const isShared = isService && origins.length > 0;
+    const preflight = isShared && shareAnswer({ incoming, outgoing }, origins);
     if (preflight) return preflight;
     if (!isServed(whole?.host ?? incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
     if (!isService) return page.fetch(request);
     const exchange = await parts.service.answer(request);
     // A `Vary` of the answer replaces the one that is set for it.
-    if (origins) exchange.response.headers.append('vary', 'Origin');
+    if (isShared) exchange.response.headers.append('vary', 'Origin');
     // Node would add a `Date` where the sandbox leaves it out.
     outgoing.sendDate = false;
     return outgoing instanceof ServerResponse ? carryOverSocket(exchange, outgoing) : exchange.response;

@@ -120,8 +120,8 @@ describe('cors', () => {
     expect(answers.map(corsOf)).toEqual([{}, {}, {}]);
   });
 
-  test('leaves preflights to the service, like any request, unless origins are given', async () => {
-    const { url, sandbox } = await started();
+  test.each([{}, { cors: [] }])('leaves preflights to the service, like any request, unless origins are given: %j', async (options) => {
+    const { url, sandbox } = await started(options);
     const answer = await fetch(`${url}/inventory`, { method: 'OPTIONS', headers: { origin: ORIGIN, ...PREFLIGHT } });
     expect([answer.status, corsOf(answer), sandbox.report().requests]).toEqual([401, {}, 1]);
   });
