@@ -54,8 +54,9 @@ describe.each<[string, Http]>([
   });
 });
 
-test('kyHttp keeps a network error as the cause of an error with the name NetworkError', async () => {
+test('kyHttp keeps a network error as the cause of an error with the name NetworkError, which names the request', async () => {
   const thrown = networkError('ECONNRESET');
-  const refused = kyHttp(get, { baseUrl, fetch: () => Promise.reject(thrown) });
-  expect(await rejectionOf(refused)).toMatchObject({ name: 'NetworkError', cause: thrown });
+  const refused = kyHttp(patch, { baseUrl, fetch: () => Promise.reject(thrown) });
+  const message = 'Request failed due to a network error: PATCH https://pets.test/v1/inventory/42';
+  expect(await rejectionOf(refused)).toMatchObject({ name: 'NetworkError', message, cause: thrown });
 });
