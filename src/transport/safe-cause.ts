@@ -45,7 +45,10 @@ function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined;
   return code === undefined ? copy : Object.assign(copy, { code: redactor.clean(code, SHOWN_NAME) });
 }
 
+/** `    at send (app.js:1:2)` in V8, `send@app.js:1:2` in Firefox and Safari. */
+const FRAME = /^(?:\s+at \P{Cc}+|[^@\p{Cc}]*@(?:\[native code\]|\P{Cc}+:\d+:\d+))$/u;
+
 /** The lines of a stack that name places in the code. The lines before them repeat the message, neither cut nor redacted. */
 function framesOf(stack: string): string[] {
-  return stack.split('\n').filter((line) => /^\s+at \P{Cc}+$/u.test(line));
+  return stack.split('\n').filter((line) => FRAME.test(line));
 }

@@ -48,6 +48,14 @@ describe('safeCause', () => {
     expect(cause?.cause).toMatchObject({ name: 'RangeError', message: 'connect refused', code: 'ECONNREFUSED' });
   });
 
+  test('keeps the places in the code that Firefox and Safari write, and no line of a message', () => {
+    const firefox = ['send@https://shop.example/app.js:10:5', 'async*@https://shop.example/app.js:20:7', 'go@eval.js line 3 > eval:1:1'];
+    const safari = ['fetch@[native code]', 'module code@https://shop.example/app.js:30:1', '@https://shop.example/app.js:2:3'];
+    const thrown = new TypeError('failed');
+    thrown.stack = ['TypeError: failed', 'for me@shop.example', ...firefox, ...safari, ''].join('\n');
+    expect(safeCause(thrown, knowing())?.stack).toBe(['TypeError: failed', ...firefox, ...safari].join('\n'));
+  });
+
   test('keeps nothing else: no request, no headers, no options', () => {
     const request = new Request('https://pets.test/v1', { headers: { authorization: `Bearer ${KEY}` } });
     const cause = safeCause(Object.assign(new Error('failed'), { request, headers: { authorization: KEY }, code: 'E1' }), knowing());
