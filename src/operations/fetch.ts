@@ -42,60 +42,32 @@ const IDEMPOTENT: ReadonlySet<string> = new Set(['GET', 'HEAD', 'PUT', 'DELETE',
 export function fetchOperation(input: Input, init: RequestInit | undefined, target: FetchTarget): Fetching {
   const given = isRequest(input) ? input : undefined;
   const path = checkPath(input, target);
-  const rest = { ...(given && initOf(given)), ...restOf(init ?? {}) };
+  const {
+    method: ownMethod,
+    headers: ownHeaders,
+    body: ownContent,
+    signal = given?.signal,
+    priority,
+    redirect: _redirect,
+    ...fields
+  } = init ?? {};
+  const rest: RequestInit = { ...(given && initOf(given)), ...fields };
   if (rest.integrity) throw badInput('integrity', LOSES_STATUS);
-  const [ownMethod, ownHeaders] = [init?.method ?? given?.method ?? 'GET', init?.headers ?? given?.headers ?? {}];
-  const { method, headers } = checkHead(`${target.baseUrl}/${path}`, { ...rest, method: ownMethod, headers: ownHeaders }, init);
+  const head = { ...rest, method: ownMethod ?? given?.method ?? 'GET', headers: ownHeaders ?? given?.headers ?? {} };
+  const { method, headers } = checkHead(`${target.baseUrl}/${path}`, head, init);
   if (given?.signal) HELD.set(given.signal, given);
-  const signal = (init?.signal === undefined ? given?.signal : init.signal) ?? undefined;
   const unread = unreadOf(given, init);
-  const body = copyOf(init?.body ?? undefined);
-  return makeFetching({ method, path, body, own: { headers, init: rest } }, init, { signal, target, unread });
-}
-
-interface Ending {
-  signal: AbortSignal | undefined;
-  target: FetchTarget;
-  /** The Request whose body is still to be read. */
-  unread: Request | undefined;
-}
-
-function makeFetching(request: OwnAttempt, init: RequestInit | undefined, { signal, target, unread }: Ending): Fetching {
-  const { method, path, body, own } = request;
-  const isIdempotent = IDEMPOTENT.has(method);
+  const body = copyOf(ownContent ?? undefined);
   const isOnce = isReadOnce(body);
-  checkBody(body, method, isOnce && isIdempotent && target.maxRetries > 0);
-  if (isOnce && !sendsStreams()) throw badInput('body', 'with a stream, which this browser cannot send: give text, bytes or a Blob');
-  if (isOnce) Object.assign(own.init, DUPLEX);
-  const sent = { ...request, body: ownBody(body) };
-  // A function that gives the key may not have been called yet. A part of the key may look like a query.
-  const shown = {
-    get target() {
-      return target.redactor.hide(`${method} /${path}`).replace(/\?.*/s, '');
-    },
-    isIdempotent,
+  checkBody(body, method, target.maxRetries);
+  // Required with a stream as body (fetch standard, RequestInit). Not all type definitions contain it.
+  if (isOnce) Object.assign(rest, { duplex: 'half' });
+  const request = { method, path, body: ownBody(body), own: { headers, init: rest } };
+  return {
+    operation: new FetchOperation(request, target.redactor, unread),
+    options: { signal: signal ?? undefined, priority: priority === 'low' ? 'low' : 'normal', ...(isOnce && { maxRetries: 0 }) },
   };
-  const operation = new FetchOperation(sent, shown, unread);
-  return { operation, options: { signal, priority: init?.priority === 'low' ? 'low' : 'normal', ...(isOnce && { maxRetries: 0 }) } };
 }
-
-/** The fields that are passed on to fetch unchanged. */
-function restOf({
-  method: _method,
-  headers: _headers,
-  body: _body,
-  signal: _signal,
-  priority: _priority,
-  redirect: _redirect,
-  ...rest
-}: RequestInit): RequestInit {
-  return rest;
-}
-
-type OwnAttempt = AttemptRequest & Required<Pick<AttemptRequest, 'own'>>;
-
-// Required with a stream as body (fetch standard, RequestInit). Not all type definitions contain it.
-const DUPLEX = { duplex: 'half' } as const;
 
 /** A caller's request, and its latest failed answer. */
 class FetchOperation implements StreamOperation<Response> {
@@ -105,9 +77,16 @@ class FetchOperation implements StreamOperation<Response> {
   readonly #unread: Request | undefined;
   #refused: { failure: PetStoreError; response: Response } | undefined;
 
-  constructor(request: AttemptRequest, own: OwnRequest, unread: Request | undefined) {
+  constructor(request: AttemptRequest, redactor: FetchTarget['redactor'], unread: Request | undefined) {
+    const { method, path } = request;
     this.request = request;
-    this.own = own;
+    this.own = {
+      // A function that gives the key may not have been called yet. A part of the key may look like a query.
+      get target() {
+        return redactor.hide(`${method} /${path}`).replace(/\?.*/s, '');
+      },
+      isIdempotent: IDEMPOTENT.has(method),
+    };
     this.#unread = unread;
   }
 
@@ -117,7 +96,7 @@ class FetchOperation implements StreamOperation<Response> {
 
   async #complete(unread: Request, signal: Call['signal']): Promise<void> {
     const body = await readBody(unread, signal);
-    checkBody(body, this.request.method, false);
+    checkBody(body, this.request.method, 0);
     this.request = { ...this.request, body };
   }
 
@@ -152,13 +131,8 @@ function isRequest(input: Input): input is Request {
   return typeof input === 'object' && input !== null && 'method' in input && hasMethods(input, ['arrayBuffer', 'clone']);
 }
 
-/** The address in the argument of `fetch`; undefined if it is neither a string nor a URL or Request, of whatever realm. */
-function addressOf(input: Input): string | undefined {
-  return isRequest(input) ? input.url : addressText(input);
-}
-
 function checkPath(input: Input, { baseUrl, redactor }: FetchTarget): string {
-  const address = addressOf(input);
+  const address = isRequest(input) ? input.url : addressText(input);
   const path = address === undefined ? undefined : pathBelow(address, baseUrl);
   if (path !== undefined) return path;
   const shown = address === undefined ? showValue(input) : showAddress(address, redactor);
@@ -221,15 +195,16 @@ function copyOfForm(form: FormData): FormData {
   return copy;
 }
 
-function checkBody(body: RequestBody | undefined, method: string, mayBeLost: boolean): void {
+function checkBody(body: RequestBody | undefined, method: string, maxRetries: number): void {
   if (body !== undefined && (method === 'GET' || method === 'HEAD'))
     throw badInput('body', `with ${method} and a body: fetch refuses both together`);
   if (isSpent(body)) throw badInput('body', 'with this stream as its body: it is locked, or was read before');
-  if (!mayBeLost) return;
-  throw badInput(
-    'body',
-    `with ${method} and a stream, which may have to be sent again: give text, bytes or a Blob, or set \`maxRetries\` to 0`,
-  );
+  if (!isReadOnce(body)) return;
+  if (IDEMPOTENT.has(method) && maxRetries > 0) {
+    const rule = 'give text, bytes or a Blob, or set `maxRetries` to 0';
+    throw badInput('body', `with ${method} and a stream, which may have to be sent again: ${rule}`);
+  }
+  if (!sendsStreams()) throw badInput('body', 'with a stream, which this browser cannot send: give text, bytes or a Blob');
 }
 
 /** The other fields of a Request. Default values are left out, since not every runtime accepts them. */
