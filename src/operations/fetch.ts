@@ -109,9 +109,7 @@ class FetchOperation implements StreamOperation<Response> {
     // The body listens only for a later abort.
     call.signal.throwIfAborted();
     if (answer.status < 400) return responseOf({ answer, call, onEnd });
-    const begun = await answer.readErrorBody();
-    call.signal.throwIfAborted();
-    const failure = answer.failure(call, begun);
+    const { failure, begun } = await answer.readFailure(call);
     if (begun.end === 'cut')
       return responseOf({ answer, call, begun: begun.bytes, onEnd: (_, unread) => onEnd({ error: failure }, unread) });
     this.#refused = { failure, response: readResponseOf(answer, begun) };

@@ -61,7 +61,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array>, UnreadB
 
   start(controller: ReadableStreamDefaultController<Uint8Array>): void {
     this.#controller = controller;
-    this.#answer.pause();
+    this.#answer.body.pause();
     this.#call.signal.addEventListener('abort', this.#onAbort);
     this.#watch();
   }
@@ -89,7 +89,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array>, UnreadB
     const begun = this.#begun;
     this.#begun = undefined;
     if (begun) return Promise.resolve(begun);
-    const next = this.#answer.nextWhenAsked();
+    const next = this.#answer.body.nextWhenAsked();
     const { signal } = this.#call.options;
     return this.#stoodStill && signal ? untilAborted(next, signal) : next;
   }

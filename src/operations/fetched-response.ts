@@ -1,5 +1,6 @@
 import type { Call } from '../call.ts';
-import type { ErrorBeginning, OpenAnswer } from '../transport/open-answer.ts';
+import type { Beginning } from '../transport/body.ts';
+import type { OpenAnswer } from '../transport/open-answer.ts';
 import { FetchedBody } from './fetched-body.ts';
 import type { OnEnd } from './operation.ts';
 
@@ -23,7 +24,7 @@ export function responseOf(reading: Reading): Response {
 }
 
 /** The answer as a Response whose body has already been read. */
-export function readResponseOf({ response }: OpenAnswer, { bytes, end }: ErrorBeginning): Response {
+export function readResponseOf({ response }: OpenAnswer, { bytes, end }: Beginning): Response {
   if (response.body === null) return response;
   if (typeof end !== 'object') return copyOf(response, new Uint8Array(bytes));
   let isGiven = bytes.byteLength === 0;

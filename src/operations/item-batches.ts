@@ -75,7 +75,7 @@ export class ItemBatches<Ids extends Int64> {
   async read(): Promise<InventoryItem<Ids>[]> {
     for (;;) {
       if (this.#failure) throw await invalidResponse(this.#call, this.#answer, this.#failure);
-      const chunk = await this.#answer.nextWhenAsked();
+      const chunk = await this.#answer.body.nextWhenAsked();
       const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
       this.#unknownStatuses.announce(items);
       // Good items are returned before the failure after them.

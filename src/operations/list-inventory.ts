@@ -48,7 +48,7 @@ function readItems<Ids extends Int64>(
     isComplete
       ? check(answer, call, readSmall(bytes, int64))
       : readLarge(answer, call, { begun: bytes, int64, maxBytes }).then((result) => check(answer, call, result));
-  const reading = readUpTo(answer, Math.min(SMALL_LIST_BYTES, maxBytes));
+  const reading = readUpTo(answer.body, Math.min(SMALL_LIST_BYTES, maxBytes));
   return reading instanceof Promise ? reading.then(take) : take(reading);
 }
 
@@ -109,7 +109,7 @@ async function readLarge<Ids extends Int64>(
   const reader = new ItemReader(int64);
   const parts: InventoryItem<Ids>[][] = [[]];
   let size = 0;
-  for (let chunk: Uint8Array | undefined = begun; chunk; chunk = await answer.next()) {
+  for (let chunk: Uint8Array | undefined = begun; chunk; chunk = await answer.body.next()) {
     size += chunk.byteLength;
     if (size > maxBytes)
       return { items: [], failure: failureAt('', 'too-large', `is longer than the \`maxResponseBytes\` of ${maxBytes}`) };

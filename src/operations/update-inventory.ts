@@ -54,7 +54,7 @@ async function readItem<Ids extends Int64>(
   call: Call,
   { pet, int64 }: { pet: PetId; int64: Ids },
 ): Promise<InventoryItem<Ids>> {
-  const reading = readUpTo(answer, MAX_ITEM_BYTES);
+  const reading = readUpTo(answer.body, MAX_ITEM_BYTES);
   const { bytes, isComplete } = reading instanceof Promise ? await reading : reading;
   if (!isComplete) throw await invalidResponse(call, answer, itemTooLarge(''));
   const text = decode(bytes);

@@ -21,14 +21,33 @@ export function readUpTo(body: Body, maxBytes: number): Read | Promise<Read> {
 }
 
 async function readOn(body: Body, maxBytes: number): Promise<Read> {
+  const { bytes, end } = await readBeginning(body, maxBytes);
+  if (typeof end === 'object') throw end.error;
+  return { bytes, isComplete: end === 'whole' };
+}
+
+/** The beginning of a body. */
+export interface Beginning {
+  bytes: Uint8Array;
+  /** `whole`: there is no more. `cut`: there is more, and it can be read. Else the error that ended the body. */
+  end: 'whole' | 'cut' | { error: unknown };
+}
+
+/** Reads a body until it ends, fails, or the chunks read so far exceed `maxBytes`. Never rejects. */
+export async function readBeginning(body: Body, maxBytes: number): Promise<Beginning> {
   const chunks: Uint8Array[] = [];
   let size = 0;
-  for (let chunk = await body.next(); chunk; chunk = await body.next()) {
-    chunks.push(chunk);
-    size += chunk.byteLength;
-    if (size > maxBytes) return { bytes: concat(chunks, size), isComplete: false };
+  const endedBy = (end: Beginning['end']) => ({ bytes: concat(chunks, size), end });
+  try {
+    for (let chunk = await body.next(); chunk; chunk = await body.next()) {
+      chunks.push(chunk);
+      size += chunk.byteLength;
+      if (size > maxBytes) return endedBy('cut');
+    }
+    return endedBy('whole');
+  } catch (error) {
+    return endedBy({ error });
   }
-  return { bytes: concat(chunks, size), isComplete: true };
 }
 
 export function concat(chunks: readonly Uint8Array[], size: number): Uint8Array {

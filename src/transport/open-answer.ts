@@ -4,7 +4,7 @@ import { PetStoreError } from '../errors.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
-import { type Body, concat } from './body.ts';
+import { type Beginning, readBeginning } from './body.ts';
 import type { HeaderFields, WireAnswer } from './direct-answer.ts';
 import type { Exchange } from './exchange.ts';
 import { statusFailure } from './status-failure.ts';
@@ -25,18 +25,18 @@ interface Parts {
   address: string;
 }
 
-/** The beginning of an Error body. */
-export interface ErrorBeginning {
-  bytes: Uint8Array;
-  /** `whole`: there is no more. `cut`: there is more, and it can be read. Else the error that ended the body. */
-  end: 'whole' | 'cut' | { error: unknown };
+/** An answer outside 2xx, as far as it was read. */
+interface ReadFailure {
+  failure: PetStoreError;
+  begun: Beginning;
 }
 
 /** An answer whose body is still to be read. */
-export class OpenAnswer implements Body {
+export class OpenAnswer {
   readonly status: number;
   readonly headers: HeaderFields;
   readonly answer: Answer;
+  readonly body: Exchange;
   readonly #parts: Parts;
   #isReleased = false;
 
@@ -44,20 +44,8 @@ export class OpenAnswer implements Body {
     this.status = parts.answer.status;
     this.headers = parts.headers;
     this.answer = parts.answer;
+    this.body = parts.exchange;
     this.#parts = parts;
-  }
-
-  takeWhole(maxBytes: number): readonly Uint8Array[] | undefined {
-    return this.#parts.exchange.takeWhole(maxBytes);
-  }
-
-  next(): Promise<Uint8Array | undefined> {
-    return this.#parts.exchange.next();
-  }
-
-  /** Like `next`, for consumers that may take their time between chunks. */
-  nextWhenAsked(): Promise<Uint8Array | undefined> {
-    return this.#parts.exchange.nextWhenAsked();
   }
 
   /** All headers, as `withResponse` gives them. */
@@ -72,34 +60,13 @@ export class OpenAnswer implements Body {
     return response.type === 'direct' ? response.toResponse() : response;
   }
 
-  /** Stops the time limit until the consumer asks for the next chunk. */
-  pause(): void {
-    this.#parts.exchange.pause();
-  }
-
-  /** Reads the beginning of an Error body. It never rejects: the status counts even if the body cannot be read. */
-  async readErrorBody(): Promise<ErrorBeginning> {
-    const chunks: Uint8Array[] = [];
-    let size = 0;
-    try {
-      while (size <= MAX_ERROR_BYTES) {
-        const chunk = await this.next();
-        if (!chunk) return { bytes: concat(chunks, size), end: 'whole' };
-        chunks.push(chunk);
-        size += chunk.byteLength;
-      }
-      return { bytes: concat(chunks, size), end: 'cut' };
-    } catch (error) {
-      return { bytes: concat(chunks, size), end: { error } };
-    }
-  }
-
-  /** The error of a status outside 2xx. */
-  failure(call: Call, begun: ErrorBeginning): PetStoreError {
-    const bodyText = textOf(begun);
+  /** Reads the error of a status outside 2xx: it counts even if the body cannot be read. Rejects only with the reason of an abort. */
+  async readFailure(call: Call): Promise<ReadFailure> {
+    const begun = await readBeginning(this.body, MAX_ERROR_BYTES);
+    call.signal.throwIfAborted();
     const { reopensAtMs, address, redactor } = this.#parts;
-    const location = this.headers.get('location');
-    return statusFailure({ answer: this.answer, bodyText, location, address, reopensAtMs }, call, redactor);
+    const failed = { answer: this.answer, bodyText: textOf(begun), location: this.headers.get('location'), address, reopensAtMs };
+    return { failure: statusFailure(failed, call, redactor), begun };
   }
 
   /** Cleans text of the body, so that it can be shown. */
@@ -121,13 +88,13 @@ export class OpenAnswer implements Body {
   /** The error of a body that was cut. */
   cutOff(): PetStoreError {
     const cause = Object.assign(new Error('the body ends too early'), { code: 'ERR_BODY_CUT_OFF' });
-    return this.#parts.exchange.failure(cause);
+    return this.body.failure(cause);
   }
 
   /** Reports why the body could not be read. An error with a status concerns the content, and is not a failure of the connection. */
   broke(failure: unknown): void {
     if (failure instanceof PetStoreError && failure.status !== undefined) return;
-    this.#parts.observer.fail(this.#parts.exchange.networkFailure(failure));
+    this.#parts.observer.fail(this.body.networkFailure(failure));
   }
 
   /** Releases the permit before the body is read, for a consumer that may make other calls meanwhile. */
@@ -139,13 +106,13 @@ export class OpenAnswer implements Body {
 
   /** To be called when the body has been read or is no longer wanted. */
   close(): void {
-    this.#parts.exchange.close();
+    this.body.close();
     this.release();
   }
 }
 
-function textOf({ bytes, end }: ErrorBeginning): string {
-  if (end !== 'whole' && end !== 'cut') return '';
+function textOf({ bytes, end }: Beginning): string {
+  if (typeof end === 'object') return '';
   // The end of a body that was cut may be the beginning of an echoed key, in any encoding.
   return new TextDecoder().decode(bytes.subarray(0, end === 'whole' ? MAX_ERROR_BYTES : MAX_ERROR_BYTES - DROPPED_AT_CUT));
 }

@@ -7,7 +7,7 @@ import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION, isServiceFailure, isSuccess } from '../contract/http.ts';
 import type { Answer } from '../contract/limits.ts';
 import { duration } from '../duration.ts';
-import { ConfigurationError, type PetStoreError } from '../errors.ts';
+import { ConfigurationError } from '../errors.ts';
 import { loadPart } from '../load-part.ts';
 import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
@@ -174,7 +174,7 @@ export class Transport {
       // The status decides it, even if the body never ends.
       if (!isServiceFailure(answer.status)) call.refused('service');
       if (request.own) return open;
-      throw await failureOf(open, call);
+      throw (await open.readFailure(call)).failure;
     } catch (failure) {
       if (!received) observer.lose(call.signal.aborted ? undefined : exchange.networkFailure(failure));
       exchange.close();
@@ -266,12 +266,6 @@ function askedFor({ path }: AttemptRequest, asked: Asked): Asked {
   const { baseUrl, redactor } = asked;
   const hide = (text: string) => redactor.hide(text);
   return { baseUrl, redactor: { hide, clean: (text, most) => redactor.clean(text.replaceAll(query, ''), most) } };
-}
-
-async function failureOf(open: OpenAnswer, call: Call): Promise<PetStoreError> {
-  const begun = await open.readErrorBody();
-  call.signal.throwIfAborted();
-  return open.failure(call, begun);
 }
 
 function keyTimedOut(limitMs: number): ConfigurationError {

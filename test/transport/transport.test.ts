@@ -79,7 +79,7 @@ describe('Transport.open', () => {
     const { transport, observer, log } = setUp(() => json(201, { a: 1 }));
     const answer = await transport.open(makeCall(), update, observer);
     expect(log).toEqual(['observe 201']);
-    const { bytes } = await readUpTo(answer, 100);
+    const { bytes } = await readUpTo(answer.body, 100);
     expect([answer.status, new TextDecoder().decode(bytes)]).toEqual([201, '{"a":1}']);
     answer.close();
     expect(log).toEqual(['observe 201', 'release']);
@@ -153,7 +153,7 @@ describe('Transport.open', () => {
   test('rejects with a ConnectionError if the body of a 2xx answer breaks', async () => {
     const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'break')));
     const answer = await transport.open(makeCall(), update, observer);
-    expect(await rejectionOf(Promise.resolve(readUpTo(answer, 100)))).toMatchObject({
+    expect(await rejectionOf(Promise.resolve(readUpTo(answer.body, 100)))).toMatchObject({
       name: 'ConnectionError',
       code: 'ECONNRESET',
       outcome: 'unknown',
@@ -163,7 +163,7 @@ describe('Transport.open', () => {
   test('rejects with a TimeoutError if the body of a 2xx answer stalls', async () => {
     const { transport, observer } = setUp(() => new Response(chunked(['{"petId":'], 'stall')));
     const answer = await transport.open(makeCall({}, { attemptTimeoutMs: 1_000 }), update, observer);
-    const rejection = rejectionOf(Promise.resolve(readUpTo(answer, 100)));
+    const rejection = rejectionOf(Promise.resolve(readUpTo(answer.body, 100)));
     await vi.advanceTimersByTimeAsync(1_000);
     expect(await rejection).toBeInstanceOf(TimeoutError);
   });
