@@ -69,8 +69,9 @@ export class Pipeline<Item extends object> {
     const call = this.#begin(operation, options);
     try {
       call.signal.throwIfAborted();
-      this.#order ??= new InOrder((raised) => this.#steps.gate.raise(raised));
+      this.#order ??= new InOrder();
       const reply = await this.#order.run(call, {
+        raise: () => this.#steps.gate.raise(call),
         watch: (onRefusal) => this.#watch(call, onRefusal),
         // A promise, so that updates that a caller makes synchronously can supersede each other.
         admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer, passed.key) : this.#admit(call)),

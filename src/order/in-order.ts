@@ -6,12 +6,6 @@ import type { Sending } from './turn.ts';
 export class InOrder<Permit, Reply> {
   /** The updates of each pet that are not settled. */
   readonly #lines = new Map<string, PetLine<Permit, Reply>>();
-  readonly #onRaise: (call: Call) => void;
-
-  /** @param onRaise called when a low-priority call becomes a normal one */
-  constructor(onRaise: (call: Call) => void) {
-    this.#onRaise = onRaise;
-  }
 
   /**
    * Sends an update when every earlier one of its pet has settled. With `latestOnly` a later update may be sent in its place, and both then
@@ -19,7 +13,7 @@ export class InOrder<Permit, Reply> {
    */
   async run(call: Call, sending: Sending<Permit, Reply>): Promise<Reply> {
     const pet = String(call.petId);
-    const line = this.#lines.get(pet) ?? new PetLine(this.#onRaise);
+    const line = this.#lines.get(pet) ?? new PetLine();
     this.#lines.set(pet, line);
     try {
       return await line.run(call, sending);

@@ -15,12 +15,6 @@ export class PetLine<Permit, Reply> {
   #current: Turn<Permit, Reply> | undefined;
   /** The update that allows a shorter wait than the earlier one, which waits for the permit of both. */
   #watched: { turn: Turn<Permit, Reply>; stop: () => void } | undefined;
-  readonly #onRaise: (call: Call) => void;
-
-  /** @param onRaise called when a low-priority call becomes a normal one */
-  constructor(onRaise: (call: Call) => void) {
-    this.#onRaise = onRaise;
-  }
 
   get isEmpty(): boolean {
     return this.#first === undefined;
@@ -32,7 +26,7 @@ export class PetLine<Permit, Reply> {
     try {
       let news: News<Permit, Reply> = this.#current === turn ? { passed: undefined } : await this.#wait(turn);
       while ('passed' in news) {
-        const sent = await this.#begin(turn, sending, news.passed);
+        const sent = await this.#begin(turn, news.passed);
         if (sent) return sent.reply;
         news = await this.#wait(turn);
       }
@@ -67,7 +61,7 @@ export class PetLine<Permit, Reply> {
 
   /** A low update must not hold up a normal one behind it. Updates ahead of a normal one have already been raised. */
   #raiseFrom(last: Turn<Permit, Reply> | undefined): void {
-    for (let earlier = last; earlier?.call.raise(); earlier = earlier.before) this.#onRaise(earlier.call);
+    for (let earlier = last; earlier?.call.raise(); earlier = earlier.before) earlier.sending.raise();
   }
 
   /** If the update that waits at the gate allows a longer wait than the one to be sent in its place, the latter is watched as well. */
@@ -109,14 +103,10 @@ export class PetLine<Permit, Reply> {
   }
 
   /** Gets the permit and sends the update. Undefined if the update was superseded meanwhile: it then waits for the later one's outcome. */
-  async #begin(
-    turn: Turn<Permit, Reply>,
-    sending: Sending<Permit, Reply>,
-    passed: Permit | undefined,
-  ): Promise<{ reply: Reply } | undefined> {
+  async #begin(turn: Turn<Permit, Reply>, passed: Permit | undefined): Promise<{ reply: Reply } | undefined> {
     let permit: Permit;
     try {
-      const admitted = sending.admit(passed);
+      const admitted = turn.sending.admit(passed);
       permit = admitted instanceof Promise ? await admitted : admitted;
     } catch (failure) {
       // A refusal concerns only the update that got it: the later one may allow a longer wait.
@@ -124,22 +114,22 @@ export class PetLine<Permit, Reply> {
       this.#beginNext(undefined);
       return undefined;
     }
-    if (!turn.isSuperseded) return { reply: await this.#send(turn, sending, permit) };
-    this.#passOn(permit, sending);
+    if (!turn.isSuperseded) return { reply: await this.#send(turn, permit) };
+    this.#passOn(turn, permit);
     return undefined;
   }
 
   /** In workerd one request cannot use a promise or timer of another. */
-  #passOn(permit: Permit, sending: Sending<Permit, Reply>): void {
-    if (isRequestBound()) sending.cancel(permit);
+  #passOn(turn: Turn<Permit, Reply>, permit: Permit): void {
+    if (isRequestBound()) turn.sending.cancel(permit);
     this.#beginNext(isRequestBound() ? undefined : permit);
   }
 
-  async #send(turn: Turn<Permit, Reply>, sending: Sending<Permit, Reply>, permit: Permit): Promise<Reply> {
+  async #send(turn: Turn<Permit, Reply>, permit: Permit): Promise<Reply> {
     const { call } = turn;
     turn.isSending = true;
     try {
-      const reply = await sending.send(permit);
+      const reply = await turn.sending.send(permit);
       this.#settleFollowers(turn, { reply });
       return reply;
     } catch (failure) {

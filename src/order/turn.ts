@@ -12,6 +12,8 @@ export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededB
 
 /** How an update is sent. */
 export interface Sending<Permit, Reply> {
+  /** The update, whose priority was low, has a normal one behind it, and must not hold it up. */
+  raise(): void;
   /** Calls `onRefusal`, asynchronously, when a permit would take longer than the update may wait. Returns a function that stops this. */
   watch(onRefusal: (refusal: unknown) => void): () => void;
   /** Gives the permit for the first request; `passed` is the permit of an update that this one supersedes. */

@@ -12,11 +12,13 @@ import { holdTime } from '../support/time.ts';
 
 holdTime();
 
+const unwatched = { raise: () => {}, watch: () => () => {}, admit: () => undefined, cancel: () => {} };
+
 /** Runs pieces of work that end when the test says so; `log` lists what began and ended. */
 class Desk {
   readonly log: string[] = [];
   readonly raised: Call[] = [];
-  readonly #order = new InOrder<undefined, string>((call) => this.raised.push(call));
+  readonly #order = new InOrder<undefined, string>();
   readonly #ends = new Map<string, (failed?: Error) => void>();
 
   run(name: string, call: Call): Promise<string> {
@@ -26,7 +28,7 @@ class Desk {
       this.#ends.set(name, (failed) => (failed ? reject(failed) : resolve(name)));
       return promise;
     };
-    return this.#order.run(call, { watch: () => () => {}, admit: () => undefined, cancel: () => {}, send });
+    return this.#order.run(call, { ...unwatched, raise: () => this.raised.push(call), send });
   }
 
   async end(name: string, failed?: Error): Promise<void> {
@@ -44,7 +46,7 @@ type Order = InOrder<undefined, string>;
 
 /** By how much the heap grows with an update of each of many pets in the given `InOrder`, which stays in use. */
 async function growthBy(update: (order: Order, call: Call) => unknown): Promise<number> {
-  const order: Order = new InOrder(() => {});
+  const order: Order = new InOrder();
   const updateAll = (firstId: number) =>
     Promise.all(Array.from({ length: PETS }, (_, index) => update(order, makeCall({ petId: firstId + index }))));
   await updateAll(0);
@@ -56,8 +58,6 @@ async function growthBy(update: (order: Order, call: Call) => unknown): Promise<
   order.drop(makeCall());
   return after - before;
 }
-
-const unwatched = { watch: () => () => {}, admit: () => undefined, cancel: () => {} };
 
 describe('InOrder', () => {
   test('keeps nothing for a pet whose updates have ended', async () => {

@@ -15,12 +15,13 @@ class Counter {
   /** Refuses the update that is watched. */
   refuseWatched: (refusal: unknown) => Promise<void> = async () => {};
   readonly raised: Call[] = [];
-  readonly #line = new PetLine<string, string>((call) => this.raised.push(call));
+  readonly #line = new PetLine<string, string>();
   readonly #permits = new Map<string, ReturnType<typeof deferred<string>>>();
   readonly #answers = new Map<string, ReturnType<typeof deferred<string>>>();
 
   run(name: string, call: Call): Promise<string> {
     return this.#line.run(call, {
+      raise: () => this.raised.push(call),
       watch: (onRefusal) => this.#watch(name, onRefusal),
       admit: (passed) => this.#admit(name, call, passed),
       cancel: (permit) => this.log.push(`cancel ${permit}`),

@@ -5,7 +5,13 @@ import { rejectionOf } from '../support/outcome.ts';
 
 test('Turn gives back a permit that comes after its refusal, and nothing if no permit comes', async () => {
   const cancel = vi.fn();
-  const turn = new Turn<string, string>(makeCall(), { watch: () => () => {}, admit: () => 'permit', cancel, send: async () => 'reply' });
+  const turn = new Turn<string, string>(makeCall(), {
+    raise: () => {},
+    watch: () => () => {},
+    admit: () => 'permit',
+    cancel,
+    send: async () => 'reply',
+  });
   const news = rejectionOf(turn.wait(() => {}));
   turn.refuse('too long');
   turn.tell({ passed: undefined });
