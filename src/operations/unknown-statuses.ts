@@ -25,11 +25,7 @@ export class UnknownStatuses {
       if (announced.size >= MOST_ANNOUNCED) return;
       if (isPetStatus(status) || announced.has(status)) continue;
       announced.add(status);
-      this.#tell(status);
+      this.#call.emit('unknownStatus', (event) => ({ ...event, status: this.#answer.clean(status) }));
     }
-  }
-
-  #tell(status: string): void {
-    this.#call.emit('unknownStatus', (event) => ({ ...event, status: this.#answer.clean(status) }));
   }
 }

@@ -32,22 +32,14 @@ function readingSource(path: string): () => string {
   return () => {
     const current = versionOf(files, path);
     if (current === undefined || current === version) return key;
-    const replaced = readAgain(files, path);
-    // The version of a file that gave no key is not kept, so that it is read again for the next request.
-    if (replaced === undefined) return key;
-    key = replaced;
-    version = current;
+    try {
+      key = read(files, path);
+      version = current;
+    } catch {
+      // It cannot be read or is empty, as it is for a moment while it is written: it is read again for the next request.
+    }
     return key;
   };
-}
-
-/** The key of a file that was replaced; undefined if it cannot be read or is empty, as it is for a moment while it is written. */
-function readAgain(files: Files, path: string): string | undefined {
-  try {
-    return read(files, path);
-  } catch {
-    return undefined;
-  }
 }
 
 function read(files: Files, path: string): string {
