@@ -51,7 +51,7 @@ export class UpdateNews {
 
   /** Adds a follower. Returns a function that removes it. */
   follow(follower: UpdateFollower): () => void {
-    if (this.#followers.size >= this.#sweepAt) this.#sweep();
+    if (this.#followers.size >= this.#sweepAt) this.#sweepAt = Math.max(FEWEST_TO_SWEEP, 2 * [...this.#living()].length);
     const reference = new WeakRef(follower);
     this.#followers.add(reference);
     return () => {
@@ -80,10 +80,5 @@ export class UpdateNews {
       if (follower) yield follower;
       else this.#followers.delete(reference);
     }
-  }
-
-  #sweep(): void {
-    for (const reference of this.#followers) if (!reference.deref()) this.#followers.delete(reference);
-    this.#sweepAt = Math.max(FEWEST_TO_SWEEP, 2 * this.#followers.size);
   }
 }

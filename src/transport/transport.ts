@@ -51,10 +51,8 @@ export interface TransportOptions {
 interface CallKeys {
   /** The key of the latest request. */
   sent: string;
-  /** The key of the next request, if the function gave it after a 401. */
+  /** The key of the next request, once the function was called after a 401: that of the latest request if it gave no other. */
   renewed: string | undefined;
-  /** Whether the function was called after a 401. */
-  isRenewed: boolean;
 }
 
 /** One map for all clients: most have a string as their key. */
@@ -80,7 +78,13 @@ export class Transport {
    */
   readKey(call: Call, observer: AttemptObserver): string | Promise<string> {
     const { credentials } = this.#options;
-    return typeof credentials === 'string' ? credentials : (this.#takeRenewed(call) ?? this.#readFor(call, credentials(), observer));
+    if (typeof credentials === 'string') return credentials;
+    const keys = keysOf.get(call);
+    if (keys?.renewed !== undefined && keys.renewed !== keys.sent) return keys.renewed;
+    return this.#waitForKey(credentials(), call).catch((error) => {
+      observer.cancel();
+      throw error;
+    });
   }
 
   /**
@@ -90,18 +94,9 @@ export class Transport {
   async renewKey(call: Call): Promise<boolean> {
     const { credentials } = this.#options;
     const keys = keysOf.get(call);
-    if (typeof credentials === 'string' || !keys || keys.isRenewed) return false;
-    keys.isRenewed = true;
-    const key = await this.#waitForKey(credentials(), call).catch(() => undefined);
-    if (key !== keys.sent) keys.renewed = key;
-    return keys.renewed !== undefined;
-  }
-
-  #takeRenewed(call: Call): string | undefined {
-    const keys = keysOf.get(call);
-    const renewed = keys?.renewed;
-    if (keys) keys.renewed = undefined;
-    return renewed;
+    if (typeof credentials === 'string' || !keys || keys.renewed !== undefined) return false;
+    keys.renewed = await this.#waitForKey(credentials(), call).catch(() => keys.sent);
+    return keys.renewed !== keys.sent;
   }
 
   /**
@@ -119,15 +114,6 @@ export class Transport {
     } finally {
       // Even if the key never comes: the next call then calls the function again.
       if (this.#keyOfStore === key) this.#keyOfStore = undefined;
-    }
-  }
-
-  async #readFor(call: Call, key: Promise<string>, observer: AttemptObserver): Promise<string> {
-    try {
-      return await this.#waitForKey(key, call);
-    } catch (error) {
-      observer.cancel();
-      throw error;
     }
   }
 
@@ -209,15 +195,9 @@ export class Transport {
 
   #begin(call: Call, request: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
     call.sent();
-    if (typeof this.#options.credentials !== 'string') this.#noteKey(call, key);
+    if (typeof this.#options.credentials !== 'string') keysOf.set(call, { sent: key, renewed: keysOf.get(call)?.renewed && key });
     const { method, path, body, own } = request;
     return { method, path, body, init: own?.init, headers: this.#headers(call, key, request) };
-  }
-
-  #noteKey(call: Call, sent: string): void {
-    const keys = keysOf.get(call);
-    if (keys) keys.sent = sent;
-    else keysOf.set(call, { sent, renewed: undefined, isRenewed: false });
   }
 
   #tellResponse(call: Call, answer: Answer, startedAtMs: number): void {
