@@ -137,9 +137,6 @@ function checkPath(input: Input, { baseUrl, redactor }: FetchTarget): string {
   throw badInput('input', `${shown}: it must be a path below ${baseUrl}, or an address below it`);
 }
 
-/** The headers that a caller must not set. Other than for the client's own requests, `content-type` is allowed. */
-const FORBIDDEN = new Set([...RESERVED_HEADERS].filter((name) => name !== 'content-type'));
-
 /** fetch compares every answer with it, also a refusal, and gives a network error in place of one that differs (fetch standard, main fetch). */
 const LOSES_STATUS = 'with `integrity`: a 429 would not match it, and fetch would not give its status; check the digest yourself';
 
@@ -157,7 +154,8 @@ function checkHead(
     // The thrown error is not used, since it may quote a header or the credentials of a referrer.
     throw badInput('init', `with ${Object.keys(given).join(', ')} as given: fetch refuses it`);
   }
-  const forbidden = [...head.headers.keys()].find((name) => FORBIDDEN.has(name));
+  // Other than for the client's own requests, `content-type` is allowed.
+  const forbidden = [...head.headers.keys()].find((name) => name !== 'content-type' && RESERVED_HEADERS.has(name));
   if (forbidden) throw badInput('headers', `with the header "${forbidden}": the client sets it itself`);
   return { method: head.method, headers: Object.fromEntries(head.headers) };
 }

@@ -4,7 +4,7 @@ import type { ReadFailure } from '../json/failure.ts';
 import { ItemReader } from '../json/item-reader.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { invalidResponse, type OnEnd } from './operation.ts';
-import { UnknownStatuses } from './unknown-statuses.ts';
+import { announceUnknown } from './unknown-statuses.ts';
 
 /** An answer whose items are to be read. */
 export interface Reading {
@@ -20,7 +20,7 @@ export class ItemBatches<Ids extends Int64> {
   readonly #call: Call;
   readonly #onEnd: OnEnd | undefined;
   readonly #reader: ItemReader<Ids>;
-  readonly #unknownStatuses: UnknownStatuses;
+  readonly #announced = new Set<string>();
   readonly #onAbort = () => this.#end({ error: this.#call.signal.reason });
   #first: InventoryItem<Ids>[] | undefined;
   #failure: (ReadFailure & { isCut: boolean }) | undefined;
@@ -29,7 +29,6 @@ export class ItemBatches<Ids extends Int64> {
     this.#answer = answer;
     this.#call = call;
     this.#reader = new ItemReader(int64);
-    this.#unknownStatuses = new UnknownStatuses(call, answer);
     this.#onEnd = onEnd;
   }
 
@@ -77,7 +76,7 @@ export class ItemBatches<Ids extends Int64> {
       if (this.#failure) throw await invalidResponse(this.#call, this.#answer, this.#failure);
       const chunk = await this.#answer.body.nextWhenAsked();
       const { items, failure } = chunk === undefined ? this.#reader.end() : this.#reader.push(chunk);
-      this.#unknownStatuses.announce(items);
+      announceUnknown(items, { call: this.#call, answer: this.#answer, announced: this.#announced });
       // Good items are returned before the failure after them.
       this.#failure = failure && { ...failure, isCut: chunk === undefined };
       if (items.length > 0 || (chunk === undefined && !failure)) return items;

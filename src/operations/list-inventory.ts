@@ -9,7 +9,7 @@ import { loadPart } from '../load-part.ts';
 import { type Read, readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, type Fault, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
-import { UnknownStatuses } from './unknown-statuses.ts';
+import { announceUnknown } from './unknown-statuses.ts';
 
 /** Up to this size, decoding and parsing the whole list at once is fastest in a young process: that code is native. */
 const SMALL_LIST_BYTES = 1_048_576;
@@ -58,7 +58,7 @@ function check<Ids extends Int64>(
   { items, failure, ...end }: Result<Ids>,
 ): InventoryItem<Ids>[] | Promise<never> {
   if (failure) return invalidResponse(call, answer, { ...failure, ...end }).then((error) => Promise.reject(error));
-  new UnknownStatuses(call, answer).announce(items);
+  announceUnknown(items, { call, answer });
   return items;
 }
 

@@ -9,7 +9,7 @@ import { showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
-import { UnknownStatuses } from './unknown-statuses.ts';
+import { announceUnknown } from './unknown-statuses.ts';
 
 /**
  * Sets the stock of one pet (specification, updateInventory).
@@ -68,7 +68,7 @@ async function readItem<Ids extends Int64>(
       problems: [{ path: 'petId', message: `must be ${pet}, not ${item.petId}` }],
     });
   }
-  new UnknownStatuses(call, answer).announce([item]);
+  announceUnknown([item], { call, answer });
   call.confirmed = item;
   return item;
 }

@@ -57,15 +57,11 @@ export class Exchange {
     return new Promise((resolve, reject) => {
       this.#giveUp = reject;
       const fail = (thrown: unknown) => reject(this.#reasonOf(thrown, isNetworkError(thrown)));
-      const take = (response: WireAnswer) => {
-        try {
-          resolve(this.#take(response));
-        } catch (thrown) {
-          fail(thrown);
-        }
-      };
       try {
-        Promise.resolve(send({ ...request, signal: this.#signal })).then(take, fail);
+        const take = (response: WireAnswer) => resolve(this.#take(response));
+        Promise.resolve(send({ ...request, signal: this.#signal }))
+          .then(take)
+          .catch(fail);
       } catch (thrown) {
         // A caller's fetch may also throw synchronously.
         fail(thrown);
