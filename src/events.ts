@@ -1,4 +1,4 @@
-import { channelOf } from './channels.ts';
+import { type Channel, channelOf } from './channels.ts';
 import type { PetId } from './contract/models.ts';
 import { InvalidArgumentError, type OperationName, type PetStoreError, type RateLimit, type UpdateOutcome } from './errors.ts';
 import { unharmed } from './thrown.ts';
@@ -152,8 +152,13 @@ export class Emitter {
 
   /** Whether an event has a listener; if not, it need not be made. */
   hasListener(name: keyof ClientEvents): boolean {
-    if (this.#log !== undefined || (this.#listeners !== undefined && this.#listeners[name].size > 0)) return true;
-    return this.#client !== undefined && channelOf(name)?.hasSubscribers === true;
+    return this.#log !== undefined || (this.#listeners?.[name].size ?? 0) > 0 || this.#channelOf(name) !== undefined;
+  }
+
+  /** The channel of an event, if anything subscribes to it. */
+  #channelOf(name: keyof ClientEvents): Channel | undefined {
+    const channel = this.#client && channelOf(name);
+    return channel?.hasSubscribers ? channel : undefined;
   }
 
   on<Name extends keyof ClientEvents>(name: Name, listener: Listener<Name>): () => void {
@@ -174,12 +179,7 @@ export class Emitter {
     // Each listener gets an event of its own, which it may change.
     for (const listener of [...(this.#listeners?.[name] ?? [])]) unharmed(() => listener({ ...event }));
     unharmed(() => this.#log?.tell(name, event));
-    if (this.#client) this.#publish(name, event, this.#client);
-  }
-
-  #publish(name: keyof ClientEvents, event: CallEvent, client: object): void {
-    const channel = channelOf(name);
-    if (channel?.hasSubscribers) unharmed(() => channel.publish({ ...event, client }));
+    unharmed(() => this.#channelOf(name)?.publish({ ...event, client: this.#client }));
   }
 
   warn(message: string): void {

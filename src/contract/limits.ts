@@ -33,9 +33,12 @@ const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
 
 export function readAnswer(status: number, headers: Pick<Headers, 'get'>, receivedAtMs: number): Answer {
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
-  const ageMs = readAge(headers.get('age'));
+  // How long ago a cache stored the answer (RFC 9111 section 5.1); 0 if no cache says that it did.
+  const ageMs = (parseInteger(headers.get('age')) ?? 0) * 1000;
+  const answer: Answer = { status, receivedAtMs };
   // What a cached answer says about limits and the time was true when it was stored, and no request was counted.
-  const answer: Answer = ageMs > 0 ? { status, receivedAtMs } : readFresh(status, headers, { dateMs, receivedAtMs });
+  if (ageMs === 0)
+    Object.assign(answer, readRateLimit(headers, { dateMs, receivedAtMs }, status >= 400), dateMs !== undefined && { dateMs });
   // A Retry-After of a successful answer is ignored.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
   const retryAfterMs =
@@ -47,17 +50,6 @@ export function readAnswer(status: number, headers: Pick<Headers, 'get'>, receiv
 interface Instants {
   dateMs: number | undefined;
   receivedAtMs: number;
-}
-
-function readFresh(status: number, headers: Pick<Headers, 'get'>, { dateMs, receivedAtMs }: Instants): Answer {
-  const answer: Answer = { status, receivedAtMs, ...readRateLimit(headers, { dateMs, receivedAtMs }, status >= 400) };
-  if (dateMs !== undefined) answer.dateMs = dateMs;
-  return answer;
-}
-
-/** How long ago a cache stored the answer (RFC 9111 section 5.1); 0 if no cache says that it did. */
-function readAge(age: string | null): number {
-  return (parseInteger(age) ?? 0) * 1000;
 }
 
 /** The answers of one second have the same `Date`, so the latest one is kept. */

@@ -55,8 +55,7 @@ function singleAddress(baseUrl: string, environment: Environment, redactor: Hide
   throw new ConfigurationError(message, { option: 'baseUrl' });
 }
 
-function addressOf(baseUrl: unknown, environment: Environment): unknown {
-  if (baseUrl === undefined) return readVariable(VARIABLES[environment]);
+function addressOf(baseUrl: unknown = {}, environment: Environment): unknown {
   if (typeof baseUrl !== 'object' || baseUrl === null || Array.isArray(baseUrl)) {
     throw badOption('baseUrl', 'an address or { production, staging }', { shown: baseUrl });
   }
@@ -69,7 +68,7 @@ function checkAddress(given: unknown, redactor: HidesKey | undefined): string {
   const address = addressText(given);
   if (address === undefined) throw badOption('baseUrl', 'an absolute http(s) address', { shown: given });
   const url = URL.parse(address);
-  const fault = url ? findFault(url) : 'an absolute http(s) address';
+  const fault = findFault(url);
   if (!url || fault) {
     throw new ConfigurationError(`Cannot use ${showAddress(address, redactor)} as \`baseUrl\`: it must be ${fault}`, { option: 'baseUrl' });
   }
@@ -77,8 +76,8 @@ function checkAddress(given: unknown, redactor: HidesKey | undefined): string {
 }
 
 /** Gives the rule that an address breaks, if any. */
-function findFault(url: URL): string | undefined {
-  if (url.protocol !== 'https:' && url.protocol !== 'http:') return 'an absolute http(s) address';
+function findFault(url: URL | null): string | undefined {
+  if (!url || !/^https?:$/.test(url.protocol)) return 'an absolute http(s) address';
   if (url.username || url.password) return 'free of credentials';
   if (/[?#]/.test(url.href)) return 'free of a query and a fragment';
   if (url.pathname.replace(/\/$/, '').split('/').at(-1) !== VERSION_SEGMENT) return `an address whose path ends in /${VERSION_SEGMENT}`;

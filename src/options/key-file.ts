@@ -24,7 +24,8 @@ export function keyFileSource(path: string): () => string {
 }
 
 function readingSource(path: string): () => string {
-  const files = builtinFiles();
+  // Node, Bun, Deno and workerd have it; unlike an import of `node:fs`, it does not break a bundle for a browser.
+  const files = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('fs');
   if (!files) throw unreadable(path, 'this runtime has no files');
   // Taken before the file is read, so that a file that is replaced meanwhile is read again.
   let version = versionOf(files, path);
@@ -43,17 +44,14 @@ function readingSource(path: string): () => string {
 }
 
 function read(files: Files, path: string): string {
-  const key = readText(files, path).trim();
-  if (key === '') throw unreadable(path, 'it is empty');
-  return key;
-}
-
-function readText(files: Files, path: string): string {
+  let key: string;
   try {
-    return files.readFileSync(path, 'utf8');
+    key = files.readFileSync(path, 'utf8').trim();
   } catch (error) {
     throw unreadable(path, textOf(error, 'code') ?? 'it cannot be read');
   }
+  if (key === '') throw unreadable(path, 'it is empty');
+  return key;
 }
 
 /** A text that changes with the file; undefined if there is no file, or for a pipe such as a shell's <(…), which can be read only once. */
@@ -64,11 +62,6 @@ function versionOf(files: Files, path: string): string | undefined {
   } catch {
     return undefined;
   }
-}
-
-/** Node, Bun, Deno and workerd have `getBuiltinModule`; unlike an import of `node:fs`, it does not break a bundle for a browser. */
-function builtinFiles(): Files | undefined {
-  return typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('fs');
 }
 
 function unreadable(path: string, why: string): ConfigurationError {

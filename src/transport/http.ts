@@ -33,8 +33,8 @@ export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }
   const address = `${baseUrl}/${request.path}`;
   const sendDirectly = directly.get(fetch);
   const { method, headers, body, signal } = request;
-  if (!sendDirectly || !isText(body)) return fetch(address, initOf(request));
-  return sendDirectly(address, { method, headers, body, signal });
+  const isText = body === undefined || typeof body === 'string';
+  return sendDirectly && isText ? sendDirectly(address, { method, headers, body, signal }) : fetch(address, initOf(request));
 }
 
 /** The request as fetch takes it. */
@@ -42,8 +42,4 @@ export function initOf({ method, headers, body, init, signal }: WireRequest): Re
   const own: RequestInit = { method, headers, signal: signal.toAbortSignal(), redirect: 'manual' };
   if (body !== undefined) own.body = body;
   return init ? { ...init, ...own } : own;
-}
-
-function isText(body: RequestBody | undefined): body is string | undefined {
-  return body === undefined || typeof body === 'string';
 }
