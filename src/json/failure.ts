@@ -15,7 +15,6 @@ export interface Problem {
 export type FailureReason = 'invalid-json' | 'invalid-utf8' | 'schema' | 'too-large';
 
 export interface ReadFailure {
-  ok: false;
   reason: FailureReason;
   /** One to {@link MAX_PROBLEMS} problems, in the order of the document, or the values in which the schema finds the problems later. */
   problems: Problem[] | BadRows;
@@ -43,7 +42,7 @@ export const MAX_PROBLEMS = 10;
 
 /** A failure with one problem. */
 export function failureAt(path: string, reason: FailureReason, message: string): ReadFailure {
-  return { ok: false, reason, problems: [{ path, message }] };
+  return { reason, problems: [{ path, message }] };
 }
 
 /** The failure of an item that is longer than {@link MAX_ITEM_BYTES}. */

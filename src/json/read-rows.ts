@@ -17,7 +17,7 @@ export function readRows<Ids extends Int64>(values: readonly unknown[], int64: I
     const good = items.length;
     if (item === undefined) {
       const problems = new BadRows(values.slice(good), int64, firstRow + good);
-      return { items, failure: { ok: false, reason: 'schema', problems } };
+      return { items, failure: { reason: 'schema', problems } };
     }
     items.push(item);
   }

@@ -58,9 +58,8 @@ async function readItem<Ids extends Int64>(
   const { bytes, isComplete } = reading instanceof Promise ? await reading : reading;
   if (!isComplete) throw await invalidResponse(call, answer, itemTooLarge(''));
   const text = decode(bytes);
-  if (text === undefined) throw await invalidResponse(call, answer, NOT_UTF8);
-  const result = parseItem(text, int64);
-  if (!result.ok) throw await invalidResponse(call, answer, { ...result, body: { bytes, document: 'item' } });
+  const result = text === undefined ? { failure: NOT_UTF8 } : parseItem(text, int64);
+  if ('failure' in result) throw await invalidResponse(call, answer, { ...result.failure, body: { bytes, document: 'item' } });
   const { item } = result;
   if (BigInt(item.petId) !== BigInt(pet)) {
     throw await invalidResponse(call, answer, {

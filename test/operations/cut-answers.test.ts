@@ -30,6 +30,14 @@ describe('An answer that ends too early', () => {
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'connection', code: 'ERR_BODY_CUT_OFF' });
   });
 
+  test.each([
+    ['a list', list, '[{"petId":42,"quantity":1,"status":"perché'],
+    ['an item', update, '{"petId":42,"quantity":1,"status":"perché'],
+  ])('is a broken connection if it is compressed, even if it ends within a character: %s', async (_what, call, body) => {
+    const { client } = scriptedClient([() => new Response(new TextEncoder().encode(body).slice(0, -1), { headers: GZIP })]);
+    expect(await rejectionOf(call(client))).toMatchObject({ kind: 'connection', code: 'ERR_BODY_CUT_OFF' });
+  });
+
   test.each(CUT)('is an invalid answer if it is not compressed: %s', async (_what, call, body) => {
     const { client } = scriptedClient([() => text(200, body)]);
     expect(await rejectionOf(call(client))).toMatchObject({ kind: 'invalid-response', reason: 'invalid-json' });
