@@ -1,5 +1,6 @@
 import { isBrowser } from '../options/environment.ts';
 import { hasMethods } from '../options/rules.ts';
+import { streamOf } from '../transport/body-reader.ts';
 import type { RequestBody } from '../transport/http.ts';
 import { BodyFailure } from '../transport/network-error.ts';
 
@@ -75,23 +76,21 @@ function ofIterable(items: AsyncIterable<Bytes | string>): ReadableStream<Bytes>
   });
 }
 
-/** Nothing is read before fetch asks for it. */
 function watched(
   next: () => Promise<{ done?: boolean | undefined; value?: unknown }>,
   cancel: (reason: unknown) => Promise<void>,
 ): ReadableStream<Bytes> {
-  const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
+  const read = async () => {
     try {
       const { done, value } = await next();
-      if (done) controller.close();
-      else controller.enqueue(bytesOf(value));
+      return done ? { done } : { value: bytesOf(value) };
     } catch (thrown) {
       // So that a generator runs its `finally`.
       cancel(thrown).catch(() => {});
       throw new BodyFailure(thrown);
     }
   };
-  return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
+  return streamOf({ read, cancel });
 }
 
 /** @throws TypeError for a part that is no part of a body */

@@ -11,11 +11,23 @@ export interface BodyStream {
  */
 export function readerOf(body: BodyStream): BodyReader {
   const reader = body.getReader();
-  if (body instanceof ReadableStream) return reader;
+  return body instanceof ReadableStream ? reader : streamOf(reader).getReader();
+}
+
+interface Source {
+  read(): Promise<{ done?: boolean | undefined; value?: Bytes | undefined }>;
+  cancel(reason: unknown): Promise<unknown>;
+}
+
+/** A stream that reads from its source only when it is asked for more. */
+export function streamOf(source: Source): ReadableStream<Bytes> {
   const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
-    const { value, done } = await reader.read();
-    if (done) controller.close();
+    const { value, done } = await source.read();
+    if (done || value === undefined) controller.close();
     else controller.enqueue(value);
   };
-  return new ReadableStream({ pull, cancel: (reason) => reader.cancel(reason) }, { highWaterMark: 0 }).getReader();
+  const cancel = async (reason: unknown) => {
+    await source.cancel(reason);
+  };
+  return new ReadableStream({ pull, cancel }, { highWaterMark: 0 });
 }

@@ -1,4 +1,5 @@
 import type { Redactor } from '../redactor.ts';
+import { textOf } from '../thrown.ts';
 
 const SHOWN_BODY = 1024;
 
@@ -12,24 +13,17 @@ export interface ErrorText {
 
 /** Reads an Error body field by field; what is missing or of another type is left out (specification, Error). */
 export function readErrorText(text: string, redactor: Redactor): ErrorText {
-  const body = parseObject(text);
-  const code = readText(body, 'code', redactor);
-  const message = readText(body, 'message', redactor);
+  const body = parse(text);
+  const read = (field: string) => redactor.clean(textOf(body, field) ?? '') || undefined;
+  const [code, message] = [read('code'), read('message')];
   const isErrorBody = code !== undefined || message !== undefined;
   return isErrorBody || text === '' ? { code, message } : { bodyText: redactor.clean(text, SHOWN_BODY) };
 }
 
-function parseObject(text: string): object {
+function parse(text: string): unknown {
   try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null ? value : {};
+    return JSON.parse(text);
   } catch {
-    return {};
+    return undefined;
   }
-}
-
-function readText(body: object, field: string, redactor: Redactor): string | undefined {
-  const value: unknown = Object.hasOwn(body, field) ? Reflect.get(body, field) : undefined;
-  const text = typeof value === 'string' ? redactor.clean(value) : '';
-  return text === '' ? undefined : text;
 }

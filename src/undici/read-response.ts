@@ -1,5 +1,6 @@
 import { type Duplex, pipeline, Readable } from 'node:stream';
 import zlib, { createBrotliDecompress, createGunzip, createInflate } from 'node:zlib';
+import { streamOf } from '../transport/body-reader.ts';
 import type { BodyReader, Bytes, DirectAnswer, HeaderFields } from '../transport/direct-answer.ts';
 import type { DispatchedRequest } from './read-request.ts';
 import { ResponseBody } from './response-body.ts';
@@ -92,7 +93,9 @@ function decoded(body: ResponseBody, codings: string | null): ResponseBody | Rea
     .map((coding) => DECODERS.get(coding))
     .reverse();
   const known = decoders.filter((decoder) => decoder !== undefined);
-  return known.length === 0 || known.length < decoders.length ? body : streamOf(decode(body, known), body);
+  if (known.length === 0 || known.length < decoders.length) return body;
+  const bytes = decode(body, known);
+  return streamOf({ read: () => bytes.next(), cancel: () => body.cancel() });
 }
 
 /** Decodes a body. An empty body is valid with any coding. */
@@ -104,15 +107,6 @@ async function* decode(body: ResponseBody, decoders: readonly (() => Duplex)[]):
     yield* body;
   };
   yield* decoders.reduce<Readable>((stream, make) => pipeline(stream, make(), () => {}), Readable.from(whole()));
-}
-
-function streamOf(bytes: AsyncGenerator<Bytes>, body: ResponseBody): ReadableStream<Bytes> {
-  const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
-    const { value, done } = await bytes.next();
-    if (done) controller.close();
-    else controller.enqueue(value);
-  };
-  return new ReadableStream({ pull, cancel: () => body.cancel() }, { highWaterMark: 0 });
 }
 
 function fieldsOf(raw: RawHeaders): HeaderFields {

@@ -1,3 +1,4 @@
+import { streamOf } from '../transport/body-reader.ts';
 import type { BodyReader, Bytes } from '../transport/direct-answer.ts';
 
 /** The object with which a handler of undici 7 or 8 controls its response. */
@@ -89,12 +90,7 @@ export class ResponseBody implements BodyReader {
 
   /** The body as a ReadableStream. */
   toStream(): ReadableStream<Bytes> {
-    const pull = async (controller: ReadableStreamDefaultController<Bytes>) => {
-      const { value, done } = await this.read();
-      if (done) controller.close();
-      else controller.enqueue(value);
-    };
-    return new ReadableStream({ pull, cancel: () => this.cancel() }, { highWaterMark: 0 });
+    return streamOf(this);
   }
 
   /** Used by Node's streams. */
