@@ -5,7 +5,7 @@ import { unharmed } from './thrown.ts';
 export type FetchWith = (headers: Record<string, string>) => Promise<Response>;
 
 /** A function that runs around each request of a client. If it does not call `fetchWith` at once, or throws, the request is sent anyway. */
-export type Surrounding = (callId: number, fetchWith: FetchWith) => unknown;
+type Surrounding = (callId: number, fetchWith: FetchWith) => unknown;
 
 const surroundingsOf = sharedTable<ReadonlySet<Surrounding>>('around-fetch');
 

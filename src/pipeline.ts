@@ -76,7 +76,8 @@ export class Pipeline<Item extends object> {
         // A promise, so that updates that a caller makes synchronously can supersede each other.
         admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer, passed.key) : this.#admit(call)),
         cancel: ({ observer }) => observer.cancel(),
-        send: (admitted) => this.#sendUpdate(call, operation, admitted),
+        // The permit is that of the first attempt.
+        send: (admitted) => this.#retry(call, () => this.#attempt(call, operation, call.attempts === 0 ? admitted : this.#admit(call))),
       });
       this.#settle(call, undefined);
       return replyTo(call, reply);
@@ -104,16 +105,6 @@ export class Pipeline<Item extends object> {
     };
   }
 
-  /** Sends an update. `admitted` is the permit of its first attempt. */
-  #sendUpdate(call: Call, operation: Operation<Item>, admitted: Admitted): Promise<Answered<Item>> {
-    let first: Admitted | undefined = admitted;
-    return this.#retry(call, () => {
-      const admitting = first ?? this.#admit(call);
-      first = undefined;
-      return this.#attempt(call, operation, admitting);
-    });
-  }
-
   /** Makes a call that lasts until its result is read to the end. `left` ends it before it is opened. Only the opening is retried. */
   async open<T>(operation: StreamOperation<T>, options: CallOptions, left?: AbortSignal): Promise<T> {
     const call = this.#begin(operation, options);
@@ -122,7 +113,11 @@ export class Pipeline<Item extends object> {
       call.signal.throwIfAborted();
       // Awaited only if there is something to prepare, so that calls keep their order.
       const preparing = operation.prepare?.(call);
-      if (preparing) await this.#prepare(call, preparing);
+      if (preparing) {
+        call.holdup = () => ({ why: 'the body of its Request did not come', until: undefined });
+        await untilAborted(preparing, call.signal);
+        call.holdup = undefined;
+      }
       return await this.#retry(call, () => this.#attemptToOpen(call, operation));
     } catch (failure) {
       const instead = call.signal.aborted ? undefined : operation.instead?.(failure);
@@ -130,13 +125,6 @@ export class Pipeline<Item extends object> {
       if (instead === undefined) throw error;
       return instead;
     }
-  }
-
-  /** Waits for what an operation needs before its first attempt: the body of a Request, which its caller writes. */
-  async #prepare(call: Call, preparing: Promise<void>): Promise<void> {
-    call.holdup = () => ({ why: 'the body of its Request did not come', until: undefined });
-    await untilAborted(preparing, call.signal);
-    call.holdup = undefined;
   }
 
   /** Ends every call that is under way, and every later one, with `reason`. */

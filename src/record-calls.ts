@@ -1,7 +1,7 @@
 import { checkClient } from './api.ts';
 import type { PetStoreClient } from './client.ts';
 import { monotonicMs } from './clock/monotonic.ts';
-import type { Int64, PetId } from './contract/models.ts';
+import type { Int64 } from './contract/models.ts';
 import { isPetStoreError, type RateLimit } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
 import { hidingKey } from './hiding-key.ts';
@@ -121,7 +121,8 @@ class CallsUnderWay {
   #lastPet = 0;
 
   begin({ callId, petId }: CallEvent): { call: number; pet?: number } {
-    const key = petId === undefined ? undefined : keyOf(petId);
+    // The same for a number and a bigint, since one pet may be given as either.
+    const key = petId === undefined ? undefined : String(petId);
     this.#petOfCall.set(callId, key);
     if (key === undefined) return { call: callId };
     const pet = this.#pets.get(key) ?? { number: ++this.#lastPet, calls: 0 };
@@ -142,11 +143,6 @@ class CallsUnderWay {
     if (key !== undefined && pet?.calls === 0) this.#pets.delete(key);
     return this.#petOfCall.delete(callId);
   }
-}
-
-/** The same for a number and a bigint, since one pet may be given as either. */
-function keyOf(petId: PetId): string {
-  return String(petId);
 }
 
 class LatestLines {

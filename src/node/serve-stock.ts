@@ -18,7 +18,7 @@ const SETUP = `
 `;
 
 /** A stock in an SQLite file, in the order of the ids. Only one process at a time can use the file. */
-export class SqliteStock implements Stock {
+class SqliteStock implements Stock {
   readonly #database: DatabaseSync;
   readonly #one: StatementSync;
   readonly #page: StatementSync;

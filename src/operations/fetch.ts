@@ -13,7 +13,7 @@ import { isReadOnce, isSpent, ownBody, sendsStreams } from './own-body.ts';
 import { pathBelow } from './path-below.ts';
 
 /** A caller's request as an operation, and the options of its call. */
-export interface Fetching {
+interface Fetching {
   operation: StreamOperation<Response>;
   options: RequestOptions;
 }

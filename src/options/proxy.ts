@@ -18,7 +18,7 @@ interface ProxyVariable {
 }
 
 /** What the variables say about proxies. */
-export interface ProxyVariables {
+interface ProxyVariables {
   http: ProxyVariable | undefined;
   https: ProxyVariable | undefined;
   /** Hosts that are reached without a proxy. */

@@ -34,7 +34,7 @@ export function refuseUnknown(options: object, known: readonly string[], within?
   });
 }
 
-export interface NumberRule {
+interface NumberRule {
   min: number;
   /** The smallest value itself is not allowed. */
   above?: boolean;

@@ -4,7 +4,7 @@ import { type RedisClient, scriptsOf } from './redis-client.ts';
 import { nameOf, PREFIX } from './redis-quota-store.ts';
 
 /** A client connected to Redis, and a function that closes it. */
-export interface OpenedRedis {
+interface OpenedRedis {
   client: RedisClient;
   close(): void;
 }

@@ -5,7 +5,7 @@ import { loadPart } from '../load-part.ts';
 import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
 /** Limits how many retries all calls make together. */
-export interface RetryPayer {
+interface RetryPayer {
   /** Takes a retry out of the budget after `failure`. Returns the error that ends the call if none is left. */
   pay(call: Call, failure: PetStoreError): PetStoreError | undefined;
 }

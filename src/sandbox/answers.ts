@@ -2,7 +2,7 @@ import type { ErrorBody } from '../contract/models.ts';
 import type { SandboxRequest } from './ledger.ts';
 
 /** The sandbox's own error codes, since the specification does not list the service's. */
-export type ErrorCode =
+type ErrorCode =
   | 'missing_key'
   | 'invalid_key'
   | 'key_banned'

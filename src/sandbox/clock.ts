@@ -146,7 +146,7 @@ export class SandboxClock {
 }
 
 /** Returns milliseconds that a caller or a caller's function gave. @throws {SandboxError} for anything but a finite number */
-export function checkMs(ms: unknown, what: string): number {
+function checkMs(ms: unknown, what: string): number {
   if (typeof ms === 'number' && Number.isFinite(ms)) return ms;
   throw new SandboxError(`Cannot use ${show(ms)} as ${what}: it must be a number of milliseconds`);
 }

@@ -5,7 +5,7 @@ import type { SandboxClock } from './clock.ts';
 import type { ToldLimit } from './count.ts';
 import type { Failure } from './fault.ts';
 import { type Faults, type Mishap, nameMishap } from './faults.ts';
-import type { Keyring, KnownKey } from './keyring.ts';
+import type { Keyring } from './keyring.ts';
 import { drawLatency, type Latency } from './latency.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
 import { type LimitHeaders, writeLimitHeaders } from './limit-headers.ts';
@@ -101,7 +101,8 @@ function arrive(context: Context<ServiceEnv>, { entrance, desk }: { entrance: En
     method: context.req.method,
     environment: entrance.environment,
     ...placeOf(context.req.path.slice(entrance.basePath.length)),
-    ...holderOf(known),
+    key: known?.key,
+    plan: known?.plan,
     duringPenalty: verdict?.duringPenalty ?? false,
   });
   if (verdict?.beginsBan) desk.ledger.noteBan();
@@ -123,10 +124,6 @@ function pickNode({ nodes, random }: Desk): number {
 function placeOf(path: string): Pick<SandboxRequest, 'path' | 'petId'> {
   const digits = /^\/inventory\/([^/]+)$/.exec(path)?.[1];
   return { path, petId: digits === undefined ? undefined : parsePetId(digits) };
-}
-
-function holderOf(known: KnownKey | undefined): Pick<SandboxRequest, 'key' | 'plan'> {
-  return { key: known?.key, plan: known?.plan };
 }
 
 function answerEarly(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): Response | undefined {

@@ -1,7 +1,7 @@
 import type { BodyReader, Bytes } from './direct-answer.ts';
 
 /** The body of a Response from a caller's fetch: a stream of this runtime, or something like one. */
-export interface BodyStream {
+interface BodyStream {
   getReader(): BodyReader;
 }
 

@@ -37,7 +37,7 @@ export interface AttemptRequest {
   own?: { headers: Record<string, string>; init: RequestInit };
 }
 
-export interface TransportOptions {
+interface TransportOptions {
   /** The client that sends the requests, by which tracers around them are found. */
   client: object;
   http: Http;

@@ -20,7 +20,7 @@ export interface Sample {
   isBanned: boolean;
 }
 
-export interface KeyHistory extends KnownKey {
+interface KeyHistory extends KnownKey {
   samples: Sample[];
 }
 

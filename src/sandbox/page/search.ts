@@ -4,7 +4,7 @@ const ITEMS_ON_PAGE = 100;
 /** After this many items the search pauses, so that a stock of millions does not block other requests. */
 const ITEMS_AT_ONCE = 20_000;
 
-export interface StockPage {
+interface StockPage {
   /** Number of pets in the stock. */
   size: number;
   /** Index of the first item among the pets that match, from 0. */
