@@ -98,8 +98,9 @@ export class Call {
     this.options = options;
     this.#emitter = emitter;
     this.priority = options.priority;
-    this.#endOnAbort(options.signal);
-    if (options.totalTimeoutMs !== undefined) this.#endAfter(options.totalTimeoutMs);
+    const { signal, totalTimeoutMs } = options;
+    this.#endOnAbort(signal);
+    if (totalTimeoutMs !== undefined) this.#stops.push(startTimer(totalTimeoutMs, () => this.abort(this.#outOfTime(totalTimeoutMs))));
   }
 
   /** Whether the incoming request that made the call has ended, so that the call never settles by itself (workerd). */
@@ -212,11 +213,6 @@ export class Call {
     const onAbort = () => this.abortFromOutside(signal.reason);
     signal.addEventListener('abort', onAbort, { once: true });
     this.#stops.push(() => signal.removeEventListener('abort', onAbort));
-  }
-
-  #endAfter(totalTimeoutMs: number): void {
-    const onEnd = () => this.abort(this.#outOfTime(totalTimeoutMs));
-    this.#stops.push(startTimer(totalTimeoutMs, onEnd));
   }
 
   #outOfTime(totalTimeoutMs: number): TimeoutError {

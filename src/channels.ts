@@ -10,14 +10,10 @@ const channels = new Map<string, Channel | undefined>();
 
 /** The channel of an event, named `petstore-inventory:` and the event; undefined if the runtime has none, such as a browser. */
 export function channelOf(event: string): Channel | undefined {
-  const known = channels.get(event);
-  if (known || channels.has(event)) return known;
-  const found = openChannel(`petstore-inventory:${event}`);
-  channels.set(event, found);
-  return found;
-}
-
-/** Node, Bun, Deno and workerd have `getBuiltinModule`; unlike an import, it does not break a bundle for a browser. */
-function openChannel(name: string): Channel | undefined {
-  return typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('diagnostics_channel')?.channel(name);
+  if (!channels.has(event)) {
+    // Node, Bun, Deno and workerd have `getBuiltinModule`; unlike an import, it does not break a bundle for a browser.
+    const found = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('diagnostics_channel');
+    channels.set(event, found?.channel(`petstore-inventory:${event}`));
+  }
+  return channels.get(event);
 }

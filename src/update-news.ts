@@ -37,9 +37,7 @@ export class UpdateNews {
 
   /** The news of a client, created if there is none yet. */
   static from(client: object): UpdateNews {
-    const known = newsOfClients.get(client);
-    if (known) return known;
-    const news = new UpdateNews();
+    const news = UpdateNews.of(client) ?? new UpdateNews();
     newsOfClients.set(client, news);
     return news;
   }

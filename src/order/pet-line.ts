@@ -49,7 +49,7 @@ export class PetLine<Permit, Reply> {
     if (last) {
       last.after = turn;
       turn.before = last;
-      last.isSuperseded = last.isReplaceable;
+      last.isSuperseded = last.call.options.latestOnly && !last.isSending;
     }
     this.#first ??= turn;
     this.#last = turn;

@@ -46,11 +46,6 @@ export class Turn<Permit, Reply> {
     this.sending = sending;
   }
 
-  /** Whether a later update may be sent in its place. */
-  get isReplaceable(): boolean {
-    return this.call.options.latestOnly && !this.isSending;
-  }
-
   /** Resolves with the next news; rejects with the reason of an abort or a refusal. */
   wait(onLook: () => void): Promise<News<Permit, Reply>> {
     const { signal } = this.call;
