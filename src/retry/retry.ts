@@ -29,7 +29,7 @@ interface RetrySteps<T> {
   payer: RetryPayer;
   pacer: RetryPacer;
   /** After a 401: whether the next attempt has another key. Only an `apiKey` function can give one; each call tries this once. */
-  renewKey?: () => Promise<boolean>;
+  renewKey?: (() => Promise<boolean>) | undefined;
 }
 
 /**
@@ -54,7 +54,12 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
     minTimeout: 0,
     onFailedAttempt: async ({ error, attemptNumber, retriesLeft }) => {
       if (retriesLeft === 0) throw error;
-      if (error instanceof AuthenticationError && (await renewKey?.())) return tryWithOtherKey(call, error);
+      if (error instanceof AuthenticationError && (await renewKey?.())) {
+        call.lastFailure = error;
+        // Without a backoff: the service did not fail.
+        call.emit('retry', (event) => ({ ...event, delayMs: 0, error }));
+        return;
+      }
       if (!isWorthAnother(error, call)) throw error;
       // A failure that closes the gate is limited by the gate.
       const refusal = isLeftToGate(error) ? undefined : payer.pay(call, error);
@@ -63,12 +68,6 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
       await backOff(call, error, { retryNumber: attemptNumber, pace: pacer.outagePaceOf(call) });
     },
   });
-}
-
-/** Allows the next attempt without a backoff: the service did not fail. */
-function tryWithOtherKey(call: Call, failure: AuthenticationError): void {
-  call.lastFailure = failure;
-  call.emit('retry', (event) => ({ ...event, delayMs: 0, error: failure }));
 }
 
 /**

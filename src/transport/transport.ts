@@ -88,15 +88,19 @@ export class Transport {
   }
 
   /**
-   * Calls the `apiKey` function once more after a 401, since the key may have been replaced. Returns whether it gave another key, which the
-   * next attempt then uses; a function that fails gives none. Each call does this at most once.
+   * A function that calls the `apiKey` function once more after a 401, since the key may have been replaced. It returns whether that gave
+   * another key, which the next attempt then uses; a function that fails gives none. Each call does this at most once. Undefined if the key
+   * is a string.
    */
-  async renewKey(call: Call): Promise<boolean> {
+  keyRenewal(call: Call): (() => Promise<boolean>) | undefined {
     const { credentials } = this.#options;
-    const keys = keysOf.get(call);
-    if (typeof credentials === 'string' || !keys || keys.renewed !== undefined) return false;
-    keys.renewed = await this.#waitForKey(credentials(), call).catch(() => keys.sent);
-    return keys.renewed !== keys.sent;
+    if (typeof credentials === 'string') return undefined;
+    return async () => {
+      const keys = keysOf.get(call);
+      if (!keys || keys.renewed !== undefined) return false;
+      keys.renewed = await this.#waitForKey(credentials(), call).catch(() => keys.sent);
+      return keys.renewed !== keys.sent;
+    };
   }
 
   /**
@@ -134,7 +138,10 @@ export class Transport {
 
   /** Loads what a request needs that a caller composed: before its permit, since the gate may close meanwhile. Undefined if it is there. */
   prepare(call: Call, { own }: AttemptRequest): Promise<void> | undefined {
-    return own && !kyHttp ? loadKy(call) : undefined;
+    if (!own || kyHttp) return undefined;
+    return loadPart('ky', call, import('./ky-http.ts')).then((part) => {
+      kyHttp = part.kyHttp;
+    });
   }
 
   /** Sends the request and gives its 2xx answer. Rejects with a PetStoreError, or with the reason of an abort. */
@@ -234,10 +241,6 @@ export interface Admission {
 
 /** What sends a request that a caller composed, through ky: loaded with the first such request. */
 let kyHttp: Http | undefined;
-
-async function loadKy(call: Call): Promise<void> {
-  ({ kyHttp } = await loadPart('ky', call, import('./ky-http.ts')));
-}
 
 /** Removes the query, which may hold private data, from the address that an error of a request quotes, as those of Deno and ky do. */
 function askedFor({ path }: AttemptRequest, asked: Asked): Asked {

@@ -1,7 +1,9 @@
 import { AuthenticationError, NotFoundError, ServerError } from 'petstore-inventory';
 import { expect, test, vi } from 'vitest';
 import { retry } from '../../src/retry/retry.ts';
+import { failure } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
+import { scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { nextTurn } from '../support/unhandled.ts';
 
@@ -18,9 +20,16 @@ test.each([
   { failure: new NotFoundError('no such pet', { status: 404 }), maxRetries: 3 },
   { failure: new AuthenticationError('a wrong key', { status: 401 }), maxRetries: 3 },
   { failure: down, maxRetries: 0 },
-])('retry does not load p-retry for a call that it does not repeat: $failure.message', async ({ failure, maxRetries }) => {
-  const attempt = () => Promise.reject(failure);
-  expect(await rejectionOf(retry(makeCall({}, { maxRetries }), { ...steps, attempt }))).toBe(failure);
+])('retry does not load p-retry for a call that it does not repeat: $failure.message', async ({ failure: thrown, maxRetries }) => {
+  const attempt = () => Promise.reject(thrown);
+  expect(await rejectionOf(retry(makeCall({}, { maxRetries }), { ...steps, attempt }))).toBe(thrown);
+  await nextTurn();
+  expect(loaded).not.toHaveBeenCalled();
+});
+
+test('a client whose key is a text does not load p-retry for a 401', async () => {
+  const { client } = scriptedClient([() => failure(401)]);
+  expect(await rejectionOf(client.listInventory())).toBeInstanceOf(AuthenticationError);
   await nextTurn();
   expect(loaded).not.toHaveBeenCalled();
 });
