@@ -1,5 +1,6 @@
 /** How many keys are remembered if a function gives them: the latest ones, which answers may still echo. */
 const REMEMBERED_KEYS = 16;
+const NO_KEYS: readonly string[] = [];
 /** A shorter text is no secret, and would hide parts of words. */
 export const SHORTEST_KEY = 8;
 /** How much text of the service is kept at most, in bytes of UTF-8. */
@@ -16,7 +17,7 @@ export function withoutControls(text: string, replacement = ' '): string {
 /** Cleans foreign text so that it can be shown: without control characters, without a key in any encoding, and cut to a length. */
 export class Redactor {
   // In lower case, since a URL writes the host of an address so.
-  #keys: readonly string[] = [];
+  #keys: readonly string[] = NO_KEYS;
 
   /** Remembers a key that must never be shown. */
   learn(key: string): void {
