@@ -71,13 +71,10 @@ export async function checkClient<Ids extends Int64>(
   const way = isInside ? [] : [checkProxy(proxy, usesProxies), ...(await checkWay(url, usesProxies ? proxy : undefined))];
   signal?.throwIfAborted();
   const asked = await askOnce(client, signal);
-  const findings = [
-    checkAddress(address),
-    checkState(client, asked),
-    ...(asked.kind === 'answered' ? way.map(asPassed) : way),
-    ...(await judge(asked, client)),
-  ];
-  return { address, isWell: findings.every(({ outcome }) => outcome !== 'problem'), findings };
+  const findings = [checkAddress(address), checkState(client, asked), ...(asked.kind === 'answered' ? way.map(asPassed) : way)];
+  const isExplained = findings.some(isProblem);
+  findings.push(...(await judge(asked, client)).map((finding) => (isExplained ? asExplained(finding) : finding)));
+  return { address, isWell: !findings.some(isProblem), findings };
 }
 
 function checkAddress(address: string): Finding {
@@ -106,9 +103,22 @@ function checkProxy(proxy: NamedProxy | undefined, isUsed: boolean): Finding {
 
 /** Makes a problem of the check's own connection a note, if the client's `fetch`, which may take another route, got an answer. */
 function asPassed(finding: Finding): Finding {
-  if (finding.outcome !== 'problem') return finding;
-  const message = `${finding.message}; but the client's own \`fetch\` got an answer`;
-  return { check: finding.check, outcome: 'note', message, ...(finding.facts && { facts: finding.facts }) };
+  return isProblem(finding) ? asNote(finding, `${finding.message}; but the client's own \`fetch\` got an answer`) : finding;
+}
+
+/** Makes a note of a failed request or a 429 whose cause is a problem of an earlier step, so that one cause is one problem. */
+function asExplained(finding: Finding): Finding {
+  const { status } = finding.facts ?? {};
+  const isSame = finding.check === 'answer' && (status === undefined || status === 429);
+  return isProblem(finding) && isSame ? asNote(finding, finding.message) : finding;
+}
+
+function isProblem({ outcome }: Finding): boolean {
+  return outcome === 'problem';
+}
+
+function asNote({ check, facts }: Finding, message: string): Finding {
+  return { check, outcome: 'note', message, ...(facts && { facts }) };
 }
 
 /** For the client of an older copy of the package, which does not give its redactor. */
