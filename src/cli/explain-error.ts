@@ -1,6 +1,7 @@
 import { isPetStoreError, type PetStoreFailure } from '../errors.ts';
 import { messageOf } from '../thrown.ts';
 import { askedAddress, askedProxy } from './asked-address.ts';
+import { unreadable } from './input/open-input.ts';
 
 /**
  * ADDRESS stands for the option or variable that set the address, with the address before it if the message does not name it. ROUTE stands
@@ -65,9 +66,15 @@ const SETTINGS = {
   'as `path`': 'as --journal',
 } as const;
 
+const UNREADABLE_KEY = /(which PETSTORE_API_KEY_FILE names: )(E[A-Z]+): .*$/;
+
 /** Replaces client options in a message by what the command line offers: an option for the address, only a variable for the key. */
 export function inWords(message: string): string {
-  return replaced(SETTINGS, message.replace(/give `baseUrl[.\w]*`/, 'give --base-url'));
+  const named = message.replace(/give `baseUrl[.\w]*`/, 'give --base-url');
+  return replaced(
+    SETTINGS,
+    named.replace(UNREADABLE_KEY, (_text, start: string, code: string) => start + unreadable(code)),
+  );
 }
 
 function replaced(words: Readonly<Record<string, string>>, message: string): string {

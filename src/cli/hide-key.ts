@@ -13,16 +13,17 @@ export function hideKey(text: string, terminal: Terminal): string {
 
 function redactorFor({ env }: Terminal): Redactor {
   const redactor = new Redactor();
-  const key = env.PETSTORE_API_KEY || (env.PETSTORE_API_KEY_FILE && keyOf(env.PETSTORE_API_KEY_FILE)) || '';
+  const key = keyOf(env);
   if (key.length >= SHORTEST_KEY) redactor.learn(key);
   return redactor;
 }
 
-/** The key of a file; undefined if it cannot be read, which the client reports. */
-function keyOf(path: string): string | undefined {
+/** The key of the variables; empty if there is none, or if its file cannot be read, which the client reports. */
+export function keyOf({ PETSTORE_API_KEY: key, PETSTORE_API_KEY_FILE: file }: Terminal['env']): string {
+  if (key || !file) return key ?? '';
   try {
-    return keyFileSource(path)();
+    return keyFileSource(file)();
   } catch {
-    return undefined;
+    return '';
   }
 }

@@ -1,5 +1,6 @@
 import type { Finding } from '../node/index.ts';
 import type { CommonOptions } from './connect.ts';
+import { keyOf } from './hide-key.ts';
 import { showPlace, stateFolder } from './state.ts';
 import type { Terminal } from './terminal.ts';
 
@@ -20,13 +21,13 @@ function checkName({ environment }: CommonOptions, { env }: Terminal): Setting {
   return { check: 'environment', outcome: 'ok', message: `${environment} (${source})`, facts: { value: environment, source } };
 }
 
-/** Finds a key that is missing, badly pasted or a placeholder. A key from a file is not read here. */
+/** Finds a key that is missing, badly pasted or a placeholder. */
 function checkKey({ env }: Terminal): Setting {
   const { PETSTORE_API_KEY: key, PETSTORE_API_KEY_FILE: file } = env;
   const source = key ? 'PETSTORE_API_KEY' : file ? `the file ${file} (PETSTORE_API_KEY_FILE)` : undefined;
   if (source === undefined)
     return { check: 'key', outcome: 'problem', message: 'there is none', advice: 'set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE' };
-  const fault = key && faultOf(key);
+  const fault = faultOf(keyOf(env));
   const facts = { source };
   if (!fault) return { check: 'key', outcome: 'ok', message: `from ${source}`, facts };
   return {

@@ -1,5 +1,5 @@
 import { ConfigurationError } from '../errors.ts';
-import { textOf } from '../thrown.ts';
+import { messageOf } from '../thrown.ts';
 
 /** The part of Node's `fs` that reads a key, in every runtime that has files. */
 interface Files {
@@ -48,7 +48,7 @@ function read(files: Files, path: string): string {
   try {
     key = files.readFileSync(path, 'utf8').trim();
   } catch (error) {
-    throw unreadable(path, textOf(error, 'code') ?? 'it cannot be read');
+    throw unreadable(path, messageOf(error));
   }
   if (key === '') throw unreadable(path, 'it is empty');
   return key;

@@ -1,5 +1,5 @@
 import { spawn } from 'node:child_process';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { rm } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { createServer as createHttpsServer } from 'node:https';
@@ -109,10 +109,28 @@ describe('petstore doctor', () => {
   test('finds that there is neither key nor address, and sends nothing', async () => {
     const { code, out } = await doctor({});
     expect(code).toBe(3);
+    expect(problemsIn(out)).toEqual(['problem  key          there is none']);
+    expect(out).toMatch(/\n1 problem\n$/);
+  });
+
+  test('counts what two environments share once', async () => {
+    const { code, out } = await doctor({}, '--environment', 'production', 'staging');
+    expect([code, problemsIn(out)]).toEqual([3, ['problem  key          there is none', 'problem  key          there is none']]);
+    expect(out).toMatch(/\n1 problem\n$/);
+  });
+
+  test('reads the key file before it says where the key is from', async () => {
+    const { code, out } = await doctor({ PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY_FILE: '/nowhere/key' });
+    expect([code, out]).toEqual([3, expect.not.stringMatching(/^ok +key /m)]);
     expect(problemsIn(out)).toEqual([
-      'problem  key          there is none',
-      'problem  client       Cannot make a client without a key: set PETSTORE_API_KEY or PETSTORE_API_KEY_FILE',
+      'problem  key          Cannot read the key from /nowhere/key, which PETSTORE_API_KEY_FILE names: there is no such file',
     ]);
+  });
+
+  test('finds that two variables give a key', async () => {
+    const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY_FILE: '/nowhere/key' });
+    const why = 'Cannot choose between PETSTORE_API_KEY and PETSTORE_API_KEY_FILE: unset one';
+    expect([code, problemsIn(out)]).toEqual([3, [`problem  key          ${why}`]]);
   });
 
   test.each([
@@ -123,8 +141,17 @@ describe('petstore doctor', () => {
     ['psk_ä', 'it has characters that a key cannot have'],
   ])('finds what is wrong with the shape of the key %j', async (key, fault) => {
     const { code, out } = await doctor({ ...well(), PETSTORE_API_KEY: key });
-    expect([code, problemsIn(out)[0]]).toEqual([3, `problem  key          from PETSTORE_API_KEY: ${fault}`]);
+    expect([code, problemsIn(out)]).toEqual([3, [`problem  key          from PETSTORE_API_KEY: ${fault}`]]);
     expect(out).not.toContain(key);
+  });
+
+  test('finds what is wrong with the shape of a key in a file', async () => {
+    const file = join(mkdtempSync(join(tmpdir(), 'doctor-')), 'key');
+    writeFileSync(file, '"psk_1"\n');
+    const { code, out } = await doctor({ PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY_FILE: file });
+    const found = `problem  key          from the file ${file} (PETSTORE_API_KEY_FILE): it is in quotes`;
+    expect([code, problemsIn(out)]).toEqual([3, [found]]);
+    rmSync(dirname(file), { recursive: true });
   });
 
   test('finds that the key is one of another environment', async () => {
@@ -182,7 +209,8 @@ describe('petstore doctor', () => {
 
   test('names the variable whose plan does not exist', async () => {
     const { code, out } = await doctor({ ...well(), PETSTORE_PLAN: 'gold' });
-    expect([code, out]).toEqual([1, expect.stringContaining('problem  client       Cannot use "gold" as PETSTORE_PLAN: it must be ')]);
+    expect([code, out]).toEqual([1, expect.stringContaining('problem  plan given   Cannot use "gold" as PETSTORE_PLAN: it must be ')]);
+    expect(out).not.toMatch(/^ok +plan given /m);
   });
 
   test('needs no key with --sandbox', async () => {
@@ -275,7 +303,7 @@ describe('petstore doctor, as a process', () => {
     const [url, proxy] = [await serveInside(stack), await serveProxy(status, stack)];
     const { code, out } = await run({ PETSTORE_BASE_URL: url, HTTPS_PROXY: proxy });
     expect([code, out]).toEqual([1, expect.stringContaining(advice)]);
-    expect(out).toMatch(new RegExp(`^problem {2}answer .*a proxy in between refused it with ${status}`, 'm'));
+    expect(out).toMatch(new RegExp(`^note {5}answer .*a proxy in between refused it with ${status}`, 'm'));
     expect(out).not.toContain('secret');
   });
 

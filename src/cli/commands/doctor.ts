@@ -63,7 +63,7 @@ function exitCodeOf(diagnoses: readonly Diagnosis[]): ExitCode {
 
 /** The code of other commands, which fail too if the key is missing, refused or closed. */
 function failureOf({ findings }: Diagnosis): ExitCode {
-  if (findings.some(({ facts }) => facts?.option === 'apiKey' || facts?.status === 401)) return EXIT.authentication;
+  if (findings.some((finding) => isKeyFault(finding) || finding.facts?.status === 401)) return EXIT.authentication;
   return findings.some(({ facts }) => facts?.closedUntil !== undefined) ? EXIT.quota : EXIT.failure;
 }
 
@@ -82,10 +82,33 @@ function askedEnvironments({ environment, baseUrl, sandbox }: DoctorOptions, { e
 async function examine(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Diagnosis> {
   const { address, findings, isShared = options.state !== false } = await check(options, terminal, signal);
   const settings: Line[] = [...checkSettings({ ...options, state: isShared }, terminal), ...checkEnvironments(options, terminal)];
-  const all = [...settings, ...findings];
+  const all = merged(settings, findings);
   const environment = options.sandbox ? 'a sandbox of this process' : (options.environment ?? 'production');
-  return { environment, ...(address && { address }), isWell: all.every(({ outcome }) => outcome !== 'problem'), findings: all };
+  return { environment, ...(address && { address }), isWell: !all.some(isProblem), findings: all };
 }
+
+/** Each cause once: the client's refusal of a setting stands in the line of that setting, and a refused key that is faulty is a note. */
+function merged(settings: readonly Line[], findings: readonly Line[]): Line[] {
+  const isFaulty = settings.some(isKeyFault);
+  const lines = settings.map((line) => (isProblem(line) ? line : (findings.find(({ check }) => check === line.check) ?? line)));
+  const others = findings.filter(({ check }) => !settings.some((line) => line.check === check));
+  return [...lines, ...others.map((line) => (isFaulty && line.facts?.status === 401 ? noteOf(line) : line))];
+}
+
+function isKeyFault(line: Line): boolean {
+  return line.check === 'key' && isProblem(line);
+}
+
+function isProblem({ outcome }: Line): boolean {
+  return outcome === 'problem';
+}
+
+function noteOf({ check, message, facts }: Line): Line {
+  return { check, outcome: 'note', message, ...(facts && { facts }) };
+}
+
+/** The lines of the settings that the client may refuse. */
+const LINES: Readonly<Record<string, SettingName>> = { apiKey: 'key', plan: 'plan given' };
 
 /** Checks the service through a client. A `ConfigurationError` is a finding; a usage error is thrown, as in every command. */
 async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Checked> {
@@ -102,7 +125,9 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
     if (!isPetStoreError(error) || error.kind !== 'configuration') throw error;
     const see = error.option === 'baseUrl' ? 'docs/domains.md#production-and-staging' : 'docs/cli.md#the-command-line';
     const { option } = error;
-    return { findings: [{ check: 'client', outcome: 'problem', message: inWords(error.message), see, facts: { option } }] };
+    return {
+      findings: [{ check: LINES[option] ?? 'client', outcome: 'problem', message: inWords(error.message), see, facts: { option } }],
+    };
   }
 }
 
@@ -133,6 +158,8 @@ function lineOf({ check, outcome, message, advice, see }: Line, paint: Paint): s
   return first + rest.join('');
 }
 
+/** Counts what two environments share once. */
 function countOf(diagnoses: readonly Diagnosis[], wanted: Line['outcome']): number {
-  return diagnoses.flatMap(({ findings }) => findings).filter(({ outcome }) => outcome === wanted).length;
+  const lines = diagnoses.flatMap(({ findings }) => findings).filter(({ outcome }) => outcome === wanted);
+  return new Set(lines.map(({ check, message }) => `${check} ${message}`)).size;
 }

@@ -1,4 +1,5 @@
 import { type FileHandle, open } from 'node:fs/promises';
+import { textOf } from '../../thrown.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
@@ -7,6 +8,11 @@ const REASONS: Readonly<Record<string, string>> = {
   EACCES: 'there is no permission to read it',
   EISDIR: 'it is a directory',
 };
+
+/** Why a file cannot be read, from the system's code. */
+export function unreadable(code: string): string {
+  return REASONS[code] ?? `it cannot be opened (${code})`;
+}
 
 /** Reads the text of a file, or of stdin for `-`, in chunks. @throws UsageError if it cannot be read or is not UTF-8 text */
 export async function* inputText(path: string, { stdin }: Terminal): AsyncGenerator<string> {
@@ -63,8 +69,7 @@ async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path);
   } catch (error) {
-    const code = error instanceof Error ? String(Reflect.get(error, 'code')) : '';
-    throw unusable(path, REASONS[code] ?? `it cannot be opened (${code})`);
+    throw unusable(path, unreadable(textOf(error, 'code') ?? ''));
   }
 }
 
