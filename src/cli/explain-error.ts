@@ -8,7 +8,9 @@ import { unreadable } from './input/open-input.ts';
  * for the proxy, if there is one, else for the network.
  */
 const ADVICE = {
-  authentication: 'check PETSTORE_API_KEY',
+  authentication: 'check PETSTORE_API_KEY: the key is not one of this environment, or is banned for a while',
+  banned: 'try again when the ban is over',
+  closed: 'try again then',
   'rate-limit': 'try again then; `petstore quota` shows what is left',
   connection: 'check ROUTE and ADDRESS, or run `petstore doctor`',
   timeout: 'try again later, or check ADDRESS',
@@ -37,8 +39,16 @@ function routeOf(error: PetStoreFailure): string {
   return proxy ? `the proxy ${proxy.shown}, which ${proxy.variable} names,` : 'the network';
 }
 
-/** A 404 without an Error body, or for a list, means that the address is wrong. For a list, the message already says so. */
-function adviceKind({ kind, code, operation }: PetStoreFailure): string {
+/**
+ * A 404 without an Error body, or for a list, means that the address is wrong. For a list, the message already says so. Of a ban, only the
+ * service's own words tell (specification, Authentication); an Error body shows that the address is right.
+ */
+function adviceKind({ kind, code, operation, message, retryAt }: PetStoreFailure): string {
+  if (kind === 'authentication' || kind === 'unexpected-status') {
+    if (retryAt) return 'closed';
+    if (kind === 'authentication') return /\bbanned\b|_banned/i.test(message) ? 'banned' : kind;
+    return code === undefined || code.startsWith('http_') ? kind : 'none';
+  }
   if (kind === 'not-found' && (operation === 'listInventory' || operation === 'streamInventory')) return 'wrong-address';
   return code === 'http_404' ? 'invalid-response' : kind;
 }

@@ -219,7 +219,6 @@ function refuse({ job, options, changes, list }: Reviewed): void {
 /** Prints why a run ended early and how to continue it. Returns what it printed. */
 function tellEnd({ job, client, record, signal, options, terminal }: Run, report: SyncReport): string | undefined {
   const { refusal, retryAt } = record;
-  const isRefused = refusal !== undefined && (report.stopped === 'quota' || report.stopped === 'authentication');
   const line = explainEnd(report, {
     journal: job.journal,
     hint: job.hint,
@@ -230,7 +229,8 @@ function tellEnd({ job, client, record, signal, options, terminal }: Run, report
   });
   const lost = report.stopped === 'abort' ? undefined : lostLock(signal)?.message;
   const lines = [
-    ...(isRefused ? [oneLine(refusal)] : []),
+    ...(refusal && report.stopped === 'quota' ? [oneLine(refusal.message)] : []),
+    ...(refusal && report.stopped === 'authentication' ? [explainError(refusal)] : []),
     ...(line === undefined ? [] : [line]),
     ...(lost === undefined ? [] : [`${lost} while the last requests were under way; another run may have begun`]),
   ];

@@ -81,7 +81,7 @@ export function explainEnd({ stopped, updated, pending, finishedAt, inDoubt }: S
 
 function whyStopped(stopped: StopReason, ending: Ending): string {
   if (stopped === 'abort') return ending.interruption ?? 'interrupted';
-  return stopped === 'quota' ? whyNoQuota(ending) : 'the service refused the key; check PETSTORE_API_KEY';
+  return stopped === 'quota' ? whyNoQuota(ending) : 'the service refused the key';
 }
 
 function whyNoQuota({ retryAt, isDayUsedUp }: Ending): string {

@@ -1,4 +1,4 @@
-import { isPetStoreError, type RateLimit } from '../errors.ts';
+import { isPetStoreError, type PetStoreFailure, type RateLimit } from '../errors.ts';
 import type { ClientEvents, WaitReason } from '../events.ts';
 import type { ReviewedChange } from '../sync/index.ts';
 import type { Client } from './connect.ts';
@@ -27,8 +27,8 @@ export class RunRecord {
   readonly waits: RecordedWait[] = [];
   quotaAtStart: ObservedQuota | undefined;
   quotaAtEnd: ObservedQuota | undefined;
-  /** The message of the last error with which the service refused the key, or a request beyond the quota. */
-  refusal: string | undefined;
+  /** The last error with which the service refused the key, or a request beyond the quota. */
+  refusal: PetStoreFailure | undefined;
   /** When quota is available again. */
   retryAt: Date | undefined;
   readonly #now: () => number;
@@ -84,7 +84,7 @@ export class RunRecord {
     if (petId !== undefined && outcome === 'succeeded') this.#confirmedAtMs.set(String(petId), this.#now());
     if (!isPetStoreError(error) || (error.kind !== 'rate-limit' && error.kind !== 'authentication')) return;
     // Without a status, the client itself refused and sent nothing.
-    if (error.status !== undefined) this.refusal = error.message;
+    if (error.status !== undefined) this.refusal = error;
     if (error.retryAt !== undefined && (this.retryAt === undefined || error.retryAt > this.retryAt)) this.retryAt = error.retryAt;
   }
 }

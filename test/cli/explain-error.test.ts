@@ -20,7 +20,9 @@ function refusal(bad: object): unknown {
 }
 
 test.each<[unknown, unknown]>([
-  [new AuthenticationError('no'), 'no; check PETSTORE_API_KEY'],
+  [new AuthenticationError('no'), 'no; check PETSTORE_API_KEY: the key is not one of this environment, or is banned for a while'],
+  [new AuthenticationError('401 key_banned: Wait'), '401 key_banned: Wait; try again when the ban is over'],
+  [new AuthenticationError('no', { retryAt: new Date(0) }), 'no; try again then'],
   [new RateLimitError('no'), 'no; try again then; `petstore quota` shows what is left'],
   [new ConnectionError('no'), 'no; check the network and PETSTORE_BASE_URL, or run `petstore doctor`'],
   [new ServerError('no', { outcome: 'unknown' }), 'no; it may have been applied; try again later'],
@@ -28,6 +30,9 @@ test.each<[unknown, unknown]>([
   [new ServerError('no'), 'no; try again later'],
   [new InvalidResponseError('no', { reason: 'invalid-json' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
   [new UnexpectedStatusError('no'), 'no; check that PETSTORE_BASE_URL is the address of the service'],
+  [new UnexpectedStatusError('no', { code: 'http_403' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
+  [new UnexpectedStatusError('no', { code: 'forbidden' }), 'no'],
+  [new UnexpectedStatusError('no', { code: 'http_403', retryAt: new Date(0) }), 'no; try again then'],
   [new NotFoundError('no', { code: 'pet_missing' }), 'no; `petstore list` shows which pets exist'],
   [new NotFoundError('no', { code: 'http_404' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
   [new NotFoundError('no', { code: 'http_404', operation: 'listInventory' }), 'no; PETSTORE_BASE_URL sets the address'],

@@ -58,7 +58,7 @@ describe('petstore in a process whose stdout nobody reads', () => {
     await writeFile(csv, 'petId,quantity\n1,777\n');
     const { code, err } = await runUnread(['sync', csv], { PETSTORE_API_KEY: 'wrong' });
     expect(code).toBe(3);
-    expect(err).toContain('check PETSTORE_API_KEY: 0 pets updated, 1 pet left; run it again for the rest');
+    expect(err).toContain('the service refused the key: 0 pets updated, 1 pet left; run it again for the rest');
   });
 });
 

@@ -478,7 +478,7 @@ describe('a stdout that cannot be written to', () => {
   ])('because of %s does not shorten stderr', async (stdoutError, code) => {
     vi.stubEnv('PETSTORE_API_KEY', 'wrong');
     const result = await sync('petId,quantity\n1,9\n', [], new FakeTerminal({ stdoutError }));
-    expect(result).toMatchObject({ code, err: expect.stringContaining('check PETSTORE_API_KEY: 0 pets updated, 1 pet left') });
+    expect(result).toMatchObject({ code, err: expect.stringContaining('the service refused the key: 0 pets updated, 1 pet left') });
   });
 });
 
@@ -526,8 +526,8 @@ describe('a stop', () => {
     const { code, err } = await sync('petId,adjust\n1,1\n');
     expect(code).toBe(3);
     expect(err).toBe(
-      'petstore: Cannot read the inventory: the service answered 401 invalid_key: The API key is not valid\n' +
-        'petstore: the service refused the key; check PETSTORE_API_KEY: 0 pets updated, 1 pet left; run it again for the rest; with adjustments, only with a --journal\n',
+      'petstore: Cannot read the inventory: the service answered 401 invalid_key: The API key is not valid; check PETSTORE_API_KEY: the key is not one of this environment, or is banned for a while\n' +
+        'petstore: the service refused the key: 0 pets updated, 1 pet left; run it again for the rest; with adjustments, only with a --journal\n',
     );
   });
 
