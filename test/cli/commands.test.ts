@@ -100,6 +100,16 @@ describe('petstore watch', () => {
     expect(out).toBe(`{"petId":1,"before":${before},"after":${after}}\n`);
   });
 
+  test('says that no pet has an unknown status, without a list of its own', async () => {
+    const before = served.sandbox.requests.length;
+    const terminal = new FakeTerminal();
+    const running = run(['watch', '--no-state', '--json', '--status', 'availble'], terminal);
+    await expect.poll(() => terminal.err).toBe('petstore: no pet has the status "availble"; known are available, pending, sold\n');
+    terminal.interrupt();
+    expect((await running).code).toBe(130);
+    expect(served.sandbox.requests.length - before).toBe(1);
+  });
+
   test('says until when a closed key keeps it from listing', async () => {
     const closed = await serveSandbox({ faults: [{ status: 429, headers: { 'retry-after': '3600' } }] });
     vi.stubEnv('PETSTORE_BASE_URL', closed.url);
@@ -133,8 +143,23 @@ describe('petstore list', () => {
     expect(out).toBe('[\n  {"petId":1152921504606846977,"quantity":0,"status":"pending"}\n]\n');
   });
 
-  test('writes an empty array when nothing has the status', async () => {
-    expect((await run(['list', '--json', '--status', 'lost'])).out).toBe('[]\n');
+  test.each([
+    [['--json'], '[]\n'],
+    [['--csv'], 'petId,quantity,status\n'],
+    [[], '     petId    quantity  status\n'],
+  ])('says which statuses are known when nothing has one that is not, with %j', async (format, out) => {
+    const err = 'petstore: no pet has the status "availble"; known are available, pending, sold\n';
+    expect(await run(['list', ...format, '--status', 'availble'])).toEqual({ code: 0, out, err });
+  });
+
+  test('says nothing of a status that only the service knows, or that no pet has now', async () => {
+    const items = JSON.stringify([{ petId: 1, quantity: 2, status: 'lost' }]);
+    const json = { 'content-type': 'application/json' };
+    served.sandbox.faults.add({ times: 2, status: 200, body: items, headers: json });
+    expect(await run(['list', '--csv', '--status', 'lost'])).toEqual({ code: 0, out: 'petId,quantity,status\n1,2,lost\n', err: '' });
+    expect(await run(['list', '--csv', '--status', 'sold'])).toEqual({ code: 0, out: 'petId,quantity,status\n', err: '' });
+    served.sandbox.faults.add({ times: 1, status: 200, body: items, headers: json });
+    expect((await run(['list', '--csv', '--status', 'lots'])).err).toMatch(/; known are available, pending, sold, lost\n$/);
   });
 
   test.each([[['--json']], [['--csv']], [[]]])('with %j writes nothing when it fails', async (words) => {

@@ -1,4 +1,5 @@
 import type { InventoryItem } from '../../contract/models.ts';
+import { isPetStatus } from '../../contract/pet-status.ts';
 import { type Paint, paintFor } from '../colour.ts';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
@@ -7,7 +8,7 @@ import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
-import { statusText } from '../stock-text.ts';
+import { NAMED_STATUSES, noSuchStatus, statusText } from '../stock-text.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeText } from '../terminal.ts';
 
@@ -31,10 +32,12 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
   const { client, close } = await connect(options, terminal);
   const { signal, stopListening } = interruptSignal(terminal);
   const format = formatOf(options, paintFor(terminal.stdout, terminal));
+  const statuses = new Set<string>();
   let count = 0;
   const begin = once(format.first);
   try {
     for await (const batch of client.streamInventory({ signal }).batches()) {
+      for (const { status } of batch) if (statuses.size < NAMED_STATUSES) statuses.add(status);
       const items = options.status === undefined ? batch : batch.filter(({ status }) => status === options.status);
       await writeText(terminal.stdout, `${begin()}${items.map((item, index) => format.item(item, count + index)).join('')}`);
       count += items.length;
@@ -45,6 +48,7 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
     close();
   }
   if (terminal.stdout.isTTY && !options.json && !options.csv) tell(terminal, counted(count, 'pet'));
+  if (count === 0 && options.status !== undefined && !isPetStatus(options.status)) tell(terminal, noSuchStatus(options.status, statuses));
   return EXIT.done;
 }
 

@@ -1,4 +1,5 @@
 import type { InventoryItem } from '../../contract/models.ts';
+import { isPetStatus } from '../../contract/pet-status.ts';
 import { RateLimitError } from '../../errors.ts';
 import { type StockChange, StockView } from '../../view/index.ts';
 import { type CommonOptions, connect } from '../connect.ts';
@@ -7,7 +8,7 @@ import { messageLine } from '../explain-error.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { quantityOf } from '../option-values.ts';
-import { stockText } from '../stock-text.ts';
+import { noSuchStatus, stockText } from '../stock-text.ts';
 import { tell } from '../tell.ts';
 import { type Terminal, writeText } from '../terminal.ts';
 
@@ -31,8 +32,10 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
     if (error instanceof RateLimitError) tell(terminal, `petstore: ${messageLine(error.message)}; watching again then`);
   });
   const maxAgeMs = client.quota.minute.limit === undefined ? WITHOUT_LIMIT_MS : undefined;
+  const view = new StockView(client);
+  if (options.status !== undefined && !isPetStatus(options.status)) void tellMissing(view, { status: options.status, signal, terminal });
   try {
-    for await (const change of new StockView(client).changes({ signal, maxAgeMs })) {
+    for await (const change of view.changes({ signal, maxAgeMs })) {
       if (isWanted(change.after ?? change.before)) await writeText(terminal.stdout, lineOf(change, options));
     }
   } finally {
@@ -40,6 +43,19 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
     close();
   }
   return EXIT.done;
+}
+
+interface Wanted {
+  status: string;
+  signal: AbortSignal;
+  terminal: Terminal;
+}
+
+/** Prints that no pet has a status, once the first list is there. If that list fails, the iteration over the changes reports it. */
+async function tellMissing(view: StockView<'bigint'>, { status, signal, terminal }: Wanted): Promise<void> {
+  const items = await view.items({ signal }).catch(() => undefined);
+  const found = new Set(Array.from(items ?? [], (item) => item.status));
+  if (items && !found.has(status)) tell(terminal, noSuchStatus(status, found));
 }
 
 /** A filter for the new state of a pet, or for the last state of a pet that is gone. */
