@@ -1,7 +1,8 @@
-import { spawn } from 'node:child_process';
+import { execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readFile, rm, writeFile } from 'node:fs/promises';
+import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { buildCli } from './support/build-cli.ts';
@@ -182,5 +183,24 @@ describe.skipIf(process.platform !== 'linux')('petstore at a terminal', () => {
     expect(code).toBe(130);
     expect(screen).toMatch(/waiting until \d\d:\d\d:\d\d, as the service asked/);
     expect(screen.slice(screen.lastIndexOf(CLEAR_LINE))).toBe(`${CLEAR_LINE}petstore: interrupted\r\n`);
+  });
+});
+
+describe.skipIf(process.platform === 'win32')('petstore sync of a named pipe', () => {
+  test.each([
+    ['that has no writer', ''],
+    ['whose writer has begun', 'petId,quantity\n1,5\n'],
+  ])('%s ends at the first interrupt', async (_title, begun) => {
+    const pipe = join(cli.folder, `pipe-${begun.length}`);
+    execFileSync('mkfifo', [pipe]);
+    const child = spawn(process.execPath, [cli.file, 'sync', pipe], { env: environment(), stdio: ['ignore', 'ignore', 'pipe'] });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    const writer = begun === '' ? undefined : await open(pipe, 'w');
+    onTestFinished(() => writer?.close());
+    await writer?.write(begun);
+    await setTimeout(1_000);
+    child.kill('SIGINT');
+    expect(await once(child, 'exit')).toEqual([130, null]);
+    expect(served.sandbox.requests).toEqual([]);
   });
 });

@@ -31,7 +31,10 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
       name,
       journal,
       files: { 'the input': path === '-' ? undefined : path, '--journal': journal, '--rejects': rejects },
-      start: (client, settings) => syncInventory(client, input.entries(readInput(path, terminal)), { ...settings, ...journalOf(journal) }),
+      start: (client, settings) => {
+        const rows = readInput(path, { terminal, signal: settings.signal });
+        return syncInventory(client, input.entries(rows), { ...settings, ...journalOf(journal) });
+      },
       review: (changes) => refuseNegative(changes, name, options),
       title: `sync ${name}`,
       input,

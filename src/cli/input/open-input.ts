@@ -1,4 +1,5 @@
-import { type FileHandle, open } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { type FileHandle, open, stat } from 'node:fs/promises';
 import { textOf } from '../../thrown.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -14,11 +15,17 @@ export function unreadable(code: string): string {
   return REASONS[code] ?? `it cannot be opened (${code})`;
 }
 
+/** Where an input is read from, and the signal that ends the reading. */
+export interface InputSource {
+  terminal: Terminal;
+  signal?: AbortSignal | undefined;
+}
+
 /** Reads the text of a file, or of stdin for `-`, in chunks. @throws UsageError if it cannot be read or is not UTF-8 text */
-export async function* inputText(path: string, { stdin }: Terminal): AsyncGenerator<string> {
+export async function* inputText(path: string, { terminal, signal }: InputSource): AsyncGenerator<string> {
   const name = inputName(path);
   const decoder = new TextDecoder('utf-8', { fatal: true });
-  for await (const bytes of path === '-' ? stdin : fileBytes(path)) {
+  for await (const bytes of path === '-' ? terminal.stdin : fileBytes(path, signal)) {
     const text = decode(decoder, bytes, name);
     if (text !== '') yield text;
   }
@@ -55,13 +62,47 @@ export function inputName(path: string): string {
   return path === '-' ? 'stdin' : path;
 }
 
-async function* fileBytes(path: string): AsyncGenerator<Uint8Array> {
-  const handle = await openFile(path);
+async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  const wake = (): void => void wakeReader(path);
+  signal?.addEventListener('abort', wake, { once: true });
   try {
-    if ((await handle.stat()).isDirectory()) throw unusable(path, 'it is a directory');
-    yield* handle.createReadStream({ autoClose: false });
+    const handle = await openFile(path);
+    try {
+      if ((await handle.stat()).isDirectory()) throw unusable(path, 'it is a directory');
+      yield* chunksOf(handle, signal);
+    } finally {
+      await handle.close();
+    }
   } finally {
-    await handle.close();
+    signal?.removeEventListener('abort', wake);
+  }
+}
+
+const CHUNK = 65_536;
+
+/** Reads without a stream, which would already wait for the next chunk. Each chunk is valid until the next. */
+async function* chunksOf(handle: FileHandle, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
+  const buffer = new Uint8Array(CHUNK);
+  for (;;) {
+    const { bytesRead } = await handle.read(buffer);
+    signal?.throwIfAborted();
+    if (bytesRead === 0) return;
+    yield buffer.subarray(0, bytesRead);
+  }
+}
+
+/**
+ * Writes a line break into a named pipe, of which this process waits for the writer or its next bytes: Node cannot cancel such a wait, and
+ * does not end before it is over.
+ */
+async function wakeReader(path: string): Promise<void> {
+  try {
+    // Looked at before it is opened, since opening a device may have effects.
+    if (!(await stat(path)).isFIFO()) return;
+    await using pipe = await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
+    if ((await pipe.stat()).isFIFO()) await pipe.write('\n');
+  } catch {
+    // It has been removed, or is full, so that nothing waits for it.
   }
 }
 

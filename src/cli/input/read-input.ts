@@ -1,7 +1,6 @@
-import type { Terminal } from '../terminal.ts';
 import { csvRows } from './csv-rows.ts';
 import { jsonRows, ndjsonRows } from './json-rows.ts';
-import { inputName, inputText, peek } from './open-input.ts';
+import { type InputSource, inputName, inputText, peek } from './open-input.ts';
 import type { InputRow } from './wanted-row.ts';
 
 /**
@@ -10,8 +9,8 @@ import type { InputRow } from './wanted-row.ts';
  *
  * @throws UsageError with file and reason if the input cannot be read to its end
  */
-export async function* readInput(path: string, terminal: Terminal): AsyncGenerator<InputRow> {
-  const { head, whole } = await peek(inputText(path, terminal), (begun) => begun.trim() !== '');
+export async function* readInput(path: string, source: InputSource): AsyncGenerator<InputRow> {
+  const { head, whole } = await peek(inputText(path, source), (begun) => begun.trim() !== '');
   const start = head.trim().charAt(0);
   const name = inputName(path);
   if (start === '[') yield* jsonRows(whole, name);
