@@ -5,10 +5,10 @@ import { deprecationText } from '../log-lines.ts';
 import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-options.ts';
 import { fetchUsesProxies, PROXY_RULE, parseProxy, proxyFor, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
-import { refuseContradictions } from './contradictions.ts';
+import { refuseContradictions, refuseSameFile } from './contradictions.ts';
 import { durationOption, shareOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
-import { openState, type SharedState } from './state.ts';
+import { openState, type SharedState, stateFiles } from './state.ts';
 import { StatusLine } from './status-line.ts';
 import { tell, tellRetries, tellWaits } from './tell.ts';
 import type { Terminal } from './terminal.ts';
@@ -35,6 +35,8 @@ export interface CommonOptions {
 interface Needs {
   /** The option that needs the shared state, if there is one. */
   needsState?: string | undefined;
+  /** The paths that it reads or writes, by their names in messages. */
+  files?: Readonly<Record<string, string | undefined>>;
 }
 
 /** A client that gives ids as bigints, so that each is exact. */
@@ -65,6 +67,8 @@ export interface Connection {
 /** Makes a command's client, for the service or a new sandbox, and reports its waits and retries. @throws ConfigurationError, UsageError */
 export async function connect(options: CommonOptions, terminal: Terminal, needs: Needs = {}): Promise<Connection> {
   refuseContradictions(options);
+  const { PETSTORE_API_KEY_FILE } = terminal.env;
+  await refuseSameFile({ ...stateFiles(options, terminal), PETSTORE_API_KEY_FILE, ...needs.files, '--record': options.record });
   const connection = await openClient(options, terminal, needs);
   const { client, usesProxies } = connection;
   const close = recorded(connection, options, terminal);

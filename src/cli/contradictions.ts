@@ -1,3 +1,7 @@
+import { realpath, stat } from 'node:fs/promises';
+import { basename, dirname, join, resolve } from 'node:path';
+import { textOf } from '../thrown.ts';
+import { linkedFrom } from './replace-file.ts';
 import { UsageError } from './usage-error.ts';
 
 interface Contradicting {
@@ -28,4 +32,31 @@ export function refuseSharing(
 export function refuseGiven(options: Readonly<Record<string, unknown>>, why: string): void {
   const given = Object.entries(options).find(([, value]) => value !== undefined && value !== false);
   if (given) throw new UsageError(`Cannot use ${given[0]} ${why}`);
+}
+
+/** @throws UsageError if two of these paths, given by their names in messages, are the same file, so that one use would destroy the other */
+export async function refuseSameFile(files: Readonly<Record<string, string | undefined>>): Promise<void> {
+  const names = new Map<string, string>();
+  for (const [name, path] of Object.entries(files)) {
+    if (path === undefined || path === '') continue;
+    const identity = await identityOf(path);
+    const known = names.get(identity);
+    if (known !== undefined) throw new UsageError(`Cannot use ${path} as ${name}: it is ${known} already`);
+    names.set(identity, name);
+  }
+}
+
+/** Identifies a file, whatever link leads to it, even if there is none yet. A path that leads nowhere stands for itself: opening it fails. */
+async function identityOf(path: string): Promise<string> {
+  try {
+    const file = await stat(path, { bigint: true });
+    return file.isFile() ? `${file.dev}:${file.ino}` : resolve(path);
+  } catch (error) {
+    return textOf(error, 'code') === 'ENOENT' ? newFile(path).catch(() => resolve(path)) : resolve(path);
+  }
+}
+
+async function newFile(path: string): Promise<string> {
+  const target = await linkedFrom(path);
+  return join(await realpath(dirname(target)), basename(target));
 }

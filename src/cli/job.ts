@@ -1,5 +1,3 @@
-import { statSync } from 'node:fs';
-import { resolve } from 'node:path';
 import { fileJournal } from '../node/file-journal.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
@@ -43,7 +41,7 @@ export interface Job {
   name: string;
   /** The journal that the job keeps. */
   journal: string | undefined;
-  /** The paths that are read or written, by their names in messages. No two paths may be the same file. */
+  /** The paths that are read or written, by their names in messages. */
   files: Readonly<Record<string, string | undefined>>;
   start(client: Client | FinishingClient, options: SyncOptions): Promise<SyncReport>;
   /** Refuses changes before the first update. @throws UsageError */
@@ -75,10 +73,10 @@ const NOTICE = 'petstore: finishing the requests under way; interrupt again to e
 export async function runJob(job: Job, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = limitsOf(options);
   refuseUseless(job, options);
-  checkDistinct({ ...job.files, '--report': options.report, '--record': options.record });
   const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
   const { client, state, close } = await connect(withWait(options), terminal, {
     needsState: options.lock === undefined ? undefined : '--lock',
+    files: { ...job.files, '--report': options.report },
   });
   // A run that still waits for its lock has sent nothing; a dry run sends no updates.
   let mayUpdate = false;
@@ -271,28 +269,6 @@ function refuseUseless({ journal }: Job, { json, dryRun, lists, lock, sandbox, s
   if (dryRun) refuseGiven({ '--lists': lists }, 'with --dry-run, which lists the pets anyway; leave --lists out');
   if (sandbox) refuseGiven({ '--journal': journal }, 'with --sandbox: that sandbox ends with the command, so the job could not be resumed');
   refuseSharing({ '--lock': lock }, { sandbox, state });
-}
-
-/** @throws UsageError if two of the paths are the same file */
-function checkDistinct(files: Job['files']): void {
-  const names = new Map<string, string>();
-  for (const [name, path] of Object.entries(files)) {
-    if (path === undefined) continue;
-    const identity = identityOf(path);
-    const known = names.get(identity);
-    if (known !== undefined) throw new UsageError(`Cannot use ${path} as ${name}: it is ${known} already`);
-    names.set(identity, name);
-  }
-}
-
-/** Identifies a file, whatever link leads to it; a path that leads to none stands for itself. Opening a bad path reports it. */
-function identityOf(path: string): string {
-  try {
-    const file = statSync(path, { bigint: true });
-    return file.isFile() ? `${file.dev}:${file.ino}` : resolve(path);
-  } catch {
-    return resolve(path);
-  }
 }
 
 function limitsOf(options: JobOptions): Pick<SyncOptions, 'concurrency' | 'priority'> {

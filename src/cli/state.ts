@@ -75,8 +75,17 @@ export async function forgetShared({ addresses, apiKeys }: { addresses: string[]
   }
 }
 
+/** The files that hold what runs share, by their names in messages. */
+export function stateFiles({ quotaStore = '' }: { quotaStore?: string }, terminal: Terminal): Record<string, string | undefined> {
+  return { '--quota-store': filePath(quotaStore), 'the file that runs share': ownPath(terminal) };
+}
+
+function filePath(place: string): string | undefined {
+  return /^file:(?:\/\/)?(.+)$/.exec(place)?.[1];
+}
+
 async function openNamed(place: string): Promise<SharedState> {
-  const path = /^file:(?:\/\/)?(.+)$/.exec(place)?.[1];
+  const path = filePath(place);
   if (path !== undefined) return onFile(path, place);
   if (/^rediss?:\/\//.test(place) && URL.canParse(place)) return onRedis(place);
   throw new UsageError(`Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT`);
