@@ -2,6 +2,7 @@ import { isInt64 } from '../contract/pet-id.ts';
 import { DAY_MS } from '../contract/plans.ts';
 import { showValue } from '../options/rules.ts';
 import { isPartOfList, type SyncOptions } from '../sync/sync-options.ts';
+import { characterHint } from './input/wanted-row.ts';
 import { UsageError } from './usage-error.ts';
 
 const UNITS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, min: 60_000, h: 3_600_000, d: 86_400_000 };
@@ -11,7 +12,7 @@ const LONGEST_MS = 7 * DAY_MS;
 /** Checks that an argument is an integer, and returns its text. @throws UsageError */
 function digits(name: string, text: string): string {
   if (/^-?\d{1,400}$/.test(text)) return text;
-  throw new UsageError(`Cannot use ${showValue(text)} as ${name}: it must be an integer`);
+  throw new UsageError(`Cannot use ${showValue(text)} as ${name}: it must be an integer${characterHint(text)}`);
 }
 
 /** Parses an argument as the id of a pet. @throws UsageError */

@@ -272,6 +272,7 @@ describe('petstore set', () => {
   test.each([
     [['set', 'one', '5'], 2, 'petstore: Cannot use "one" as petId: it must be an integer\n'],
     [['set', '9223372036854775808', '5'], 2, 'petstore: Cannot use 9223372036854775808 as petId: it is beyond int64\n'],
+    [['set', '1', '−5'], 2, 'petstore: Cannot use "−5" as quantity: it must be an integer: write the minus as "-", not as U+2212\n'],
     [['set', '1', '5.5'], 2, 'petstore: Cannot use "5.5" as quantity: it must be an integer\n'],
     [['set', '1', '9007199254740993'], 2, 'petstore: Cannot use 9007199254740993 as quantity: it is beyond ±(2^53−1)\n'],
     [['set', '1'], 2, "petstore: missing required argument 'quantity'\n"],

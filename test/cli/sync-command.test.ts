@@ -309,6 +309,14 @@ describe('bad rows', () => {
     ['1.000', 'write it without a thousands separator, or without decimals'],
     ['1.000.000', 'write it without thousands separators'],
     ["1'000", 'write it without thousands separators'],
+    ['1\u2009000', 'write it without thousands separators'],
+    ['−5', 'write the minus as "-", not as U+2212'],
+    ['–5', 'write the minus as "-", not as U+2013'],
+    ['-５', 'write it in 0 to 9, + and -, not with U+FF15'],
+    ['＋5', 'write it in 0 to 9, + and -, not with U+FF0B'],
+    ['٥', 'write it in 0 to 9, + and -, not with U+0665'],
+    ['5\u00a05', 'remove the space or invisible character U+00A0'],
+    ['5\u200b', 'remove the space or invisible character U+200B'],
     ['1 000', 'write it without thousands separators'],
     ['1e+05', 'write all of its digits; spreadsheets show long numbers in this form'],
   ])('with a quantity such as %s say why', async (quantity, why) => {
@@ -580,6 +588,11 @@ describe('a stop', () => {
 describe('bad input', () => {
   test.each([
     ['a missing column', 'id,quantity\n1,2\n', 'row 1: it must name the columns, and petId is missing (found id, quantity)'],
+    [
+      'an invisible character in a column name',
+      'petId\u200b,quantity\n1,2\n',
+      'row 1: it must name the columns, and petId is missing (found petId\u200b, quantity): remove the space or invisible character U+200B',
+    ],
     ['no header', '1,2\n2,3\n', 'row 1: it must name the columns, and petId is missing (found 1, 2)'],
     ['no amount', 'petId,name\n1,2\n', 'row 1: it must name the columns, and quantity or adjust is missing (found petId, name)'],
     ['a column twice', 'petId,petId,adjust\n1,2,3\n', 'row 1: the column petId occurs twice'],

@@ -2,7 +2,7 @@ import { CsvError, type Parser, parse } from 'csv-parse';
 import { csvLine } from '../csv-line.ts';
 import { counted } from '../duration.ts';
 import { peek } from './open-input.ts';
-import { badRow, type InputRow, MAX_ROW, type Place, tooLong, wantedRow } from './wanted-row.ts';
+import { badRow, type InputRow, invisibleHint, MAX_ROW, type Place, tooLong, wantedRow } from './wanted-row.ts';
 
 /** Characters that are passed to the parser at once. */
 const PIECE = 2_048;
@@ -131,10 +131,10 @@ function columnsOf(header: string[], name: string): Columns {
     return index;
   };
   const columns = { petId: find('petId'), quantity: find('quantity'), adjust: find('adjust') };
-  const found = `found ${header.join(', ').slice(0, 80)}`;
-  if (columns.petId < 0) throw badRow({ name, row: 1 }, `it must name the columns, and petId is missing (${found})`);
+  const found = `(found ${header.join(', ').slice(0, 80)})${invisibleHint(header.join(' '))}`;
+  if (columns.petId < 0) throw badRow({ name, row: 1 }, `it must name the columns, and petId is missing ${found}`);
   if (columns.quantity < 0 && columns.adjust < 0)
-    throw badRow({ name, row: 1 }, `it must name the columns, and quantity or adjust is missing (${found})`);
+    throw badRow({ name, row: 1 }, `it must name the columns, and quantity or adjust is missing ${found}`);
   return columns;
 }
 

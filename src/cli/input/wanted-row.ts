@@ -95,9 +95,28 @@ function isInteger(value: unknown): value is string | number {
 function hint(value: unknown): string {
   const text = String(value).trim();
   if (/^[+-]?\d{1,3}(?:[.,]\d{3})$/.test(text)) return ': write it without a thousands separator, or without decimals';
-  if (/^[+-]?\d{1,3}(?:([.,'’ \u00a0\u202f])\d{3})(?:\1\d{3})*$/.test(text)) return ': write it without thousands separators';
+  if (/^[+-]?\d{1,3}(?:([.,'’ \u00a0\u2009\u202f])\d{3})(?:\1\d{3})*$/.test(text)) return ': write it without thousands separators';
   if (/^[+-]?\d+[.,]\d+$/.test(text)) return ': it has decimals';
-  return /^[+-]?\d(?:\.\d+)?[eE][+-]?\d+$/.test(text) ? ': write all of its digits; spreadsheets show long numbers in this form' : '';
+  if (/^[+-]?\d(?:\.\d+)?[eE][+-]?\d+$/.test(text)) return ': write all of its digits; spreadsheets show long numbers in this form';
+  return characterHint(String(value));
+}
+
+/** How to replace a character that looks like one of a number, or cannot be seen; empty if there is none. */
+export function characterHint(text: string): string {
+  const [sign] = /[\p{Pd}\u2212](?<!-)/u.exec(text) ?? [];
+  if (sign) return `: write the minus as "-", not as ${codePoint(sign)}`;
+  const [digit] = /[\p{N}\uff0b](?<![0-9])/u.exec(text) ?? [];
+  return digit ? `: write it in 0 to 9, + and -, not with ${codePoint(digit)}` : invisibleHint(text);
+}
+
+/** The first space or invisible character that is none of ASCII's; empty if there is none. */
+export function invisibleHint(text: string): string {
+  const [character] = /[\p{Z}\p{C}](?<! )/u.exec(text) ?? [];
+  return character ? `: remove the space or invisible character ${codePoint(character)}` : '';
+}
+
+function codePoint(character: string): string {
+  return `U+${character.codePointAt(0)?.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
 function shown(value: unknown): string {
