@@ -10,7 +10,7 @@ import { durationOption, shareOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
 import { openState, type SharedState, stateFiles } from './state.ts';
 import { StatusLine } from './status-line.ts';
-import { tell, tellRetries, tellWaits } from './tell.ts';
+import { tell, tellRetries, tellStore, tellWaits } from './tell.ts';
 import type { Terminal } from './terminal.ts';
 import { UsageError } from './usage-error.ts';
 
@@ -78,6 +78,7 @@ export async function connect(options: CommonOptions, terminal: Terminal, needs:
   client.on('deprecation', (event) => tell(terminal, `petstore: the service says: ${deprecationText(event)}`));
   tellRetries(client, asked, terminal);
   tellWaits(client, terminal);
+  tellStore(client, terminal);
   return {
     ...connection,
     close: () => {

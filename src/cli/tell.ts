@@ -38,6 +38,14 @@ export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddres
   });
 }
 
+/** Reports that the quota can no longer be shared, so that the command is slower, and that it is shared again. */
+export function tellStore(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
+  client.on('quotaStore', ({ state, reason }) => {
+    const lost = `the quota is not shared, so this run keeps to its part of it: ${messageLine(reason ?? '')}`;
+    tell(terminal, `petstore: ${state === 'local' ? lost : 'the quota is shared again'}`);
+  });
+}
+
 type Wait = Pick<ClientEvents['wait'], 'callId' | 'reason' | 'ms'>;
 
 /** Reports what calls wait for: in the status line until the call is sent or, if that cannot be drawn, in one line for each wait. */

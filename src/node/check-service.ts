@@ -72,8 +72,8 @@ export async function checkClient<Ids extends Int64>(
   signal?.throwIfAborted();
   const asked = await askOnce(client, signal);
   const findings = [checkAddress(address), checkState(client, asked), ...(asked.kind === 'answered' ? way.map(asPassed) : way)];
-  const isExplained = findings.some(isProblem);
-  findings.push(...(await judge(asked, client)).map((finding) => (isExplained ? asExplained(finding) : finding)));
+  const judged = await judge(asked, client);
+  findings.push(...(findings.some(isProblem) ? judged.map(asExplained) : judged));
   return { address, isWell: !findings.some(isProblem), findings };
 }
 
@@ -108,9 +108,9 @@ function asPassed(finding: Finding): Finding {
 
 /** Makes a note of a failed request or a 429 whose cause is a problem of an earlier step, so that one cause is one problem. */
 function asExplained(finding: Finding): Finding {
-  const { status } = finding.facts ?? {};
-  const isSame = finding.check === 'answer' && (status === undefined || status === 429);
-  return isProblem(finding) && isSame ? asNote(finding, finding.message) : finding;
+  const { check, message, facts } = finding;
+  const isSame = check === 'answer' && (facts?.status ?? 429) === 429;
+  return isProblem(finding) && isSame ? asNote(finding, message) : finding;
 }
 
 function isProblem({ outcome }: Finding): boolean {

@@ -3,7 +3,7 @@ import { dirname, resolve } from 'node:path';
 import type { DatabaseSync, StatementSync } from 'node:sqlite';
 import { ConfigurationError } from '../errors.ts';
 import { showValue } from '../options/rules.ts';
-import { messageOf } from '../thrown.ts';
+import { fieldOf, messageOf } from '../thrown.ts';
 import { loadSqlite } from './sqlite.ts';
 
 /** Marks the database of a quota store: "PETQ" in ASCII. */
@@ -53,9 +53,13 @@ export class QuotaFile {
     if (this.#isClosed) throw unusable(this.#path, 'it was closed; make another store with fileQuotaStore()');
   }
 
-  /** Deletes a record. */
+  /** Deletes a record. @throws ConfigurationError that says what to do */
   forget(name: string): void {
-    this.#drop.run(name);
+    try {
+      this.#drop.run(name);
+    } catch (failure) {
+      throw explained(this.#path, failure);
+    }
   }
 
   close(): void {
@@ -63,11 +67,14 @@ export class QuotaFile {
     this.#isClosed = true;
   }
 
-  /** Replaces a record by the result of `change`, in one transaction. `change` gets undefined if there is no record. */
+  /**
+   * Replaces a record by the result of `change`, in one transaction. `change` gets undefined if there is no record.
+   * @throws ConfigurationError that says what to do
+   */
   change<T>(name: string, nowMs: () => number, change: (record: string | undefined, nowMs: number) => Changed<T>): T {
     this.checkOpen();
-    this.#database.exec('BEGIN IMMEDIATE');
     try {
+      this.#database.exec('BEGIN IMMEDIATE');
       // Read only now, after the wait for other processes.
       const changedAtMs = nowMs();
       const kept = this.#one.get(name)?.book;
@@ -78,7 +85,7 @@ export class QuotaFile {
       return response;
     } catch (failure) {
       this.#rollBack();
-      throw failure;
+      throw explained(this.#path, failure);
     }
   }
 
@@ -112,7 +119,7 @@ function openDatabase(path: string): DatabaseSync {
     return database;
   } catch (error) {
     database?.close();
-    throw error instanceof ConfigurationError ? error : unusable(path, reason(error, path), error);
+    throw explained(path, error);
   }
 }
 
@@ -146,15 +153,20 @@ function unusable(path: string, why: string, cause?: unknown): ConfigurationErro
   return new ConfigurationError(`Cannot use ${showValue(path)} as the file of a quota store: ${why}`, { option: 'quotaStore', cause });
 }
 
+function explained(path: string, error: unknown): ConfigurationError {
+  return error instanceof ConfigurationError ? error : unusable(path, reason(error, path), error);
+}
+
 function reason(error: unknown, path: string): string {
   const text = messageOf(error);
-  const code: unknown = error instanceof Error ? Reflect.get(error, 'code') : undefined;
+  const code = fieldOf(error, 'code');
   if (code === 'ENOENT') return `make the folder ${dirname(path)} first`;
   if (code === 'EISDIR') return 'it is a folder; name a file in it';
   const isReadOnly =
     code === 'EACCES' || code === 'EPERM' || code === 'EROFS' || text.includes('readonly') || text.includes('unable to open');
   if (isReadOnly) return 'it cannot be written; check the permissions of the file and its folder';
   if (text.includes('not a database')) return 'it is not an SQLite database; name another file';
+  if (text.includes('malformed')) return 'it is damaged; delete it';
   if (text.includes('locked')) return `another process locked it for more than ${TIMEOUT_MS} ms; look for a process that hangs`;
   return text;
 }

@@ -1,8 +1,8 @@
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { stateFolder } from '../../src/cli/state.ts';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
@@ -421,6 +421,40 @@ describe('a failure', () => {
 
   test('of PETSTORE_LOG names the levels', async () => {
     expect(await run(['list'], new FakeTerminal({ env: { PETSTORE_LOG: 'loud' } }))).toMatchObject({ code: 2 });
+  });
+});
+
+/** A state of which all but SQLite's first page is damaged: it can be opened, and no record can be read. */
+async function damagedState(): Promise<{ env: Record<string, string>; path: string }> {
+  const home = mkdtempSync(join(tmpdir(), 'damaged-'));
+  onTestFinished(() => rmSync(home, { recursive: true }));
+  const [env, path] = [{ XDG_STATE_HOME: home }, join(home, 'petstore', 'quota.db')];
+  await run(['get', '1'], new FakeTerminal({ env }));
+  const bytes = readFileSync(path);
+  writeFileSync(path, bytes.fill(0xff, 4_096));
+  return { env, path };
+}
+
+describe.skipIf(process.platform !== 'linux')('a state that runs share and that is damaged', () => {
+  const refusal = (path: string): string => `Cannot use "${path}" as the file of a quota store: it is damaged; delete it`;
+
+  test('slows a command down, which says why', async () => {
+    const { env, path } = await damagedState();
+    const err = `petstore: the quota is not shared, so this run keeps to its part of it: ${refusal(path)}\n`;
+    expect(await run(['get', '1'], new FakeTerminal({ env }))).toEqual({ code: 0, out: 'pet 1: 5 (available)\n', err });
+  });
+
+  test.each([[['quota', '--reset']], [['sync', '-', '--lock', 'job']]])('fails %j with its path', async (words) => {
+    const { env, path } = await damagedState();
+    const terminal = new FakeTerminal({ env, stdin: 'petId,quantity\n1,5\n' });
+    expect(await run(words, terminal)).toEqual({ code: 1, out: '', err: `petstore: ${refusal(path)} (--verbose shows more)\n` });
+  });
+
+  test('is a problem for petstore doctor', async () => {
+    const { env, path } = await damagedState();
+    vi.stubEnv('XDG_STATE_HOME', env.XDG_STATE_HOME);
+    const { code, out } = await run(['doctor'], new FakeTerminal({ env: { ...env, PETSTORE_API_KEY: served.keys.pro } }));
+    expect([code, out.match(/^.* shared .*$/gm)]).toEqual([1, [`problem  shared       the quota is not shared: ${refusal(path)}`]]);
   });
 });
 

@@ -71,7 +71,9 @@ describe('petstore doctor', () => {
 
   test('names the place of --quota-store', async () => {
     const file = join(mkdtempSync(join(tmpdir(), 'doctor-')), 'quota.db');
-    const { code, out } = await doctor(well(), '--quota-store', `file:${file}`);
+    // A key that this process has not used: it would find the new store restarted.
+    const env = { ...well(), PETSTORE_API_KEY: served.keys.free };
+    const { code, out } = await doctor(env, '--quota-store', `file:${file}`);
     expect([code, out]).toEqual([
       0,
       expect.stringContaining(`ok       shared       the quota is shared with others in file:${file} (--quota-store)\n`),

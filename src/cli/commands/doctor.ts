@@ -114,10 +114,13 @@ const LINES: Readonly<Record<string, SettingName>> = { apiKey: 'key', plan: 'pla
 async function check(options: CommonOptions, terminal: Terminal, signal: AbortSignal): Promise<Checked> {
   try {
     const { client, state, usesProxies, close } = await openClient(options, terminal);
+    const losses: Line[] = [];
+    client.on('quotaStore', ({ reason = '' }) => losses.push(lossOf(reason)));
     try {
       const { address, findings } = await checkClient(client, { signal, usesProxies, isInside: options.sandbox });
       const isShared = state !== undefined;
-      return { address, isShared, findings: findings.map((finding) => withSource(finding, sourceOfAddress(options, terminal))) };
+      const source = sourceOfAddress(options, terminal);
+      return { address, isShared, findings: [...losses, ...findings.map((finding) => withSource(finding, source))] };
     } finally {
       close();
     }
@@ -129,6 +132,11 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
       findings: [{ check: LINES[option] ?? 'client', outcome: 'problem', message: inWords(error.message), see, facts: { option } }],
     };
   }
+}
+
+/** The finding that the state which runs share was opened, but could not be used. */
+function lossOf(reason: string): Line {
+  return { check: 'shared', outcome: 'problem', message: `the quota is not shared: ${reason}`, see: 'docs/cli.md#what-runs-share' };
 }
 
 function withSource(finding: Finding, source: string): Finding {
