@@ -638,7 +638,8 @@ describe('bad input', () => {
     ['a trailing comma', '[{"petId":1,"quantity":2},]', 'row 2: it is not valid JSON'],
     ['text after the array', '[{"petId":1,"quantity":2}] x', 'row 2: the array is not closed, or something comes after it'],
     ['JSON of something else', '[[1,2]]', 'row 1: it must be an object with petId and quantity or adjust'],
-    ['broken NDJSON', '{"petId":1,"quantity":2}\n{"petId":2', 'row 2: it is not valid JSON'],
+    ['broken NDJSON', '{"petId":1,"quantity":2}\n{"petId":2', 'row 2: it is not valid JSON; write each object on one line'],
+    ['an object on several lines', '{\n"petId":1,"quantity":2}\n', 'row 1: it is not valid JSON; write each object on one line'],
     ['a long JSON row', `[{"petId":1,"name":"${'x'.repeat(70_000)}`, 'row 1: it is longer than 65,536 characters'],
     ['a long complete JSON row', `[{"petId":1,"name":"${'x'.repeat(66_000)}"}]`, 'row 1: it is longer than 65,536 characters'],
     ['a long NDJSON row', `{"petId":1,"name":"${'x'.repeat(70_000)}`, 'row 1: it is longer than 65,536 characters'],
@@ -663,6 +664,11 @@ describe('bad input', () => {
     expect(terminal.err.replaceAll(file(''), '')).toBe(
       'petstore: Cannot use : it is a directory\npetstore: Cannot use /none: there is no such file\npetstore: Cannot use /in/x: there is no such file\n',
     );
+  });
+
+  test('a variable that is not set, as the path', async () => {
+    const terminal = new FakeTerminal();
+    expect([await runCli(['sync', ''], terminal), terminal.err]).toEqual([2, 'petstore: Cannot use "": there is no such file\n']);
   });
 
   test('a concurrency out of range', async () => {

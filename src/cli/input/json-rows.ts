@@ -4,6 +4,8 @@ import { badRow, type InputRow, MAX_ROW, type Place, type RowFields, tooLong, wa
 /** A number with so many digits, or so small, that JSON.parse may round it to another integer. */
 const MAY_BE_ROUNDED = /("(?:petId|quantity|adjust)"\s*:\s*)(-?\d[\d.eE+-]{15,}|-?[\d.]+[eE]-\d+)(?=\s*[,}])/g;
 
+const NOT_JSON = 'it is not valid JSON';
+
 /** Reads a JSON array of objects. Each element is a row. */
 export async function* jsonRows(text: AsyncIterable<string>, name: string): AsyncGenerator<InputRow> {
   const elements = new JsonElements();
@@ -27,11 +29,17 @@ export async function* ndjsonRows(text: AsyncIterable<string>, name: string): As
     rest = lines.pop() ?? '';
     for (const line of lines) {
       row += 1;
-      if (line.trim() !== '') yield parseRow(line, { name, row });
+      if (line.trim() !== '') yield parseLine(line, { name, row });
     }
     if (rest.length > MAX_ROW) throw tooLong({ name, row: row + 1 });
   }
-  if (rest.trim() !== '') yield parseRow(rest, { name, row: row + 1 });
+  if (rest.trim() !== '') yield parseLine(rest, { name, row: row + 1 });
+}
+
+/** One object that spans several lines is a common mistake. */
+function parseLine(line: string, place: Place): InputRow {
+  const parsed = parseRow(line, place);
+  return parsed.entry || parsed.reason !== NOT_JSON ? parsed : { ...parsed, reason: `${NOT_JSON}; write each object on one line` };
 }
 
 function parseRow(text: string, place: Place): InputRow {
@@ -42,7 +50,7 @@ function parseRow(text: string, place: Place): InputRow {
 }
 
 function problemOf(value: unknown): string {
-  return value === undefined ? 'it is not valid JSON' : 'it must be an object with petId and quantity or adjust';
+  return value === undefined ? NOT_JSON : 'it must be an object with petId and quantity or adjust';
 }
 
 function parseJson(text: string): unknown {

@@ -59,7 +59,7 @@ async function* concat(head: string, rest: AsyncIterator<string>): AsyncGenerato
 
 /** How messages name an input. */
 export function inputName(path: string): string {
-  return path === '-' ? 'stdin' : path;
+  return path === '-' ? 'stdin' : path || '""';
 }
 
 async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
@@ -110,7 +110,7 @@ async function openFile(path: string): Promise<FileHandle> {
   try {
     return await open(path);
   } catch (error) {
-    throw unusable(path, unreadable(textOf(error, 'code') ?? ''));
+    throw unusable(inputName(path), unreadable(textOf(error, 'code') ?? ''));
   }
 }
 
