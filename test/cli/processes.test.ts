@@ -1,8 +1,9 @@
-import { execFileSync, spawn } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { promisify } from 'node:util';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { buildCli } from './support/build-cli.ts';
@@ -203,4 +204,13 @@ describe.skipIf(process.platform === 'win32')('petstore sync of a named pipe', (
     expect(await once(child, 'exit')).toEqual([130, null]);
     expect(served.sandbox.requests).toEqual([]);
   });
+});
+
+test.skipIf(process.platform === 'win32')('petstore sync - does not write to the file that the shell redirects to stdin', async () => {
+  const csv = join(cli.folder, 'redirected.csv');
+  await writeFile(csv, 'petId,quantity\n1,777\n');
+  const command = `"${process.execPath}" "${cli.file}" sync - --rejects "${csv}" < "${csv}"`;
+  const { code, stderr } = await promisify(execFile)('sh', ['-c', command], { env: environment() }).catch((failure) => failure);
+  expect([code, stderr]).toEqual([2, `petstore: Cannot use ${csv} as --rejects: it is the input already\n`]);
+  expect(await readFile(csv, 'utf8')).toBe('petId,quantity\n1,777\n');
 });

@@ -30,7 +30,8 @@ export async function sync(path: string, options: SyncCommandOptions, terminal: 
     {
       name,
       journal,
-      files: { 'the input': path === '-' ? undefined : path, '--journal': journal, '--rejects': rejects },
+      // The shell may have redirected a file to stdin.
+      files: { 'the input': path === '-' ? '/dev/stdin' : path, '--journal': journal, '--rejects': rejects },
       start: (client, settings) => {
         const rows = readInput(path, { terminal, signal: settings.signal });
         return syncInventory(client, input.entries(rows), { ...settings, ...journalOf(journal) });
