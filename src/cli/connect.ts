@@ -68,7 +68,7 @@ export interface Connection {
 export async function connect(options: CommonOptions, terminal: Terminal, needs: Needs = {}): Promise<Connection> {
   refuseContradictions(options);
   const { PETSTORE_API_KEY_FILE } = terminal.env;
-  await refuseSameFile({ ...stateFiles(options, terminal), PETSTORE_API_KEY_FILE, ...needs.files, '--record': options.record });
+  refuseSameFile({ ...stateFiles(options, terminal), PETSTORE_API_KEY_FILE, ...needs.files, '--record': options.record });
   const connection = await openClient(options, terminal, needs);
   const { client, usesProxies } = connection;
   const close = recorded(connection, options, terminal);

@@ -1,7 +1,6 @@
-import { realpath, stat } from 'node:fs/promises';
+import { lstatSync, readlinkSync, realpathSync, statSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { textOf } from '../thrown.ts';
-import { linkedFrom } from './replace-file.ts';
 import { UsageError } from './usage-error.ts';
 
 interface Contradicting {
@@ -35,11 +34,11 @@ export function refuseGiven(options: Readonly<Record<string, unknown>>, why: str
 }
 
 /** @throws UsageError if two of these paths, given by their names in messages, are the same file, so that one use would destroy the other */
-export async function refuseSameFile(files: Readonly<Record<string, string | undefined>>): Promise<void> {
+export function refuseSameFile(files: Readonly<Record<string, string | undefined>>): void {
   const names = new Map<string, string>();
   for (const [name, path] of Object.entries(files)) {
     if (path === undefined || path === '') continue;
-    const identity = await identityOf(path);
+    const identity = identityOf(path);
     const known = names.get(identity);
     if (known !== undefined) throw new UsageError(`Cannot use ${path} as ${name}: it is ${known} already`);
     names.set(identity, name);
@@ -47,16 +46,22 @@ export async function refuseSameFile(files: Readonly<Record<string, string | und
 }
 
 /** Identifies a file, whatever link leads to it, even if there is none yet. A path that leads nowhere stands for itself: opening it fails. */
-async function identityOf(path: string): Promise<string> {
+function identityOf(path: string): string {
   try {
-    const file = await stat(path, { bigint: true });
+    const file = statSync(path, { bigint: true });
     return file.isFile() ? `${file.dev}:${file.ino}` : resolve(path);
   } catch (error) {
-    return textOf(error, 'code') === 'ENOENT' ? newFile(path).catch(() => resolve(path)) : resolve(path);
+    return textOf(error, 'code') === 'ENOENT' ? placeOf(path) : resolve(path);
   }
 }
 
-async function newFile(path: string): Promise<string> {
-  const target = await linkedFrom(path);
-  return join(await realpath(dirname(target)), basename(target));
+/** Where links lead, although there is no file yet. */
+function placeOf(path: string): string {
+  try {
+    const place = join(realpathSync(dirname(path)), basename(path));
+    const target = lstatSync(place, { throwIfNoEntry: false })?.isSymbolicLink() ? readlinkSync(place) : undefined;
+    return target === undefined ? place : placeOf(resolve(dirname(place), target));
+  } catch {
+    return resolve(path);
+  }
 }

@@ -44,7 +44,7 @@ export async function replaceFile(path: string, text: string): Promise<void> {
 }
 
 /** Where links lead, although there is no file yet. */
-export async function linkedFrom(path: string): Promise<string> {
+async function linkedFrom(path: string): Promise<string> {
   const target = await readlink(path).catch(() => undefined);
   return target === undefined ? path : linkedFrom(resolve(await realpath(dirname(path)), target));
 }

@@ -58,7 +58,7 @@ describe('refuseSameFile', () => {
     await symlink('in.csv', file('link.csv'));
     await link(file('in.csv'), file('hard.csv'));
     const [known, other] = [first, second].map((name) => `${dirname(file('x'))}/${name}`);
-    await expect(refuseSameFile({ '--report': known, '--rejects': other })).rejects.toThrow(
+    expect(() => refuseSameFile({ '--report': known, '--rejects': other })).toThrow(
       `Cannot use ${other} as --rejects: it is --report already`,
     );
   });
@@ -67,6 +67,6 @@ describe('refuseSameFile', () => {
     const { file } = await jobFolder();
     await symlink('loop.csv', file('loop.csv'));
     const paths = { '--report': file('a.csv'), '--rejects': file('b.csv'), '--journal': file('no/a.csv'), '--record': file('loop.csv') };
-    expect(await refuseSameFile({ ...paths, '--quota-store': undefined, PETSTORE_API_KEY_FILE: '' })).toBeUndefined();
+    expect(() => refuseSameFile({ ...paths, '--quota-store': undefined, PETSTORE_API_KEY_FILE: '' })).not.toThrow();
   });
 });
