@@ -33,16 +33,24 @@ interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
  */
 const ENCODINGS = 'gzip, br';
 
+/** What a request goes through. */
+export interface Way {
+  dispatcher: Dispatcher;
+  proxies: Proxies | undefined;
+  /** Called if the answer did not come, or did not end, within a time limit. */
+  onTimeLimit: () => void;
+}
+
 /** Sends one request. Resolves when the headers have arrived; rejects as fetch does, or with the signal's reason. */
-export function dispatch(dispatcher: Dispatcher, request: DispatchedRequest, proxies: Proxies | undefined): Promise<UndiciAnswer> {
+export function dispatch(request: DispatchedRequest, way: Way): Promise<UndiciAnswer> {
   return new Promise((resolve, reject) => {
     const { url, method, body } = request;
     const headers = { 'accept-encoding': ENCODINGS, ...request.headers };
-    const handler = new ResponseHandler(request, proxies, { resolve, reject });
+    const handler = new ResponseHandler(request, way, { resolve, reject });
     // undici's time limits are off, since the client has its own.
     const limits = { headersTimeout: 0, bodyTimeout: 0 };
     try {
-      dispatcher.dispatch({ origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, ...limits }, handler);
+      way.dispatcher.dispatch({ origin: url.origin, path: `${url.pathname}${url.search}`, method, headers, body, ...limits }, handler);
     } catch (thrown) {
       handler.fail(thrown);
     }
@@ -57,16 +65,16 @@ interface Settling {
 /** Handles one response, from its request to the end of its body. */
 class ResponseHandler implements Handler {
   readonly #request: DispatchedRequest;
-  readonly #proxies: Proxies | undefined;
+  readonly #way: Way;
   readonly #settling: Settling;
   readonly #onAbort = () => this.#abort();
   #controller: Controller | undefined;
   #starts = 0;
   #body: ResponseBody | undefined;
 
-  constructor(request: DispatchedRequest, proxies: Proxies | undefined, settling: Settling) {
+  constructor(request: DispatchedRequest, way: Way, settling: Settling) {
     this.#request = request;
-    this.#proxies = proxies;
+    this.#way = way;
     this.#settling = settling;
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
@@ -101,7 +109,7 @@ class ResponseHandler implements Handler {
   fail(thrown: unknown): void {
     this.#end();
     const { signal, url } = this.#request;
-    const attempt = { url, proxies: this.#proxies, starts: this.#starts, hasAnswered: this.#body !== undefined };
+    const attempt = { url, proxies: this.#way.proxies, starts: this.#starts, hasAnswered: this.#body !== undefined };
     const reason: unknown = signal?.aborted ? signal.reason : (closedFailure(thrown, this.#starts) ?? routeFailure(thrown, attempt));
     this.#body?.fail(reason);
     this.#settling.reject(reason);
@@ -115,6 +123,8 @@ class ResponseHandler implements Handler {
     this.#end();
     if (this.#controller)
       drop(this.#controller, reason instanceof Error ? reason : new DOMException('The request was aborted', 'AbortError'));
+    // That of the client, of the caller's `AbortSignal.timeout`, or of a call.
+    if (textOf(reason, 'name') === 'TimeoutError') this.#way.onTimeLimit();
   }
 
   #end(): void {

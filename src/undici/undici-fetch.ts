@@ -3,7 +3,7 @@ import { ConfigurationError } from '../errors.ts';
 import { proxyAuthorization } from '../options/proxy.ts';
 import { hasMethods } from '../options/rules.ts';
 import { directly } from '../transport/direct-answer.ts';
-import { type Dispatcher, dispatch } from './dispatch.ts';
+import { type Dispatcher, dispatch, type Way } from './dispatch.ts';
 import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
 import { type ForwardProxy, proxyOf } from './proxies.ts';
 import { type DispatchedRequest, type Input, readDirectRequest, readRequest } from './read-request.ts';
@@ -29,52 +29,68 @@ export interface AnyDispatcher {
  * const client = new PetStoreClient({ apiKey, baseUrl, fetch: undiciFetch({ connections: 16 }) });
  */
 export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typeof globalThis.fetch {
-  const { dispatcher, proxies } = isDispatcher(given) ? { dispatcher: given, proxies: undefined } : prepare(resolveRoute(given));
+  const way = isDispatcher(given) ? () => ({ dispatcher: given, proxies: undefined, onTimeLimit: () => {} }) : prepare(resolveRoute(given));
   const send = (request: DispatchedRequest) => {
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
-    const ready = typeof dispatcher === 'function' ? dispatcher() : dispatcher;
+    const ready = way();
     // Dispatched synchronously if possible: a promise would delay the request.
-    return ready instanceof Promise ? ready.then((made) => dispatch(made, request, proxies)) : dispatch(ready, request, proxies);
+    return ready instanceof Promise ? ready.then((made) => dispatch(request, made)) : dispatch(request, ready);
   };
   const fetch = async (input: Input, init?: RequestInit) => (await send(await readRequest(input, init))).toResponse();
   directly.set(fetch, (address, request) => send(readDirectRequest(address, request)));
   return fetch;
 }
 
-/** Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. */
-function prepare(route: Route): { dispatcher: () => Dispatcher | Promise<Dispatcher>; proxies: Route['proxies'] } {
-  let made: Dispatcher | undefined;
-  let making: Promise<Dispatcher> | undefined;
+interface Closable {
+  /** Closes the connections, each as soon as its requests under way have ended. */
+  close(): Promise<unknown>;
+}
+
+/**
+ * Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. After a time limit the next
+ * request gets a new one: the connections may be dead, as after a change of network, and HTTP/2 would put every request onto the same one.
+ */
+function prepare(route: Route): () => Way | Promise<Way> {
+  let made: Way | undefined;
+  let making: Promise<Way> | undefined;
   const make = async () => {
     try {
-      made = await makeDispatcher(route);
+      const dispatcher = await makeDispatcher(route);
+      const onTimeLimit = () => {
+        if (made?.dispatcher === dispatcher) made = undefined;
+        // Requests under way go on.
+        dispatcher.close().catch(() => {});
+      };
+      made = { dispatcher, proxies: route.proxies, onTimeLimit };
       return made;
     } finally {
       making = undefined;
     }
   };
-  const dispatcher = () => {
+  return () => {
     if (made) return made;
     making ??= make();
     return making;
   };
-  return { dispatcher, proxies: route.proxies };
 }
 
 /**
  * Makes an agent for requests without a proxy, and one for each proxy. Not undici's EnvHttpProxyAgent: its versions read `NO_PROXY` in
  * different ways.
  */
-async function makeDispatcher({ proxies, agent, secureContext }: Route): Promise<Dispatcher> {
+async function makeDispatcher({ proxies, agent, secureContext }: Route): Promise<Dispatcher & Closable> {
   const undici = await loadUndici();
   const { connectTimeout: timeout } = agent;
   const tls = { ...(secureContext && { secureContext }), ...(timeout !== undefined && { timeout }) };
   const direct = adapt(new undici.Agent({ ...agent, connect: tls }));
-  const agents = new Map<ForwardProxy | undefined, Dispatcher>();
+  const agents = new Map<ForwardProxy | undefined, Dispatcher & Closable>();
   for (const proxy of [proxies.https, proxies.http]) if (proxy) agents.set(proxy, adapt(proxyAgent(undici, proxy, { agent, tls })));
   if (agents.size === 0) return direct;
   const agentFor = (origin: string) => agents.get(proxyOf(new URL(origin), proxies)) ?? direct;
-  return { dispatch: (options, handler) => agentFor(options.origin).dispatch(options, handler) };
+  return {
+    dispatch: (options, handler) => agentFor(options.origin).dispatch(options, handler),
+    close: () => Promise.all([direct, ...agents.values()].map((each) => each.close())),
+  };
 }
 
 /** undici's own time limit for a connection. */
@@ -85,7 +101,7 @@ interface Connections {
   tls: { secureContext?: SecureContext; timeout?: number };
 }
 
-function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent, tls }: Connections): AnyDispatcher {
+function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent, tls }: Connections): AnyDispatcher & Closable {
   const { connectTimeout = CONNECT_TIMEOUT_MS, allowH2 } = agent;
   // It sends only CONNECT. Without an answer to one, undici would hold up all requests for five minutes, even those that come later.
   const clientFactory = (proxy: URL, given: object) => {
@@ -103,7 +119,7 @@ function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent
 }
 
 /** The types of undici's versions differ, but not in what is used here. */
-function adapt(dispatcher: AnyDispatcher): Dispatcher {
+function adapt(dispatcher: AnyDispatcher & Closable): Dispatcher & Closable {
   if (isDispatcher(dispatcher)) return dispatcher;
   throw new TypeError('undici gave no dispatcher');
 }

@@ -99,6 +99,18 @@ describe('a service that wants a client certificate', () => {
   });
 });
 
+type Library = () => Promise<object>;
+const UNDICIS: [version: string, library: Library][] = [
+  ['8', () => import('undici')],
+  ['7', () => import('undici-7')],
+];
+
+/** Makes `undiciFetch` load this version, until the test ends. */
+function use(library: Library): void {
+  vi.doMock('undici', library);
+  onTestFinished(() => void vi.doUnmock('undici'));
+}
+
 describe('a service that speaks only HTTP/2', () => {
   test('is reached, many calls over one connection', async () => {
     await using service = await startHttp2(authority);
@@ -134,19 +146,34 @@ describe('a service that speaks only HTTP/2', () => {
     expect(service.asked.length).toBeGreaterThanOrEqual(1);
     expect(error).toMatchObject({ kind: 'connection', outcome });
   });
+
+  test.each(UNDICIS)('gets no further request on a connection without an answer in time (undici %s)', async (_version, library) => {
+    use(library);
+    const sessions = new Set<unknown>();
+    await using service = await startHttp2(authority, (asked) => (_request, response) => {
+      sessions.add('stream' in response && response.stream.session);
+      asked.push(`on connection ${sessions.size}`);
+      if (asked.length !== 2) response.end(JSON.stringify(items));
+    });
+    const client = clientOf(service.url, undiciFetch({ ca: authority.ca, allowH2: true }), { maxRetries: 1, attemptTimeoutMs: 300 });
+    await client.listInventory();
+    expect(await client.listInventory()).toEqual(items);
+    expect(service.asked).toEqual(['on connection 1', 'on connection 1', 'on connection 2']);
+  });
+
+  test('answers a call that shares its connection with one that runs out of time', async () => {
+    const late: (() => void)[] = [];
+    await using service = await startHttp2(authority, () => (_request, response) => {
+      late.push(() => response.end(JSON.stringify(items)));
+    });
+    const client = clientOf(service.url, undiciFetch({ ca: authority.ca }));
+    const patient = client.listInventory();
+    await vi.waitFor(() => expect(late).toHaveLength(1));
+    const hurried = await failureOf(client.listInventory({ attemptTimeoutMs: 100 }));
+    for (const answer of late) answer();
+    expect([hurried.kind, await patient]).toEqual(['timeout', items]);
+  });
 });
-
-type Library = () => Promise<object>;
-const UNDICIS: [version: string, library: Library][] = [
-  ['8', () => import('undici')],
-  ['7', () => import('undici-7')],
-];
-
-/** Makes `undiciFetch` load this version, until the test ends. */
-function use(library: Library): void {
-  vi.doMock('undici', library);
-  onTestFinished(() => void vi.doUnmock('undici'));
-}
 
 describe('behind a forward proxy', () => {
   test('the option `proxy` sends requests through it', async () => {
