@@ -25,9 +25,18 @@ export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
   } catch (error) {
     const code = textOf(error, 'code') ?? 'no TLS';
     const meaning = meaningOf(code);
-    const message = `the TLS handshake failed: ${code}${meaning ? `: ${meaning}` : ''}`;
+    const failed = {
+      check: 'tls',
+      outcome: 'problem',
+      message: `the TLS handshake failed: ${code}${meaning ? `: ${meaning}` : ''}`,
+    } as const;
+    const facts = { code };
+    if (code === 'ETIMEDOUT') {
+      const advice = 'the other side is silent: check firewalls, proxies and VPNs in between, and the MTU of the network';
+      return { ...failed, advice, see: GUIDES.connection, facts };
+    }
     const advice = 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
-    return { check: 'tls', outcome: 'problem', message, advice, see: GUIDES.certificate, facts: { code } };
+    return { ...failed, advice, see: GUIDES.certificate, facts };
   } finally {
     secure.destroy();
   }

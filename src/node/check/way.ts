@@ -1,10 +1,10 @@
 import { lookup } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, getDefaultAutoSelectFamilyAttemptTimeout, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
-import { textOf } from '../../thrown.ts';
+import { fieldOf, textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
 import { checkTls, hostOf, PATIENCE_MS } from './tls.ts';
 
@@ -31,9 +31,17 @@ async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Findi
     return { check: 'dns', outcome: 'ok', message: `${host} is ${addresses.join(', ')}`, facts: { addresses } };
   } catch (error) {
     const code = codeOf(error);
+    if (code === 'EAI_AGAIN') return noLookup(host, code);
     const advice = proxy ? `check ${proxy.variable}` : 'check the spelling of the address, and the DNS record of the domain';
     return { check: 'dns', outcome: 'problem', message: `${host} has no address: ${code}`, advice, see: GUIDES.noRecord, facts: { code } };
   }
+}
+
+/** No DNS server answered, or none could, so nothing is known of the record. */
+function noLookup(host: string, code: string): Finding {
+  const message = `${host} could not be looked up: ${code}`;
+  const advice = 'check the network of this machine, and its DNS servers';
+  return { check: 'dns', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { code } };
 }
 
 interface Opened {
@@ -50,12 +58,12 @@ function openSocket(url: URL): Promise<Opened> {
       const message = `connected to ${String(socket.remoteAddress)}:${portOf(url)} in ${ms} ms`;
       resolve({ socket: unbound(socket), finding: { check: 'connection', outcome: 'ok', message, facts: { ms } } });
     });
-    const fail = (code: string) => {
+    const fail = (code: string, advice?: string) => {
       socket.destroy();
-      resolve({ finding: noConnection(`the connection to ${url.host} failed: ${code}`, code) });
+      resolve({ finding: noConnection(`the connection to ${url.host} failed: ${code}`, { code, advice }) });
     };
     socket.once('timeout', () => fail('ETIMEDOUT'));
-    socket.once('error', (error) => fail(codeOf(error)));
+    socket.once('error', (error) => fail(codeOf(error), adviceFor(error)));
   });
 }
 
@@ -91,7 +99,9 @@ function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProx
     request.once('error', (error) => {
       const code = codeOf(error);
       const advice = `check ${variable}, and whether the proxy runs`;
-      resolve({ finding: { ...noConnection(`the connection to the proxy ${shown} failed: ${code}`, code), advice, see: GUIDES.proxy } });
+      resolve({
+        finding: { ...noConnection(`the connection to the proxy ${shown} failed: ${code}`, { code, advice }), see: GUIDES.proxy },
+      });
     });
     request.end();
   });
@@ -111,9 +121,18 @@ function refusedByProxy(status: number, { shown, variable, target }: { shown: st
   return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.proxy, facts: { proxyStatus: status } };
 }
 
-function noConnection(message: string, code: string): Finding {
-  const advice = 'check the port of the address, whether the service runs, and firewalls in between';
+const CHECKS = 'check the network of this machine, the port of the address, whether the service runs, and firewalls in between';
+
+function noConnection(message: string, { code, advice = CHECKS }: { code: string; advice?: string | undefined }): Finding {
   return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { code } };
+}
+
+/** Node tries the addresses of a host one after the other, and gives up each but the last early, even if a slow network would connect. */
+function adviceFor(error: unknown): string | undefined {
+  const several = fieldOf(error, 'errors');
+  if (!Array.isArray(several) || !several.some((each) => textOf(each, 'code') === 'ETIMEDOUT')) return undefined;
+  const ms = getDefaultAutoSelectFamilyAttemptTimeout();
+  return `Node waits ${ms} ms for each address but the last: on a slow network, start it with --network-family-autoselection-attempt-timeout=2000`;
 }
 
 function portOf({ port, protocol }: URL): number {

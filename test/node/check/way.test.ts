@@ -1,5 +1,5 @@
 import { createServer as createHttpServer } from 'node:http';
-import { createServer as createTcpServer, type Server } from 'node:net';
+import { createServer as createTcpServer, type Server, Socket } from 'node:net';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { afterEach, expect, test, vi } from 'vitest';
 import { checkWay } from '../../../src/node/check/way.ts';
@@ -7,6 +7,15 @@ import { Certificates } from '../../support/certificates.ts';
 import { portOf } from '../../support/port-of.ts';
 
 vi.mock('../../../src/node/check/patience.ts', () => ({ PATIENCE_MS: 300 }));
+const { connect, lookup } = vi.hoisted(() => ({ connect: vi.fn(), lookup: vi.fn() }));
+vi.mock('node:net', async (original) => {
+  const net = await original<typeof import('node:net')>();
+  return { ...net, connect: connect.mockImplementation(net.connect) };
+});
+vi.mock('node:dns/promises', async (original) => {
+  const dns = await original<typeof import('node:dns/promises')>();
+  return { ...dns, lookup: lookup.mockImplementation(dns.lookup) };
+});
 
 const servers: Server[] = [];
 
@@ -55,7 +64,34 @@ test('checkWay waits no longer than its patience for a handshake', async () => {
   const server = await silent();
   const [, connection, handshake] = await checkWay(new URL(`https://127.0.0.1:${portOf(server)}/v1`), undefined);
   expect(connection).toMatchObject({ outcome: 'ok' });
-  expect(handshake).toMatchObject({ check: 'tls', outcome: 'problem', message: 'the TLS handshake failed: ETIMEDOUT' });
+  expect(handshake).toMatchObject({
+    check: 'tls',
+    outcome: 'problem',
+    message: 'the TLS handshake failed: ETIMEDOUT',
+    advice: 'the other side is silent: check firewalls, proxies and VPNs in between, and the MTU of the network',
+  });
+});
+
+function errorWith(code: string): Error {
+  return Object.assign(new Error(code), { code });
+}
+
+test('checkWay blames no DNS record while no name can be looked up', async () => {
+  lookup.mockRejectedValueOnce(errorWith('EAI_AGAIN'));
+  expect(await checkWay(SERVICE, undefined)).toMatchObject([
+    { message: 'pets.test could not be looked up: EAI_AGAIN', advice: 'check the network of this machine, and its DNS servers' },
+  ]);
+});
+
+test('checkWay finds that Node gave an address too little time on a slow network', async () => {
+  lookup.mockResolvedValueOnce([{ address: '192.0.2.1' }, { address: '2001:db8::1' }]);
+  const failed = Object.assign(new AggregateError([errorWith('ETIMEDOUT'), errorWith('ENETUNREACH')]), { code: 'ETIMEDOUT' });
+  connect.mockReturnValueOnce(new Socket().destroy(failed));
+  const [, connection] = await checkWay(SERVICE, undefined);
+  expect(connection).toMatchObject({
+    message: 'the connection to pets.test failed: ETIMEDOUT',
+    advice: expect.stringMatching(/\d+ ms.* --network-family-autoselection-attempt-timeout=2000/),
+  });
 });
 
 test('checkWay asks the server for the certificate of the name in the address', async () => {
