@@ -1,4 +1,4 @@
-import { RATE_LIMIT_HEADERS } from '../../contract/http.ts';
+import { INVENTORY_PATH, RATE_LIMIT_HEADERS, VERSION_SEGMENT } from '../../contract/http.ts';
 import { readAnswer } from '../../contract/limits.ts';
 import { ErrorBody, InventoryItem } from '../../contract/models.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
@@ -12,6 +12,8 @@ import { type Finding, GUIDES } from './finding.ts';
 const READ_CHARACTERS = 65_536;
 /** Enough characters of a header to recognize what is wrong with it. */
 const SHOWN_HEADER = 40;
+
+const ANOTHER_SITE = { advice: 'check the address; a login page, a proxy or another site may have answered', see: GUIDES.removed } as const;
 
 /** A client's plan: its name, its limits, or `learned`. */
 export type Plan = string | PlanLimits;
@@ -55,16 +57,17 @@ async function redirected({ status, headers, body }: Response, { address, redact
   const url = URL.parse(redactor.clean(headers.get('location') ?? ''), address);
   const to = url ? redactor.clean(`${url.origin}${url.pathname}`) : 'nowhere';
   const message = `it redirects (${status}) to ${to}, which is not followed, since the key would go there`;
-  const advice = 'use the new address, up to /v1, instead of the old one';
-  return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.redirect, facts: { status, location: to } };
+  // A login page elsewhere is not to get the key.
+  const isMoved = to.endsWith(`/${VERSION_SEGMENT}/${INVENTORY_PATH}`);
+  const why = isMoved ? { advice: 'use the new address, up to /v1, instead of the old one', see: GUIDES.redirect } : ANOTHER_SITE;
+  return { check: 'answer', outcome: 'problem', message, ...why, facts: { status, location: to } };
 }
 
 function judgeList({ status, headers }: Response, { text, redactor }: { text: string; redactor: TextCleaner }): Finding {
   const type = redactor.clean(headers.get('content-type') ?? '').replace(/[^\w/+.*-].*/s, '') || 'no content type';
   if (!isBeginningOfList(text)) {
     const message = `it answered ${status}, with ${type} that is not a list of the inventory`;
-    const advice = 'check the address; a login page, a proxy or another site may have answered';
-    return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.removed, facts: { status, type } };
+    return { check: 'answer', outcome: 'problem', message, ...ANOTHER_SITE, facts: { status, type } };
   }
   return { check: 'answer', outcome: 'ok', message: `it answered ${status} with a list of the inventory`, facts: { status, type } };
 }

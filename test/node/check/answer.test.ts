@@ -32,3 +32,12 @@ test.each([
   const address = { address: 'https://pets.test/v1', redactor: new Redactor() };
   expect(await judgeAnswer(new Response(body), address)).toMatchObject({ check: 'answer', outcome });
 });
+
+test.each([
+  ['https://new.test/v1/inventory', 'use the new address, up to /v1, instead of the old one'],
+  ['https://login.test/hello', 'a login page, a proxy or another site may have answered'],
+])('judgeAnswer advises on a redirect to %s: %s', async (location, advice) => {
+  const response = new Response(null, { status: 302, headers: { location } });
+  const finding = await judgeAnswer(response, { address: 'https://pets.test/v1', redactor: new Redactor() });
+  expect(finding).toMatchObject({ outcome: 'problem', advice: expect.stringContaining(advice) });
+});
