@@ -181,6 +181,6 @@ export function judgeClock({ status, headers }: Response, receivedAtMs: number):
   if (Math.abs(offsetMs) <= SAME_TIME_MS) return { check: 'clock', outcome: 'ok', message: 'as that of the service', facts: { offsetMs } };
   const message = `this machine is ${duration(Math.abs(offsetMs))} ${offsetMs > 0 ? 'ahead of' : 'behind'} the service, which is allowed for`;
   const isFar = Math.abs(offsetMs) > FAR_APART_MS;
-  const advice = 'set the clock of this machine, for example by NTP; if it is right, the clock of the service is wrong';
+  const advice = 'set the clock of this machine; if it is right, that of the service is wrong';
   return { check: 'clock', outcome: isFar ? 'problem' : 'note', message, advice, see: GUIDES.clock, facts: { offsetMs } };
 }

@@ -23,20 +23,15 @@ export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
     await handshake(secure);
     return judge(secure);
   } catch (error) {
-    const code = textOf(error, 'code') ?? 'no TLS';
+    const code = codeOf(error);
     const meaning = meaningOf(code);
-    const failed = {
-      check: 'tls',
-      outcome: 'problem',
-      message: `the TLS handshake failed: ${code}${meaning ? `: ${meaning}` : ''}`,
-    } as const;
-    const facts = { code };
-    if (code === 'ETIMEDOUT') {
-      const advice = 'the other side is silent: check firewalls, proxies and VPNs in between, and the MTU of the network';
-      return { ...failed, advice, see: GUIDES.connection, facts };
-    }
-    const advice = 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
-    return { ...failed, advice, see: GUIDES.certificate, facts };
+    const isSilent = code === 'ETIMEDOUT';
+    const message = `the TLS handshake failed: ${code}${meaning ? `: ${meaning}` : ''}`;
+    const advice = isSilent
+      ? 'check firewalls and VPNs in between, and the MTU'
+      : 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
+    const see = isSilent ? GUIDES.connection : GUIDES.certificate;
+    return { check: 'tls', outcome: 'problem', message, advice, see, facts: { code } };
   } finally {
     secure.destroy();
   }
@@ -49,11 +44,10 @@ export function hostOf({ hostname }: URL): string {
 
 function handshake(secure: TLSSocket): Promise<void> {
   return new Promise((resolve, reject) => {
-    const fail = (code: string) => reject(Object.assign(new Error(code), { code }));
-    secure.setTimeout(PATIENCE_MS, () => fail('ETIMEDOUT'));
+    secure.setTimeout(PATIENCE_MS, () => reject('ETIMEDOUT'));
     secure.once('secureConnect', resolve);
     secure.once('error', reject);
-    secure.once('close', () => fail('ECONNRESET'));
+    secure.once('close', () => reject('ECONNRESET'));
   });
 }
 
@@ -108,7 +102,7 @@ function isReadable(path: string): boolean {
   }
 }
 
-/** Node's `authorizationError` is a code, or an error with a code. */
-function codeOf(error: unknown): string {
+/** The code of an error, or what was given: Node's `authorizationError` may be the code itself. */
+export function codeOf(error: unknown): string {
   return textOf(error, 'code') ?? String(error);
 }

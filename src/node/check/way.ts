@@ -1,12 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { connect, getDefaultAutoSelectFamilyAttemptTimeout, isIP, type Socket } from 'node:net';
+import { connect, isIP, type Socket } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
-import { fieldOf, textOf } from '../../thrown.ts';
+import { fieldOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
-import { checkTls, hostOf, PATIENCE_MS } from './tls.ts';
+import { checkTls, codeOf, hostOf, PATIENCE_MS } from './tls.ts';
 
 /** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
@@ -31,17 +31,13 @@ async function checkName(url: URL, proxy: NamedProxy | undefined): Promise<Findi
     return { check: 'dns', outcome: 'ok', message: `${host} is ${addresses.join(', ')}`, facts: { addresses } };
   } catch (error) {
     const code = codeOf(error);
-    if (code === 'EAI_AGAIN') return noLookup(host, code);
+    const problem = { check: 'dns', outcome: 'problem', message: `${host} has no address: ${code}`, facts: { code } } as const;
+    // No DNS server answered, or none could: nothing is known of the record.
+    if (code === 'EAI_AGAIN')
+      return { ...problem, advice: 'check the network of this machine, and its DNS servers', see: GUIDES.connection };
     const advice = proxy ? `check ${proxy.variable}` : 'check the spelling of the address, and the DNS record of the domain';
-    return { check: 'dns', outcome: 'problem', message: `${host} has no address: ${code}`, advice, see: GUIDES.noRecord, facts: { code } };
+    return { ...problem, advice, see: GUIDES.noRecord };
   }
-}
-
-/** No DNS server answered, or none could, so nothing is known of the record. */
-function noLookup(host: string, code: string): Finding {
-  const message = `${host} could not be looked up: ${code}`;
-  const advice = 'check the network of this machine, and its DNS servers';
-  return { check: 'dns', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { code } };
 }
 
 interface Opened {
@@ -58,12 +54,12 @@ function openSocket(url: URL): Promise<Opened> {
       const message = `connected to ${String(socket.remoteAddress)}:${portOf(url)} in ${ms} ms`;
       resolve({ socket: unbound(socket), finding: { check: 'connection', outcome: 'ok', message, facts: { ms } } });
     });
-    const fail = (code: string, advice?: string) => {
+    const fail = (error: unknown) => {
       socket.destroy();
-      resolve({ finding: noConnection(`the connection to ${url.host} failed: ${code}`, { code, advice }) });
+      resolve({ finding: noConnection(url.host, error) });
     };
     socket.once('timeout', () => fail('ETIMEDOUT'));
-    socket.once('error', (error) => fail(codeOf(error), adviceFor(error)));
+    socket.once('error', fail);
   });
 }
 
@@ -95,14 +91,13 @@ function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProx
       socket.destroy();
       resolve({ finding: refusedByProxy(statusCode, { shown, variable, target }) });
     });
-    request.once('timeout', () => request.destroy(Object.assign(new Error('no answer'), { code: 'ETIMEDOUT' })));
-    request.once('error', (error) => {
-      const code = codeOf(error);
+    const fail = (error: unknown) => {
+      request.destroy();
       const advice = `check ${variable}, and whether the proxy runs`;
-      resolve({
-        finding: { ...noConnection(`the connection to the proxy ${shown} failed: ${code}`, { code, advice }), see: GUIDES.proxy },
-      });
-    });
+      resolve({ finding: { ...noConnection(`the proxy ${shown}`, error), advice, see: GUIDES.proxy } });
+    };
+    request.once('timeout', () => fail('ETIMEDOUT'));
+    request.on('error', fail);
     request.end();
   });
 }
@@ -121,25 +116,20 @@ function refusedByProxy(status: number, { shown, variable, target }: { shown: st
   return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.proxy, facts: { proxyStatus: status } };
 }
 
-const CHECKS = 'check the network of this machine, the port of the address, whether the service runs, and firewalls in between';
-
-function noConnection(message: string, { code, advice = CHECKS }: { code: string; advice?: string | undefined }): Finding {
-  return { check: 'connection', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { code } };
+function noConnection(host: string, error: unknown): Finding {
+  const code = codeOf(error);
+  const message = `the connection to ${host} failed: ${code}`;
+  return { check: 'connection', outcome: 'problem', message, advice: adviceFor(error), see: GUIDES.connection, facts: { code } };
 }
 
 /** Node tries the addresses of a host one after the other, and gives up each but the last early, even if a slow network would connect. */
-function adviceFor(error: unknown): string | undefined {
+function adviceFor(error: unknown): string {
   const several = fieldOf(error, 'errors');
-  if (!Array.isArray(several) || !several.some((each) => textOf(each, 'code') === 'ETIMEDOUT')) return undefined;
-  const ms = getDefaultAutoSelectFamilyAttemptTimeout();
-  return `Node waits ${ms} ms for each address but the last: on a slow network, start it with --network-family-autoselection-attempt-timeout=2000`;
+  return Array.isArray(several) && several.some((each) => codeOf(each) === 'ETIMEDOUT')
+    ? 'on a slow network, start Node with --network-family-autoselection-attempt-timeout=2000'
+    : 'check the port of the address, whether the service runs, and firewalls in between';
 }
 
 function portOf({ port, protocol }: URL): number {
   return Number(port) || (protocol === 'https:' ? 443 : 80);
-}
-
-/** For a host with several addresses, the error holds one for each, and may have no message. */
-function codeOf(error: unknown): string {
-  return textOf(error, 'code') ?? textOf(error, 'message') ?? String(error);
 }
