@@ -80,3 +80,24 @@ test('a process exits after a view was read and the consumer of its changes has 
     console.log(view.size);`;
   expect(await run(program)).toBe('NotFoundError\ntrue\n0\n');
 });
+
+test('a process that was busy for longer than a time limit reads the answer that came meanwhile', async () => {
+  const service = `
+    const { createServer } = require('node:http');
+    const { parentPort } = require('node:worker_threads');
+    const server = createServer((_request, response) => {
+      parentPort.postMessage('asked');
+      setTimeout(() => response.end('{"petId":1,"quantity":2,"status":"sold"}'), 200);
+    });
+    server.listen(0, '127.0.0.1', () => parentPort.postMessage(server.address().port));`;
+  const program = `import { once } from 'node:events';
+    import { Worker } from 'node:worker_threads';
+    const service = new Worker(${JSON.stringify(service)}, { eval: true });
+    const [port] = await once(service, 'message');
+    service.once('message', () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1_500));
+    const limits = { attemptTimeoutMs: 1_000, totalTimeoutMs: 1_000, maxRetries: 0 };
+    const client = new PetStoreClient({ apiKey: 'k', baseUrl: 'http://127.0.0.1:' + port + '/v1', ...limits });
+    console.log((await client.updateInventory(1, { quantity: 2 }).catch(String)).quantity);
+    await service.terminate();`;
+  expect(await run(program)).toBe('2\n');
+});

@@ -3,7 +3,7 @@ const JUMP_MS = 5_000;
 /** By how much the two measures of a suspension may differ. */
 const PRECISION_MS = 2_000;
 
-declare const process: { getBuiltinModule?: (name: 'os') => { uptime(): number } | undefined } | undefined;
+declare const process: { getBuiltinModule: (name: 'os') => { uptime(): number } };
 
 /** What the clocks showed at one moment. */
 interface Moment {
@@ -34,11 +34,10 @@ function momentAt(monotonicMs: number, wallMs: number): Moment {
   return { monotonicMs, wallMs, uptimeMs: readUptimeMs() };
 }
 
-/** Some runtimes have a module without this function, or one that throws. */
+/** Browsers have no `process`, and other runtimes may lack a part of this, or throw. */
 function readUptimeMs(): number | undefined {
   try {
-    const uptime = typeof process === 'undefined' ? undefined : process.getBuiltinModule?.('os')?.uptime();
-    return uptime === undefined ? undefined : uptime * 1000;
+    return process.getBuiltinModule('os').uptime() * 1000;
   } catch {
     return undefined;
   }

@@ -3,6 +3,12 @@ import { monotonicMs } from './monotonic.ts';
 /** The longest delay that a platform timer can hold; Node fires a longer one at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
+/**
+ * A timer that fires later than this was held up: the process was stopped or busy. An answer may have come meanwhile, which Node reads only
+ * after its timers, so the timer gives it as much time.
+ */
+const LATE_MS = 100;
+
 interface TimerOptions {
   /** Whether the timer keeps the process alive, in runtimes that offer the choice. */
   keepsProcess: boolean;
@@ -13,7 +19,14 @@ const KEEPS_PROCESS: TimerOptions = { keepsProcess: true };
 /** Calls `onEnd` once after `ms` milliseconds, however long that is. Returns a function that stops the timer. */
 export function startTimer(ms: number, onEnd: () => void, options = KEEPS_PROCESS): () => void {
   if (ms > LONGEST_TIMER_MS) return startLongTimer(monotonicMs() + ms, onEnd, options);
-  const timer = setTimeout(onEnd, Math.max(0, Math.ceil(ms)));
+  const lateAtMs = monotonicMs() + ms + LATE_MS;
+  let timer = setTimeout(
+    () => {
+      if (monotonicMs() < lateAtMs) onEnd();
+      else timer = setTimeout(onEnd, LATE_MS);
+    },
+    Math.max(0, Math.ceil(ms)),
+  );
   // In a browser a timer is a number, which has no `unref`.
   if (!options.keepsProcess) timer.unref?.();
   return () => clearTimeout(timer);

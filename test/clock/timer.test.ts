@@ -45,6 +45,16 @@ describe('startTimer', () => {
     expect(Math.max(...setTimer.mock.calls.map(([, ms]) => ms ?? 0))).toBe(LONGEST_TIMER_MS);
   });
 
+  test('calls later if it was held up, so that an answer that came meanwhile is read first', () => {
+    const onEnd = vi.fn();
+    startTimer(1_000, onEnd);
+    vi.spyOn(performance, 'now').mockReturnValue(performance.now() + 1_500);
+    vi.advanceTimersByTime(1_099);
+    expect(onEnd).not.toHaveBeenCalled();
+    vi.advanceTimersByTime(1);
+    expect(onEnd).toHaveBeenCalledOnce();
+  });
+
   test('leaves no timer when it is stopped, even in the middle of a long wait', () => {
     const onEnd = vi.fn();
     const stops = [startTimer(1_000, onEnd), startTimer(2 * LONGEST_TIMER_MS, onEnd)];
