@@ -2,7 +2,7 @@ import { LifeSign } from './clock/life-sign.ts';
 import { LightSignal } from './clock/light-signal.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
-import { startTimer } from './clock/timer.ts';
+import { startTimeLimit } from './clock/timer.ts';
 import type { Int64, InventoryItem, PetId } from './contract/models.ts';
 import { duration } from './duration.ts';
 import { type FailureDetails, type OperationName, type PetStoreError, TimeoutError, type UpdateOutcome } from './errors.ts';
@@ -100,7 +100,7 @@ export class Call {
     this.priority = options.priority;
     const { signal, totalTimeoutMs } = options;
     this.#endOnAbort(signal);
-    if (totalTimeoutMs !== undefined) this.#stops.push(startTimer(totalTimeoutMs, () => this.abort(this.#outOfTime(totalTimeoutMs))));
+    if (totalTimeoutMs !== undefined) this.#stops.push(startTimeLimit(totalTimeoutMs, () => this.abort(this.#outOfTime(totalTimeoutMs))));
   }
 
   /** Whether the incoming request that made the call has ended, so that the call never settles by itself (workerd). */

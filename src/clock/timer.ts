@@ -3,12 +3,6 @@ import { monotonicMs } from './monotonic.ts';
 /** The longest delay that a platform timer can hold; Node fires a longer one at once. */
 const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
-/**
- * A timer that fires later than this was held up: the process was stopped or busy. An answer may have come meanwhile, which Node reads only
- * after its timers, so the timer gives it as much time.
- */
-const LATE_MS = 100;
-
 interface TimerOptions {
   /** Whether the timer keeps the process alive, in runtimes that offer the choice. */
   keepsProcess: boolean;
@@ -19,14 +13,7 @@ const KEEPS_PROCESS: TimerOptions = { keepsProcess: true };
 /** Calls `onEnd` once after `ms` milliseconds, however long that is. Returns a function that stops the timer. */
 export function startTimer(ms: number, onEnd: () => void, options = KEEPS_PROCESS): () => void {
   if (ms > LONGEST_TIMER_MS) return startLongTimer(monotonicMs() + ms, onEnd, options);
-  const lateAtMs = monotonicMs() + ms + LATE_MS;
-  let timer = setTimeout(
-    () => {
-      if (monotonicMs() < lateAtMs) onEnd();
-      else timer = setTimeout(onEnd, LATE_MS);
-    },
-    Math.max(0, Math.ceil(ms)),
-  );
+  const timer = setTimeout(onEnd, Math.max(0, Math.ceil(ms)));
   // In a browser a timer is a number, which has no `unref`.
   if (!options.keepsProcess) timer.unref?.();
   return () => clearTimeout(timer);
@@ -37,5 +24,22 @@ function startLongTimer(endsAtMs: number, onEnd: () => void, options: TimerOptio
     stop = startTimer(endsAtMs - monotonicMs(), onEnd, options);
   };
   let stop = startTimer(LONGEST_TIMER_MS, onPart, options);
+  return () => stop();
+}
+
+/** A time limit that ends later than this was held up: the process was stopped or busy. */
+const LATE_MS = 100;
+
+/**
+ * Calls `onEnd` once after a time limit of `ms` milliseconds. If it was held up, an answer may have come meanwhile, which Node reads only
+ * after its timers, so it gets a little more time. Returns a function that stops the limit.
+ */
+export function startTimeLimit(ms: number, onEnd: () => void, options = KEEPS_PROCESS): () => void {
+  const lateAtMs = monotonicMs() + ms + LATE_MS;
+  const onLimit = () => {
+    if (monotonicMs() < lateAtMs) onEnd();
+    else stop = startTimer(LATE_MS, onEnd, options);
+  };
+  let stop = startTimer(ms, onLimit, options);
   return () => stop();
 }

@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
-import { startTimer } from '../clock/timer.ts';
+import { startTimeLimit } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import type { OnEnd, UnreadBody } from './operation.ts';
@@ -97,7 +97,7 @@ export class FetchedBody implements UnderlyingDefaultSource<Uint8Array>, UnreadB
   /** Starts the time limit. It does not keep the process alive, since a body may never be read. */
   #watch(): void {
     if (this.#stoodStill) return;
-    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#standStill(), { keepsProcess: false });
+    this.#stopTimer = startTimeLimit(this.#call.options.attemptTimeoutMs, () => this.#standStill(), { keepsProcess: false });
   }
 
   #standStill(): void {

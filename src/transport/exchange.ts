@@ -1,7 +1,7 @@
 import type { Call } from '../call.ts';
 import { LightSignal } from '../clock/light-signal.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
-import { startTimer } from '../clock/timer.ts';
+import { startTimeLimit } from '../clock/timer.ts';
 import { type Answer, readAnswer } from '../contract/limits.ts';
 import { ConfigurationError, ConnectionError, type PetStoreError, TimeoutError } from '../errors.ts';
 import { hasMethods } from '../options/rules.ts';
@@ -175,7 +175,7 @@ export class Exchange {
     // A read after the exchange was closed does not keep the process alive.
     if (this.#isOver) return;
     this.#bytesLeft = BYTES_PER_TIME_LIMIT;
-    this.#stopTimer = startTimer(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call, this.#asked)));
+    this.#stopTimer = startTimeLimit(this.#call.options.attemptTimeoutMs, () => this.#stop(timeLimitFailure(this.#call, this.#asked)));
   }
 
   #stop(reason: unknown): void {

@@ -2,7 +2,7 @@ import { fetchSurrounded, isSurrounded } from '../around-fetch.ts';
 import type { Call } from '../call.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
-import { startTimer } from '../clock/timer.ts';
+import { startTimeLimit } from '../clock/timer.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import { API_VERSION, isServiceFailure, isSuccess } from '../contract/http.ts';
 import type { Answer } from '../contract/limits.ts';
@@ -124,7 +124,7 @@ export class Transport {
   async #waitForKey(key: Promise<string>, call: Call): Promise<string> {
     const limitMs = call.options.attemptTimeoutMs;
     const limit = new AbortController();
-    const stopTimer = startTimer(limitMs, () => limit.abort(keyTimedOut(limitMs)));
+    const stopTimer = startTimeLimit(limitMs, () => limit.abort(keyTimedOut(limitMs)));
     call.holdup = () => ({ why: 'the `apiKey` function gave no key', until: undefined });
     try {
       return await untilAborted(untilAborted(key, call.signal), limit.signal);
