@@ -172,7 +172,9 @@ export class Windows {
     if (limit === undefined || limit === ofMinute) return false;
     if (limit === this.day.observedLimit && (ofMinute === undefined || resetAtMs === this.day.resetAtMs)) return true;
     const isLater = aheadMs > USUAL_MINUTE_MS;
-    if (limit === this.day.limit && limit !== this.minute.limit) return this.#isPlanGiven || isLater;
+    // The whole limits: the windows may be cut to a share.
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    if (limit === requestsPerDay && limit !== requestsPerMinute) return this.#isPlanGiven || isLater;
     return isLater && ofMinute !== undefined && limit > ofMinute;
   }
 
@@ -181,8 +183,7 @@ export class Windows {
    * and the Reset is near by the machine's clock.
    */
   #isOfMinute({ limit, resetAtMs, receivedAtMs }: Answer): boolean {
-    if (limit === undefined || limit === this.day.limit || resetAtMs === undefined) return false;
-    if (resetAtMs - receivedAtMs > LONGEST_MINUTE_MS) return false;
+    if (limit === undefined || resetAtMs === undefined || resetAtMs - receivedAtMs > LONGEST_MINUTE_MS) return false;
     return limit === this.minute.observedLimit || (this.#isPlanGiven && limit === this.#limits.requestsPerMinute);
   }
 

@@ -32,6 +32,13 @@ describe('Windows', () => {
     expect(windows.describedBy({ ...ANSWER, ...headers }, aheadMs)).toBe(described && windows[described]);
   });
 
+  test("take a Limit of the minute for the minute's, even if the share of the day is as large", () => {
+    const windows = new Windows({ plan: PLANS.free, concurrency: 64, share: 0.06 });
+    expect([windows.day.limit, PLANS.free.requestsPerMinute]).toEqual([60, 60]);
+    expect(windows.describedBy({ ...ANSWER, limit: 60 }, 30_000)).toBe(windows.minute);
+    expect(windows.describedBy({ ...ANSWER, limit: 1_000 }, 30_000)).toBe(windows.day);
+  });
+
   test('learn the plan from a Limit, but from one above 10,000 only if it comes with a Reset', () => {
     expect(learnedFrom(PLANS.pro.requestsPerMinute, undefined).day.limit).toBe(PLANS.pro.requestsPerDay);
     expect(learnedFrom(10_001, undefined).minute.limit).toBe(PLANS.free.requestsPerMinute);
