@@ -1,11 +1,10 @@
 import type { Call } from '../call.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
-import { isPetId } from '../contract/pet-id.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { itemTooLarge, MAX_ITEM_BYTES } from '../json/failure.ts';
 import { parseItem } from '../json/parse-item.ts';
-import { showValue } from '../options/rules.ts';
+import { checkPetId, showValue } from '../options/rules.ts';
 import { readUpTo } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { decode, invalidResponse, NOT_UTF8, type Operation } from './operation.ts';
@@ -17,7 +16,7 @@ import { announceUnknown } from './unknown-statuses.ts';
  * @throws InvalidArgumentError for a petId that is not an int64, or a quantity that is not a safe integer
  */
 export function updateInventory<Ids extends Int64>(petId: unknown, update: unknown, int64: Ids): Operation<InventoryItem<Ids>> {
-  const pet = checkPetId(petId);
+  const pet = checkPetId(petId, NOTHING_SENT);
   const quantity = checkQuantity(update, pet);
   return {
     name: 'updateInventory',
@@ -25,16 +24,6 @@ export function updateInventory<Ids extends Int64>(petId: unknown, update: unkno
     request: { method: 'PATCH', path: `${INVENTORY_PATH}/${pet}`, body: `{"quantity":${quantity}}` },
     read: (answer, call) => readItem(answer, call, { pet, int64 }),
   };
-}
-
-function checkPetId(petId: unknown): PetId {
-  // Turns -0 into 0.
-  if (isPetId(petId)) return petId === 0 ? 0 : petId;
-  const rule =
-    typeof petId === 'string'
-      ? 'it must be a number or a bigint, not a string'
-      : 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
-  throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...NOTHING_SENT });
 }
 
 function checkQuantity(update: unknown, petId: PetId): number {

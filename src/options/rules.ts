@@ -1,4 +1,6 @@
-import { ConfigurationError } from '../errors.ts';
+import type { PetId } from '../contract/models.ts';
+import { isPetId } from '../contract/pet-id.ts';
+import { ConfigurationError, type FailureDetails, InvalidArgumentError } from '../errors.ts';
 import { fieldOf } from '../thrown.ts';
 
 const SHOWN_VALUE = 80;
@@ -89,4 +91,15 @@ export function signalOption(signal: unknown): AbortSignal | undefined {
   if (signal === undefined) return undefined;
   if (signal instanceof AbortSignal) return signal;
   throw badOption('signal', 'an AbortSignal', { shown: signal });
+}
+
+/** The id of a pet, as a caller gave it. @throws InvalidArgumentError for a value that is not an int64 */
+export function checkPetId(petId: unknown, details: FailureDetails = {}): PetId {
+  // Turns -0 into 0.
+  if (isPetId(petId)) return petId === 0 ? 0 : petId;
+  const rule =
+    typeof petId === 'string'
+      ? 'it must be a number or a bigint, not a string'
+      : 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
+  throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...details });
 }

@@ -3,6 +3,7 @@ import { monotonicMs } from '../clock/monotonic.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError, NotFoundError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
+import { checkPetId } from '../options/rules.ts';
 import { fieldOf } from '../thrown.ts';
 import { UpdateNews } from '../update-news.ts';
 import type { StockChange } from './change-iterator.ts';
@@ -19,7 +20,6 @@ import {
   checkAdjustOptions,
   checkDelta,
   checkItemsOptions,
-  checkPetId,
   checkReadOptions,
   checkRefreshOptions,
   type ResolvedViewOptions,

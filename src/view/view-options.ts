@@ -1,6 +1,5 @@
 import type { PetId } from '../contract/models.ts';
-import { isPetId } from '../contract/pet-id.ts';
-import { type FailureDetails, InvalidArgumentError } from '../errors.ts';
+import { InvalidArgumentError } from '../errors.ts';
 import { badOption, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
 
 /**
@@ -110,7 +109,7 @@ const NO_READ_OPTIONS: ViewReadOptions = {};
 export function resolveViewOptions(options: StockViewOptions): ResolvedViewOptions {
   checkObject(options, ['maxAgeMs', 'quotaShare', 'maxStaleMs', 'signal']);
   return {
-    maxAgeMs: maxAgeOption(options.maxAgeMs, 'quota'),
+    maxAgeMs: maxAgeOption(options.maxAgeMs),
     quotaShare: numberOption('quotaShare', options.quotaShare, 0.5, { min: 0, above: true, max: 1 }),
     maxStaleMs: numberOption('maxStaleMs', options.maxStaleMs, 60_000, { min: 0 }),
     signal: signalOption(options.signal),
@@ -121,7 +120,7 @@ export function resolveViewOptions(options: StockViewOptions): ResolvedViewOptio
 export function checkReadOptions(options: ViewReadOptions | undefined, more: readonly string[] = []): ViewReadOptions {
   if (options === undefined) return NO_READ_OPTIONS;
   checkObject(options, ['maxAgeMs', 'signal', ...more]);
-  if (options.maxAgeMs !== undefined) maxAgeOption(options.maxAgeMs, 'quota');
+  maxAgeOption(options.maxAgeMs);
   signalOption(options.signal);
   return options;
 }
@@ -152,13 +151,6 @@ export function checkAdjustOptions(options: AdjustOptions = {}): { min: number; 
   return { min, max, signal: signalOption(options.signal) };
 }
 
-/** @throws InvalidArgumentError for a value that is not an int64 */
-export function checkPetId(petId: unknown, details: FailureDetails = {}): PetId {
-  if (isPetId(petId)) return petId;
-  const rule = 'it must be an int64: an integer up to 2^53-1 as a number, any other as a bigint';
-  throw new InvalidArgumentError(`Cannot use ${showValue(petId)} as \`petId\`: ${rule}`, { argument: 'petId', ...details });
-}
-
 /** @throws InvalidArgumentError for a value that is not a safe integer */
 export function checkDelta(delta: unknown, petId: PetId): number {
   if (typeof delta === 'number' && Number.isSafeInteger(delta)) return delta;
@@ -174,8 +166,8 @@ function checkObject(options: unknown, known: readonly [string, ...string[]]): v
   refuseUnknown(options, known);
 }
 
-function maxAgeOption(value: unknown, fallback: 'quota'): number | 'quota' {
+function maxAgeOption(value: unknown = 'quota'): number | 'quota' {
   if (value === 'quota') return value;
   if (typeof value === 'string') throw badOption('maxAgeMs', '"quota" or a finite number of at least 0', { shown: value });
-  return numberOption('maxAgeMs', value, fallback, { min: 0 });
+  return numberOption('maxAgeMs', value, 0, { min: 0 });
 }
