@@ -217,8 +217,7 @@ export class Call {
 
   #outOfTime(totalTimeoutMs: number): TimeoutError {
     const last = this.lastFailure;
-    const attempts = last?.attempts === 1 ? 'an attempt that' : `${last?.attempts} attempts of which the last`;
-    const tried = last ? `, after ${attempts} failed with ${last.code ?? last.name}` : '';
+    const tried = last ? `, after attempt ${last.attempts} failed with ${last.code ?? last.name}` : '';
     const holdup = this.holdup?.();
     const limit = `the call was not done within its \`totalTimeoutMs\` of ${duration(totalTimeoutMs)}`;
     const message = `Cannot ${this.purpose}: ${limit}${tried}${holdup ? `; ${holdup.why}` : ''}`;

@@ -83,8 +83,8 @@ describe('Call', () => {
   });
 
   test.each([
-    [1, ', after an attempt that failed with ECONNRESET'],
-    [3, ', after 3 attempts of which the last failed with ECONNRESET'],
+    [1, ', after attempt 1 failed with ECONNRESET'],
+    [3, ', after attempt 3 failed with ECONNRESET'],
   ])('that ends after %i attempts says what the last attempt failed with', (attempts, tried) => {
     const call = makeCall({}, { totalTimeoutMs: 1_000 });
     call.attempts = attempts;
@@ -98,7 +98,7 @@ describe('Call', () => {
     call.lastFailure = new ConnectionError('x', { code: 'ECONNRESET', attempts: 1 });
     call.attempts = 2;
     vi.advanceTimersByTime(1_000);
-    expect(call.signal.reason).toMatchObject({ attempts: 2, message: expect.stringContaining('after an attempt that failed with') });
+    expect(call.signal.reason).toMatchObject({ attempts: 2, message: expect.stringContaining('after attempt 1 failed with') });
   });
 
   test('leaves no timer at its end', () => {

@@ -243,7 +243,7 @@ function planVariable(): unknown {
 
 function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
   if (plan === undefined || plan === 'unlimited') return plan;
-  const named = typeof plan === 'string' ? Object.entries(PLANS).find(([name]) => name === plan) : undefined;
+  const named = Object.entries(PLANS).find(([name]) => name === plan);
   if (named) return named[1];
   if (typeof plan === 'object' && plan !== null && !Array.isArray(plan)) return resolveLimits(plan);
   throw badOption('plan', `${PLAN_WORDS} { requestsPerMinute, requestsPerDay }`, {

@@ -41,10 +41,8 @@ export async function readWanted(
 }
 
 function addChecked(stock: WantedStock, entry: unknown, entryNumber: number): void {
-  const problem = isWantedEntry(entry) ? undefined : problemOf(entry);
-  if (problem !== undefined) throw badEntry(entryNumber, problem);
-  if (isWantedEntry(entry) && !Number.isSafeInteger(stock.add(entry)))
-    throw badEntry(entryNumber, 'the adjustments of its pet add up to more than ±(2^53−1)');
+  if (!isWantedEntry(entry)) throw badEntry(entryNumber, problemOf(entry));
+  if (!Number.isSafeInteger(stock.add(entry))) throw badEntry(entryNumber, 'the adjustments of its pet add up to more than ±(2^53−1)');
 }
 
 function badEntry(entryNumber: number, problem: string): InvalidArgumentError {
@@ -62,7 +60,7 @@ function problemOf(entry: unknown): string {
   const { petId, quantity, adjust } = entry;
   if (!isPetId(petId)) return `petId must be an int64, and a bigint beyond ±(2^53−1), not ${showValue(petId)}`;
   if (quantity === undefined && adjust === undefined) return 'it needs a quantity or an adjust';
-  if (quantity !== undefined && adjust !== undefined) return 'it has both a quantity and an adjust, so what is wanted is unclear';
+  if (quantity !== undefined && adjust !== undefined) return 'it has both a quantity and an adjust';
   const [name, value] = quantity === undefined ? ['adjust', adjust] : ['quantity', quantity];
   return `${name} must be an integer within ±(2^53−1), not ${showValue(value)}`;
 }

@@ -51,7 +51,7 @@ export class StockJob {
   /** Those of them that the list has named. */
   readonly #lateListed = new Set<number>();
   #listed = 0;
-  readonly #tally: Record<State, number>;
+  readonly #tally: Map<State, number>;
 
   constructor(stock: WantedStock, { left, late = [] }: { left?: Float64Array; late?: Iterable<number> } = {}) {
     this.stock = stock;
@@ -59,13 +59,12 @@ export class StockJob {
     this.#late = new Set(late);
     this.#states = new Uint8Array(stock.size);
     this.#from = new Float64Array(stock.size);
-    const none = { missing: 0, unchanged: 0, change: 0, confirmed: 0, conflict: 0, duplicate: 0, outOfRange: 0, done: 0, failed: 0 };
-    this.#tally = { ...none, open: stock.size };
+    this.#tally = new Map([['open', stock.size]]);
   }
 
   /** How many pets are in a state. */
   count(state: State): number {
-    return this.#tally[state];
+    return this.#tally.get(state) ?? 0;
   }
 
   /** Items of the service's list that were read. */
@@ -226,8 +225,9 @@ export class StockJob {
   }
 
   #set(row: number, state: State): void {
-    this.#tally[this.#state(row)] -= 1;
-    this.#tally[state] += 1;
+    const before = this.#state(row);
+    this.#tally.set(before, this.count(before) - 1);
+    this.#tally.set(state, this.count(state) + 1);
     this.#states[row] = STATES.indexOf(state);
   }
 }
