@@ -58,6 +58,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
   readonly #options: Pick<ResolvedOptions<Ids>, 'baseUrl' | 'plan' | 'int64' | 'maxResponseBytes' | 'call'> & { redactor: Redactor };
   readonly #emitter: Emitter;
   readonly #gate: Gate;
+  readonly #limits: ClientLimits;
   readonly #pipeline: Pipeline<InventoryItem<Ids>>;
   // Created when it is first used.
   #fetch: PetStoreFetch | undefined;
@@ -85,8 +86,8 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
     const transport = new Transport({ client: this, http, fetch, baseUrl, credentials, redactor });
-    const limits = new ClientLimits({ concurrency, share });
-    this.#pipeline = new Pipeline({ client: this, gate: this.#gate, limits, transport, emitter: this.#emitter });
+    this.#limits = new ClientLimits({ concurrency, share });
+    this.#pipeline = new Pipeline({ client: this, gate: this.#gate, limits: this.#limits, transport, emitter: this.#emitter });
     Object.defineProperty(this, INSPECT, PRINTED);
   }
 
@@ -164,7 +165,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
    * console.log(petstore.quota.minute.limit, petstore.quota.closedUntil); // → 1000 undefined
    */
   get quota(): Quota {
-    return this.#gate.quota;
+    return this.#gate.quotaOf(this.#limits);
   }
 
   /**

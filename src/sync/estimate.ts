@@ -1,11 +1,6 @@
 import { DAY_MS, MINUTE_MS, PLANS } from '../contract/plans.ts';
 import type { Quota, WindowQuota } from '../quota/ledger/quota.ts';
 
-const FREE_QUOTA: Quota = {
-  minute: { limit: PLANS.free.requestsPerMinute },
-  day: {},
-};
-
 /** The current window and those after it: the requests left now, the time until the reset, and the limit of each later window. */
 interface Windows {
   left: number;
@@ -19,22 +14,22 @@ interface Windows {
  *
  * Without a quota, the free plan is assumed. A window without a limit admits everything.
  */
-export function estimateMs(requests: number, quota: Quota = FREE_QUOTA, nowMs: number): number {
-  const closedMs = (quota.closedUntil?.getTime() ?? nowMs) - nowMs;
-  const day = windows(quota.day, DAY_MS, nowMs);
-  const minute = windows(quota.minute, MINUTE_MS, nowMs);
-  if (requests <= day.left) return Math.max(closedMs, waitMs(requests, minute));
+export function estimateMs(requests: number, quota: Quota | undefined, nowMs: number): number {
+  const { minute, day } = quota?.share ?? quota ?? { minute: { limit: PLANS.free.requestsPerMinute }, day: {} };
+  const closedMs = (quota?.closedUntil?.getTime() ?? nowMs) - nowMs;
+  const days = windows(day, DAY_MS, nowMs);
+  const minutes = windows(minute, MINUTE_MS, nowMs);
+  if (requests <= days.left) return Math.max(closedMs, waitMs(requests, minutes));
   // The last day begins with a fresh minute.
-  const onLastDay = (requests - day.left) % day.limit || day.limit;
-  return Math.max(closedMs, waitMs(requests, day)) + waitMs(onLastDay, { ...minute, left: minute.limit, resetInMs: MINUTE_MS });
+  const onLastDay = (requests - days.left) % days.limit || days.limit;
+  return Math.max(closedMs, waitMs(requests, days)) + waitMs(onLastDay, { ...minutes, left: minutes.limit, resetInMs: MINUTE_MS });
 }
-
 /**
  * Whether the day has this many requests left; `undefined` if that is not known. Without a `resetAt`, no header has reported the day:
  * then `remaining` is the most that the plan can have left, and other programs may have used it.
  */
 export function fitsToday(requests: number, quota: Quota | undefined): boolean | undefined {
-  const { remaining, resetAt } = quota?.day ?? {};
+  const { remaining, resetAt } = (quota?.share ?? quota)?.day ?? {};
   if (remaining === undefined) return undefined;
   if (requests > remaining) return false;
   return resetAt === undefined ? undefined : true;

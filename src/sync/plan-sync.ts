@@ -29,9 +29,9 @@ export interface SyncPlan {
   outOfRange: PetId[];
   /** Number of requests that `syncInventory` would send, including its list. */
   requests: number;
-  /** How long these requests would have to wait for the key's quota, in milliseconds; without the client's `share`. */
+  /** How long these requests would have to wait for the key's quota and the client's `share` of it, in milliseconds. */
   estimatedMs: number;
-  /** Whether today's quota suffices; missing if the client does not know. */
+  /** Whether what is left of today suffices, of the key's quota and of the client's `share`; missing if the client does not know. */
   fitsToday?: boolean;
 }
 

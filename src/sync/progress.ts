@@ -128,6 +128,7 @@ export class ProgressReporter {
 }
 
 function closedUntil(quota: Quota | undefined, nowMs: number): Date | undefined {
-  const ends = [quota?.closedUntil, ...[quota?.day, quota?.minute].map((window) => (window?.remaining === 0 ? window.resetAt : undefined))];
+  const share = quota?.share ?? quota;
+  const ends = [quota?.closedUntil, ...[share?.day, share?.minute].map((window) => (window?.remaining === 0 ? window.resetAt : undefined))];
   return ends.filter((end) => end !== undefined && end.getTime() > nowMs).sort((a, b) => Number(b) - Number(a))[0];
 }

@@ -48,6 +48,11 @@ describe('estimateMs', () => {
     expect(estimateMs(requests, quota, 0)).toBe(expected);
   });
 
+  test('counts with the share of a client if it has one', () => {
+    const share = { minute: { limit: 6, remaining: 5, resetAt: at(20) }, day: { limit: 100, remaining: 100, resetAt: at(86_400) } };
+    expect(estimateMs(12, { minute: { limit: 60, remaining: 59, resetAt: at(20) }, day, share }, 0)).toBe(80_000);
+  });
+
   test('treats a client without a quota as one on the free plan', () => {
     expect(estimateMs(61, undefined, 0)).toBe(60_000);
   });
@@ -59,4 +64,6 @@ test('fitsToday compares with what is left, and does not guess', () => {
   expect(fitsToday(11, { minute: {}, day: { limit: 1_000, remaining: 10 } })).toBe(false);
   expect(fitsToday(11, { minute: {}, day: {} })).toBeUndefined();
   expect(fitsToday(11, undefined)).toBeUndefined();
+  const share = { minute: {}, day: { limit: 10, remaining: 9, resetAt: at(60) } };
+  expect([9, 10].map((requests) => fitsToday(requests, { minute: {}, day, share }))).toEqual([true, false]);
 });

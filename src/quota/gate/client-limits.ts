@@ -1,11 +1,12 @@
 import type { Call } from '../../call.ts';
 import { FULL, type Ledger, type Outlook } from '../ledger/ledger.ts';
+import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { Share } from '../ledger/share.ts';
 
 /** The ledger whose limits a share is a part of, and the current time. */
 export interface ShareBasis {
-  ledger: Pick<Ledger, 'windowsToShare'>;
+  ledger: Pick<Ledger, 'windows' | 'windowsAt' | 'snapshot'>;
   nowMs: number;
 }
 
@@ -25,17 +26,20 @@ export class ClientLimits {
   /** How many requests of a priority the client may send now. */
   free(priority: Call['priority'], { ledger, nowMs }: ShareBasis): number {
     const slots = this.#concurrency - this.#inFlight;
-    const share = this.#shareOf(priority);
-    const windows = share && ledger.windowsToShare(nowMs);
-    return share && windows ? Math.min(slots, share.free(windows, nowMs)) : slots;
+    const share = this.#shareOf(priority, ledger);
+    return share ? Math.min(slots, share.free(ledger.windowsAt(nowMs), nowMs)) : slots;
   }
 
   /** When to look again, and why, if the client may send no request of a priority now. */
   look(priority: Call['priority'], { ledger, nowMs }: ShareBasis): Outlook {
-    const share = this.#shareOf(priority);
-    const windows = share && ledger.windowsToShare(nowMs);
-    const at = share && windows ? share.freeAt(windows, nowMs) : nowMs;
+    const at = this.#shareOf(priority, ledger)?.freeAt(ledger.windowsAt(nowMs), nowMs) ?? nowMs;
     return at > nowMs ? { free: 0, at, reason: 'quota', isOfShare: true } : FULL;
+  }
+
+  /** What is left of the quota to its calls of low priority, if its share leaves them less than to others. */
+  quota({ ledger, nowMs }: ShareBasis): Quota['share'] {
+    const share = this.#shareOf('low', ledger);
+    return share && ledger.snapshot(nowMs, share);
   }
 
   /** Counts a request that is about to be sent. Returns the share that it counts towards, if any. */
@@ -51,9 +55,10 @@ export class ClientLimits {
     this.#inFlight--;
   }
 
-  #shareOf(priority: Call['priority']): Share | undefined {
+  /** Without a ledger, even if the windows are cut to the share already. */
+  #shareOf(priority: Call['priority'], ledger?: ShareBasis['ledger']): Share | undefined {
     const part = partOf(this.#share, priority);
-    if (part === 1) return undefined;
+    if (part === 1 || ledger?.windows.areShares) return undefined;
     this.#counted ??= new Share(part);
     return this.#counted;
   }

@@ -46,10 +46,11 @@ export class Gate {
     return this.#permits.retries;
   }
 
-  /** What is known of the key's quota now. */
-  get quota(): Quota {
+  /** What is known now of the key's quota, and of a client's share of it. */
+  quotaOf(limits?: ClientLimits): Quota {
     const nowMs = this.#clock.now();
-    return { ...this.#ledger.snapshot(nowMs), closedUntil: this.#permits.closedUntil(nowMs) };
+    const share = limits?.quota(this.#basis(nowMs));
+    return { ...this.#ledger.snapshot(nowMs), share, closedUntil: this.#permits.closedUntil(nowMs) };
   }
 
   /** For how long the gate has not been used, in milliseconds; 0 while a call waits or a request is in flight. */
@@ -80,8 +81,7 @@ export class Gate {
     if (isAlone) {
       this.#ledger.windows.restart(settings);
       this.#permits.restart();
-    } else if (this.#ledger.windows.join(settings))
-      warn('another client uses this address and key with another plan: the stricter counts for both');
+    } else if (this.#ledger.windows.join(settings)) warn('another client uses this address and key with another plan: the stricter counts');
     // The other client may have changed what the waiting calls are allowed.
     this.#pump();
   }

@@ -84,7 +84,7 @@ function gateIn({ gate }: Entry): Gate | undefined {
  * isolate of theirs lives so long.
  */
 function heldFor(gate: Gate): Entry['gate'] {
-  const mayGo = gate.idleMs > UNUSED_AFTER_MS && gate.quota.closedUntil === undefined;
+  const mayGo = gate.idleMs > UNUSED_AFTER_MS && gate.quotaOf().closedUntil === undefined;
   if (mayGo) gate.rest();
   return mayGo && globalThis.WeakRef ? new WeakRef(gate) : gate;
 }

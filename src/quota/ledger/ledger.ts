@@ -10,7 +10,7 @@ import type { Quota, WindowQuota } from './quota.ts';
 import type { QuotaWindow } from './quota-window.ts';
 import { aheadOf, ServerClock } from './server-clock.ts';
 import type { QuotaSettings } from './settings.ts';
-import type { SharedWindows } from './share.ts';
+import { Share } from './share.ts';
 import { LONGEST_MINUTE_MS, Windows } from './windows.ts';
 
 /** How many requests may be sent now; if none, when to look again and why. `at` is infinite if only an answer can tell. */
@@ -120,15 +120,14 @@ export class Ledger {
     return Math.max(nowMs + SECOND_MS, this.#minute.ceilingAt(nowMs), this.#day.ceilingAt(nowMs));
   }
 
-  /** What is known about both windows, as `petstore.quota` shows it. */
-  snapshot(nowMs: number): Pick<Quota, 'minute' | 'day'> {
-    this.#turnWindows(nowMs);
-    return { minute: snapshotOf(this.#minute, nowMs), day: snapshotOf(this.#day, nowMs) };
+  /** What is known about both windows, or about a share of them, as `petstore.quota` shows it. */
+  snapshot(nowMs: number, share = new Share(1)): Pick<Quota, 'minute' | 'day'> {
+    const { minute, day } = this.windowsAt(nowMs);
+    return { minute: snapshotOf(minute, nowMs, share), day: snapshotOf(day, nowMs, share) };
   }
 
-  /** The windows that the clients' shares are parts of; undefined if the windows are already cut to the share of a single client. */
-  windowsToShare(nowMs: number): SharedWindows | undefined {
-    if (this.windows.areShares) return undefined;
+  /** The windows as they are now. */
+  windowsAt(nowMs: number): Windows {
     this.#turnWindows(nowMs);
     return this.windows;
   }
@@ -403,9 +402,10 @@ export class Ledger {
   }
 }
 
-function snapshotOf(window: QuotaWindow, nowMs: number): WindowQuota {
-  const { limit, resetAtMs } = window;
-  const left = Math.max(0, window.free(nowMs));
+function snapshotOf(window: QuotaWindow, nowMs: number, share: Share): WindowQuota {
+  const { resetAtMs } = window;
+  const limit = share.limitIn(window);
+  const left = Math.max(0, Math.min(window.free(nowMs), share.freeIn(window, nowMs)));
   return {
     limit: Number.isFinite(limit) ? limit : undefined,
     remaining: Number.isFinite(left) ? left : undefined,

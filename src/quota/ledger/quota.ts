@@ -44,6 +44,11 @@ export interface Quota {
   minute: WindowQuota;
   /** The quota of the day. */
   day: WindowQuota;
+  /**
+   * What the client's `share` leaves of both windows to its calls of low priority; undefined without a share, and if `minute` and `day`
+   * already are no more than the share.
+   */
+  share?: Pick<Quota, 'minute' | 'day'> | undefined;
   /** Until when the service has closed the key; undefined while it is open. */
   closedUntil?: Date | undefined;
 }

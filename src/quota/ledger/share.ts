@@ -48,27 +48,38 @@ export class Share {
 
   /** How many more requests may be sent; infinite if there is no limit. */
   free({ minute, day }: SharedWindows, nowMs: number): number {
-    return Math.min(this.#freeIn(minute, this.#minute, nowMs), this.#freeIn(day, this.#day, nowMs));
+    return Math.min(this.freeIn(minute, nowMs), this.freeIn(day, nowMs));
   }
 
   /** When the next request may be sent. */
   freeAt({ minute, day }: SharedWindows, nowMs: number): number {
-    return Math.max(this.#freeAtIn(minute, this.#minute, nowMs), this.#freeAtIn(day, this.#day, nowMs));
+    return Math.max(this.#freeAtIn(minute, nowMs), this.#freeAtIn(day, nowMs));
+  }
+
+  /** The part of the limit of one window; infinite if there is none. */
+  limitIn({ limit }: SharedWindow): number {
+    return shareOf(limit, this.#part);
   }
 
   /**
-   * In a window that turns as a whole, requests from before the turn no longer count, except those just before it, which may count in the
-   * new window. Otherwise each request counts for a window's length.
+   * How many more requests one window lets pass. In a window that turns as a whole, requests from before the turn no longer count, except
+   * those just before it, which may count in the new window. Otherwise each request counts for a window's length.
    */
-  #freeIn({ limit, turnedAtMs }: SharedWindow, log: SlidingLog, nowMs: number): number {
+  freeIn(window: SharedWindow, nowMs: number): number {
+    const { turnedAtMs } = window;
+    const log = this.#logOf(window);
     const sent = log.sent(nowMs);
     const counted = turnedAtMs === undefined ? sent : Math.min(sent, log.sentSince(turnedAtMs - PRECISION_MS));
-    return shareOf(limit, this.#part) - counted;
+    return this.limitIn(window) - counted;
   }
 
-  #freeAtIn(window: SharedWindow, log: SlidingLog, nowMs: number): number {
-    if (this.#freeIn(window, log, nowMs) >= 1) return nowMs;
-    const leftAtMs = log.sentAt(shareOf(window.limit, this.#part) - 1, nowMs);
+  #freeAtIn(window: SharedWindow, nowMs: number): number {
+    if (this.freeIn(window, nowMs) >= 1) return nowMs;
+    const leftAtMs = this.#logOf(window).sentAt(this.limitIn(window) - 1, nowMs);
     return window.turnedAtMs === undefined ? leftAtMs : Math.min(leftAtMs, window.turnedAtMs + window.lengthMs);
+  }
+
+  #logOf({ lengthMs }: SharedWindow): SlidingLog {
+    return lengthMs === DAY_MS ? this.#day : this.#minute;
   }
 }

@@ -85,6 +85,27 @@ describe('share', () => {
     expect(sent('one')).toBe(60);
   });
 
+  test('is shown by the quota: what is left of it, and no more than the key has left', async () => {
+    const { clientOf, sent } = serviceWith();
+    const [client, other] = [clientOf('one', { share: { low: 0.2 } }), clientOf('other', {})];
+    listTimes(client, 5, 'low');
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect(client.quota.share?.minute).toMatchObject({ limit: 12, remaining: 7, resetAt: new Date(NOW_MS + 60_000) });
+    expect(client.quota.share?.day).toMatchObject({ limit: 200, remaining: 195 });
+    listTimes(other, 52);
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([client.quota.minute.remaining, client.quota.share?.minute.remaining, sent('other')]).toEqual([3, 3, 52]);
+    expect(other.quota.share).toBeUndefined();
+  });
+
+  test("of a key's only client is its quota, until the key has another client", async () => {
+    const { clientOf } = serviceWith();
+    const client = clientOf('one', { share: 0.5 });
+    expect(client.quota).toMatchObject({ minute: { limit: 30 }, share: undefined });
+    clientOf('other', {});
+    expect(client.quota).toMatchObject({ minute: { limit: 60 }, share: { minute: { limit: 30 } } });
+  });
+
   test('of low calls alone limits these too if normal ones came first', async () => {
     const { clientOf, sent } = serviceWith();
     const client = clientOf('one', { share: { low: 0.2 } });
@@ -186,7 +207,7 @@ describe('Gate of clients with their own limits:', () => {
     little.ask('probe');
     little.answer(answerNow({ remaining: 2 }));
     narrow.ask('in flight');
-    expect(gate.quota.minute.remaining).toBe(1);
+    expect(gate.quotaOf().minute.remaining).toBe(1);
     narrow.ask('concurrency', makeCall({ emitter }));
     little.ask('share', makeCall({ emitter }));
     await pass(0);

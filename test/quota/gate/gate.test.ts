@@ -241,7 +241,7 @@ describe('Gate, after a 429,', () => {
     visitors.answer();
     await pass(50);
     visitors.answer({ status: 429, receivedAtMs: Date.now() });
-    expect(gate.quota.closedUntil).toEqual(new Date(Date.now() + 1_000));
+    expect(gate.quotaOf().closedUntil).toEqual(new Date(Date.now() + 1_000));
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -319,7 +319,7 @@ describe('Gate of two clients:', () => {
     const warn = vi.fn();
     gate.join({ plan: FREE, concurrency: 8, share: 0.5 }, warn);
     expect(warn).toHaveBeenCalledExactlyOnceWith(expect.stringContaining('with another plan: the stricter counts'));
-    expect(gate.quota).toMatchObject({ minute: { limit: 60 }, day: { limit: 1_000 } });
+    expect(gate.quotaOf()).toMatchObject({ minute: { limit: 60 }, day: { limit: 1_000 } });
   });
 
   test("a client that leaves the plan to the headers uses the other's plan, without a warning", () => {
@@ -328,7 +328,7 @@ describe('Gate of two clients:', () => {
     gate.join({ plan: { requestsPerMinute: 300 }, concurrency: 64, share: 1 }, warn);
     gate.join({ plan: undefined, concurrency: 64, share: 1 }, warn);
     expect(warn).not.toHaveBeenCalled();
-    expect(gate.quota).toMatchObject({ minute: { limit: 300 }, day: { limit: undefined } });
+    expect(gate.quotaOf()).toMatchObject({ minute: { limit: 300 }, day: { limit: undefined } });
   });
 
   test('a call that waited for the presumed limit leaves as soon as another client gives a larger plan', async () => {
@@ -363,7 +363,7 @@ describe('Gate.quota', () => {
   test('shows the limit, what is left after the requests in flight, the Reset, and until when the key is closed', async () => {
     const gate = makeGate();
     const visitors = new Visitors(gate);
-    expect(gate.quota).toEqual({
+    expect(gate.quotaOf()).toEqual({
       minute: { limit: 60, remaining: 60, resetAt: undefined },
       day: { limit: 1_000, remaining: 1_000, resetAt: undefined },
       closedUntil: undefined,
@@ -371,10 +371,10 @@ describe('Gate.quota', () => {
     visitors.ask('probe');
     visitors.answer();
     visitors.askTimes(2);
-    expect(gate.quota).toMatchObject({ minute: { remaining: 48, resetAt: new Date(NOW_MS + 60_000) }, day: { remaining: 997 } });
+    expect(gate.quotaOf()).toMatchObject({ minute: { remaining: 48, resetAt: new Date(NOW_MS + 60_000) }, day: { remaining: 997 } });
     await pass(0);
     visitors.answer(answerNow({ status: 429, retryAfterMs: 1_500 }));
-    expect(gate.quota.closedUntil).toEqual(new Date(NOW_MS + 1_500));
+    expect(gate.quotaOf().closedUntil).toEqual(new Date(NOW_MS + 1_500));
   });
 
   test('shows that nothing is left once the minute is used up', () => {
@@ -383,9 +383,9 @@ describe('Gate.quota', () => {
     visitors.ask('probe');
     visitors.answer(answerNow({ remaining: 1 }));
     visitors.ask('last');
-    expect(gate.quota.minute.remaining).toBe(0);
+    expect(gate.quotaOf().minute.remaining).toBe(0);
     visitors.answer(answerNow({ remaining: 0 }));
-    expect(gate.quota.minute.remaining).toBe(0);
+    expect(gate.quotaOf().minute.remaining).toBe(0);
   });
 
   test('shows the plan that was learned from the headers', async () => {
@@ -393,6 +393,6 @@ describe('Gate.quota', () => {
     const visitors = new Visitors(gate);
     visitors.ask('probe');
     visitors.answer(answerNow({ limit: 300, remaining: 299, resetAtMs: NOW_MS + 30_000 }));
-    expect(gate.quota).toMatchObject({ minute: { limit: 300, remaining: 299 }, day: { limit: 10_000 } });
+    expect(gate.quotaOf()).toMatchObject({ minute: { limit: 300, remaining: 299 }, day: { limit: 10_000 } });
   });
 });

@@ -144,7 +144,7 @@ describe('Gate keeps the queue in order:', () => {
     expect(visitors.failures).toEqual([new Error('changed my mind')]);
     expect(removed).toHaveBeenCalledOnce();
     visitors.answer();
-    expect(gate.quota.minute.remaining).toBe(50);
+    expect(gate.quotaOf().minute.remaining).toBe(50);
   });
 
   test('an abort inside a `wait` listener is not lost', async () => {

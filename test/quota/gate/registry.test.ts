@@ -88,7 +88,7 @@ describe('gateOf', () => {
     };
     const settings = { ...SETTINGS, plan: { requestsPerMinute: 1, requestsPerDay: 1 } };
     expect(() => gateOf({ address, apiKey: 'key' }, { ...SETUP, settings, quotaStore })).toThrow('closed');
-    expect(gate.quota.minute.limit).toBe(60);
+    expect(gate.quotaOf().minute.limit).toBe(60);
   });
 
   test('keeps a gate while a request is in flight', async () => {
