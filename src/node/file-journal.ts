@@ -111,13 +111,16 @@ class OpenFile {
   /** The length of the file in bytes if no other process writes to it. */
   #length: number;
   #endsInLine = true;
+  /** Whether its file system counts the names of a file, so that none means that it was removed. */
+  readonly #countsLinks: boolean;
 
-  private constructor(path: string, handle: FileHandle, found: { isRegular: boolean; length: number }) {
+  private constructor(path: string, handle: FileHandle, found: { isRegular: boolean; length: number; countsLinks: boolean }) {
     this.#path = path;
     this.#place = resolve(path);
     this.#handle = handle;
     this.#isRegular = found.isRegular;
     this.#length = found.length;
+    this.#countsLinks = found.countsLinks;
   }
 
   static async at(path: string, { isNew }: { isNew: boolean }): Promise<OpenFile> {
@@ -125,7 +128,11 @@ class OpenFile {
     try {
       handle = await open(path, O_RDWR | O_APPEND | O_CREAT, 0o600);
       const found = await handle.stat();
-      const file = new OpenFile(path, handle, { isRegular: found.isFile(), length: isNew ? 0 : found.size });
+      const file = new OpenFile(path, handle, {
+        isRegular: found.isFile(),
+        length: isNew ? 0 : found.size,
+        countsLinks: found.nlink > 0,
+      });
       if (found.size > 0) file.#endsInLine = await endsInLine(handle, found.size);
       else await flushFolder(path);
       return file;
@@ -146,14 +153,14 @@ class OpenFile {
   /** Compares the length before, so that no line is written below those of another job, and after, since both may write at once. */
   async append(text: string): Promise<void> {
     this.#claim();
-    this.#refuseForeign(await this.#use((handle) => handle.stat()));
+    this.#refuse(await this.#use((handle) => handle.stat()));
     // A torn line stays in the file, and a new line begins after it.
     const written = this.#endsInLine ? text : `\n${text}`;
     const found = await this.#use((handle) => this.#flush(handle, written));
     if (!this.#isRegular) throw new JournalError(`Cannot keep journal ${this.#path}: it is not a file`, { code: 'journal_no_file' });
     this.#endsInLine = true;
     this.#length += Buffer.byteLength(written);
-    this.#refuseForeign(found);
+    this.#refuse(found);
   }
 
   /** @throws JournalError if another journal of this process writes to the file */
@@ -163,11 +170,15 @@ class OpenFile {
     writers.set(this.#place, this);
   }
 
-  #refuseForeign({ size }: { size: number }): void {
-    if (size === this.#length) return;
-    throw new JournalError(`Cannot continue with journal ${this.#path}: another process has written to it; wait for its end`, {
-      code: 'journal_busy',
-    });
+  /** @throws JournalError if another process has written to the file, or removed it */
+  #refuse({ size, nlink }: { size: number; nlink: number }): void {
+    if (size !== this.#length) throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');
+    if (nlink === 0 && this.#countsLinks)
+      throw this.#cannotContinue('journal_removed', 'its file was removed, so that the job cannot be resumed');
+  }
+
+  #cannotContinue(code: string, why: string): JournalError {
+    return new JournalError(`Cannot continue with journal ${this.#path}: ${why}`, { code });
   }
 
   async close(): Promise<void> {
@@ -180,7 +191,7 @@ class OpenFile {
   }
 
   /** Writes a text, and returns the state of the file when the text is on disk. */
-  async #flush(handle: FileHandle, text: string): Promise<{ size: number }> {
+  async #flush(handle: FileHandle, text: string): Promise<{ size: number; nlink: number }> {
     await handle.appendFile(text);
     if (this.#isRegular) await handle.datasync();
     return handle.stat();

@@ -271,6 +271,32 @@ describe('fileJournal', () => {
     expect(await linesOf(path)).toEqual(['a', 'foreign']);
   });
 
+  test('stops when its file was removed: nobody would find the lines', async () => {
+    const journal = fileJournal(path);
+    await journal.append(['a']);
+    await rm(path);
+    const message = `Cannot continue with journal ${path}: its file was removed, so that the job cannot be resumed`;
+    await expect(journal.append(['b'])).rejects.toMatchObject({ code: 'journal_removed', message });
+    await journal.close?.();
+    await journal.append(['c']);
+    await journal.close?.();
+    expect(await linesOf(path)).toEqual(['c']);
+  });
+
+  test('keeps its lines on a file system that counts no links', async () => {
+    const state = handles.stat;
+    vi.spyOn(handles, 'stat').mockImplementation(async function (this: FileHandle) {
+      const found = await state.call(this);
+      if (found) Reflect.set(found, 'nlink', 0);
+      return found;
+    });
+    const journal = fileJournal(path);
+    await journal.append(['a']);
+    await journal.append(['b']);
+    await journal.close?.();
+    expect(await linesOf(path)).toEqual(['a', 'b']);
+  });
+
   test('rejects lines that were written at the same moment as those of another process', async () => {
     const write = handles.appendFile;
     vi.spyOn(handles, 'appendFile').mockImplementationOnce(async function (this: FileHandle, text) {
