@@ -1,7 +1,7 @@
 import { fieldOf } from '../thrown.ts';
 
-/** Codes of a full, broken or read-only disk, and of a file or port that another process uses. */
-const CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'EADDRINUSE', 'journal_busy'];
+/** Codes of a full, broken or read-only disk, of too many open files, and of a file or port that another process uses. */
+const CODES: readonly unknown[] = ['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'EMFILE', 'ENFILE', 'EADDRINUSE', 'journal_busy'];
 /** The same of SQLite: busy, locked, read-only, I/O error, corrupt, full (sqlite.org/rescode.html). */
 const SQLITE_CODES: readonly number[] = [5, 6, 8, 10, 11, 13];
 

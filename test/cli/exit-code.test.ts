@@ -6,13 +6,19 @@ import { SandboxError } from '../../src/sandbox/index.ts';
 import { JournalError } from '../../src/sync/index.ts';
 
 describe('exitCodeOf', () => {
-  test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'journal_busy'])('treats a journal that fails with %s as a failure', (code) => {
-    expect(exitCodeOf(new JournalError('no', { code }))).toBe(1);
-  });
+  test.each(['ENOSPC', 'EDQUOT', 'EIO', 'EROFS', 'EFBIG', 'EMFILE', 'ENFILE', 'journal_busy'])(
+    'treats a journal that fails with %s as a failure',
+    (code) => {
+      expect(exitCodeOf(new JournalError('no', { code }))).toBe(1);
+    },
+  );
 
-  test.each(['EACCES', 'ENOENT', 'journal_unreadable'])('treats a journal that fails with %s as a usage error', (code) => {
-    expect(exitCodeOf(new JournalError('no', { code }))).toBe(2);
-  });
+  test.each(['EACCES', 'ENOENT', 'journal_unreadable', 'journal_removed'])(
+    'treats a journal that fails with %s as a usage error',
+    (code) => {
+      expect(exitCodeOf(new JournalError('no', { code }))).toBe(2);
+    },
+  );
 
   test.each([
     [new ConfigurationError('no', { option: 'apiKey' }), 3],
