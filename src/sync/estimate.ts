@@ -24,6 +24,7 @@ export function estimateMs(requests: number, quota: Quota | undefined, nowMs: nu
   const onLastDay = (requests - days.left) % days.limit || days.limit;
   return Math.max(closedMs, waitMs(requests, days)) + waitMs(onLastDay, { ...minutes, left: minutes.limit, resetInMs: MINUTE_MS });
 }
+
 /**
  * Whether the day has this many requests left; `undefined` if that is not known. Without a `resetAt`, no header has reported the day:
  * then `remaining` is the most that the plan can have left, and other programs may have used it.
