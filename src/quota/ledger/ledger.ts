@@ -146,17 +146,14 @@ export class Ledger {
     const slots = Math.floor(this.#caution.mostInFlight({ inFlight, waiting }, nowMs)) - inFlight;
     if (slots <= 0) return FULL;
     const sure = Math.min(free, this.#minute.sure(nowMs));
-    return sure > 0 ? { free: Math.min(sure, slots), at: nowMs, reason: 'quota' } : this.#lookToAsk(nowMs);
+    if (sure > 0) return { free: Math.min(sure, slots), at: nowMs, reason: 'quota' };
+    // The candidates disagree: one probe at a time.
+    return this.#slowDown(this.#outstanding.unanswered > 0, nowMs);
   }
 
   /** Whether the client has a share, and no header says that the key's own quota is used up. */
   #isOnlyShareUsedUp(nowMs: number): boolean {
     return this.windows.areShares && [this.#minute, this.#day].every((window) => window.observed(nowMs)?.remaining !== 0);
-  }
-
-  /** The candidates disagree: one probe at a time. */
-  #lookToAsk(nowMs: number): Outlook {
-    return this.#slowDown(this.#outstanding.unanswered > 0, nowMs);
   }
 
   #free(nowMs: number): number {
@@ -176,7 +173,8 @@ export class Ledger {
 
   /** One probe is sent at a time, and counts like any request; the next one only after its answer. */
   #lookInOutage(nowMs: number, sinceMs: number): Outlook {
-    const at = this.#isProbed(sinceMs)
+    const isProbed = this.#probe !== undefined && this.#probe.atMs >= sinceMs;
+    const at = isProbed
       ? Number.POSITIVE_INFINITY
       : Math.max(this.#outage.probeAtMs, this.#minute.freeAt(1, nowMs), this.#day.freeAt(1, nowMs));
     return { free: at > nowMs ? 0 : 1, at, reason: 'outage' };
@@ -200,10 +198,6 @@ export class Ledger {
     const readyAtMs = isOut ? this.#outstanding.lastSentAtMs + this.#outstanding.patienceMs : nowMs;
     const at = Math.max(probeAtMs, readyAtMs);
     return { free: at > nowMs ? 0 : 1, at, reason: probeAtMs > readyAtMs ? 'outage' : 'quota', isUnknown: true };
-  }
-
-  #isProbed(sinceMs: number): boolean {
-    return this.#probe !== undefined && this.#probe.atMs >= sinceMs;
   }
 
   send(nowMs: number): Sending {
