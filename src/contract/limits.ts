@@ -63,37 +63,39 @@ function readDate(text: string, nowMs: number): number | undefined {
 type RateLimitFields = Pick<Answer, 'limit' | 'remaining' | 'resetAtMs' | 'resetInMs'>;
 
 /**
- * Reads X-RateLimit-*. A header that is not an integer counts as missing, as does a Limit of 0. Zeros on an answer that is no refusal come
- * from a limiter that is switched off.
+ * Reads X-RateLimit-*. A header that is not a number counts as missing, as does a Limit of 0 or of a fraction. Zeros on an answer that is no
+ * refusal come from a limiter that is switched off.
  */
 export function readRateLimit(headers: Pick<Headers, 'get'>, { dateMs, receivedAtMs }: Instants, isRefused = false): RateLimitFields {
-  const stated = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit));
+  const limit = parseInteger(headers.get(RATE_LIMIT_HEADERS.limit));
   const remaining = parseInteger(headers.get(RATE_LIMIT_HEADERS.remaining));
-  if (stated === 0 && remaining === 0 && !isRefused) return {};
-  const limit = stated || undefined;
+  if (limit === 0 && remaining === 0 && !isRefused) return {};
   // Without `Date`, as on a page whose service does not expose it, the machine's clock stands in, which may be a day off. A doubtful Reset
   // must not hold up calls, so something must remain.
   const offMs = dateMs === undefined && remaining ? LONGEST_WINDOW_MS : 0;
-  const found: RateLimitFields = readReset(parseInteger(headers.get(RATE_LIMIT_HEADERS.reset)), dateMs ?? receivedAtMs, offMs);
-  if (limit !== undefined) found.limit = limit;
-  if (remaining !== undefined) found.remaining = Math.min(remaining, limit ?? remaining);
+  const found: RateLimitFields = readReset(parseNumber(headers.get(RATE_LIMIT_HEADERS.reset)), dateMs ?? receivedAtMs, offMs);
+  if (limit) found.limit = limit;
+  if (remaining !== undefined) found.remaining = Math.min(remaining, limit || remaining);
   return found;
 }
 
 /**
- * By the specification Reset is a Unix timestamp in seconds. Milliseconds, and seconds from now, are recognized by their size. Where the
- * clock shows 1970, as with fake timers, timestamps are as small as seconds from now.
+ * By the specification Reset is a Unix timestamp in seconds; some limiters add a fraction. Milliseconds, and seconds from now, are recognized
+ * by their size. Where the clock shows 1970, as with fake timers, timestamps are as small as seconds from now.
  */
 function readReset(reset: number | undefined, nowMs: number, offMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
   if (reset === undefined) return {};
-  const ms = reset * 1000;
-  if (ms <= LONGEST_WINDOW_MS && ms < nowMs - LATE_MS) return { resetInMs: ms };
-  const resetAtMs = reset > 1e11 ? reset : ms;
+  const resetAtMs = Math.ceil(reset > 1e11 ? reset : reset * 1000);
+  if (resetAtMs <= LONGEST_WINDOW_MS && resetAtMs < nowMs - LATE_MS) return { resetInMs: resetAtMs };
   return resetAtMs < nowMs - LATE_MS - offMs || resetAtMs > nowMs + LONGEST_WINDOW_MS + offMs ? {} : { resetAtMs };
 }
 
 function parseInteger(text: string | null): number | undefined {
-  return text !== null && /^\d{1,15}$/.test(text) ? Number(text) : undefined;
+  return parseNumber(text, /^\d{1,15}$/);
+}
+
+function parseNumber(text: string | null, pattern = /^\d+(?:\.\d+)?$/): number | undefined {
+  return text !== null && pattern.test(text) ? Number(text) : undefined;
 }
 
 /** One value of Retry-After: seconds, or a date, which has a comma after the name of the day (RFC 9110 section 10.2.3). */
@@ -110,7 +112,7 @@ export function parseRetryAfter(text: string, nowMs: number, mostPastMs = Number
 }
 
 function parseWait(value: string, nowMs: number, mostPastMs: number): number | undefined {
-  const number = /^\d+(?:\.\d+)?$/.test(value) ? Number(value) : undefined;
+  const number = parseNumber(value);
   const instant = number === undefined ? parseHttpDate(value, nowMs) : timestampOf(number, nowMs);
   if (instant !== undefined) return instant < nowMs - mostPastMs ? undefined : Math.max(0, instant - nowMs);
   return number === undefined ? undefined : Math.min(Math.ceil(number * 1000), LONGEST_WAIT_MS);
