@@ -286,6 +286,24 @@ describe('Ledger, of a weighted counter,', () => {
   });
 });
 
+describe('Ledger, of a log whose Reset is that of a window, as some limiters send it,', () => {
+  test('sends again as its requests leave, once the first answer after a turn still counts them', () => {
+    const story = new Story();
+    for (let left = 59; left >= 0; left--) story.answer({ limit: 60, remaining: left, ...RESET });
+    story.nowMs = NOON_MS + 60_950;
+    for (let left = 9; left >= 0; left--) story.answer({ limit: 60, remaining: left, resetAtMs: NOON_MS + 120_950 });
+    expect(story.ledger.look(story.nowMs, 0).at - NOON_MS).toBeLessThan(63_000);
+  });
+
+  test('waits for the Reset of a window that others have used up at its turn', () => {
+    const story = new Story();
+    for (let left = 59; left >= 0; left--) story.answer({ limit: 60, remaining: left, ...RESET });
+    story.nowMs = NOON_MS + 66_050;
+    for (let left = 9; left >= 0; left--) story.answer({ limit: 60, remaining: left, resetAtMs: NOON_MS + 126_050 });
+    expect(story.ledger.look(story.nowMs, 0).at - NOON_MS).toBeGreaterThan(126_000);
+  });
+});
+
 describe('Ledger, while others send too,', () => {
   test('leaves a request to them if two of theirs came between two answers', () => {
     const freeAfter = (remaining: number) => new Story().answer({ remaining: 8 }).answer({ remaining }).free;

@@ -79,7 +79,8 @@ export class SlidingLog extends Candidate {
     const leavesAtMs = oldestAtMs + this.lengthMs;
     const isLater = endsAtMs > leavesAtMs + this.lengthMs / SLOTS + latencyMs + SECOND_MS + precisionMs;
     const isSooner = endsAtMs < leavesAtMs - precisionMs && this.offset !== undefined && this.offset <= 0;
-    return isLater ? 2 : isSooner ? 1 : 0;
+    // Some logs send the Reset of a window, so that a Remaining which only a log explains counts more.
+    return isLater ? 1.5 : isSooner ? 1 : 0;
   }
 
   /** If others send too, requests that may have left count as gone: this Remaining shows that they have, or the next one will. */
