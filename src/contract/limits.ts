@@ -26,7 +26,7 @@ export const LONGEST_WINDOW_MS = 25 * 3_600_000;
 const LATE_MS = 5_000;
 /** A longer wait makes no difference to a caller, and a Date could not hold the instant. */
 const LONGEST_WAIT_MS = 1e15;
-/** Smaller numbers in Retry-After are times from now. */
+/** Smaller numbers are times from now in Retry-After, and have no fraction in a Reset. */
 const FIRST_TIMESTAMP = 1e9;
 /** A Retry-After that reads as an instant at most this far from now is one, and not a wait of decades. */
 const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
@@ -80,11 +80,11 @@ export function readRateLimit(headers: Pick<Headers, 'get'>, { dateMs, receivedA
 }
 
 /**
- * By the specification Reset is a Unix timestamp in seconds; some limiters add a fraction. Milliseconds, and seconds from now, are recognized
- * by their size. Where the clock shows 1970, as with fake timers, timestamps are as small as seconds from now.
+ * By the specification Reset is a Unix timestamp in seconds; some limiters add a fraction to it. Milliseconds, and whole seconds from now,
+ * are recognized by their size. Where the clock shows 1970, as with fake timers, timestamps are as small as seconds from now.
  */
 function readReset(reset: number | undefined, nowMs: number, offMs: number): Pick<Answer, 'resetAtMs' | 'resetInMs'> {
-  if (reset === undefined) return {};
+  if (reset === undefined || (reset < FIRST_TIMESTAMP && !Number.isInteger(reset))) return {};
   const resetAtMs = Math.ceil(reset > 1e11 ? reset : reset * 1000);
   if (resetAtMs <= LONGEST_WINDOW_MS && resetAtMs < nowMs - LATE_MS) return { resetInMs: resetAtMs };
   return resetAtMs < nowMs - LATE_MS - offMs || resetAtMs > nowMs + LONGEST_WINDOW_MS + offMs ? {} : { resetAtMs };

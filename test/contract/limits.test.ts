@@ -34,10 +34,10 @@ describe('readRateLimit', () => {
     expect(readRateLimit(limits(60, 42, 0), INSTANTS)).toMatchObject({ resetInMs: 0 });
   });
 
-  test('reads a reset with a fraction, rounded up to a millisecond, but no fraction of a request', () => {
+  test('reads a timestamp with a fraction, rounded up to a millisecond, but no fraction of a request or of seconds from now', () => {
     const resets = [`${NOW_SECONDS + 30}.1234`, `${NOW_MS + 30_123}.4`, '30.1234'];
     const read = resets.map((reset) => readRateLimit(limits('60.5', '42.5', reset), INSTANTS));
-    expect(read).toEqual([{ resetAtMs: NOW_MS + 30_124 }, { resetAtMs: NOW_MS + 30_124 }, { resetInMs: 30_124 }]);
+    expect(read).toEqual([{ resetAtMs: NOW_MS + 30_124 }, { resetAtMs: NOW_MS + 30_124 }, {}]);
   });
 
   test('reads a reset as a Unix timestamp where the clock shows 1970, as with fake timers', () => {
@@ -77,7 +77,7 @@ describe('readRateLimit', () => {
     expect(readAnswer(200, limits(60, 0, NOW_SECONDS - 3_600), NOW_MS).resetAtMs).toBeUndefined();
   });
 
-  test.each(['', '-1', '1.', '1e3', '+5', '0x10', 'sixty', 'NaN', 'Infinity', '60, 60', '1'.repeat(16)])(
+  test.each(['', '-1', '1.', '1.5', '1e3', '+5', '0x10', 'sixty', 'NaN', 'Infinity', '60, 60', '1'.repeat(16)])(
     'reads the other two headers if one is %j',
     (garbage) => {
       const read = [limits(garbage, 42, NOW_SECONDS), limits(60, garbage, NOW_SECONDS), limits(60, 42, garbage)].map((headers) =>
