@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { open, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -194,12 +194,16 @@ describe.skipIf(process.platform === 'win32')('petstore sync of a named pipe', (
   ])('%s ends at the first interrupt', async (_title, begun) => {
     const pipe = join(cli.folder, `pipe-${begun.length}`);
     execFileSync('mkfifo', [pipe]);
-    const child = spawn(process.execPath, [cli.file, 'sync', pipe], { env: environment(), stdio: ['ignore', 'ignore', 'pipe'] });
+    const record = `${pipe}.ndjson`;
+    const words = ['sync', pipe, '--record', record];
+    const child = spawn(process.execPath, [cli.file, ...words], { env: environment(), stdio: ['ignore', 'ignore', 'pipe'] });
     onTestFinished(() => void child.kill('SIGKILL'));
     const writer = begun === '' ? undefined : await open(pipe, 'w');
     onTestFinished(() => writer?.close());
     await writer?.write(begun);
-    await setTimeout(1_000);
+    // The client is made just before the command listens for interrupts.
+    await vi.waitFor(() => access(record), 20_000);
+    await setTimeout(500);
     child.kill('SIGINT');
     expect(await once(child, 'exit')).toEqual([130, null]);
     expect(served.sandbox.requests).toEqual([]);

@@ -1,5 +1,6 @@
 import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
+import { setTimeout } from 'node:timers/promises';
 import { textOf } from '../../thrown.ts';
 import type { Terminal } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -63,7 +64,11 @@ export function inputName(path: string): string {
 }
 
 async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncGenerator<Uint8Array> {
-  const wake = (): void => void wakeReader(path);
+  signal?.throwIfAborted();
+  let isReading = true;
+  const wake = async (): Promise<void> => {
+    while (isReading && !(await wakeReader(path))) await setTimeout(WAKE_AGAIN_MS);
+  };
   signal?.addEventListener('abort', wake, { once: true });
   try {
     const handle = await openFile(path);
@@ -74,10 +79,13 @@ async function* fileBytes(path: string, signal: AbortSignal | undefined): AsyncG
       await handle.close();
     }
   } finally {
+    isReading = false;
     signal?.removeEventListener('abort', wake);
   }
 }
 
+/** The time in which a pipe that is being opened gets its reader. */
+const WAKE_AGAIN_MS = 50;
 const CHUNK = 65_536;
 
 /** Reads without a stream, which would already wait for the next chunk. Each chunk is valid until the next. */
@@ -93,16 +101,18 @@ async function* chunksOf(handle: FileHandle, signal: AbortSignal | undefined): A
 
 /**
  * Writes a line break into a named pipe, of which this process waits for the writer or its next bytes: Node cannot cancel such a wait, and
- * does not end before it is over.
+ * does not end before it is over. Returns false if the pipe has no reader yet.
  */
-async function wakeReader(path: string): Promise<void> {
+async function wakeReader(path: string): Promise<boolean> {
   try {
     // Looked at before it is opened, since opening a device may have effects.
-    if (!(await stat(path)).isFIFO()) return;
+    if (!(await stat(path)).isFIFO()) return true;
     await using pipe = await open(path, constants.O_WRONLY | constants.O_NONBLOCK);
     if ((await pipe.stat()).isFIFO()) await pipe.write('\n');
-  } catch {
-    // It has been removed, or is full, so that nothing waits for it.
+    return true;
+  } catch (error) {
+    // Otherwise it has been removed, or is full, so that nothing waits for it.
+    return textOf(error, 'code') !== 'ENXIO';
   }
 }
 
