@@ -1,3 +1,4 @@
+import { saysBanned } from '../contract/http.ts';
 import { isPetStoreError, type PetStoreFailure } from '../errors.ts';
 import { messageOf } from '../thrown.ts';
 import { askedAddress, askedProxy } from './asked-address.ts';
@@ -40,13 +41,13 @@ function routeOf(error: PetStoreFailure): string {
 }
 
 /**
- * A 404 without an Error body, or for a list, means that the address is wrong. For a list, the message already says so. Of a ban, only the
- * service's own words tell (specification, Authentication); an Error body shows that the address is right.
+ * A 404 without an Error body, or for a list, means that the address is wrong. For a list, the message already says so. An Error body shows
+ * that the address is right.
  */
 function adviceKind({ kind, code, operation, message, retryAt }: PetStoreFailure): string {
   if (kind === 'authentication' || kind === 'unexpected-status') {
     if (retryAt) return 'closed';
-    if (kind === 'authentication') return /\bbanned\b|_banned/i.test(message) ? 'banned' : kind;
+    if (kind === 'authentication') return saysBanned(message) ? 'banned' : kind;
     return code === undefined || code.startsWith('http_') ? kind : 'none';
   }
   if (kind === 'not-found' && (operation === 'listInventory' || operation === 'streamInventory')) return 'wrong-address';

@@ -19,6 +19,11 @@ export const RATE_LIMIT_HEADERS = {
   reset: 'x-ratelimit-reset',
 } as const;
 
+/** Whether the text of a 401 says that the key is banned: only the service's own words tell (specification, Authentication). */
+export function saysBanned(text: string): boolean {
+  return /\bbanned\b|_banned/i.test(text);
+}
+
 /** Whether a status is good (RFC 9110 section 15.3); the body, which follows, may still fail. */
 export function isSuccess(status: number): boolean {
   return status >= 200 && status < 300;

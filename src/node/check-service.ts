@@ -134,7 +134,7 @@ async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids
   }
   const { response, receivedAtMs } = asked;
   const redactor = redactorOf.get(client) ?? HIDES_ALL;
-  const answer = await judgeAnswer(response, { address: client.baseUrl, redactor });
+  const answer = await judgeAnswer(response, { address: client.baseUrl, receivedAtMs, redactor });
   const { plan } = client.toJSON();
   // The headers of another server do not report the limits.
   if (answer.outcome === 'problem' && response.status !== 401 && response.status !== 429)

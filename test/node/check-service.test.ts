@@ -325,6 +325,15 @@ describe('checkService', () => {
     await served.close();
   });
 
+  test.each([
+    ['names a ban', {}, 'key_banned', /: Wait$/, 'try again when the ban is over'],
+    ['asks for a wait', { 'retry-after': '600' }, 'unauthorized', /: Wait \(wait until \S+Z\)$/, 'try again then'],
+  ])('says when to try again if the answer to the key %s', async (_what, headers, code, message, advice) => {
+    const body = JSON.stringify({ code, message: 'Wait', status: 401 });
+    const { found } = await check(createServer((_request, response) => response.writeHead(401, headers).end(body)));
+    expect(found.answer).toMatchObject({ outcome: 'problem', message: expect.stringMatching(message), advice });
+  });
+
   test('sends a request that fails only once', async () => {
     const { requests, found } = await check(createServer((_request, response) => response.writeHead(503).end()));
     expect([requests, found.answer?.outcome]).toEqual([1, 'problem']);

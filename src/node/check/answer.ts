@@ -1,5 +1,5 @@
-import { INVENTORY_PATH, RATE_LIMIT_HEADERS, VERSION_SEGMENT } from '../../contract/http.ts';
-import { readAnswer } from '../../contract/limits.ts';
+import { INVENTORY_PATH, RATE_LIMIT_HEADERS, saysBanned, VERSION_SEGMENT } from '../../contract/http.ts';
+import { type Answer, readAnswer } from '../../contract/limits.ts';
 import { ErrorBody, InventoryItem } from '../../contract/models.ts';
 import { PLANS, type PlanLimits } from '../../contract/plans.ts';
 import { duration } from '../../duration.ts';
@@ -18,20 +18,31 @@ const ANOTHER_SITE = { advice: 'check the address; a login page, a proxy or anot
 /** A client's plan: its name, its limits, or `learned`. */
 export type Plan = string | PlanLimits;
 
+interface AnswerContext {
+  address: string;
+  receivedAtMs: number;
+  redactor: TextCleaner;
+}
+
 /** Checks the status and the body: whether the service answered, and whether it accepts the key. */
-export async function judgeAnswer(response: Response, { address, redactor }: { address: string; redactor: TextCleaner }): Promise<Finding> {
+export async function judgeAnswer(response: Response, context: AnswerContext): Promise<Finding> {
   const { status } = response;
-  if (status >= 300 && status < 400) return redirected(response, { address, redactor });
+  const { receivedAtMs, redactor } = context;
+  if (status >= 300 && status < 400) return redirected(response, context);
   const text = await beginningOf(response).catch(failureOf);
   if (status >= 200 && status < 300) return typeof text === 'string' ? judgeList(response, { text, redactor }) : unreadable(response, text);
-  return refused(status, typeof text === 'string' ? errorOf(text, redactor) : text);
+  return refused(readAnswer(status, response.headers, receivedAtMs), typeof text === 'string' ? errorOf(text, redactor) : text);
 }
 
 /** The status counts, whatever became of the body. */
-function refused(status: number, said: ErrorBody | PetStoreError | undefined): Finding {
-  const message = `the service answered ${status}${detailOf(said)}`;
+function refused({ status, receivedAtMs, retryAfterMs }: Answer, said: ErrorBody | PetStoreError | undefined): Finding {
+  const answered = `the service answered ${status}${detailOf(said)}`;
   const isErrorBody = said !== undefined && !isPetStoreError(said);
-  return { check: 'answer', outcome: 'problem', message, ...adviceFor(status, isErrorBody), facts: { status, code: said?.code } };
+  const finding = { check: 'answer', outcome: 'problem', ...adviceFor(status, isErrorBody), facts: { status, code: said?.code } } as const;
+  if (retryAfterMs === undefined)
+    return { ...finding, message: answered, ...(status === 401 && saysBanned(answered) && { advice: 'try again when the ban is over' }) };
+  const until = new Date(receivedAtMs + retryAfterMs).toISOString();
+  return { ...finding, message: `${answered} (wait until ${until})`, advice: 'try again then' };
 }
 
 function detailOf(said: ErrorBody | PetStoreError | undefined): string {
@@ -51,7 +62,7 @@ function unreadable({ status }: Response, { message: why, code }: PetStoreError)
   return { check: 'answer', outcome: 'problem', message, advice, see: GUIDES.connection, facts: { status, code } };
 }
 
-async function redirected({ status, headers, body }: Response, { address, redactor }: Parameters<typeof judgeAnswer>[1]): Promise<Finding> {
+async function redirected({ status, headers, body }: Response, { address, redactor }: AnswerContext): Promise<Finding> {
   await body?.cancel();
   // Hidden first, since a part of the key may look like a query.
   const url = URL.parse(redactor.clean(headers.get('location') ?? ''), address);

@@ -29,8 +29,8 @@ test.each([
   ['[{"petId":1.5,"quantity":2,"status":"sold"}]', 'problem'],
   ['[1]', 'problem'],
 ])('judgeAnswer says of the body %s: %s', async (body, outcome) => {
-  const address = { address: 'https://pets.test/v1', redactor: new Redactor() };
-  expect(await judgeAnswer(new Response(body), address)).toMatchObject({ check: 'answer', outcome });
+  const asked = { address: 'https://pets.test/v1', receivedAtMs: 0, redactor: new Redactor() };
+  expect(await judgeAnswer(new Response(body), asked)).toMatchObject({ check: 'answer', outcome });
 });
 
 test.each([
@@ -38,6 +38,6 @@ test.each([
   ['https://login.test/hello', 'a login page, a proxy or another site may have answered'],
 ])('judgeAnswer advises on a redirect to %s: %s', async (location, advice) => {
   const response = new Response(null, { status: 302, headers: { location } });
-  const finding = await judgeAnswer(response, { address: 'https://pets.test/v1', redactor: new Redactor() });
+  const finding = await judgeAnswer(response, { address: 'https://pets.test/v1', receivedAtMs: 0, redactor: new Redactor() });
   expect(finding).toMatchObject({ outcome: 'problem', advice: expect.stringContaining(advice) });
 });
