@@ -2,6 +2,7 @@ import { notAClient } from '../api.ts';
 import type { PetStoreClient } from '../client.ts';
 import type { Int64 } from '../contract/models.ts';
 import { duration } from '../duration.ts';
+import type { PetStoreError } from '../errors.ts';
 import { hidingKey, redactorOf } from '../hiding-key.ts';
 import { fetchUsesProxies, type NamedProxy, proxyFor } from '../options/proxy.ts';
 import { hasMethods, refuseUnknown, signalOption } from '../options/rules.ts';
@@ -121,6 +122,11 @@ function asNote({ check, facts }: Finding, message: string): Finding {
   return { check, outcome: 'note', message, ...(facts && { facts }) };
 }
 
+function adviceWithoutAnswer({ kind, code }: PetStoreError): Pick<Finding, 'advice' | 'see'> {
+  if (kind === 'timeout') return { advice: 'check the address and its port, or try again later', see: GUIDES.timeout };
+  return { see: isProxyCode(code ?? '') ? GUIDES.proxy : GUIDES.connection };
+}
+
 /** For the client of an older copy of the package, which does not give its redactor. */
 const HIDES_ALL: TextCleaner = { clean: () => '***' };
 
@@ -129,7 +135,7 @@ async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids
     return [{ check: 'answer', outcome: 'note', message: `no request was sent: it would have to wait (${asked.reason})` }];
   if (asked.kind === 'failed') {
     const { message, code, status } = asked.error;
-    const advice = status === undefined ? { see: isProxyCode(code ?? '') ? GUIDES.proxy : GUIDES.connection } : adviceFor(status, true);
+    const advice = status === undefined ? adviceWithoutAnswer(asked.error) : adviceFor(status, true);
     return [{ check: 'answer', outcome: 'problem', message, ...advice, facts: { code, status } }];
   }
   const { response, receivedAtMs } = asked;

@@ -325,6 +325,19 @@ describe('checkService', () => {
     await served.close();
   });
 
+  test('says of a silent server what to check', async () => {
+    const { found } = await check(
+      createServer((request) => setTimeout(() => request.destroy(), 600)),
+      { attemptTimeoutMs: 300 },
+    );
+    expect(found.answer).toMatchObject({
+      outcome: 'problem',
+      message: expect.stringMatching(/had no complete answer from localhost:\d+ within its `attemptTimeoutMs` of 300 ms$/),
+      advice: 'check the address and its port, or try again later',
+      see: 'docs/errors.md#timeouterror-timeout',
+    });
+  });
+
   test.each([
     ['names a ban', {}, 'key_banned', /: Wait$/, 'try again when the ban is over'],
     ['asks for a wait', { 'retry-after': '600' }, 'unauthorized', /: Wait \(wait until \S+Z\)$/, 'try again then'],

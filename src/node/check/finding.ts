@@ -38,6 +38,7 @@ export const GUIDES = {
   redirect: 'docs/domains.md#an-old-domain-redirects',
   removed: 'docs/domains.md#a-domain-was-removed',
   connection: 'docs/errors.md#connectionerror-connection',
+  timeout: 'docs/errors.md#timeouterror-timeout',
   proxy: 'docs/domains.md#a-proxy-is-in-between',
   clock: 'docs/domains.md#the-clocks-differ',
   limits: 'docs/domains.md#the-headers-of-the-limits-are-missing',
