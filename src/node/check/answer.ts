@@ -13,7 +13,7 @@ const READ_CHARACTERS = 65_536;
 /** Enough characters of a header to recognize what is wrong with it. */
 const SHOWN_HEADER = 40;
 
-const ANOTHER_SITE = { advice: 'check the address; a login page, a proxy or another site may have answered', see: GUIDES.removed } as const;
+const ANOTHER_SITE = { advice: 'check the address; a login page, a proxy or another site may have answered', see: GUIDES.proxy } as const;
 
 /** A client's plan: its name, its limits, or `learned`. */
 export type Plan = string | PlanLimits;
@@ -107,6 +107,8 @@ export function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, '
   if (status === 404) return { advice: 'check the address: the list exists even if there are no pets', see: GUIDES.removed };
   if (status === 407) return { advice: 'a proxy in between wants a user and a password', see: GUIDES.proxy };
   if (status === 429) return { advice: 'wait until the service accepts requests of this key again', see: GUIDES.quota };
+  // Answered by the network in place of the service (RFC 6585 section 6).
+  if (status === 511) return { advice: 'this network wants a login: log in with a browser, then try again', see: GUIDES.proxy };
   if (status >= 500) return { advice: 'the service failed: try again later' };
   return isErrorBody ? {} : { advice: 'a proxy or firewall in between may have answered', see: GUIDES.proxy };
 }

@@ -21,6 +21,13 @@ test.each([500, 503, 599])('adviceFor says of the status %i that the service fai
   expect(adviceFor(status, true)).toEqual({ advice: 'the service failed: try again later' });
 });
 
+test('adviceFor sends to the login of the network for a 511', () => {
+  expect(adviceFor(511, true)).toEqual({
+    advice: 'this network wants a login: log in with a browser, then try again',
+    see: 'docs/domains.md#a-proxy-is-in-between',
+  });
+});
+
 test.each([
   ['[]', 'ok'],
   ['[{"petId":1,"quantity":2,"status":"sold"}]', 'ok'],
