@@ -36,7 +36,7 @@ export class ClientLimits {
     return at > nowMs ? { free: 0, at, reason: 'quota', isOfShare: true } : FULL;
   }
 
-  /** What is left of the quota to its calls of low priority, if its share leaves them less than to others. */
+  /** What its share leaves of the quota to its calls of low priority; undefined if the share does not limit them beyond the windows. */
   quota({ ledger, nowMs }: ShareBasis): Quota['share'] {
     const share = this.#shareOf('low', ledger);
     return share && ledger.snapshot(nowMs, share);

@@ -45,8 +45,8 @@ export interface Quota {
   /** The quota of the day. */
   day: WindowQuota;
   /**
-   * What the client's `share` leaves of both windows to its calls of low priority; undefined without a share, and if `minute` and `day`
-   * already are no more than the share.
+   * What the client's `share` leaves of both windows: to all its calls, or with `share: { low }` to those of low priority. Undefined without
+   * a share, and also if the share is a number and the client has been alone on its key so far: then `minute` and `day` are the share.
    */
   share?: Pick<Quota, 'minute' | 'day'> | undefined;
   /** Until when the service has closed the key; undefined while it is open. */
