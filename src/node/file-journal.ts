@@ -174,7 +174,10 @@ class OpenFile {
   #refuse({ size, nlink }: { size: number; nlink: number }): void {
     if (size !== this.#length) throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');
     if (nlink === 0 && this.#countsLinks)
-      throw this.#cannotContinue('journal_removed', 'its file was removed, so that the job cannot be resumed');
+      throw this.#cannotContinue(
+        'journal_removed',
+        'its file was removed, so that the job cannot be resumed; a new run would apply its adjustments again',
+      );
   }
 
   #cannotContinue(code: string, why: string): JournalError {
