@@ -123,7 +123,7 @@ function asNote({ check, facts }: Finding, message: string): Finding {
 }
 
 function adviceWithoutAnswer({ kind, code }: PetStoreError): Pick<Finding, 'advice' | 'see'> {
-  if (kind === 'timeout') return { advice: 'check the address and its port, or try again later', see: GUIDES.timeout };
+  if (kind === 'timeout') return { advice: 'check the port of the address, or try again later', see: GUIDES.timeout };
   return { see: isProxyCode(code ?? '') ? GUIDES.proxy : GUIDES.connection };
 }
 

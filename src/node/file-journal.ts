@@ -176,7 +176,7 @@ class OpenFile {
     if (nlink === 0 && this.#countsLinks)
       throw this.#cannotContinue(
         'journal_removed',
-        'its file was removed, so that the job cannot be resumed; a new run would apply its adjustments again',
+        'its file was removed, so that the job cannot be resumed; a new run applies its adjustments again',
       );
   }
 

@@ -336,7 +336,7 @@ describe('checkService', () => {
     expect(found.answer).toMatchObject({
       outcome: 'problem',
       message: expect.stringMatching(/had no complete answer from localhost:\d+ within its `attemptTimeoutMs` of 300 ms$/),
-      advice: 'check the address and its port, or try again later',
+      advice: 'check the port of the address, or try again later',
       see: 'docs/errors.md#timeouterror-timeout',
     });
   });

@@ -275,7 +275,7 @@ describe('fileJournal', () => {
     const journal = fileJournal(path);
     await journal.append(['a']);
     await rm(path);
-    const message = `Cannot continue with journal ${path}: its file was removed, so that the job cannot be resumed; a new run would apply its adjustments again`;
+    const message = `Cannot continue with journal ${path}: its file was removed, so that the job cannot be resumed; a new run applies its adjustments again`;
     await expect(journal.append(['b'])).rejects.toMatchObject({ code: 'journal_removed', message });
     await journal.close?.();
     await journal.append(['c']);

@@ -36,13 +36,14 @@ export async function judgeAnswer(response: Response, context: AnswerContext): P
 
 /** The status counts, whatever became of the body. */
 function refused({ status, receivedAtMs, retryAfterMs }: Answer, said: ErrorBody | PetStoreError | undefined): Finding {
-  const answered = `the service answered ${status}${detailOf(said)}`;
   const isErrorBody = said !== undefined && !isPetStoreError(said);
-  const finding = { check: 'answer', outcome: 'problem', ...adviceFor(status, isErrorBody), facts: { status, code: said?.code } } as const;
+  const message = `the service answered ${status}${detailOf(said)}`;
+  const facts = { status, code: said?.code };
+  const finding = { check: 'answer', outcome: 'problem', message, ...adviceFor(status, isErrorBody), facts } as const;
   if (retryAfterMs === undefined)
-    return { ...finding, message: answered, ...(status === 401 && saysBanned(answered) && { advice: 'try again when the ban is over' }) };
+    return status === 401 && saysBanned(message) ? { ...finding, advice: 'try again when the ban is over' } : finding;
   const until = new Date(receivedAtMs + retryAfterMs).toISOString();
-  return { ...finding, message: `${answered} (wait until ${until})`, advice: 'try again then' };
+  return { ...finding, message: `${message} (wait until ${until})`, advice: 'try again then' };
 }
 
 function detailOf(said: ErrorBody | PetStoreError | undefined): string {
@@ -106,9 +107,9 @@ export function adviceFor(status: number, isErrorBody: boolean): Pick<Finding, '
   if (status === 401) return { advice: 'the key is not one of this environment, or is banned for a while', see: GUIDES.key };
   if (status === 404) return { advice: 'check the address: the list exists even if there are no pets', see: GUIDES.removed };
   if (status === 407) return { advice: 'a proxy in between wants a user and a password', see: GUIDES.proxy };
-  if (status === 429) return { advice: 'wait until the service accepts requests of this key again', see: GUIDES.quota };
+  if (status === 429) return { advice: 'try again later', see: GUIDES.quota };
   // Answered by the network in place of the service (RFC 6585 section 6).
-  if (status === 511) return { advice: 'this network wants a login: log in with a browser, then try again', see: GUIDES.proxy };
+  if (status === 511) return { advice: 'log in to the network with a browser', see: GUIDES.proxy };
   if (status >= 500) return { advice: 'the service failed: try again later' };
   return isErrorBody ? {} : { advice: 'a proxy or firewall in between may have answered', see: GUIDES.proxy };
 }

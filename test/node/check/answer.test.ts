@@ -23,7 +23,7 @@ test.each([500, 503, 599])('adviceFor says of the status %i that the service fai
 
 test('adviceFor sends to the login of the network for a 511', () => {
   expect(adviceFor(511, true)).toEqual({
-    advice: 'this network wants a login: log in with a browser, then try again',
+    advice: 'log in to the network with a browser',
     see: 'docs/domains.md#a-proxy-is-in-between',
   });
 });
