@@ -181,6 +181,15 @@ describe('petstore doctor', () => {
     expect(await doctor(env, '--no-state')).toMatchObject({ code: 5, out: expect.stringMatching(/^problem {2}state /m) });
   });
 
+  test('names the option of the time limit that a silent server exceeds', async () => {
+    const server = createServer((request) => setTimeout(() => request.destroy(), 1_000));
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    const env = { ...well(), PETSTORE_BASE_URL: `http://localhost:${portOf(server)}/v1` };
+    const { code, out } = await doctor(env, '--timeout', '300ms');
+    expect([code, problemsIn(out)]).toEqual([1, [expect.stringMatching(/within its --timeout of 300 ms$/)]]);
+    server.close();
+  });
+
   test('finds an address without /v1, and one with plain http', async () => {
     expect((await doctor({ ...well(), PETSTORE_BASE_URL: 'https://shop.example' })).out).toMatch(/^problem {2}client .*ends in \/v1$/m);
     expect((await doctor({ ...well(), PETSTORE_BASE_URL: 'http://shop.example/v1' })).out).toMatch(/^problem {2}client .*must be https/m);

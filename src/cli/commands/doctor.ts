@@ -7,7 +7,7 @@ import { type CommonOptions, ENVIRONMENTS, openClient, sourceOfAddress } from '.
 import { refuseContradictions, refuseGiven } from '../contradictions.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { inWords } from '../explain-error.ts';
+import { inWords, messageLine } from '../explain-error.ts';
 import { hideKey } from '../hide-key.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { checkEnvironments, checkSettings, type SettingName } from '../settings.ts';
@@ -120,7 +120,7 @@ async function check(options: CommonOptions, terminal: Terminal, signal: AbortSi
       const { address, findings } = await checkClient(client, { signal, usesProxies, isInside: options.sandbox });
       const isShared = state !== undefined;
       const source = sourceOfAddress(options, terminal);
-      return { address, isShared, findings: [...losses, ...findings.map((finding) => withSource(finding, source))] };
+      return { address, isShared, findings: [...losses, ...findings.map((finding) => inOptions(finding, source))] };
     } finally {
       close();
     }
@@ -139,10 +139,12 @@ function lossOf(reason: string): Line {
   return { check: 'shared', outcome: 'problem', message: `the quota is not shared: ${reason}`, see: 'docs/cli.md#what-runs-share' };
 }
 
-function withSource(finding: Finding, source: string): Finding {
+/** A finding with the options of the command line in place of the client's, and the source of the address. */
+function inOptions(finding: Finding, source: string): Finding {
+  const message = messageLine(finding.message);
   return finding.check === 'address'
-    ? { ...finding, message: `${finding.message} (${source})`, facts: { ...finding.facts, source } }
-    : finding;
+    ? { ...finding, message: `${message} (${source})`, facts: { ...finding.facts, source } }
+    : { ...finding, message };
 }
 
 const COLOURS = { ok: 'green', note: 'yellow', problem: 'red' } as const;
