@@ -107,7 +107,9 @@ function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent
   const clientFactory = (proxy: URL, given: object) => {
     const pool = new Pool(proxy, { ...given, headersTimeout: connectTimeout });
     const connect = pool.connect.bind(pool);
-    return Object.assign(pool, { connect: (options: ConnectOptions) => connect(options).catch(throwTunnelFailure) });
+    // While it closes, requests that wait for a connection may still need a tunnel. It has no connections of its own to close.
+    const close = () => Promise.resolve();
+    return Object.assign(pool, { close, connect: (options: ConnectOptions) => connect(options).catch(throwTunnelFailure) });
   };
   // undici 7 itself sends no user without a password.
   const token = proxyAuthorization(url);

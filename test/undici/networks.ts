@@ -68,9 +68,9 @@ function answerInto(asked: string[]): Answer {
 }
 
 /** A TLS server of the made-up authority; with `wantsClient` it accepts only clients with a certificate of it. */
-export async function startTls({ ca, cert, key }: Authority, { wantsClient = false } = {}): Promise<SecureService> {
+export async function startTls({ ca, cert, key }: Authority, { wantsClient = false, answer = answerInto } = {}): Promise<SecureService> {
   const asked: string[] = [];
-  const server = createServer({ ca, cert, key, requestCert: wantsClient, rejectUnauthorized: wantsClient }, answerInto(asked));
+  const server = createServer({ ca, cert, key, requestCert: wantsClient, rejectUnauthorized: wantsClient }, answer(asked));
   return listen(server, asked);
 }
 

@@ -304,6 +304,20 @@ describe('behind a forward proxy', () => {
     expect(await client.listInventory()).toEqual(items);
   });
 
+  test.each(UNDICIS)('a request that waits is sent after another ran out of time (undici %s)', async (_version, library) => {
+    use(library);
+    const answer = (asked: unknown[]) => (_request: unknown, response: { end(body: string): unknown }) => {
+      if (asked.push('') > 1) response.end('late');
+    };
+    await using service = await startTls(authority, { answer });
+    await using proxy = await startProxy();
+    const fetch = undiciFetch({ ca: authority.ca, proxy: proxy.url, connections: 1 });
+    const hurried = fetch(service.url, { signal: AbortSignal.timeout(300) }).catch((error: Error) => error.name);
+    const patient = fetch(service.url).then((response) => response.text(), String);
+    expect(await Promise.all([hurried, patient])).toEqual(['TimeoutError', 'late']);
+    expect(proxy.led).toHaveLength(2);
+  });
+
   test.each(UNDICIS)('the service may take longer than `connectTimeoutMs` to answer (undici %s)', async (_version, library) => {
     use(library);
     await using service = await startHttp((_request, response) => void setTimeout(() => response.end(JSON.stringify(items)), 500));
