@@ -45,10 +45,14 @@ function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined;
   return code === undefined ? copy : Object.assign(copy, { code: redactor.clean(code, SHOWN_NAME) });
 }
 
-/** `    at send (app.js:1:2)` in V8, `send@app.js:1:2` in Firefox and Safari. */
-const FRAME = /^(?:\s+at \P{Cc}+|[^@\p{Cc}]*@(?:\[native code\]|\P{Cc}+:\d+:\d+))$/u;
+/** `    at send (app.js:1:2)` in V8. */
+const PLACE = /^\s+at \P{Cc}+$/u;
+/** `send@app.js:1:2` in Firefox and Safari, whose stacks do not repeat the message. */
+const PLACE_WITHOUT_AT = /^[^@:\p{Cc}]*@(?:\[native code\]|\P{Cc}+:\d+:\d+)$/u;
 
 /** The lines of a stack that name places in the code. The lines before them repeat the message, neither cut nor redacted. */
 function framesOf(stack: string): string[] {
-  return stack.split('\n').filter((line) => FRAME.test(line));
+  const lines = stack.split('\n');
+  const places = lines.filter((line) => PLACE.test(line));
+  return places.length > 0 ? places : lines.filter((line) => PLACE_WITHOUT_AT.test(line));
 }

@@ -56,6 +56,16 @@ describe('safeCause', () => {
     expect(safeCause(thrown, knowing())?.stack).toBe(['TypeError: failed', ...firefox, ...safari].join('\n'));
   });
 
+  test('keeps no line of a message that looks like a place in the code', () => {
+    const thrown = new TypeError('failed for https://pets.test/v1/pets?email=me@shop.example&from=10:20:30');
+    const places = thrown.stack?.replace(/^[^\n]*/, '');
+    const withoutPlaces = `${thrown}`;
+    thrown.message = 'failed';
+    expect(safeCause(thrown, knowing())?.stack).toBe(`TypeError: failed${places}`);
+    thrown.stack = withoutPlaces;
+    expect(safeCause(thrown, knowing())?.stack).toBe('TypeError: failed');
+  });
+
   test('keeps nothing else: no request, no headers, no options', () => {
     const request = new Request('https://pets.test/v1', { headers: { authorization: `Bearer ${KEY}` } });
     const cause = safeCause(Object.assign(new Error('failed'), { request, headers: { authorization: KEY }, code: 'E1' }), knowing());
