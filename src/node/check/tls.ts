@@ -8,9 +8,8 @@ import { readVariable } from '../../options/environment.ts';
 import { withoutControls } from '../../redactor.ts';
 import { textOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
+import { PATIENCE_MS } from './patience.ts';
 
-/** The time limit of a step of the check. */
-export const PATIENCE_MS = 10_000;
 /** Certificates are usually renewed before they have so few days left. */
 const SOON_DAYS = 14;
 

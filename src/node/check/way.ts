@@ -6,7 +6,8 @@ import type { Duplex } from 'node:stream';
 import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
 import { fieldOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
-import { checkTls, codeOf, hostOf, PATIENCE_MS } from './tls.ts';
+import { PATIENCE_MS } from './patience.ts';
+import { checkTls, codeOf, hostOf } from './tls.ts';
 
 /** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
