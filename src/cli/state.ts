@@ -75,9 +75,9 @@ export async function forgetShared({ addresses, apiKeys }: { addresses: string[]
   }
 }
 
-/** The files that hold what runs share, by their names in messages. */
-export function stateFiles({ quotaStore = '' }: { quotaStore?: string }, terminal: Terminal): Record<string, string | undefined> {
-  return { '--quota-store': filePath(quotaStore), 'the file that runs share': ownPath(terminal) };
+/** The file that holds what runs share, if there is one, by its name in messages. */
+export function stateFiles({ quotaStore }: { quotaStore?: string }, terminal: Terminal): Record<string, string | undefined> {
+  return quotaStore === undefined ? { 'the file that runs share': ownPath(terminal) } : { '--quota-store': filePath(quotaStore) };
 }
 
 function filePath(place: string): string | undefined {

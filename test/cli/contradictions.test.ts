@@ -38,6 +38,14 @@ describe('petstore sync', () => {
     const err = 'petstore: Cannot use petstore/quota.db as --rejects: it is the file that runs share already\n';
     expect(await sync('petId,quantity\n1,9\n', words, terminal)).toEqual({ code: 2, out: '', err });
   });
+
+  test('takes the file that runs share as --quota-store', async () => {
+    const { file, sync } = await jobFolder();
+    const terminal = new FakeTerminal({ env: { XDG_STATE_HOME: dirname(file('x')) } });
+    await mkdir(file('petstore'));
+    const words = given('--quota-store', file('petstore/quota.db'));
+    expect(await sync('petId,quantity\n1,9\n', words, terminal)).toMatchObject({ code: 0, err: '' });
+  });
 });
 
 describe('refuseSameFile', () => {
