@@ -1,4 +1,5 @@
 import { fileJournal } from '../node/file-journal.ts';
+import { quotaFor } from '../sync/estimate.ts';
 import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
@@ -191,7 +192,8 @@ async function dryRun(run: Run): Promise<End> {
   if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(report, { signal, rejected: 0 }) };
   const isNothingSent = record.requests.sent === 0;
   const rejected = job.input?.rejected ?? 0;
-  const parts = { report, quota: client.quota, name: job.name, options, terminal, rejected, isNothingSent };
+  const quota = quotaFor(settings.priority ?? 'low', client.quota);
+  const parts = { report, quota, name: job.name, options, terminal, rejected, isNothingSent };
   await writePlan(planned?.changes ?? [], parts);
   if (planned) refuse({ job, options, ...planned });
   return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done };

@@ -10,7 +10,7 @@ import { type Terminal, writeResult, writeResults } from './terminal.ts';
 /** The contents of a plan. */
 interface PlanParts {
   report: SyncReport;
-  quota: Quota;
+  quota: Quota | undefined;
   /** How messages name the input. */
   name: string;
   options: { json?: boolean };

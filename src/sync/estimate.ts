@@ -1,6 +1,11 @@
 import { DAY_MS, MINUTE_MS, PLANS } from '../contract/plans.ts';
 import type { Quota, WindowQuota } from '../quota/ledger/quota.ts';
 
+/** The quota that limits calls of a priority: a share may be that of low ones alone. */
+export function quotaFor(priority: 'normal' | 'low', quota: Quota | undefined): Quota | undefined {
+  return priority === 'low' ? quota : quota && { ...quota, share: undefined };
+}
+
 /** The current window and those after it: the requests left now, the time until the reset, and the limit of each later window. */
 interface Windows {
   left: number;

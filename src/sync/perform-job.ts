@@ -78,7 +78,7 @@ export async function withJournal(
 async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
   const { signal, concurrency, priority, dryRun, now = Date.now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
-  const progress = new ProgressReporter(client, job, { onProgress: options.onProgress, now });
+  const progress = new ProgressReporter(client, job, { onProgress: options.onProgress, priority, now });
   progress.begin();
   await log.noteAll(openingRecords(job, history, now()));
   await log.flush();

@@ -1,7 +1,7 @@
 import type { PetStoreApi } from '../api.ts';
 import type { Quota } from '../quota/ledger/quota.ts';
 import { unharmed } from '../thrown.ts';
-import { estimateMs } from './estimate.ts';
+import { estimateMs, quotaFor } from './estimate.ts';
 import type { StockJob } from './stock-job.ts';
 
 /**
@@ -46,6 +46,7 @@ export class ProgressReporter {
   readonly #listener: ((progress: SyncProgress) => void) | undefined;
   readonly #client: Pick<PetStoreApi, 'quota'>;
   readonly #now: () => number;
+  readonly #priority: 'normal' | 'low';
   readonly #job: StockJob;
   #phase: SyncProgress['phase'] = 'listing';
   #requests = 0;
@@ -55,12 +56,13 @@ export class ProgressReporter {
   constructor(
     client: Pick<PetStoreApi, 'quota'>,
     job: StockJob,
-    options: { onProgress: ((progress: SyncProgress) => void) | undefined; now: () => number },
+    options: { onProgress: ((progress: SyncProgress) => void) | undefined; priority: 'normal' | 'low'; now: () => number },
   ) {
     this.#client = client;
     this.#job = job;
     this.#listener = options.onProgress;
     this.#now = options.now;
+    this.#priority = options.priority;
   }
 
   begin(): void {
@@ -98,7 +100,7 @@ export class ProgressReporter {
   #progress(): SyncProgress {
     const job = this.#job;
     const nowMs = this.#now();
-    const quota = this.#client.quota;
+    const quota = quotaFor(this.#priority, this.#client.quota);
     const waitingUntil = closedUntil(quota, nowMs);
     return {
       phase: this.#phase,

@@ -88,6 +88,14 @@ describe('petstore sync', () => {
 });
 
 describe('--dry-run', () => {
+  test.each([
+    ['low', true],
+    ['normal', false],
+  ])('of a job of %s priority: a share of low priority makes it wait: %s', async (priority, waits) => {
+    const { out } = await sync('petId,quantity\n1,9\n', ['--dry-run', '--json', '--share', 'low:0.001', '--priority', priority]);
+    expect(JSON.parse(out).estimatedMs > 0).toBe(waits);
+  });
+
   test('prints a diff and the cost, and sends one list', async () => {
     const { code, out } = await sync('petId,quantity,adjust\n1,9,\n2,,-2\n3,5,\n99,1,\n', ['--dry-run']);
     expect(out.replace(/\+\+\+ .*in/, '+++ in')).toBe(

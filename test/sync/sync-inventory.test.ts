@@ -825,6 +825,18 @@ describe('onProgress', () => {
     expect(seen).toEqual([new Date(90_000), undefined]);
   });
 
+  test.each([
+    ['low', new Date(61_000), 60_000],
+    ['normal', undefined, 0],
+  ] as const)('of a job of %s priority goes by the share of low priority only if that limits it', async (priority, until, etaMs) => {
+    const seen: SyncProgress[] = [];
+    const share = { minute: { limit: 1, remaining: 0, resetAt: new Date(61_000) }, day: {} };
+    const store = new FakeStore(pets(1, 5), { quota: { minute: { limit: 60, remaining: 59 }, day: {}, share } });
+    const options = { onProgress: (progress: SyncProgress) => seen.push(progress), priority, now: () => 1_000 };
+    await syncInventory(store, [{ petId: 1, quantity: 6 }], options);
+    expect([seen[1]?.phase, seen[1]?.waitingUntil, seen[1]?.etaMs]).toEqual(['updating', until, etaMs]);
+  });
+
   test('of a resumed job computes an ETA from the pace of this run', async () => {
     const seen: SyncProgress[] = [];
     let nowMs = 0;
