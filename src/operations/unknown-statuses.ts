@@ -13,12 +13,13 @@ interface Announcing {
 }
 
 /** Announces each status of items that the specification does not name, once, in a form that is safe for a log, if there is a listener. */
-export function announceUnknown(items: Iterable<{ status: string }>, { call, answer, announced = new Set() }: Announcing): void {
+export function announceUnknown(items: Iterable<{ status: string }>, { call, answer, announced }: Announcing): void {
   if (!call.hasListener('unknownStatus')) return;
+  const known = announced ?? new Set();
   for (const { status } of items) {
-    if (announced.size >= MOST_ANNOUNCED) return;
-    if (isPetStatus(status) || announced.has(status)) continue;
-    announced.add(status);
+    if (known.size >= MOST_ANNOUNCED) return;
+    if (isPetStatus(status) || known.has(status)) continue;
+    known.add(status);
     call.emit('unknownStatus', (event) => ({ ...event, status: answer.clean(status) }));
   }
 }
