@@ -36,9 +36,11 @@ const ENCODINGS = 'gzip, br';
 /** What a request goes through. */
 export interface Way {
   dispatcher: Dispatcher;
-  proxies: Proxies | undefined;
-  /** Called if the answer did not come, or did not end, within a time limit. */
-  onTimeLimit: () => void;
+  proxies?: Proxies | undefined;
+  /** How many answers have ended. */
+  ended: number;
+  /** Called if an answer did not come, or did not end, within a time limit, and none has ended meanwhile. */
+  leave?: () => void;
 }
 
 /** Sends one request. Resolves when the headers have arrived; rejects as fetch does, or with the signal's reason. */
@@ -67,6 +69,8 @@ class ResponseHandler implements Handler {
   readonly #request: DispatchedRequest;
   readonly #way: Way;
   readonly #settling: Settling;
+  /** How many answers had ended when the request began. */
+  readonly #ended: number;
   readonly #onAbort = () => this.#abort();
   #controller: Controller | undefined;
   #starts = 0;
@@ -75,6 +79,7 @@ class ResponseHandler implements Handler {
   constructor(request: DispatchedRequest, way: Way, settling: Settling) {
     this.#request = request;
     this.#way = way;
+    this.#ended = way.ended;
     this.#settling = settling;
     request.signal?.addEventListener('abort', this.#onAbort, { once: true });
   }
@@ -99,6 +104,7 @@ class ResponseHandler implements Handler {
 
   onResponseEnd(): void {
     this.#end();
+    this.#way.ended += 1;
     this.#body?.end();
   }
 
@@ -124,7 +130,7 @@ class ResponseHandler implements Handler {
     if (this.#controller)
       drop(this.#controller, reason instanceof Error ? reason : new DOMException('The request was aborted', 'AbortError'));
     // That of the client, of the caller's `AbortSignal.timeout`, or of a call.
-    if (textOf(reason, 'name') === 'TimeoutError') this.#way.onTimeLimit();
+    if (textOf(reason, 'name') === 'TimeoutError' && this.#way.ended === this.#ended) this.#way.leave?.();
   }
 
   #end(): void {

@@ -29,7 +29,7 @@ export interface AnyDispatcher {
  * const client = new PetStoreClient({ apiKey, baseUrl, fetch: undiciFetch({ connections: 16 }) });
  */
 export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typeof globalThis.fetch {
-  const way = isDispatcher(given) ? () => ({ dispatcher: given, proxies: undefined, onTimeLimit: () => {} }) : prepare(resolveRoute(given));
+  const way = isDispatcher(given) ? () => ({ dispatcher: given, ended: 0 }) : prepare(resolveRoute(given));
   const send = (request: DispatchedRequest) => {
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
     const ready = way();
@@ -47,8 +47,9 @@ interface Closable {
 }
 
 /**
- * Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. After a time limit the next
- * request gets a new one: the connections may be dead, as after a change of network, and HTTP/2 would put every request onto the same one.
+ * Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. After a time limit in which
+ * no answer ended, the next request gets a new one: the connections may be dead, as after a change of network, and HTTP/2 would put every
+ * request onto the same one.
  */
 function prepare(route: Route): () => Way | Promise<Way> {
   let made: Way | undefined;
@@ -56,13 +57,18 @@ function prepare(route: Route): () => Way | Promise<Way> {
   const make = async () => {
     try {
       const dispatcher = await makeDispatcher(route);
-      const onTimeLimit = () => {
-        if (made?.dispatcher === dispatcher) made = undefined;
-        // Requests under way go on.
-        dispatcher.close().catch(() => {});
+      const way: Way = {
+        dispatcher,
+        ended: 0,
+        proxies: route.proxies,
+        leave() {
+          if (made === way) made = undefined;
+          // Requests under way go on.
+          dispatcher.close().catch(() => {});
+        },
       };
-      made = { dispatcher, proxies: route.proxies, onTimeLimit };
-      return made;
+      made = way;
+      return way;
     } finally {
       making = undefined;
     }
@@ -108,8 +114,7 @@ function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent
     const pool = new Pool(proxy, { ...given, headersTimeout: connectTimeout });
     const connect = pool.connect.bind(pool);
     // While it closes, requests that wait for a connection may still need a tunnel. It has no connections of its own to close.
-    const close = () => Promise.resolve();
-    return Object.assign(pool, { close, connect: (options: ConnectOptions) => connect(options).catch(throwTunnelFailure) });
+    return Object.assign(pool, { close: async () => {}, connect: (options: ConnectOptions) => connect(options).catch(throwTunnelFailure) });
   };
   // undici 7 itself sends no user without a password.
   const token = proxyAuthorization(url);
@@ -123,7 +128,7 @@ function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent
 /** The types of undici's versions differ, but not in what is used here. */
 function adapt(dispatcher: AnyDispatcher & Closable): Dispatcher & Closable {
   if (isDispatcher(dispatcher)) return dispatcher;
-  throw new TypeError('undici gave no dispatcher');
+  throw new TypeError('dispatcher');
 }
 
 type Undici = typeof import('undici');

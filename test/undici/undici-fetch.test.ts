@@ -161,6 +161,19 @@ describe('a service that speaks only HTTP/2', () => {
     expect(service.asked).toEqual(['on connection 1', 'on connection 1', 'on connection 2']);
   });
 
+  test('keeps a connection on which another answer came while one did not come in time', async () => {
+    const sessions = new Set<unknown>();
+    await using service = await startHttp2(authority, (asked) => (_request, response) => {
+      sessions.add('stream' in response && response.stream.session);
+      if (asked.push('') !== 1) response.end('soon');
+    });
+    const fetch = undiciFetch({ ca: authority.ca });
+    const late = fetch(service.url, { signal: AbortSignal.timeout(300) }).catch((error: Error) => error.name);
+    await vi.waitFor(() => expect(service.asked).toHaveLength(1));
+    const soon = async () => (await fetch(service.url)).text();
+    expect([await soon(), await late, await soon(), sessions.size]).toEqual(['soon', 'TimeoutError', 'soon', 1]);
+  });
+
   test('answers a call that shares its connection with one that runs out of time', async () => {
     const late: (() => void)[] = [];
     await using service = await startHttp2(authority, () => (_request, response) => {
