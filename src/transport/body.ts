@@ -20,10 +20,16 @@ export function readUpTo(body: Body, maxBytes: number): Read | Promise<Read> {
   return { bytes: concat(whole, size), isComplete: true };
 }
 
+// A loop of its own: that of `readBeginning` around it would cost every call another promise.
 async function readOn(body: Body, maxBytes: number): Promise<Read> {
-  const { bytes, end } = await readBeginning(body, maxBytes);
-  if (typeof end === 'object') throw end.error;
-  return { bytes, isComplete: end === 'whole' };
+  const chunks: Uint8Array[] = [];
+  let size = 0;
+  for (let chunk = await body.next(); chunk; chunk = await body.next()) {
+    chunks.push(chunk);
+    size += chunk.byteLength;
+    if (size > maxBytes) return { bytes: concat(chunks, size), isComplete: false };
+  }
+  return { bytes: concat(chunks, size), isComplete: true };
 }
 
 /** The beginning of a body. */
