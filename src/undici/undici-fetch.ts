@@ -128,7 +128,7 @@ function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent
 /** The types of undici's versions differ, but not in what is used here. */
 function adapt(dispatcher: AnyDispatcher & Closable): Dispatcher & Closable {
   if (isDispatcher(dispatcher)) return dispatcher;
-  throw new TypeError('dispatcher');
+  throw new TypeError('undici gave no dispatcher');
 }
 
 type Undici = typeof import('undici');
