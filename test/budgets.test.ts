@@ -112,11 +112,16 @@ describe('A view that is refreshed', () => {
     Lists.parse(await measure('lists.ts', { args: [way, service.baseUrl, `${items}`], flags: [] }));
 
   test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet as fast as a Map', async () => {
-    const stream = await listing('stream', 1_000_000);
-    // Other work on the machine delays the garbage collector: the best of three counts.
-    const views = [await listing('view', 1_000_000), await listing('view', 1_000_000), await listing('view', 1_000_000)];
-    expect([stream, ...views].map(({ size }) => size)).toEqual(Array(4).fill(1_000_000));
-    expect(Math.min(...views.map(({ peakMib }) => peakMib)) - stream.peakMib).toBeLessThanOrEqual(40);
+    const listThrice = async (way: 'stream' | 'view') => [
+      await listing(way, 1_000_000),
+      await listing(way, 1_000_000),
+      await listing(way, 1_000_000),
+    ];
+    const [streams, views] = [await listThrice('stream'), await listThrice('view')];
+    expect([...streams, ...views].map(({ size }) => size)).toEqual(Array(6).fill(1_000_000));
+    // A peak depends on when the garbage collector runs, which other work on the machine delays.
+    const [, usual = Number.NaN] = streams.map(({ peakMib }) => peakMib).sort((one, other) => one - other);
+    expect(Math.min(...views.map(({ peakMib }) => peakMib)) - usual).toBeLessThanOrEqual(40);
     expect(Math.min(...views.map(({ inMaps }) => inMaps))).toBeLessThanOrEqual(1);
   }, 300_000);
 
