@@ -33,7 +33,7 @@ interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
  */
 const ENCODINGS = 'gzip, br';
 
-/** What a request goes through. */
+/** The connections that a request goes through. */
 export interface Way {
   dispatcher: Dispatcher;
   proxies?: Proxies | undefined;

@@ -55,7 +55,7 @@ export class ClientLimits {
     this.#inFlight--;
   }
 
-  /** Without a ledger, even if the windows are cut to the share already. */
+  /** The share of calls of a priority. With a ledger, undefined if its windows are already cut to the share. */
   #shareOf(priority: Call['priority'], ledger?: ShareBasis['ledger']): Share | undefined {
     const part = partOf(this.#share, priority);
     if (part === 1 || ledger?.windows.areShares) return undefined;
