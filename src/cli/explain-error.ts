@@ -16,6 +16,7 @@ const ADVICE = {
   connection: 'check ROUTE and ADDRESS, or run `petstore doctor`',
   timeout: 'try again later, or check ADDRESS',
   server: 'try again later',
+  login: 'log in to the network with a browser',
   'invalid-response': 'check that ADDRESS is the address of the service',
   'not-found': '`petstore list` shows which pets exist',
   'wrong-address': 'ADDRESS sets the address',
@@ -44,7 +45,9 @@ function routeOf(error: PetStoreFailure): string {
  * A 404 without an Error body, or for a list, means that the address is wrong. For a list, the message already says so. An Error body shows
  * that the address is right.
  */
-function adviceKind({ kind, code, operation, message, retryAt }: PetStoreFailure): string {
+function adviceKind({ kind, code, status, operation, message, retryAt }: PetStoreFailure): string {
+  // Answered by the network in place of the service (RFC 6585 section 6).
+  if (status === 511) return 'login';
   if (kind === 'authentication' || kind === 'unexpected-status') {
     if (retryAt) return 'closed';
     if (kind === 'authentication') return saysBanned(message) ? 'banned' : kind;

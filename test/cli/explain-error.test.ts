@@ -28,6 +28,7 @@ test.each<[unknown, unknown]>([
   [new ServerError('no', { outcome: 'unknown' }), 'no; it may have been applied; try again later'],
   [new TimeoutError('no'), 'no; try again later, or check PETSTORE_BASE_URL'],
   [new ServerError('no'), 'no; try again later'],
+  [new ServerError('no', { status: 511 }), 'no; log in to the network with a browser'],
   [new InvalidResponseError('no', { reason: 'invalid-json' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
   [new UnexpectedStatusError('no'), 'no; check that PETSTORE_BASE_URL is the address of the service'],
   [new UnexpectedStatusError('no', { code: 'http_403' }), 'no; check that PETSTORE_BASE_URL is the address of the service'],
