@@ -88,7 +88,9 @@ async function openNamed(place: string): Promise<SharedState> {
   const path = filePath(place);
   if (path !== undefined) return onFile(path, place);
   if (/^rediss?:\/\//.test(place) && URL.canParse(place)) return onRedis(place);
-  throw new UsageError(`Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT`);
+  // An address may hold a password.
+  const shown = place.includes('@') ? 'this' : JSON.stringify(place);
+  throw new UsageError(`Cannot use ${shown} as --quota-store: it must be file:PATH or redis://HOST:PORT`);
 }
 
 function ownPath({ env }: Terminal): string | undefined {

@@ -194,7 +194,7 @@ describe('--quota-store', () => {
   });
 
   test.each([
-    ['nowhere', 2, 'Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT'],
+    ['nowhere', 2, 'Cannot use "nowhere" as --quota-store: it must be file:PATH or redis://HOST:PORT'],
     ['file:/no/such/folder/q.db', 2, 'make the folder /no/such/folder first'],
     ['redis://user:secret@host:port', 2, 'Cannot use this as --quota-store: it must be file:PATH or redis://HOST:PORT'],
     ['redis://user:secret@127.0.0.1:1', 1, 'Cannot use redis://127.0.0.1:1 as --quota-store: connect ECONNREFUSED 127.0.0.1:1'],
