@@ -30,7 +30,7 @@ export async function* journalLines(handle: FileHandle, path: string): AsyncGene
 }
 
 function tooLong(path: string, lineNumber: number): JournalError {
-  return new JournalError(`Cannot resume from journal ${path}: line ${lineNumber} is longer than 1 MiB, so it is not a record`, {
+  return new JournalError(`Cannot read journal ${path}: line ${lineNumber} is longer than 1 MiB, so it is not a record`, {
     code: 'journal_unreadable',
   });
 }

@@ -125,9 +125,8 @@ function restoreFailure({ petId, quantity, error }: Extract<PetRecord, { type: '
 }
 
 function unreadable(journal: Journal, lineNumber: number): JournalError {
-  return new JournalError(`Cannot resume from ${named(journal)}: line ${lineNumber} is not a record of a journal`, {
-    code: 'journal_unreadable',
-  });
+  const why = `line ${lineNumber} is not a record of a journal, so this is another file, or it was damaged`;
+  return new JournalError(`Cannot read ${named(journal)}: ${why}`, { code: 'journal_unreadable' });
 }
 
 function refuseNewer(journal: Journal, line: string): void {

@@ -111,7 +111,11 @@ describe('petstore undo', () => {
 
   test.each([
     ['a journal that is not there', undefined, 'Cannot undo j: there is no such file'],
-    ['a file that is no journal', 'petId,quantity\n', 'Cannot resume from journal j: line 1 is not a record of a journal'],
+    [
+      'a file that is no journal',
+      'petId,quantity\n',
+      'Cannot read journal j: line 1 is not a record of a journal, so this is another file, or it was damaged',
+    ],
     ['a journal of a newer version', '{"type":"job","version":9}\n', 'a newer version of petstore-inventory wrote it (format 9'],
   ])('refuses %s', async (_name, text, reason) => {
     if (text !== undefined) await writeFile(file('j'), text);

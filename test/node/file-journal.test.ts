@@ -257,7 +257,7 @@ describe('fileJournal', () => {
 
   test('refuses a file with a line of 10 MB, and leaves the file unchanged', async () => {
     await writeFile(path, `a\n${'x'.repeat(10_000_000)}`);
-    await expect(linesOf(path)).rejects.toThrow(`Cannot resume from journal ${path}: line 2 is longer than 1 MiB, so it is not a record`);
+    await expect(linesOf(path)).rejects.toThrow(`Cannot read journal ${path}: line 2 is longer than 1 MiB, so it is not a record`);
     expect((await readFile(path)).length).toBe(10_000_002);
   });
 
