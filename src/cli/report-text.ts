@@ -15,7 +15,7 @@ export function reportJson(
   const failed = failedJson(report);
   const { missing, pending } = report;
   const counts = report.stopped !== undefined && !lists && { missing: missing.length, failed: failed.length, pending: pending.length };
-  return `${jsonText({ ...report, failed, ...counts, ...(rejected > 0 && { rejected }) })}\n`;
+  return `${jsonText({ ...report, error: report.error?.toJSON(), failed, ...counts, ...(rejected > 0 && { rejected }) })}\n`;
 }
 
 /** The failed pets with what JSON can show of each error. */

@@ -18,8 +18,19 @@ export type StopReason = 'abort' | 'authentication' | 'quota';
 /** The minute's limit never asks for a wait this long. After a longer wait in one answer, the next updates would be refused too. */
 const LONG_WAIT_MS = 120_000;
 
-/** Why this failure ends the whole run; `undefined` if it only concerns one pet. */
-export function stopReason(error: unknown, signal: AbortSignal | undefined, nowMs: number): StopReason | undefined {
+/** The early end of a run, as its report shows it. */
+export interface Stop {
+  stopped: StopReason;
+  error?: PetStoreFailure;
+}
+
+/** How this failure ends the whole run; `undefined` if it only concerns one pet. */
+export function stopBy(error: unknown, signal: AbortSignal | undefined, nowMs: number): Stop | undefined {
+  const stopped = stopReason(error, signal, nowMs);
+  return stopped && { stopped, ...(stopped !== 'abort' && isPetStoreError(error) && { error }) };
+}
+
+function stopReason(error: unknown, signal: AbortSignal | undefined, nowMs: number): StopReason | undefined {
   // Checked first, since the reason of an abort may be a PetStoreError of another call.
   if (isAbort(error, signal)) return 'abort';
   const kind = fieldOf(error, 'kind');

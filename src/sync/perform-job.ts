@@ -2,7 +2,7 @@ import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
 import { busy } from './busy.ts';
-import { isAbort, type StopReason, stopReason } from './failure.ts';
+import { isAbort, type Stop, stopBy } from './failure.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, named } from './journal.ts';
@@ -40,7 +40,7 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
   const { job, options } = parts;
   const history = await readHistory(parts);
   if (history?.finishedAt) return finishedReport(job, history.finishedAt);
-  return options.signal?.aborted ? reportOf(job, 'abort') : runJob(parts, history);
+  return options.signal?.aborted ? reportOf(job, { stopped: 'abort' }) : runJob(parts, history);
 }
 
 /** Reads the job's journal; undefined if it has none. */
@@ -101,7 +101,7 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   if (run.isComplete && !staysOpen?.(updates)) await log.noteAll(closingRecords(job, now()));
   await log.flush();
   progress.end();
-  return reportOf(job, run.stopped);
+  return reportOf(job, run.stop);
 }
 
 interface ListParts {
@@ -111,21 +111,21 @@ interface ListParts {
 }
 
 /** Reads the list. Returns why the run has to stop, if it has to. */
-async function listInto(job: StockJob, { client, progress, options }: ListParts): Promise<StopReason | undefined> {
+async function listInto(job: StockJob, { client, progress, options }: ListParts): Promise<Stop | undefined> {
   const { signal, priority, now = Date.now } = options;
   if (!job.needsList) return undefined;
   try {
     await readList(client, job, { signal, progress, priority });
     return undefined;
   } catch (error) {
-    const stopped = stopReason(error, signal, now());
-    if (stopped === undefined) throw error;
-    return stopped;
+    const stop = stopBy(error, signal, now());
+    if (stop === undefined) throw error;
+    return stop;
   }
 }
 
 /** Lets the caller refuse the changes before they are sent. Returns why the run has to stop, if it is aborted meanwhile. */
-async function review(job: StockJob, options: CheckedOptions): Promise<StopReason | undefined> {
+async function review(job: StockJob, options: CheckedOptions): Promise<Stop | undefined> {
   const list: ReviewedList = {
     listed: job.listed,
     wanted: job.stock.size,
@@ -137,9 +137,9 @@ async function review(job: StockJob, options: CheckedOptions): Promise<StopReaso
   try {
     const reviewing = options.review?.({ [Symbol.iterator]: () => reviewed(job) }, list);
     await (reviewing && signal ? untilAborted(Promise.resolve(reviewing), signal) : reviewing);
-    return signal?.aborted ? 'abort' : undefined;
+    return signal?.aborted ? { stopped: 'abort' } : undefined;
   } catch (error) {
-    if (isAbort(error, signal)) return 'abort';
+    if (isAbort(error, signal)) return { stopped: 'abort' };
     throw error;
   }
 }
@@ -164,7 +164,7 @@ function* closingRecords(job: StockJob, nowMs: number): Generator<JournalRecord>
 
 /** The report of a finished job, in which the pets without a record were unchanged. */
 function finishedReport(job: StockJob, finishedAt: Date): SyncReport {
-  return { ...reportOf(job, undefined), unchanged: job.count('open'), pending: [], finishedAt };
+  return { ...reportOf(job), unchanged: job.count('open'), pending: [], finishedAt };
 }
 
 function* reviewed(job: StockJob): Generator<ReviewedChange> {

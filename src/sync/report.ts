@@ -1,5 +1,6 @@
 import type { PetId } from '../contract/models.ts';
-import type { StopReason } from './failure.ts';
+import type { PetStoreFailure } from '../errors.ts';
+import type { Stop, StopReason } from './failure.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 import type { WantedEntry } from './wanted-stock.ts';
 
@@ -26,6 +27,8 @@ export interface SyncReport {
   pending: WantedEntry[];
   /** Why the run ended early; missing if it did not. */
   stopped?: StopReason;
+  /** The error that stopped it: `message` says why, and `retryAt` when to run it again. Missing after an abort. */
+  error?: PetStoreFailure;
   /** When an earlier run finished this job; then this run sent nothing. */
   finishedAt?: Date;
   /**
@@ -35,13 +38,13 @@ export interface SyncReport {
   inDoubt?: number;
 }
 
-export function reportOf(job: StockJob, stopped: StopReason | undefined): SyncReport {
+export function reportOf(job: StockJob, stop?: Stop): SyncReport {
   return {
     updated: job.count('done'),
     unchanged: job.count('unchanged'),
     missing: [...job.petsThatAre('missing')],
     failed: [...job.failed.values()],
     pending: [...job.pending()],
-    ...(stopped !== undefined && { stopped }),
+    ...stop,
   };
 }

@@ -1,6 +1,6 @@
 import { checkUpdated, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
-import { asFailure, isBadOption, isFinal, outcomeOf, type StopReason, stopReason } from './failure.ts';
+import { asFailure, isBadOption, isFinal, outcomeOf, type Stop, stopBy } from './failure.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
 import { recordError } from './recorded-error.ts';
@@ -24,7 +24,7 @@ const NOT_SENT = { outcome: 'not-sent' } as const;
 /** Sends the updates of a job until all are sent or something ends the run. Each is recorded in the journal before it is sent. */
 export class UpdateRun {
   readonly #parts: RunParts;
-  #stopped: StopReason | undefined;
+  #stop: Stop | undefined;
   #isBroken = false;
   #openFailures = 0;
   // The pets whose updates are waiting, and have sent no request that may have been applied; always empty if the client does not tell.
@@ -37,13 +37,13 @@ export class UpdateRun {
   }
 
   /** Why the run stopped early. */
-  get stopped(): StopReason | undefined {
-    return this.#stopped;
+  get stop(): Stop | undefined {
+    return this.#stop;
   }
 
   /** Whether the job is finished, so that another run would have nothing to send. */
   get isComplete(): boolean {
-    return this.#stopped === undefined && this.#openFailures === 0;
+    return this.#stop === undefined && this.#openFailures === 0;
   }
 
   /** @throws what the journal throws, and a ConfigurationError of the client; in both cases after all requests in flight have ended */
@@ -88,8 +88,8 @@ export class UpdateRun {
   }
 
   #hasEnded(): boolean {
-    if (this.#parts.signal?.aborted) this.#stopped ??= 'abort';
-    return this.#isBroken || this.#stopped !== undefined;
+    if (this.#parts.signal?.aborted) this.#stop ??= { stopped: 'abort' };
+    return this.#isBroken || this.#stop !== undefined;
   }
 
   async #recordIntent({ petId, from, to }: Change): Promise<void> {
@@ -131,12 +131,17 @@ export class UpdateRun {
 
   async #takeFailure(change: Change, thrown: unknown): Promise<void> {
     const { signal, now } = this.#parts;
-    const stopped = stopReason(thrown, signal, now());
-    if (stopped === undefined && isBadOption(thrown)) return this.#breakOff(change, thrown);
-    if (stopped) this.#stopped ??= stopped;
+    const stop = stopBy(thrown, signal, now());
+    if (stop === undefined && isBadOption(thrown)) return this.#breakOff(change, thrown);
+    if (stop) this.#end(stop);
     else this.#fail(change, thrown);
-    if (stopped === 'abort') this.#withdrawUnsent(change);
-    else if (stopped || !isFinal(thrown)) this.#withdraw(change, thrown);
+    if (stop?.stopped === 'abort') this.#withdrawUnsent(change);
+    else if (stop || !isFinal(thrown)) this.#withdraw(change, thrown);
+  }
+
+  // Of several refusals, the last one knows the latest Retry-After.
+  #end(stop: Stop): void {
+    if (this.#stop === undefined || this.#stop.stopped === stop.stopped) this.#stop = stop;
   }
 
   async #breakOff(change: Change, thrown: unknown): Promise<never> {

@@ -1,6 +1,6 @@
-import { SyncItemError } from 'petstore-inventory';
+import { RateLimitError, SyncItemError } from 'petstore-inventory';
 import { expect, test } from 'vitest';
-import { explainEnd, reportText } from '../../src/cli/report-text.ts';
+import { explainEnd, reportJson, reportText } from '../../src/cli/report-text.ts';
 import type { SyncReport } from '../../src/sync/index.ts';
 
 const REPORT: SyncReport = { updated: 1, unchanged: 0, missing: [], failed: [], pending: [{ petId: 2, quantity: 3 }] };
@@ -28,6 +28,14 @@ test.each([
   ['abort', RETRY_AT, false, 'interrupted: 1 pet updated, 1 pet left; run the same command again to continue'],
 ] as const)('explainEnd of a stop by %s, with quota again at %s, says when to continue', (stopped, retryAt, isDayUsedUp, line) => {
   expect(explainEnd({ ...REPORT, stopped }, { journal: 'j', retryAt, isDayUsedUp })).toBe(line);
+});
+
+test('reportJson says when to run the command again', () => {
+  const error = new RateLimitError('Cannot list the inventory', { retryAt: RETRY_AT });
+  expect(JSON.parse(reportJson({ ...REPORT, stopped: 'quota', error }))).toMatchObject({
+    stopped: 'quota',
+    error: { kind: 'rate-limit', message: 'Cannot list the inventory', retryAt: '2026-11-22T00:00:00.000Z' },
+  });
 });
 
 test('explainEnd says nothing about a run that ended normally', () => {

@@ -377,7 +377,7 @@ describe('a bad key, too long a wait for quota or an abort', () => {
   ])('stops the run as %s, and what was not sent is pending', async (stopped, error) => {
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
     const report = await syncInventory(store, wanted, { concurrency: 1 });
-    expect(report).toEqual({ ...NOTHING, updated: 2, pending: wanted.slice(2), stopped });
+    expect(report).toEqual({ ...NOTHING, updated: 2, pending: wanted.slice(2), stopped, ...(stopped !== 'abort' && { error }) });
     expect(store.requests).toHaveLength(4);
   });
 
@@ -400,7 +400,7 @@ describe('a bad key, too long a wait for quota or an abort', () => {
   test('an `apiKey` function that fails stops the run as a bad key does', async () => {
     const error = new ConfigurationError('no key', { option: 'apiKey', outcome: 'not-sent' });
     const store = new FakeStore(pets(6, 5), { treat: (petId) => (petId === 3 ? { reject: error } : 'apply') });
-    expect(await syncInventory(store, wanted, { concurrency: 1 })).toMatchObject({ updated: 2, stopped: 'authentication' });
+    expect(await syncInventory(store, wanted, { concurrency: 1 })).toMatchObject({ updated: 2, stopped: 'authentication', error });
   });
 
   test('a ConfigurationError of an update for another option rejects, and the pet stays undone', async () => {
@@ -418,12 +418,20 @@ describe('a bad key, too long a wait for quota or an abort', () => {
   });
 
   test('in the list leaves everything wanted pending, with adjustments as adjustments', async () => {
-    const store = new FakeStore([], { listError: new AuthenticationError('no', { status: 401 }) });
+    const error = new AuthenticationError('no', { status: 401 });
+    const store = new FakeStore([], { listError: error });
     const entries = [
       { petId: 1, quantity: 3 },
       { petId: 2, adjust: -1 },
     ];
-    expect(await syncInventory(store, entries)).toEqual({ ...NOTHING, pending: entries, stopped: 'authentication' });
+    expect(await syncInventory(store, entries)).toEqual({ ...NOTHING, pending: entries, stopped: 'authentication', error });
+  });
+
+  test('is reported with the error of the last update that it stopped, which knows the latest Retry-After', async () => {
+    const [sooner, later] = [1, 2].map((hours) => new RateLimitError('no', { status: 429, retryAt: new Date(hours * 3_600_000) }));
+    const store = new FakeStore(pets(2, 5), { treat: (petId) => ({ reject: petId === 1 ? sooner : later }) });
+    const { stopped, error } = await syncInventory(store, wanted.slice(0, 2), { now: () => 0 });
+    expect([stopped, error]).toEqual(['quota', later]);
   });
 
   test('another failure of the list rejects', async () => {

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { join } from 'node:path';
 import { fileJournal } from '../../node/file-journal.ts';
 import { estimateMs, fitsToday } from '../../sync/estimate.ts';
-import { isAbort, stopReason } from '../../sync/failure.ts';
+import { isAbort } from '../../sync/failure.ts';
 import { type ReviewedChange, type SyncOptions, type SyncReport, syncInventory, type WantedEntry } from '../../sync/index.ts';
 import type { Client } from '../connect.ts';
 import { FinishingClient } from '../finishing-client.ts';
@@ -52,8 +52,6 @@ export class Plans {
   readonly #finishing: FinishingClient;
   readonly #limits: PlanLimits;
   readonly #kept = new Map<string, KeptPlan>();
-  /** The last error that stops a run: a bad key, or too long a wait for quota. */
-  #refusal: unknown;
   // Settles when the latest run has ended.
   #lastRun: Promise<unknown> = Promise.resolve();
 
@@ -61,10 +59,6 @@ export class Plans {
     this.#client = client;
     this.#finishing = new FinishingClient(client);
     this.#limits = limits;
-    client.on('settled', ({ error }) => {
-      const stopped = stopReason(error, undefined, limits.now());
-      if (stopped === 'quota' || stopped === 'authentication') this.#refusal = error;
-    });
   }
 
   /**
@@ -80,7 +74,7 @@ export class Plans {
     };
     const report = await syncInventory(this.#client, wanted, { dryRun: true, maxChanges, review, signal });
     signal?.throwIfAborted();
-    if (report.stopped !== undefined) throw this.#refusal;
+    if (report.stopped !== undefined) throw report.error;
     this.#refuseNegative(changes);
     const { quota } = this.#client;
     const requests = changes.length + 1;
@@ -97,12 +91,12 @@ export class Plans {
   }
 
   /**
-   * Applies a plan. An interrupted plan continues; a plan that is already applied sends nothing. `refusal` is the error that stopped the run,
-   * `journal` the file from which the plan can be undone.
+   * Applies a plan. An interrupted plan continues; a plan that is already applied sends nothing. `journal` is the file from which the plan can be
+   * undone.
    *
    * @throws UsageError
    */
-  async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string | undefined; refusal: unknown }> {
+  async apply(planId: string, options: RunOptions): Promise<{ report: SyncReport; journal: string | undefined }> {
     const plan = this.#kept.get(planId);
     if (!plan) {
       const why = `it is not among the last ${MOST_PLANS} plans that were shown; make a new one with plan_updates`;
@@ -116,9 +110,7 @@ export class Plans {
     // Whoever began the run may have aborted it.
     if (isJoined && (!report || report.stopped === 'abort') && !options.signal?.aborted) return this.apply(planId, options);
     if (!report) throw options.signal?.reason;
-    const isRefused = report.stopped !== undefined && report.stopped !== 'abort';
-    const journal = this.#limits.areKept ? plan.journal : undefined;
-    return { report, journal, refusal: isRefused ? this.#refusal : undefined };
+    return { report, journal: this.#limits.areKept ? plan.journal : undefined };
   }
 
   /** Resolves when the runs so far have ended, and closed their journals. */

@@ -147,10 +147,9 @@ function addUpdating(server: McpServer, plans: Plans, ending: AbortSignal): void
     ({ planId }, extra) =>
       answer({ what: 'apply the plan', cancelled: extra.signal, ending }, async (signal) => {
         const onProgress = progressTo(extra);
-        const { report, journal, refusal } = await plans.apply(planId, { signal, onProgress });
-        const error = refusal === undefined ? undefined : explainError(refusal);
+        const { report, journal } = await plans.apply(planId, { signal, onProgress });
         const undoing = journal !== undefined && { journal, undo: `petstore undo ${shellWord(journal)}` };
-        return { ...shownReport(report), ...(error !== undefined && { error }), ...undoing };
+        return { ...shownReport(report), ...undoing };
       }),
   );
 }
@@ -163,8 +162,14 @@ function wantedEntry({ petId, quantity, adjust }: z.infer<typeof Update>): Wante
   throw new UsageError(`Cannot plan for pet ${petId}: give either quantity or adjust`);
 }
 
-function shownReport({ missing, failed, pending, ...counts }: SyncReport): object {
-  return { ...counts, missing: missing.map(shownId), failed: failed.map(shownFailure), pending: pending.length };
+function shownReport({ missing, failed, pending, error, ...counts }: SyncReport): object {
+  return {
+    ...counts,
+    ...(error && { error: explainError(error) }),
+    missing: missing.map(shownId),
+    failed: failed.map(shownFailure),
+    pending: pending.length,
+  };
 }
 
 function shownFailure({ petId, quantity, error }: SyncReport['failed'][number]): object {
