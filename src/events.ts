@@ -1,6 +1,6 @@
 import { type Channel, channelOf } from './channels.ts';
 import type { PetId } from './contract/models.ts';
-import { InvalidArgumentError, type OperationName, type PetStoreError, type RateLimit, type UpdateOutcome } from './errors.ts';
+import { InvalidArgumentError, type OperationName, type PetStoreFailure, type RateLimit, type UpdateOutcome } from './errors.ts';
 import { unharmed } from './thrown.ts';
 
 /**
@@ -59,7 +59,7 @@ export interface ClientEvents {
    */
   deprecation: CallEvent & { method: string; path: string; deprecatedAt?: Date; sunsetAt?: Date; link?: string };
   /** An attempt failed with `error`; the next one follows in `delayMs` at the earliest. */
-  retry: CallEvent & { delayMs: number; error: PetStoreError };
+  retry: CallEvent & { delayMs: number; error: PetStoreFailure };
   /** A call begins to wait, for about `ms`; 0 if the wait depends on an answer or an earlier update. */
   wait: CallEvent & { reason: WaitReason; ms: number };
   /**

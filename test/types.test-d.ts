@@ -269,6 +269,10 @@ test('quota has dates or undefined', () => {
   expectTypeOf(petstore.quota.minute.resetAt).toEqualTypeOf<Date | undefined>();
 });
 
+test('the error of a retry narrows by its kind', () => {
+  petstore.on('retry', ({ error }) => expectTypeOf(explain(error)).toEqualTypeOf<string>());
+});
+
 test('retryBudget is two numbers', () => {
   expectTypeOf(petstore.retryBudget).toEqualTypeOf<RetryBudgetState>();
   expectTypeOf(petstore.retryBudget).toEqualTypeOf<{ available: number; capacity: number }>();

@@ -1,6 +1,6 @@
 import type { Call } from '../call.ts';
 import { wait } from '../clock/wait.ts';
-import { AuthenticationError, PetStoreError } from '../errors.ts';
+import { AuthenticationError, isPetStoreError, type PetStoreError, type PetStoreFailure } from '../errors.ts';
 import { loadPart } from '../load-part.ts';
 import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
@@ -75,8 +75,8 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
  * refused the attempt, so there is none either. A request that is not idempotent is sent again only if the service refused to handle it
  * (a 429, or a 503 with Retry-After), or if it was not sent.
  */
-function isWorthAnother(error: unknown, call: Call): error is PetStoreError {
-  if (call.signal.aborted || !(error instanceof PetStoreError)) return false;
+function isWorthAnother(error: unknown, call: Call): error is PetStoreFailure {
+  if (call.signal.aborted || !isPetStoreError(error)) return false;
   if (call.lastFailure !== undefined && error.cause === call.lastFailure) return false;
   return mayRetry(error) && (call.isIdempotent || isLeftToGate(error) || call.isUnsent);
 }
@@ -94,7 +94,7 @@ interface Backoff {
  * Waits before the next attempt. After a failure that closes the gate, the gate does the waiting; in an outage it may hold the call longer.
  * A wait that the service asked for is never shortened: if it is longer than the call allows, the call ends.
  */
-async function backOff(call: Call, failure: PetStoreError, { retryNumber, pace }: Backoff): Promise<void> {
+async function backOff(call: Call, failure: PetStoreFailure, { retryNumber, pace }: Backoff): Promise<void> {
   const askedMs = askedToWaitMs(failure);
   if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
   const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
