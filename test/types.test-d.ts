@@ -24,6 +24,7 @@ import {
   type SyncItemError,
   type SyncReport,
   type syncInventory,
+  type ViewItemsOptions,
 } from 'petstore-inventory';
 import type { ServeSandboxOptions } from 'petstore-inventory/node';
 import type { Fault, SandboxOptions } from 'petstore-inventory/sandbox';
@@ -145,6 +146,7 @@ test('a status is open: known ones are suggested, others are allowed, and isPetS
     return status;
   };
   expectTypeOf(readStatus).returns.toEqualTypeOf<PetStatus>();
+  expectTypeOf<ViewItemsOptions['status']>().toEqualTypeOf<InventoryItem['status'] | undefined>();
 });
 
 test('withResponse gives the data and what the call took', () => {

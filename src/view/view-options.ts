@@ -1,4 +1,4 @@
-import type { PetId } from '../contract/models.ts';
+import type { InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { badOption, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
 
@@ -66,7 +66,7 @@ export interface ViewItemsOptions extends ViewReadOptions {
    * Only pets with this status.
    * @default all
    */
-  status?: string | undefined;
+  status?: InventoryItem['status'] | undefined;
 }
 
 /**
