@@ -60,7 +60,8 @@ function problemOf(entry: unknown): string {
   const { petId, quantity, adjust } = entry;
   if (!isPetId(petId)) return `petId must be an int64, and a bigint beyond ±(2^53−1), not ${showValue(petId)}`;
   if (quantity === undefined && adjust === undefined) return 'it needs a quantity or an adjust';
-  if (quantity !== undefined && adjust !== undefined) return 'it has both a quantity and an adjust';
+  if (quantity !== undefined && adjust !== undefined)
+    return `it has both a quantity (${showValue(quantity)}) and an adjust (${showValue(adjust)}): leave one out`;
   const [name, value] = quantity === undefined ? ['adjust', adjust] : ['quantity', quantity];
   return `${name} must be an integer within ±(2^53−1), not ${showValue(value)}`;
 }
