@@ -1,13 +1,13 @@
 // Restocks from a CSV file every night: restock.ts <file>
 //
-// Exit codes: 0 done, 1 failed, 2 a missing or bad file, 4 some pets failed or are missing, 75 stopped before the end: run it again to
-// continue. The journal is in the folder of the file and named after it, so name the file after its day. These lines of a crontab keep the
-// output. After a power cut the job continues, and nothing that is already done is sent again:
+// Exit codes: 0 done, 1 failed, 2 a missing or bad file, 4 some pets failed or are missing, 75 not finished: run it again to continue. The
+// journal is in the folder of the file and named after it, so name the file after its day. These lines of a crontab keep the output. After
+// a power cut the job continues, and nothing that is already done is sent again:
 //
 //     10 2 * * *    cd /srv/shop && node restock.ts stock-$(date +\%F).csv >> restock.log 2>&1
 //     @reboot       cd /srv/shop && for file in stock-*.csv; do node restock.ts $file; done >> restock.log 2>&1
 import { open } from 'node:fs/promises';
-import { PetStoreClient, type SyncReport, syncInventory, type WantedEntry } from 'petstore-inventory';
+import { isRetryable, PetStoreClient, type SyncReport, syncInventory, type WantedEntry } from 'petstore-inventory';
 import { fileJournal } from 'petstore-inventory/node';
 
 class BadInput extends Error {}
@@ -39,7 +39,7 @@ function tell(path: string, { updated, unchanged, pending, missing, failed, stop
   for (const petId of missing) console.log(`pet ${petId} is missing in the service's list`);
   for (const { petId, error } of failed) console.log(`pet ${petId} failed: ${error.message}`);
   if (stopped) console.log(`stopped by ${stopped}: run it again to continue`);
-  if (stopped) return 75;
+  if (stopped || failed.some(({ error }) => isRetryable(error))) return 75;
   return failed.length + missing.length > 0 ? 4 : 0;
 }
 

@@ -53,6 +53,19 @@ test('restock.ts stops at SIGTERM, and continues when it is run again', async ()
   expect([1, 2, 3].map((petId) => served.sandbox.inventory.get(petId)?.quantity)).toEqual([6, 6, 6]);
 });
 
+test('restock.ts ends as one that has to be run again after a temporary failure', async () => {
+  await installed.write('stock-8.csv', 'petId,quantity\n1,6\n');
+  const takeBack = served.sandbox.faults.add({ when: ({ method }) => method === 'PATCH', status: 503, headers: { 'retry-after': '3600' } });
+  const failed = await installed.run('examples/restock.ts', { args: ['stock-8.csv'], env });
+  expect(failed).toMatchObject({
+    code: 75,
+    stdout: expect.stringContaining('pet 1 failed: Cannot update pet 1: the service answered 503'),
+  });
+  takeBack();
+  const again = await installed.run('examples/restock.ts', { args: ['stock-8.csv'], env });
+  expect(again).toMatchObject({ code: 0, stdout: 'stock-8.csv: 1 updated, 0 unchanged, 0 pending\n' });
+});
+
 test.each([
   ['a bad row', 'stock-3.csv', 2, /^restock: stock-3.csv, row 3: expected petId, and quantity or adjust, not "2,\+5"\n$/],
   ['a file that is not there', 'stock-4.csv', 2, /^restock: ENOENT: no such file or directory, open 'stock-4\.csv'\n$/],
