@@ -12,7 +12,7 @@ import { badOption, booleanOption, hasMethods, numberOption, refuseUnknown, word
 
 /**
  * Gives the key when an attempt is about to be sent: visible ASCII (RFC 6750 section 2.1). If it throws, the call rejects with a
- * `ConfigurationError`.
+ * `ConfigurationError`. Clients share a gate if they have the same function, whatever key it gives.
  *
  * @example
  * const source: ApiKeySource = async () => process.env.PETSTORE_API_KEY ?? '';
