@@ -74,9 +74,8 @@ export class Exchange {
     if (response?.type === 'error') throw new Error('fetch gave a network error');
     // Each is read once: in Node, these getters of a Response cost more than they seem to.
     const [status, headers] = [response?.status, response?.headers];
-    const isAnswer = Number.isInteger(status) && hasMethods(headers, ['get']);
-    if (!isAnswer) throw new TypeError('fetch gave no answer');
     this.#isAnswered = true;
+    if (!Number.isInteger(status) || !hasMethods(headers, ['get'])) throw this.#badFetch('a web Response');
     if (response.type === 'direct') this.#reader = response.getReader();
     else this.#takeBody(response.body, response.bodyUsed);
     // A fetch that ignores its signal may answer after the exchange has ended.
@@ -85,7 +84,7 @@ export class Exchange {
   }
 
   #takeBody(body: ReadableStream<Uint8Array<ArrayBuffer>> | null, isUsed: boolean): void {
-    if (!body) return;
+    if (body === null) return;
     if (!hasMethods(body, ['getReader'])) this.#badBody = this.#badFetch('a web Response, whose body is a ReadableStream');
     else if (isUsed || body.locked) this.#badBody = this.#badFetch('a Response whose body is unread: read `response.clone()` instead');
     else this.#reader = readerOf(body);

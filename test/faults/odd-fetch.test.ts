@@ -13,7 +13,7 @@ const unreadable = Object.defineProperty(new Error('x'), 'code', {
   },
 });
 
-/** A caller's fetch that throws, or resolves with something that is not an answer. */
+/** A caller's fetch that fails, or whose answer does. */
 const BROKEN: [string, () => unknown][] = [
   ['throws a text', () => Promise.reject('gone')],
   ['throws nothing', () => Promise.reject(undefined)],
@@ -31,9 +31,6 @@ const BROKEN: [string, () => unknown][] = [
       throw new RangeError('at once');
     },
   ],
-  ['gives nothing', async () => undefined],
-  ['gives a text', async () => 'no answer'],
-  ['gives an object', async () => ({ ok: true, status: 200 })],
   ['gives a network error', async () => Response.error()],
   ['gives a body that breaks', async () => new Response(chunked(['{"pet'], 'break'))],
   ['gives a body of texts', async () => new Response(new ReadableStream({ start: (body) => body.enqueue('text') }))],
@@ -166,6 +163,32 @@ describe('an `apiKey` function that', () => {
   });
 });
 
+/** What a stub of fetch without a Response gives. */
+const NO_RESPONSE: [string, () => unknown][] = [
+  ['nothing', async () => undefined],
+  ['nothing, and no promise', () => undefined],
+  ['a text', async () => 'no answer'],
+  ['an object without headers', async () => ({ ok: true, status: 200, json: async () => [] })],
+  ['an object without a body', async () => ({ ok: true, status: 200, headers: new Headers(), json: async () => [] })],
+];
+
+test.each(NO_RESPONSE)(
+  'A fetch that gives %s is a ConfigurationError, an update is in doubt, and neither is retried',
+  async (_what, give) => {
+    let calls = 0;
+    const { client } = scriptedClient([], { fetch: untyped(() => ++calls && give()) });
+    const message = expect.stringContaining('`fetch` must give a web Response');
+    expect(await rejectionOf(client.listInventory())).toMatchObject({ name: 'ConfigurationError', option: 'fetch', message });
+    expect(await rejectionOf(client.updateInventory(1, { quantity: 5 }))).toMatchObject({ name: 'ConfigurationError', outcome: 'unknown' });
+    expect(calls).toBe(2);
+  },
+);
+
+test.each(NO_RESPONSE.slice(0, 4))('Through `petstore.fetch`, too, a fetch that gives %s is a ConfigurationError', async (_what, give) => {
+  const { client } = scriptedClient([], { fetch: untyped(give) });
+  expect(await rejectionOf(client.fetch('/orders'))).toMatchObject({ name: 'ConfigurationError', option: 'fetch', outcome: 'unknown' });
+});
+
 test('A body that is not a web stream is a ConfigurationError for `fetch`, and is not retried', async () => {
   const { client, seen } = scriptedClient([async () => Response.json([]), async () => nodeResponse()]);
   await client.listInventory();
@@ -175,6 +198,14 @@ test('A body that is not a web stream is a ConfigurationError for `fetch`, and i
     message: 'Cannot list the inventory: `fetch` must give a web Response, whose body is a ReadableStream',
   });
   expect(seen).toHaveLength(2);
+});
+
+test('A Response without streams, as React Native gives it, is a ConfigurationError for `fetch`, and not an empty body', async () => {
+  const { client } = scriptedClient([async () => Object.defineProperty(Response.json([]), 'body', { value: undefined })]);
+  const refusal = { name: 'ConfigurationError', message: expect.stringContaining('`fetch` must give a web Response') };
+  expect(await rejectionOf(client.listInventory())).toMatchObject(refusal);
+  const answer = await client.fetch('/store/orders');
+  expect(await rejectionOf(answer.text())).toMatchObject(refusal);
 });
 
 test.each<[string, (response: Response) => Promise<unknown>]>([

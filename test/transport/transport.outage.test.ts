@@ -28,8 +28,11 @@ function nodeResponse(status = 200): Response {
 const invalidUrl = Object.assign(new TypeError('Invalid URL'), { code: 'ERR_INVALID_URL' });
 
 describe('No outage is caused by', () => {
-  test('a `fetch` whose bodies cannot be read: the error of every call names the option', async () => {
-    const { failures, requests, gate } = await twentyFailing(() => nodeResponse());
+  test.each<[string, () => unknown]>([
+    ['gives bodies that cannot be read', () => nodeResponse()],
+    ['gives nothing', () => undefined],
+  ])('a `fetch` that %s: the error of every call names the option', async (_what, give) => {
+    const { failures, requests, gate } = await twentyFailing(give);
     expect(failures).toMatchObject(Array(20).fill({ name: 'ConfigurationError', option: 'fetch', code: undefined }));
     expect([requests, gate]).toEqual([20, []]);
   });
@@ -41,7 +44,6 @@ describe('No outage is caused by', () => {
     ['asks a fetch for an address that is none', () => Promise.reject(new TypeError('Failed to parse URL', { cause: invalidUrl }))],
     ['throws a text', () => Promise.reject('gone')],
     ['throws nothing', () => Promise.reject(undefined)],
-    ['gives nothing', () => undefined],
     ['gives a body of texts', () => new Response(new ReadableStream({ start: (body) => body.enqueue('text') }))],
     [
       'gives a body that it reads into a RangeError',
