@@ -14,12 +14,15 @@ interface Moment {
 }
 
 let compared: Moment | undefined;
-let suspendedMs = 0;
+// What the runtime's clock showed last, and by how much this clock is ahead of it.
+let latestMs = 0;
+let aheadMs = 0;
 
 /**
  * Milliseconds on a monotonic clock. Durations are measured on it, so that setting the machine's date changes no wait. Where the runtime
- * tells how long the machine has been up, the time in which it was suspended counts too, which most monotonic clocks leave out. If the
- * runtime has no such clock, the machine's clock is used.
+ * tells how long the machine has been up, the time in which it was suspended counts too, which most monotonic clocks leave out. Fake timers
+ * begin at 0 in each test, but not this clock: instants that have passed, such as the end of a Retry-After, would come again. If the runtime
+ * has no such clock, the machine's clock is used.
  */
 export function monotonicMs(): number {
   const nowMs = globalThis.performance?.now();
@@ -27,7 +30,10 @@ export function monotonicMs(): number {
   if (nowMs === undefined) return wallMs;
   compared ??= momentAt(nowMs, wallMs);
   if (Math.abs(wallMs - compared.wallMs - (nowMs - compared.monotonicMs)) > JUMP_MS) compareAgain(compared, momentAt(nowMs, wallMs));
-  return nowMs + suspendedMs;
+  // Whole milliseconds, so that those of fake timers stay whole.
+  if (nowMs < latestMs) aheadMs += Math.ceil(latestMs - nowMs);
+  latestMs = nowMs;
+  return nowMs + aheadMs;
 }
 
 function momentAt(monotonicMs: number, wallMs: number): Moment {
@@ -49,5 +55,5 @@ function compareAgain(before: Moment, now: Moment): void {
   if (before.uptimeMs === undefined || now.uptimeMs === undefined) return;
   const passedMs = now.monotonicMs - before.monotonicMs;
   const [byWallMs, byUptimeMs] = [now.wallMs - before.wallMs - passedMs, now.uptimeMs - before.uptimeMs - passedMs];
-  if (passedMs >= 0 && byUptimeMs > 0 && Math.abs(byWallMs - byUptimeMs) <= PRECISION_MS) suspendedMs += byUptimeMs;
+  if (passedMs >= 0 && byUptimeMs > 0 && Math.abs(byWallMs - byUptimeMs) <= PRECISION_MS) aheadMs += byUptimeMs;
 }

@@ -83,3 +83,26 @@ test('a key that the service closed for two hours is open after the machine was 
   await vi.advanceTimersByTimeAsync(901_000);
   expect(await waiting).toEqual([]);
 });
+
+test('the clock does not go back where fake timers begin anew, as they do for each test', async () => {
+  const elapsedMs = await freshClock();
+  pass(HOUR_MS);
+  expect(elapsedMs()).toBe(HOUR_MS);
+  vi.useRealTimers();
+  vi.useFakeTimers({ now: Date.now(), toFake: ['Date', 'performance'] });
+  expect(elapsedMs()).toBe(HOUR_MS);
+  vi.advanceTimersByTime(1_000);
+  expect(elapsedMs()).toBe(HOUR_MS + 1_000);
+});
+
+test('a key whose closure has passed stays open when fake timers begin anew', async () => {
+  let answer = () => new Response(null, { status: 429, headers: { 'retry-after': '30' } });
+  const client = new PetStoreClient({ apiKey: 'key', baseUrl: freshAddress(), fetch: async () => answer(), maxRetries: 0 });
+  await expect(client.listInventory()).rejects.toMatchObject({ status: 429 });
+  answer = () => new Response('[]');
+  vi.advanceTimersByTime(31_000);
+  expect(await client.listInventory()).toEqual([]);
+  vi.useRealTimers();
+  vi.useFakeTimers();
+  expect(await client.listInventory({ maxWaitMs: 0 })).toEqual([]);
+});
