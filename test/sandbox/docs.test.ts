@@ -6,7 +6,7 @@ import { promisify } from 'node:util';
 import { PetStoreClient, reply } from 'petstore-inventory';
 import { serveSandbox } from 'petstore-inventory/node';
 import { createSandbox } from 'petstore-inventory/sandbox';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 
 const root = new URL('../../', import.meta.url).pathname;
 const page = readFileSync(join(root, 'docs/sandbox.md'), 'utf8');
@@ -18,7 +18,7 @@ const ofNode = samples.filter(({ kind }) => kind === 'node:test');
 async function run(code: string): Promise<void> {
   const running: Promise<void>[] = [];
   const runTest = (_title: string, body: () => Promise<void>) => running.push(body());
-  const given = { PetStoreClient, reply, createSandbox, serveSandbox, expect, test: runTest };
+  const given = { PetStoreClient, reply, createSandbox, serveSandbox, expect, vi, test: runTest };
   const body = new Function(
     ...Object.keys(given),
     `return (async () => { ${stripTypeScriptTypes(code.replace(/^import .*$/gm, ''))} })();`,
