@@ -1,4 +1,3 @@
-import { constants } from 'node:fs';
 import { type FileHandle, open, stat } from 'node:fs/promises';
 import { dirname, resolve } from 'node:path';
 import { badOption } from '../options/rules.ts';
@@ -97,8 +96,6 @@ class FileJournal implements Journal {
   }
 }
 
-const { O_RDWR, O_APPEND, O_CREAT } = constants;
-
 /** The files to which journals of this process are writing. */
 const writers = new Map<string, OpenFile>();
 
@@ -126,7 +123,7 @@ class OpenFile {
   static async at(path: string, { isNew }: { isNew: boolean }): Promise<OpenFile> {
     let handle: FileHandle | undefined;
     try {
-      handle = await open(path, O_RDWR | O_APPEND | O_CREAT, 0o600);
+      handle = await open(path, 'a+', 0o600);
       const found = await handle.stat();
       const file = new OpenFile(path, handle, {
         isRegular: found.isFile(),
@@ -232,7 +229,7 @@ async function flushFolder(path: string): Promise<void> {
   if (process.platform === 'win32') return;
   let folder: FileHandle | undefined;
   try {
-    folder = await open(dirname(path), constants.O_RDONLY);
+    folder = await open(dirname(path));
     await folder.sync();
   } catch (error) {
     if (!CANNOT_FLUSH.has(fieldOf(error, 'code'))) throw error;
