@@ -86,10 +86,14 @@ export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return typeof value === 'object' && value !== null && names.every((name) => typeof fieldOf(value, name) === 'function');
 }
 
-/** Gives the value of an option that is a signal; fetch would refuse a signal of another realm or a polyfill. */
+/** Whether it is an AbortSignal, of whichever realm: in some runtimes, that of a Request is no instance of the global class. */
+export function isSignal(value: unknown): value is AbortSignal {
+  return hasMethods(value, ['throwIfAborted', 'addEventListener', 'removeEventListener']) && typeof fieldOf(value, 'aborted') === 'boolean';
+}
+
+/** Gives the value of an option that is a signal. */
 export function signalOption(signal: unknown): AbortSignal | undefined {
-  if (signal === undefined) return undefined;
-  if (signal instanceof AbortSignal) return signal;
+  if (signal === undefined || isSignal(signal)) return signal;
   throw badOption('signal', 'an AbortSignal', { shown: signal });
 }
 

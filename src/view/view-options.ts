@@ -1,6 +1,6 @@
 import type { InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
-import { badOption, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
+import { badOption, isSignal, numberOption, refuseUnknown, showValue, signalOption } from '../options/rules.ts';
 
 /**
  * Options of a view.
@@ -160,9 +160,8 @@ export function checkDelta(delta: unknown, petId: PetId): number {
 
 /** A bare value was probably meant for the first known option, or for `signal`. */
 function checkObject(options: unknown, known: readonly [string, ...string[]]): void {
-  const isSignal = options instanceof AbortSignal;
-  if (typeof options !== 'object' || options === null || isSignal)
-    throw badOption('options', `an object such as { ${isSignal ? 'signal' : known[0]} }`, { shown: options });
+  if (typeof options !== 'object' || options === null || isSignal(options))
+    throw badOption('options', `an object such as { ${isSignal(options) ? 'signal' : known[0]} }`, { shown: options });
   refuseUnknown(options, known);
 }
 

@@ -8,6 +8,11 @@ function resolve(given: object): unknown {
   return resolveCallOptions(given, CALL_DEFAULTS);
 }
 
+/** Makes it an instance of another class that has the same methods. */
+function ofAnotherRealm(signal: AbortSignal): AbortSignal {
+  return Object.setPrototypeOf(signal, Object.create(EventTarget.prototype, Object.getOwnPropertyDescriptors(AbortSignal.prototype)));
+}
+
 describe('resolveCallOptions', () => {
   test('has the defaults of the contract', () => {
     expect(CALL_DEFAULTS).toEqual({
@@ -79,8 +84,15 @@ describe('resolveCallOptions', () => {
     });
   });
 
-  test('refuses a signal instead of options, which would be ignored silently', () => {
-    const { signal } = new AbortController();
+  test('takes a signal of another realm, as the Requests of some runtimes have', () => {
+    const signal = ofAnotherRealm(new AbortController().signal);
+    expect(resolve({ signal })).toEqual({ ...CALL_DEFAULTS, signal });
+  });
+
+  test.each([
+    ['a signal', new AbortController().signal],
+    ['a signal of another realm', ofAnotherRealm(new AbortController().signal)],
+  ])('refuses %s instead of options, which would be ignored silently', (_what, signal) => {
     expect(thrownBy(() => Reflect.apply(resolveCallOptions, undefined, [signal, CALL_DEFAULTS]))).toMatchObject({
       option: 'options',
       message: 'Cannot use this value as `options`: it must be an object such as { signal }',
