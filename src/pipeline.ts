@@ -1,4 +1,5 @@
 import { Call } from './call.ts';
+import { isPromise } from './clock/is-promise.ts';
 import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { untilAborted } from './clock/until-aborted.ts';
@@ -148,7 +149,7 @@ export class Pipeline<Item extends object> {
     const answer = await this.#steps.transport.open(call, operation.request, await admitting);
     try {
       const reading = operation.read(answer, call);
-      const data = reading instanceof Promise ? await reading : reading;
+      const data = isPromise(reading) ? await reading : reading;
       return { data, rest: () => restOf(answer, call) };
     } catch (failure) {
       answer.broke(failure);
@@ -188,7 +189,7 @@ export class Pipeline<Item extends object> {
   /** Gets a permit and reads the key: synchronously if neither has to be waited for. */
   #enter(call: Call): Admitted | Promise<Admitted> {
     const permit = this.#steps.gate.enter(call, this.#steps.limits);
-    return permit instanceof Promise ? permit.then((given) => this.#unlock(call, given)) : this.#unlock(call, permit);
+    return isPromise(permit) ? permit.then((given) => this.#unlock(call, given)) : this.#unlock(call, permit);
   }
 
   #unlock(call: Call, permit: Permit): Admitted | Promise<Admitted> {

@@ -1,7 +1,7 @@
 import { format, inspect } from 'node:util';
 import { type Logger, PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { failure, item, json } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
 import { rejectionOf, thrower } from './support/outcome.ts';
@@ -34,6 +34,18 @@ function oneTimeLogger(): Logger {
     },
   );
 }
+
+test('a client works in a program that has replaced the global Promise, as zone.js does', async () => {
+  vi.stubGlobal('Promise', class extends Promise<unknown> {});
+  onTestFinished(() => void vi.unstubAllGlobals());
+  const tooMany = () => failure(429, { 'retry-after': '2' });
+  const { client, log } = scriptedClient([() => item(1, 5), tooMany, () => json(200, [])], { plan: { requestsPerMinute: 2 } });
+  expect(await client.updateInventory(1, { quantity: 5 })).toMatchObject({ quantity: 5 });
+  const listing = client.listInventory();
+  await vi.runAllTimersAsync();
+  expect(await listing).toEqual([]);
+  expect(log.filter((line) => line.startsWith('response'))).toEqual(['response 200', 'response 429', 'response 200']);
+});
 
 describe('a call', () => {
   const limits = { 'x-ratelimit-limit': '60', 'x-ratelimit-remaining': '59', 'x-ratelimit-reset': '30', 'x-request-id': 'r1' };

@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { isPromise } from '../clock/is-promise.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem } from '../contract/models.ts';
 import { failureAt } from '../json/failure.ts';
@@ -49,7 +50,7 @@ function readItems<Ids extends Int64>(
       ? check(answer, call, readSmall(bytes, int64))
       : readLarge(answer, call, { begun: bytes, int64, maxBytes }).then((result) => check(answer, call, result));
   const reading = readUpTo(answer.body, Math.min(SMALL_LIST_BYTES, maxBytes));
-  return reading instanceof Promise ? reading.then(take) : take(reading);
+  return isPromise(reading) ? reading.then(take) : take(reading);
 }
 
 function check<Ids extends Int64>(

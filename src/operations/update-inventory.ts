@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import { isPromise } from '../clock/is-promise.ts';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
@@ -44,7 +45,7 @@ async function readItem<Ids extends Int64>(
   { pet, int64 }: { pet: PetId; int64: Ids },
 ): Promise<InventoryItem<Ids>> {
   const reading = readUpTo(answer.body, MAX_ITEM_BYTES);
-  const { bytes, isComplete } = reading instanceof Promise ? await reading : reading;
+  const { bytes, isComplete } = isPromise(reading) ? await reading : reading;
   if (!isComplete) throw await invalidResponse(call, answer, itemTooLarge(''));
   const text = decode(bytes);
   const result = text === undefined ? { failure: NOT_UTF8 } : parseItem(text, int64);

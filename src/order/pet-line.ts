@@ -1,4 +1,5 @@
 import type { Call, Holdup } from '../call.ts';
+import { isPromise } from '../clock/is-promise.ts';
 import { monotonicMs } from '../clock/monotonic.ts';
 import { isRequestBound } from '../clock/request-bound.ts';
 import { type End, type News, type Sending, Turn } from './turn.ts';
@@ -107,7 +108,7 @@ export class PetLine<Permit, Reply> {
     let permit: Permit;
     try {
       const admitted = turn.sending.admit(passed);
-      permit = admitted instanceof Promise ? await admitted : admitted;
+      permit = isPromise(admitted) ? await admitted : admitted;
     } catch (failure) {
       // A refusal concerns only the update that got it: the later one may allow a longer wait.
       if (!turn.isSuperseded || turn.call.signal.aborted) throw failure;

@@ -78,9 +78,9 @@ function timesOf({ times = Number.POSITIVE_INFINITY }: Fault): number {
 function holds(when: (request: SandboxRequest) => unknown, request: SandboxRequest): boolean {
   const name = 'the condition `when` of a fault';
   const answer = callOwn(name, () => when(request));
-  if (answer instanceof Promise) {
+  if (typeof answer === 'object' && answer !== null && 'then' in answer) {
     // Its rejection would end the process.
-    answer.catch(() => {});
+    Promise.resolve(answer).catch(() => {});
     throw new SandboxError(`Cannot use ${name}: it returned a promise, so it must not be async`);
   }
   return Boolean(answer);

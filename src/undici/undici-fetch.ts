@@ -1,4 +1,5 @@
 import type { SecureContext } from 'node:tls';
+import { isPromise } from '../clock/is-promise.ts';
 import { ConfigurationError } from '../errors.ts';
 import { proxyAuthorization } from '../options/proxy.ts';
 import { hasMethods } from '../options/rules.ts';
@@ -34,7 +35,7 @@ export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typ
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
     const ready = way();
     // Dispatched synchronously if possible: a promise would delay the request.
-    return ready instanceof Promise ? ready.then((made) => dispatch(request, made)) : dispatch(request, ready);
+    return isPromise(ready) ? ready.then((made) => dispatch(request, made)) : dispatch(request, ready);
   };
   const fetch = async (input: Input, init?: RequestInit) => (await send(await readRequest(input, init))).toResponse();
   directly.set(fetch, (address, request) => send(readDirectRequest(address, request)));

@@ -1,4 +1,5 @@
 import type { Call } from '../../call.ts';
+import { isPromise } from '../../clock/is-promise.ts';
 import type { SteadyClock } from '../../clock/steady-clock.ts';
 import { startTimer } from '../../clock/timer.ts';
 import type { Answer } from '../../contract/limits.ts';
@@ -215,7 +216,7 @@ export class LeaseClient {
     this.#refusedFor = undefined;
     const slots = this.#start.store.isCheap ? wanted : this.#pacing.sizeFor(wanted, nowMs);
     const outcome = this.#connection.exchange(this.#requestFor(slots, nowMs));
-    if (outcome instanceof Promise) this.#await(outcome, nowMs);
+    if (isPromise(outcome)) this.#await(outcome, nowMs);
     else this.#settle(outcome, nowMs);
   }
 
