@@ -6,6 +6,7 @@ import { Emitter } from '../src/events.ts';
 import { json } from './support/answers.ts';
 import { makeCall } from './support/call.ts';
 import { freshAddress, KEY, scriptedClient } from './support/client.ts';
+import { thrower } from './support/outcome.ts';
 
 const EVENTS = ['started', 'request', 'response', 'settled'] as const;
 
@@ -60,12 +61,17 @@ describe('The channels of diagnostics_channel', () => {
     expect(make).toHaveBeenCalledOnce();
   });
 
-  test('are those of the runtime; without them, nothing is published', () => {
+  test('are those of the runtime', () => {
     expect(channelOf('started')).toBe(channel('petstore-inventory:started'));
-    vi.stubGlobal('process', { ...process, getBuiltinModule: undefined });
-    onTestFinished(() => {
-      vi.unstubAllGlobals();
-    });
-    expect(channelOf('none yet')).toBeUndefined();
+  });
+
+  test.each([
+    ['has no process', undefined],
+    ['has no modules', { ...process, getBuiltinModule: undefined }],
+    ['has a process whose every method throws, as the edge runtime of Next.js', { getBuiltinModule: thrower }],
+  ])('are missing where the runtime %s: nothing is published', (runtime, shown) => {
+    vi.stubGlobal('process', shown);
+    onTestFinished(() => void vi.unstubAllGlobals());
+    expect(channelOf(`none yet: ${runtime}`)).toBeUndefined();
   });
 });
