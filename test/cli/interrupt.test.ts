@@ -1,6 +1,9 @@
+import os from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { interruptSignal } from '../../src/cli/interrupt.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
+
+const HOUR_MS = 3_600_000;
 
 test('interruptSignal aborts at once, and without a warning, if its time is over', async () => {
   const warn = vi.fn();
@@ -10,4 +13,22 @@ test('interruptSignal aborts at once, and without a warning, if its time is over
   onTestFinished(stopListening);
   await vi.waitFor(() => expect(signal.aborted).toBe(true));
   expect([String(signal.reason), warn.mock.calls]).toEqual(['AbortError: the time is up (--until 1ms)', []]);
+});
+
+test('interruptSignal counts the time in which the machine was suspended, and timers stood still, towards its time', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
+  vi.spyOn(os, 'uptime').mockImplementation(() => Date.now() / 1000);
+  onTestFinished(() => {
+    vi.restoreAllMocks();
+    vi.useRealTimers();
+  });
+  vi.resetModules();
+  const fresh = await import('../../src/cli/interrupt.ts');
+  const { signal, stopListening } = fresh.interruptSignal(new FakeTerminal(), { until: { atMs: Date.now() + 3 * HOUR_MS, option: '3h' } });
+  onTestFinished(stopListening);
+  await vi.advanceTimersByTimeAsync(HOUR_MS);
+  vi.setSystemTime(Date.now() + 2 * HOUR_MS);
+  expect(signal.aborted).toBe(false);
+  await vi.advanceTimersByTimeAsync(1_000);
+  expect(String(signal.reason)).toBe('AbortError: the time is up (--until 3h)');
 });
