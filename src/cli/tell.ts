@@ -1,4 +1,5 @@
 import type { PetStoreClient } from '../client.ts';
+import { monotonicMs } from '../clock/monotonic.ts';
 import type { ClientEvents, WaitReason } from '../events.ts';
 import { withoutControls } from '../redactor.ts';
 import { type AskedAddress, nameAddress } from './asked-address.ts';
@@ -30,7 +31,7 @@ export function tellRetries(client: PetStoreClient<'bigint'>, asked: AskedAddres
   const told = new Set<number>();
   let quietUntilMs = 0;
   client.on('retry', ({ callId, error }) => {
-    const nowMs = terminal.now();
+    const nowMs = monotonicMs();
     if (error.kind === 'rate-limit' || told.has(callId) || nowMs < quietUntilMs) return;
     told.add(callId);
     quietUntilMs = nowMs + QUIET_MS;
@@ -76,7 +77,7 @@ function showWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
 function writeWaits(client: PetStoreClient<'bigint'>, terminal: Terminal): void {
   let toldUntilMs = 0;
   const write = ({ reason, ms }: Wait): void => {
-    const untilMs = terminal.now() + ms;
+    const untilMs = monotonicMs() + ms;
     // A backoff is reported as a retry.
     if (reason === 'backoff' || ms < TOLD_WAIT_MS || untilMs < toldUntilMs + TOLD_WAIT_MS) return;
     toldUntilMs = untilMs;

@@ -124,4 +124,25 @@ describe('a wait', () => {
     expect(code).toBe(0);
     expect(err).toMatch(/^petstore: waiting 6[01] s \(rate-limit\)\n$/);
   });
+
+  test('is reported, and so is a failure, although the clock was set back after the last one', async () => {
+    const refusals = () => [new Response(null, { status: 503 }), new Response(null, { status: 429, headers: { 'retry-after': '20' } })];
+    const [ofList, ofUpdate] = [refusals(), refusals()];
+    const list = () => {
+      vi.setSystemTime(Date.now() - 3_600_000);
+      return Response.json([PET]);
+    };
+    vi.stubGlobal('fetch', async (_url: string, { method }: RequestInit) =>
+      method === 'PATCH' ? (ofUpdate.shift() ?? Response.json({ ...PET, quantity: 7 })) : (ofList.shift() ?? list()),
+    );
+    const terminal = new FakeTerminal({ stdin: 'petId,quantity\n1,7\n' });
+    expect((await runWaiting(['sync', '-'], terminal)).code).toBe(0);
+    expect(terminal.err.replaceAll(/2[01] s/g, '20 s').split('\n')).toEqual([
+      expect.stringContaining('the service answered 503'),
+      'petstore: waiting 20 s (rate-limit)',
+      expect.stringContaining('the service answered 503'),
+      'petstore: waiting 20 s (rate-limit)',
+      '',
+    ]);
+  });
 });
