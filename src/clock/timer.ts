@@ -1,7 +1,7 @@
 import { monotonicMs } from './monotonic.ts';
 
-/** The longest delay that a platform timer can hold; Node fires a longer one at once. */
-const LONGEST_TIMER_MS = 2 ** 31 - 1;
+/** A longer wait has several timers: they take no notice of the time in which the machine is suspended, and hold 24 days at most. */
+export const LONGEST_TIMER_MS = 900_000;
 
 interface TimerOptions {
   /** Whether the timer keeps the process alive, in runtimes that offer the choice. */

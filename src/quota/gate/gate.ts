@@ -1,6 +1,6 @@
 import type { Call, Holdup } from '../../call.ts';
 import { SteadyClock } from '../../clock/steady-clock.ts';
-import { startTimer } from '../../clock/timer.ts';
+import { LONGEST_TIMER_MS, startTimer } from '../../clock/timer.ts';
 import type { PetStoreError } from '../../errors.ts';
 import { partNotLoaded } from '../../load-part.ts';
 import { LeaseClient, type LeaseClientStart } from '../lease/lease-client.ts';
@@ -15,8 +15,6 @@ import { Releaser } from './releaser.ts';
 import type { RetryLimit } from './retry-limit.ts';
 
 const SWEEP_EVERY_MS = 1000;
-/** When to look again at the latest: a timer takes no notice of the time in which the machine is suspended. */
-const LOOK_AGAIN_MS = 900_000;
 
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
@@ -215,7 +213,7 @@ export class Gate {
   #wakeAt(instantMs: number, nowMs: number): void {
     // A store may report a closure while it is asked: then the timer is set already.
     if (this.#stopTimer) return;
-    const lookAtMs = Math.min(instantMs, nowMs + LOOK_AGAIN_MS);
+    const lookAtMs = Math.min(instantMs, nowMs + LONGEST_TIMER_MS);
     this.#stopTimer = startTimer(lookAtMs - nowMs, () => {
       this.#clock.reach(lookAtMs);
       this.#pump();
