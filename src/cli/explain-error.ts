@@ -9,7 +9,7 @@ import { unreadable } from './input/open-input.ts';
  * for the proxy, if there is one, else for the network.
  */
 const ADVICE = {
-  authentication: 'check PETSTORE_API_KEY: the key is not one of this environment, or is banned for a while',
+  authentication: 'check the key in PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: it is not one of this environment, or is banned for a while',
   banned: 'try again when the ban is over',
   closed: 'try again then',
   'rate-limit': 'try again then; `petstore quota` shows what is left',

@@ -319,7 +319,7 @@ describe('a failure', () => {
     vi.stubEnv('PETSTORE_API_KEY', 'wrong');
     const { code, err } = await run(['list']);
     expect(code).toBe(3);
-    expect(err).toMatch(/401.*check PETSTORE_API_KEY: .*, or is banned for a while\n$/);
+    expect(err).toMatch(/401.*check the key in PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: .*, or is banned for a while\n$/);
   });
 
   test('to connect is reported at once, with the host and the variable that named it', async () => {

@@ -20,7 +20,10 @@ function refusal(bad: object): unknown {
 }
 
 test.each<[unknown, unknown]>([
-  [new AuthenticationError('no'), 'no; check PETSTORE_API_KEY: the key is not one of this environment, or is banned for a while'],
+  [
+    new AuthenticationError('no'),
+    'no; check the key in PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: it is not one of this environment, or is banned for a while',
+  ],
   [new AuthenticationError('401 key_banned: Wait'), '401 key_banned: Wait; try again when the ban is over'],
   [new AuthenticationError('no', { retryAt: new Date(0) }), 'no; try again then'],
   [new RateLimitError('no'), 'no; try again then; `petstore quota` shows what is left'],

@@ -280,7 +280,9 @@ describe('petstore mcp', () => {
     const key = 'psk_wrong_S3cret';
     const { call, agent } = await startAgent([], { PETSTORE_API_KEY: key });
     const text = await call('list_inventory');
-    expect(text).toMatch(/^Cannot read the inventory: the service answered 401 .*check PETSTORE_API_KEY: .*, or is banned for a while$/);
+    expect(text).toMatch(
+      /^Cannot read the inventory: the service answered 401 .*check the key in PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: .*, or is banned for a while$/,
+    );
     expect(text).not.toContain(key);
     await agent.ping();
   });

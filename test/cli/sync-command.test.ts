@@ -542,7 +542,7 @@ describe('a stop', () => {
     const { code, err } = await sync('petId,adjust\n1,1\n');
     expect(code).toBe(3);
     expect(err).toBe(
-      'petstore: Cannot read the inventory: the service answered 401 invalid_key: The API key is not valid; check PETSTORE_API_KEY: the key is not one of this environment, or is banned for a while\n' +
+      'petstore: Cannot read the inventory: the service answered 401 invalid_key: The API key is not valid; check the key in PETSTORE_API_KEY or PETSTORE_API_KEY_FILE: it is not one of this environment, or is banned for a while\n' +
         'petstore: the service refused the key: 0 pets updated, 1 pet left; run it again for the rest; with adjustments, only with a --journal\n',
     );
   });
