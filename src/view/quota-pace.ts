@@ -15,6 +15,8 @@ interface SpentWindow {
   lengthMs: number;
   endsAtMs: number;
   requests: number;
+  /** Those in the window before. */
+  before: number;
   /** The first Reset that was seen of it. */
   resetAtMs: number | undefined;
   /** Whether its Reset moves with time, as that of a token bucket or a sliding log: then it has no end at which it is full again. */
@@ -22,12 +24,12 @@ interface SpentWindow {
 }
 
 function spentWindow(lengthMs: number): SpentWindow {
-  return { lengthMs, endsAtMs: Number.NEGATIVE_INFINITY, requests: 0, resetAtMs: undefined, isRolling: false };
+  return { lengthMs, endsAtMs: Number.NEGATIVE_INFINITY, requests: 0, before: 0, resetAtMs: undefined, isRolling: false };
 }
 
 /**
  * Spaces lists evenly over the rest of the minute and of the day, so that they use at most `share` of the quota that other calls leave. The
- * lists that were already sent in a window count towards their share of it. In a window whose Reset moves, they are spaced over its length.
+ * lists that were already sent in a window count towards their share of it. In a window without an end, they are spaced over its length.
  */
 export class QuotaPace {
   readonly #client: Pick<PetStoreApi, 'quota'>;
@@ -66,14 +68,18 @@ export class QuotaPace {
   }
 
   /** When one window allows the next list. */
-  #nextIn(window: SpentWindow, { limit, remaining, resetAt }: WindowQuota, nowMs: number): number {
+  #nextIn(window: SpentWindow, { limit = Number.POSITIVE_INFINITY, remaining, resetAt }: WindowQuota, nowMs: number): number {
     if (remaining === undefined) return this.#leftAtMs;
     turn(window, resetAt);
-    const left = this.#share * (remaining + window.requests) - window.requests;
+    const { lengthMs, endsAtMs, requests, before } = window;
+    if (window.isRolling || !resetAt) {
+      // Requests leave such a window one by one, and so do those of the lists in the window before.
+      const own = requests + (before * (endsAtMs - nowMs)) / lengthMs;
+      return remaining < 1 ? nowMs + lengthMs : this.#leftAtMs + lengthMs / (this.#share * Math.min(limit, remaining + own));
+    }
+    const left = this.#share * (remaining + requests) - requests;
     const restMs = restOf(window, resetAt);
-    const nextAtMs = left < 1 ? nowMs + restMs : this.#leftAtMs + restMs / left;
-    const spacedAtMs = this.#leftAtMs + window.lengthMs / (this.#share * (limit ?? Number.POSITIVE_INFINITY));
-    return window.isRolling ? Math.max(nextAtMs, spacedAtMs) : nextAtMs;
+    return left < 1 ? nowMs + restMs : this.#leftAtMs + restMs / left;
   }
 
   #note(window: SpentWindow, { resetAt }: WindowQuota = {}): void {
@@ -88,9 +94,10 @@ function turn(window: SpentWindow, resetAt: Date | undefined): void {
   if (resetAt) noteReset(window, resetAt.getTime());
   if (nowMs >= window.endsAtMs) {
     window.endsAtMs = Number.POSITIVE_INFINITY;
+    window.before = window.requests;
     window.requests = 0;
   }
-  window.endsAtMs = Math.min(window.endsAtMs, nowMs + restOf(window, resetAt));
+  window.endsAtMs = Math.min(window.endsAtMs, nowMs + restOf(window, window.isRolling ? undefined : resetAt));
 }
 
 function noteReset(window: SpentWindow, resetAtMs: number): void {

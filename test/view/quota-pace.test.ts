@@ -150,7 +150,7 @@ describe("maxAgeMs: 'quota'", () => {
 /** How long it takes until the next list is due. */
 function dueAfterMs(pace: QuotaPace): number {
   const sinceMs = Date.now();
-  for (let looks = 0; looks < 200 && pace.dueInMs > 0; looks++) vi.advanceTimersByTime(pace.dueInMs);
+  for (let looks = 0; looks < 200 && pace.dueInMs > 0; looks++) vi.advanceTimersByTime(Math.ceil(pace.dueInMs));
   return Date.now() - sinceMs;
 }
 
@@ -164,7 +164,7 @@ test.each([
     quota: { minute: { remaining: 10, resetAt: inMs(60_000) }, day: { remaining: 100, resetAt: inMs(100_000) } },
     afterMs: [0, 12_000, 12_000, 12_000, 12_000],
   },
-  { name: 'minute, of which no end is known', quota: { minute: { remaining: 10 }, day: {} }, afterMs: [0, 15_000, 20_000, 25_000] },
+  { name: 'minute, of which no end is known', quota: { minute: { remaining: 10 }, day: {} }, afterMs: [0, 12_000, 12_000, 12_000, 12_000] },
   {
     name: 'minute, of which too little is left',
     quota: { minute: { remaining: 3, resetAt: inMs(60_000) }, day: {} },
@@ -181,6 +181,29 @@ test.each([
     return ms;
   });
   expect(found).toEqual(afterMs);
+});
+
+test.each([
+  { title: 'no end is known', left: 60, lists: 30, resetAfter: () => undefined },
+  { title: 'the Reset moves', left: 40, lists: 20, resetAfter: (oldestMs: number) => new Date(oldestMs + MINUTE_MS) },
+])('QuotaPace takes half of the $left that others leave, minute after minute, where requests leave it one by one and $title', (world) => {
+  const sent: number[] = [];
+  const client = {
+    get quota() {
+      const recent = sent.filter((atMs) => atMs > Date.now() - MINUTE_MS);
+      return { minute: { limit: 60, remaining: world.left - recent.length, resetAt: world.resetAfter(recent[0] ?? Date.now()) }, day: {} };
+    },
+  };
+  const pace = new QuotaPace(client, 0.5);
+  for (let list = 0; list < 10 * world.lists; list++) {
+    dueAfterMs(pace);
+    sent.push(Date.now());
+    pace.noteRequest();
+  }
+  const minutes = Map.groupBy(sent, (atMs) => Math.floor((atMs - NOW_MS) / MINUTE_MS));
+  const counts = Array.from({ length: 8 }, (_, minute) => minutes.get(minute + 1)?.length ?? 0);
+  expect(Math.min(...counts)).toBeGreaterThanOrEqual(world.lists - 2);
+  expect(Math.max(...counts)).toBeLessThanOrEqual(world.lists + 2);
 });
 
 test('QuotaPace counts what lists used as used no longer than until the end of the minute, which it may learn late', () => {
