@@ -12,7 +12,7 @@ import { type Permit, Permits } from './permit.ts';
 import { deadlineMs, Queue, QueuedCall } from './queue.ts';
 import { holdupBy, refusalInOutage, refusalToWait } from './refusal.ts';
 import { Releaser } from './releaser.ts';
-import type { RetryLimit } from './retry-limit.ts';
+import type { RetryBudget } from './retry-budget.ts';
 
 const SWEEP_EVERY_MS = 1000;
 
@@ -40,7 +40,7 @@ export class Gate {
   }
 
   /** Limits the retries of all calls. */
-  get retries(): RetryLimit {
+  get retries(): RetryBudget {
     return this.#permits.retries;
   }
 

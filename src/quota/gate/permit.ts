@@ -8,7 +8,7 @@ import type { Ledger, Outlook } from '../ledger/ledger.ts';
 import type { Sending } from '../ledger/outstanding.ts';
 import type { Share } from '../ledger/share.ts';
 import type { ClientLimits } from './client-limits.ts';
-import { RetryLimit } from './retry-limit.ts';
+import { RetryBudget } from './retry-budget.ts';
 
 /** One instant is converted to the machine's clock anew for each report; the results differ by less than this. */
 const SAME_INSTANT_MS = 100;
@@ -93,7 +93,7 @@ interface Demand {
 /** Gives permits, and reports the outcome of each request to the ledger, the lease, the retry budget and the listeners. */
 export class Permits {
   /** Limits the retries of all calls. */
-  readonly retries: RetryLimit;
+  readonly retries: RetryBudget;
   /** If it is set, a request also needs a slot of the quota that processes share. */
   leaseClient: LeaseClient | undefined;
   readonly #ledger: Ledger;
@@ -110,7 +110,7 @@ export class Permits {
     this.#ledger = ledger;
     this.#clock = clock;
     this.#onChange = onChange;
-    this.retries = new RetryLimit(ledger);
+    this.retries = new RetryBudget(ledger);
   }
 
   /** Requests whose bodies are not read yet. */

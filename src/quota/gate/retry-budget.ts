@@ -4,29 +4,31 @@ import type { Answer } from '../../contract/limits.ts';
 import type { PetStoreError } from '../../errors.ts';
 import type { Ledger } from '../ledger/ledger.ts';
 import type { RetryBudgetState } from '../ledger/quota.ts';
-import { RetryBudget } from '../ledger/retry-budget.ts';
 import { refusalToRetry } from './refusal.ts';
 
-/** Limits the retries of one gate while many requests fail, and reports when none are left and when there are some again. */
-export class RetryLimit {
+const CAPACITY = 10;
+/** Good answers that pay for one retry: the budget lasts while at most one request in eight fails. */
+const ANSWERS_PER_RETRY = 7;
+
+/** Limits the retries of one gate: each retry takes one out, good answers refill it. Reports when none are left and when there are some again. */
+export class RetryBudget {
   readonly #ledger: Ledger;
-  // Created when a call is first retried: until then the budget is full.
-  #budgetMade: RetryBudget | undefined;
-  #isReportedEmpty = false;
+  // In good answers.
+  #balance = CAPACITY * ANSWERS_PER_RETRY;
+  // Whether the budget was used up and less than half of it has come back.
+  #isEmpty = false;
 
   constructor(ledger: Ledger) {
     this.#ledger = ledger;
   }
 
-  get #budget(): RetryBudget {
-    this.#budgetMade ??= new RetryBudget();
-    return this.#budgetMade;
-  }
-
   /** What is left of the retry budget. */
   get state(): RetryBudgetState {
-    const { available, capacity } = this.#budget;
-    return { available, capacity };
+    return { available: this.#available, capacity: CAPACITY };
+  }
+
+  get #available(): number {
+    return Math.floor(this.#balance / ANSWERS_PER_RETRY);
   }
 
   /**
@@ -35,16 +37,15 @@ export class RetryLimit {
    */
   pay(call: Call, failure: PetStoreError): PetStoreError | undefined {
     if (this.#ledger.isOutageSuspected) return undefined;
-    call.hasPaidRetry = this.#budget.spend();
-    this.#report(call);
-    return call.hasPaidRetry ? undefined : refusalToRetry(call, failure);
+    call.hasPaidRetry = this.#available > 0;
+    if (!call.hasPaidRetry) return refusalToRetry(call, failure);
+    this.#change(call, -ANSWERS_PER_RETRY);
+    return undefined;
   }
 
   /** The call is over: a retry that was paid for and never sent is given back. */
   settle(call: Call): void {
-    if (!call.hasPaidRetry) return;
-    this.#budget.giveBack();
-    this.#report(call);
+    if (call.hasPaidRetry) this.#change(call, ANSWERS_PER_RETRY);
   }
 
   /** Counts an answer whose status alone is final. A 2xx counts later, when its body has come. */
@@ -54,15 +55,15 @@ export class RetryLimit {
 
   /** The service did what was asked, or refused it for good. */
   prove(call: Call): void {
-    if (!this.#budgetMade) return;
-    this.#budgetMade.earn();
-    this.#report(call);
+    this.#change(call, 1);
   }
 
-  #report(call: Call): void {
-    const { isEmpty, available } = this.#budget;
-    if (isEmpty === this.#isReportedEmpty) return;
-    this.#isReportedEmpty = isEmpty;
+  #change(call: Call, answers: number): void {
+    this.#balance = Math.min(CAPACITY * ANSWERS_PER_RETRY, this.#balance + answers);
+    const available = this.#available;
+    const isEmpty = available === 0 || (this.#isEmpty && 2 * available < CAPACITY);
+    if (isEmpty === this.#isEmpty) return;
+    this.#isEmpty = isEmpty;
     call.emit('retryBudget', (event) => ({ ...event, state: isEmpty ? 'empty' : 'refilled', available }));
   }
 }
