@@ -36,7 +36,7 @@ export class Gate {
 
   constructor(settings: QuotaSettings) {
     this.#ledger = new Ledger(settings);
-    this.#permits = new Permits({ ledger: this.#ledger, clock: this.#clock, onChange: () => this.#pump() });
+    this.#permits = new Permits(this.#ledger, { clock: this.#clock, onChange: () => this.#pump() });
   }
 
   /** Limits the retries of all calls. */
