@@ -13,7 +13,7 @@ import { updateInventory } from './operations/update-inventory.ts';
 import { type CallOptions, type RequestOptions, resolveCallOptions } from './options/call-options.ts';
 import { type PetStoreClientOptions, type ResolvedOptions, resolveOptions } from './options/client-options.ts';
 import { Pipeline } from './pipeline.ts';
-import { ClientLimits } from './quota/gate/client-limits.ts';
+import type { ClientLimits } from './quota/gate/client-limits.ts';
 import type { Gate } from './quota/gate/gate.ts';
 import { gateOf } from './quota/gate/registry.ts';
 import type { Quota, RetryBudgetState } from './quota/ledger/quota.ts';
@@ -86,7 +86,7 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const warn = (message: string) => this.#emitter.warn(message);
     this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
     const transport = new Transport({ client: this, http, fetch, baseUrl, credentials, redactor });
-    this.#limits = new ClientLimits({ concurrency, share });
+    this.#limits = this.#gate.limitsOf({ concurrency, share });
     this.#pipeline = new Pipeline({ client: this, gate: this.#gate, limits: this.#limits, transport, emitter: this.#emitter });
     Object.defineProperty(this, INSPECT, PRINTED);
   }

@@ -4,42 +4,37 @@ import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { Share } from '../ledger/share.ts';
 
-/** The ledger whose limits a share is a part of, and the current time. */
-export interface ShareBasis {
-  ledger: Pick<Ledger, 'windows' | 'windowsAt' | 'snapshot'>;
-  nowMs: number;
-}
-
 /** The limits of one client at its gate: requests in flight, and its share of the quota. */
 export class ClientLimits {
-  readonly #concurrency: number;
-  readonly #share: QuotaSettings['share'];
+  readonly #settings: Pick<QuotaSettings, 'concurrency' | 'share'>;
+  readonly #ledger: Ledger;
   #inFlight = 0;
   // The client's share, created with the first call that counts towards it.
   #counted: Share | undefined;
 
-  constructor({ concurrency, share }: Pick<QuotaSettings, 'concurrency' | 'share'>) {
-    this.#concurrency = concurrency;
-    this.#share = share;
+  /** @param ledger whose limits the share is a part of */
+  constructor(settings: Pick<QuotaSettings, 'concurrency' | 'share'>, ledger: Ledger) {
+    this.#settings = settings;
+    this.#ledger = ledger;
   }
 
   /** How many requests of a priority the client may send now. */
-  free(priority: Call['priority'], { ledger, nowMs }: ShareBasis): number {
-    const slots = this.#concurrency - this.#inFlight;
-    const share = this.#shareOf(priority, ledger);
-    return share ? Math.min(slots, share.free(ledger.windowsAt(nowMs), nowMs)) : slots;
+  free(priority: Call['priority'], nowMs: number): number {
+    const slots = this.#settings.concurrency - this.#inFlight;
+    const share = this.#limitingShare(priority);
+    return share ? Math.min(slots, share.free(this.#ledger.windowsAt(nowMs), nowMs)) : slots;
   }
 
   /** When to look again, and why, if the client may send no request of a priority now. */
-  look(priority: Call['priority'], { ledger, nowMs }: ShareBasis): Outlook {
-    const at = this.#shareOf(priority, ledger)?.freeAt(ledger.windowsAt(nowMs), nowMs) ?? nowMs;
+  look(priority: Call['priority'], nowMs: number): Outlook {
+    const at = this.#limitingShare(priority)?.freeAt(this.#ledger.windowsAt(nowMs), nowMs) ?? nowMs;
     return at > nowMs ? { free: 0, at, reason: 'quota', isOfShare: true } : FULL;
   }
 
   /** What its share leaves of the quota to its calls of low priority; undefined if the share does not limit them beyond the windows. */
-  quota({ ledger, nowMs }: ShareBasis): Quota['share'] {
-    const share = this.#shareOf('low', ledger);
-    return share && ledger.snapshot(nowMs, share);
+  quota(nowMs: number): Quota['share'] {
+    const share = this.#limitingShare('low');
+    return share && this.#ledger.snapshot(nowMs, share);
   }
 
   /** Counts a request that is about to be sent. Returns the share that it counts towards, if any. */
@@ -55,16 +50,16 @@ export class ClientLimits {
     this.#inFlight--;
   }
 
-  /** The share of calls of a priority. With a ledger, undefined if its windows are already cut to the share. */
-  #shareOf(priority: Call['priority'], ledger?: ShareBasis['ledger']): Share | undefined {
-    const part = partOf(this.#share, priority);
-    if (part === 1 || ledger?.windows.areShares) return undefined;
+  /** The share of calls of a priority, unless the windows of the ledger are already cut to it. */
+  #limitingShare(priority: Call['priority']): Share | undefined {
+    return this.#ledger.windows.areShares ? undefined : this.#shareOf(priority);
+  }
+
+  #shareOf(priority: Call['priority']): Share | undefined {
+    const { share } = this.#settings;
+    const part = typeof share === 'number' ? share : priority === 'low' ? share.low : 1;
+    if (part === 1) return undefined;
     this.#counted ??= new Share(part);
     return this.#counted;
   }
-}
-
-function partOf(share: QuotaSettings['share'], priority: Call['priority']): number {
-  if (typeof share === 'number') return share;
-  return priority === 'low' ? share.low : 1;
 }

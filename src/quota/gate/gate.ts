@@ -7,7 +7,7 @@ import { LeaseClient, type LeaseClientStart } from '../lease/lease-client.ts';
 import { FULL, Ledger, type Outlook, waitMs } from '../ledger/ledger.ts';
 import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
-import type { ClientLimits, ShareBasis } from './client-limits.ts';
+import { ClientLimits } from './client-limits.ts';
 import { type Permit, Permits } from './permit.ts';
 import { deadlineMs, Queue, QueuedCall } from './queue.ts';
 import { holdupBy, refusalInOutage, refusalToWait } from './refusal.ts';
@@ -44,11 +44,15 @@ export class Gate {
     return this.#permits.retries;
   }
 
+  /** The limits of a client of this gate. */
+  limitsOf(settings: Pick<QuotaSettings, 'concurrency' | 'share'>): ClientLimits {
+    return new ClientLimits(settings, this.#ledger);
+  }
+
   /** What is known now of the key's quota, and of a client's share of it. */
   quotaOf(limits?: ClientLimits): Quota {
     const nowMs = this.#clock.now();
-    const share = limits?.quota(this.#basis(nowMs));
-    return { ...this.#ledger.snapshot(nowMs), share, closedUntil: this.#permits.closedUntil(nowMs) };
+    return { ...this.#ledger.snapshot(nowMs), share: limits?.quota(nowMs), closedUntil: this.#permits.closedUntil(nowMs) };
   }
 
   /** For how long the gate has not been used, in milliseconds; 0 while a call waits or a request is in flight. */
@@ -95,7 +99,7 @@ export class Gate {
         ...shared,
         ledger: this.#ledger,
         clock: this.#clock,
-        queueSize: () => this.#queue.ready(this.#basis(this.#clock.now())),
+        queueSize: () => this.#queue.ready(this.#clock.now()),
         onChange: () => this.#pump(),
       });
   }
@@ -114,19 +118,14 @@ export class Gate {
   enter(call: Call, limits: ClientLimits): Permit | Promise<Permit> {
     if (call.signal.aborted) return Promise.reject(call.signal.reason);
     const nowMs = this.#clock.now();
-    const basis = this.#basis(nowMs);
-    const mayClient = limits.free(call.priority, basis) > 0;
-    const ready = this.#queue.ready(basis) + (mayClient ? 1 : 0);
+    const mayClient = limits.free(call.priority, nowMs) > 0;
+    const ready = this.#queue.ready(nowMs) + (mayClient ? 1 : 0);
     const outlook = this.#permits.look(nowMs, { waiting: this.#queue.size + 1, ready });
     if (outlook.free > 0 && mayClient && this.#queue.size === 0) return this.#permits.give(call, limits, nowMs);
-    const ofClient = limits.look(call.priority, basis);
+    const ofClient = limits.look(call.priority, nowMs);
     const refusal = this.#refusalOf(call, outlook, nowMs) ?? this.#refusalOf(call, ofClient, nowMs);
     if (refusal) return Promise.reject(refusal);
     return this.#wait({ call, limits, outlook: outlook.free > 0 && !mayClient ? ofClient : outlook, nowMs });
-  }
-
-  #basis(nowMs: number): ShareBasis {
-    return { ledger: this.#ledger, nowMs };
   }
 
   /** Raises a queued call to normal priority. */
@@ -163,7 +162,7 @@ export class Gate {
 
   #holdupOf(call: Call, limits: ClientLimits): Holdup {
     const nowMs = this.#clock.now();
-    const outlook = this.#outlook.free > 0 ? limits.look(call.priority, this.#basis(nowMs)) : this.#outlook;
+    const outlook = this.#outlook.free > 0 ? limits.look(call.priority, nowMs) : this.#outlook;
     const { at, reason, isOfShare = false, isUnknown = false } = outlook;
     return holdupBy({ reason, isOfShare, until: isUnknown || !Number.isFinite(at) ? undefined : this.#clock.toDate(at) });
   }
@@ -194,14 +193,13 @@ export class Gate {
     this.#stopTimer = undefined;
     if (this.#queue.size === 0) return;
     const nowMs = this.#clock.now();
-    const basis = this.#basis(nowMs);
-    const ready = this.#queue.ready(basis);
+    const ready = this.#queue.ready(nowMs);
     const ofKey = this.#permits.look(nowMs, { waiting: this.#queue.size, ready });
-    this.#refuseQueued(ofKey, basis);
+    this.#refuseQueued(ofKey, nowMs);
     if (this.#queue.size === 0) return;
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
     this.#outlook = ofKey;
-    const outlook = ofKey.free > 0 ? this.#queue.look(basis) : ofKey;
+    const outlook = ofKey.free > 0 ? this.#queue.look(nowMs) : ofKey;
     const firstDeadlineMs = this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs);
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, firstDeadlineMs), nowMs);
     // The reports come last: a listener may make a call, which schedules again and replaces this timer.
@@ -235,10 +233,9 @@ export class Gate {
   /** Runs inside the limiter; the ledger is consulted again, since a 429 may have closed the gate in the meantime. */
   #release(most: number): void {
     const nowMs = this.#clock.now();
-    const basis = this.#basis(nowMs);
-    const { free } = this.#permits.look(nowMs, { waiting: this.#queue.size, ready: this.#queue.ready(basis) });
+    const { free } = this.#permits.look(nowMs, { waiting: this.#queue.size, ready: this.#queue.ready(nowMs) });
     for (let left = Math.min(free, most); left > 0; left--) {
-      const queued = this.#queue.shift(basis);
+      const queued = this.#queue.shift(nowMs);
       if (!queued) return;
       const permit = this.#permits.give(queued.call, queued.limits, nowMs);
       // The permit may have brought a `quotaStore` event, whose listener may have aborted the call.
@@ -259,14 +256,13 @@ export class Gate {
   }
 
   /** Refuses the calls that would wait longer than they allow. */
-  #refuseQueued(ofKey: Outlook, basis: ShareBasis): void {
-    const { nowMs } = basis;
+  #refuseQueued(ofKey: Outlook, nowMs: number): void {
     const since = this.#ledger.outageSinceMs;
     if (since !== undefined && this.#queue.firstDeadlineMs(since) <= nowMs)
       for (const queued of this.#queue.removeWhere((each) => each.deadlineMs(since) <= nowMs))
         queued.refuse(this.#refusalInOutage(queued.call, ofKey), nowMs);
     const isTooLong = (outlook: Outlook, maxWaitMs: number) => this.#isTooLong(outlook, maxWaitMs, nowMs);
-    for (const { queued, outlook } of this.#queue.removeTooLong(ofKey, basis, isTooLong))
+    for (const { queued, outlook } of this.#queue.removeTooLong(ofKey, nowMs, isTooLong))
       queued.refuse(this.#refusalToWait(queued.call, outlook, nowMs), nowMs);
   }
 

@@ -1,7 +1,7 @@
 import type { Call } from '../../call.ts';
 import { type Deferred, defer } from '../../clock/deferred.ts';
 import { type Outlook, waitMs } from '../ledger/ledger.ts';
-import type { ClientLimits, ShareBasis } from './client-limits.ts';
+import type { ClientLimits } from './client-limits.ts';
 import type { Permit } from './permit.ts';
 
 /** A shorter wait is over before anyone could act on a report of it. */
@@ -99,13 +99,13 @@ class Lane {
   }
 
   /** When to look again, and why, if the client's own limits let none of the calls take a permit. */
-  look(basis: ShareBasis): Outlook {
-    return this.limits.look(this.priority, basis);
+  look(nowMs: number): Outlook {
+    return this.limits.look(this.priority, nowMs);
   }
 
   /** How many calls the client's own limits let take a permit. */
-  ready(basis: ShareBasis): number {
-    return this.size === 0 ? 0 : Math.min(this.size, Math.max(0, this.limits.free(this.priority, basis)));
+  ready(nowMs: number): number {
+    return this.size === 0 ? 0 : Math.min(this.size, Math.max(0, this.limits.free(this.priority, nowMs)));
   }
 
   get size(): number {
@@ -211,24 +211,24 @@ export class Queue {
   }
 
   /** How many calls the limits of their clients let take a permit. */
-  ready(basis: ShareBasis): number {
+  ready(nowMs: number): number {
     let ready = 0;
     if (!this.#lanes) return ready;
     // A client's slots are for both its lanes, and its normal calls may use each of them.
     for (const { normal, low } of this.#lanes.values())
-      ready += Math.min(normal.ready(basis) + low.ready(basis), Math.max(0, normal.limits.free('normal', basis)));
+      ready += Math.min(normal.ready(nowMs) + low.ready(nowMs), Math.max(0, normal.limits.free('normal', nowMs)));
     return ready;
   }
 
   /** When the first client may send, and why not before, if no client may now. */
-  look(basis: ShareBasis): Outlook {
-    const outlooks = [...this.#inOrder()].filter(({ size }) => size > 0).map((lane) => lane.look(basis));
+  look(nowMs: number): Outlook {
+    const outlooks = [...this.#inOrder()].filter(({ size }) => size > 0).map((lane) => lane.look(nowMs));
     return outlooks.reduce((first, next) => (next.at < first.at ? next : first));
   }
 
   /** Takes the next call whose client may send. */
-  shift(basis: ShareBasis): QueuedCall | undefined {
-    const next = this.#firstIn((lane) => lane.ready(basis) > 0);
+  shift(nowMs: number): QueuedCall | undefined {
+    const next = this.#firstIn((lane) => lane.ready(nowMs) > 0);
     if (next) this.remove(next);
     return next;
   }
@@ -255,7 +255,7 @@ export class Queue {
   /** Removes the calls that would wait longer than they allow, for the key or for their client's share, and returns each with its outlook. */
   removeTooLong(
     ofKey: Outlook,
-    basis: ShareBasis,
+    nowMs: number,
     isTooLong: (outlook: Outlook, maxWaitMs: number) => boolean,
   ): { queued: QueuedCall; outlook: Outlook }[] {
     const removeFrom = (lane: Lane, outlook: Outlook) => {
@@ -263,7 +263,7 @@ export class Queue {
       const removed = this.removeWhere(({ call }) => isTooLong(outlook, call.options.maxWaitMs), [lane]);
       return removed.map((queued) => ({ queued, outlook }));
     };
-    return [...this.#inOrder()].flatMap((lane) => [...removeFrom(lane, ofKey), ...removeFrom(lane, lane.look(basis))]);
+    return [...this.#inOrder()].flatMap((lane) => [...removeFrom(lane, ofKey), ...removeFrom(lane, lane.look(nowMs))]);
   }
 
   /** The first call, whether its client may send or not. */

@@ -184,7 +184,7 @@ describe('share', () => {
 describe('Gate of clients with their own limits:', () => {
   test('a call whose client has all its requests in flight holds up no other client, and order and priority are kept', async () => {
     const gate = makeGate();
-    const [narrow, wide] = [new Visitors(gate, makeLimits({ concurrency: 1 })), new Visitors(gate)];
+    const [narrow, wide] = [new Visitors(gate, makeLimits(gate, { concurrency: 1 })), new Visitors(gate)];
     wide.ask('probe');
     wide.answer();
     narrow.ask('a');
@@ -203,7 +203,10 @@ describe('Gate of clients with their own limits:', () => {
     const told: unknown[] = [];
     emitter.on('wait', ({ reason, ms }) => told.push([reason, ms]));
     const gate = makeGate();
-    const [narrow, little] = [new Visitors(gate, makeLimits({ concurrency: 1 })), new Visitors(gate, makeLimits({ share: 0.01 }))];
+    const [narrow, little] = [
+      new Visitors(gate, makeLimits(gate, { concurrency: 1 })),
+      new Visitors(gate, makeLimits(gate, { share: 0.01 })),
+    ];
     little.ask('probe');
     little.answer(answerNow({ remaining: 2 }));
     narrow.ask('in flight');
@@ -219,7 +222,10 @@ describe('Gate of clients with their own limits:', () => {
 
   test("a call that would wait too long for its client's share is refused alone", async () => {
     const gate = makeGate();
-    const [tenth, narrow] = [new Visitors(gate, makeLimits({ share: 0.1 })), new Visitors(gate, makeLimits({ concurrency: 1 }))];
+    const [tenth, narrow] = [
+      new Visitors(gate, makeLimits(gate, { share: 0.1 })),
+      new Visitors(gate, makeLimits(gate, { concurrency: 1 })),
+    ];
     narrow.ask('probe');
     narrow.answer();
     narrow.ask('in flight');
@@ -237,7 +243,7 @@ describe('Gate of clients with their own limits:', () => {
 
   test("a request that was not sent after all does not count towards its client's share", async () => {
     const gate = makeGate();
-    const tenth = new Visitors(gate, makeLimits({ share: 0.1 }));
+    const tenth = new Visitors(gate, makeLimits(gate, { share: 0.1 }));
     tenth.ask('probe');
     tenth.answer();
     for (let request = 2; request <= 6; request++) tenth.ask(`${request}`);

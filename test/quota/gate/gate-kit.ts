@@ -1,7 +1,7 @@
 import { expect, vi } from 'vitest';
 import type { Call } from '../../../src/call.ts';
 import type { Answer } from '../../../src/contract/limits.ts';
-import { ClientLimits } from '../../../src/quota/gate/client-limits.ts';
+import type { ClientLimits } from '../../../src/quota/gate/client-limits.ts';
 import { Gate } from '../../../src/quota/gate/gate.ts';
 import type { Permit } from '../../../src/quota/gate/permit.ts';
 import type { QuotaSettings } from '../../../src/quota/ledger/settings.ts';
@@ -14,8 +14,8 @@ export function makeGate(settings: Partial<QuotaSettings> = {}): Gate {
 }
 
 /** The limits of a client of a gate: none but the given ones. */
-export function makeLimits(settings: Partial<ConstructorParameters<typeof ClientLimits>[0]> = {}): ClientLimits {
-  return new ClientLimits({ concurrency: 64, share: 1, ...settings });
+export function makeLimits(gate: Gate, settings: Partial<Parameters<Gate['limitsOf']>[0]> = {}): ClientLimits {
+  return gate.limitsOf({ concurrency: 64, share: 1, ...settings });
 }
 
 /** An answer that comes now, from a service whose minute ends in a minute. */
@@ -33,7 +33,7 @@ export class Visitors {
   readonly #limits: ClientLimits;
   readonly #startMs = Date.now();
 
-  constructor(gate: Gate, limits = makeLimits()) {
+  constructor(gate: Gate, limits = makeLimits(gate)) {
     this.#gate = gate;
     this.#limits = limits;
   }

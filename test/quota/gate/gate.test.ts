@@ -63,7 +63,8 @@ describe('Gate, if a permit is passed on,', () => {
     const emitter = new Emitter();
     const told: unknown[] = [];
     emitter.on('gate', ({ callId, state }) => told.push([callId, state]));
-    const permit = await makeGate().enter(makeCall({ emitter, id: 1 }), makeLimits());
+    const gate = makeGate();
+    const permit = await gate.enter(makeCall({ emitter, id: 1 }), makeLimits(gate));
     permit.call = makeCall({ emitter, id: 2 });
     permit.observe(answerNow({ status: 429, retryAfterMs: 1_000 }));
     expect(told).toEqual([[2, 'closed']]);
@@ -73,7 +74,7 @@ describe('Gate, if a permit is passed on,', () => {
     const gate = makeGate();
     const breakBody = async () => {
       const aborted = makeListCall();
-      const permit = await gate.enter(aborted, makeLimits());
+      const permit = await gate.enter(aborted, makeLimits(gate));
       aborted.abort('superseded');
       permit.call = makeListCall();
       permit.observe(answerNow());
@@ -91,10 +92,10 @@ describe('Gate, if a permit is passed on,', () => {
 describe('Gate, while quota is free,', () => {
   test('gives a permit synchronously, and holds no timer', async () => {
     const gate = makeGate();
-    const first = await gate.enter(makeListCall(), makeLimits());
+    const first = await gate.enter(makeListCall(), makeLimits(gate));
     first.observe(answerNow());
     first.release();
-    expect(gate.enter(makeListCall(), makeLimits())).not.toBeInstanceOf(Promise);
+    expect(gate.enter(makeListCall(), makeLimits(gate))).not.toBeInstanceOf(Promise);
     expect(vi.getTimerCount()).toBe(0);
   });
 
@@ -164,9 +165,9 @@ describe('Gate, while quota is free,', () => {
 
   test('takes back a permit that was not used', async () => {
     const gate = makeGate({ plan: { requestsPerMinute: 1 } });
-    const permit = await gate.enter(makeListCall(), makeLimits());
+    const permit = await gate.enter(makeListCall(), makeLimits(gate));
     permit.cancel();
-    expect(gate.enter(makeListCall(), makeLimits())).not.toBeInstanceOf(Promise);
+    expect(gate.enter(makeListCall(), makeLimits(gate))).not.toBeInstanceOf(Promise);
   });
 });
 

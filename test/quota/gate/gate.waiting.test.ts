@@ -79,7 +79,7 @@ describe('Gate keeps the queue in order:', () => {
   test('raises a call that does not wait, without effect', () => {
     const gate = makeGate();
     gate.raise(makeListCall({ priority: 'low' }));
-    expect(gate.enter(makeListCall(), makeLimits())).not.toBeInstanceOf(Promise);
+    expect(gate.enter(makeListCall(), makeLimits(gate))).not.toBeInstanceOf(Promise);
   });
 
   test('first come, first served; normal calls go before low ones; a raised call goes behind the normal ones', async () => {
@@ -118,7 +118,7 @@ describe('Gate keeps the queue in order:', () => {
 
   test('a call that a share for low priority held up leaves as soon as it is raised', async () => {
     const gate = makeGate();
-    const visitors = new Visitors(gate, makeLimits({ share: { low: 0.02 } }));
+    const visitors = new Visitors(gate, makeLimits(gate, { share: { low: 0.02 } }));
     const makeLow = () => makeCall({}, { priority: 'low' });
     visitors.ask('low 1', makeLow());
     visitors.answer();
@@ -175,7 +175,8 @@ describe('Gate keeps the queue in order:', () => {
   test('a call that is already aborted does not wait', async () => {
     const call = low();
     call.abort('gone');
-    await expect(makeGate().enter(call, makeLimits())).rejects.toBe('gone');
+    const gate = makeGate();
+    await expect(gate.enter(call, makeLimits(gate))).rejects.toBe('gone');
   });
 
   test('reports how long a call waits, and why', async () => {
@@ -234,7 +235,8 @@ describe('Gate reports the queue', () => {
   });
 
   test('also for a shorter wait than the one before, whose calls were aborted', async () => {
-    const visitors = new Visitors(makeGate(), makeLimits({ share: { low: 1 / FREE.requestsPerDay } }));
+    const gate = makeGate();
+    const visitors = new Visitors(gate, makeLimits(gate, { share: { low: 1 / FREE.requestsPerDay } }));
     const { call, told } = watchedCalls();
     const askLow = (id: number) => visitors.ask(String(id), call(id, { priority: 'low', maxWaitMs: 2 * 86_400_000 }));
     askLow(1);

@@ -94,7 +94,7 @@ describe('gateOf', () => {
   test('keeps a gate while a request is in flight', async () => {
     const address = freshAddress();
     const gate = gateOf({ address, apiKey: 'key' }, SETUP);
-    const permit = await gate.enter(makeListCall(), makeLimits());
+    const permit = await gate.enter(makeListCall(), makeLimits(gate));
     vi.advanceTimersByTime(26 * 3_600_000);
     expect(gateOf({ address, apiKey: 'key' }, SETUP)).toBe(gate);
     permit.observe(answerNow());
@@ -230,13 +230,12 @@ describe('The process', () => {
   const source = new URL('../../../src/', import.meta.url).href;
   const script = (then: string) => `
     const { Gate } = await import('${source}quota/gate/gate.ts');
-    const { ClientLimits } = await import('${source}quota/gate/client-limits.ts');
     const { Call } = await import('${source}call.ts');
     const { Emitter } = await import('${source}events.ts');
     const { CALL_DEFAULTS } = await import('${source}options/call-options.ts');
     const call = () => new Call({ id: 1, operation: 'listInventory', options: CALL_DEFAULTS, emitter: new Emitter() });
     const gate = new Gate({ plan: undefined, concurrency: 64, share: 1 });
-    const limits = new ClientLimits({ concurrency: 64, share: 1 });
+    const limits = gate.limitsOf({ concurrency: 64, share: 1 });
     const permit = await gate.enter(call(), limits);
     permit.observe({ status: 429, receivedAtMs: Date.now(), retryAfterMs: 30 });
     permit.release();

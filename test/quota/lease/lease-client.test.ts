@@ -67,7 +67,7 @@ function bringStore(gate: Gate, store: QuotaStore): void {
 
 /** Enters a call, and lets the store grant it a slot. */
 async function enter(gate: Gate): Promise<Permit> {
-  const entering = gate.enter(makeListCall(), makeLimits());
+  const entering = gate.enter(makeListCall(), makeLimits(gate));
   await vi.advanceTimersByTimeAsync(10);
   return entering;
 }
@@ -192,11 +192,11 @@ test('an answer to a slow probe is not reported as late if it comes in the windo
 test('an answered request whose body is not read yet does not count as unanswered for a store that comes then', async () => {
   const { store, leaseRequests } = recordStore();
   const gate = makeGate();
-  const answered = await gate.enter(makeListCall(), makeLimits());
+  const answered = await gate.enter(makeListCall(), makeLimits(gate));
   answered.observe(answerNow());
-  await gate.enter(makeListCall(), makeLimits());
+  await gate.enter(makeListCall(), makeLimits(gate));
   bringStore(gate, store);
-  void gate.enter(makeListCall(), makeLimits());
+  void gate.enter(makeListCall(), makeLimits(gate));
   await vi.advanceTimersByTimeAsync(10);
   expect(leaseRequests[0]?.unanswered).toBe(1);
 });
@@ -205,7 +205,7 @@ test('slots that are not used go back to the store, also that of a request that 
   const { store, leaseRequests } = recordStore();
   const gate = makeGate();
   bringStore(gate, store);
-  const entering = gate.enter(makeListCall(), makeLimits());
+  const entering = gate.enter(makeListCall(), makeLimits(gate));
   await vi.advanceTimersByTimeAsync(10);
   const permit = await entering;
   await vi.advanceTimersByTimeAsync(100);
@@ -253,7 +253,7 @@ test('a store is asked for no more slots than a client may use at once, if it ha
   const { store, leaseRequests } = recordStore();
   const gate = makeGate();
   bringStore(gate, { ...store, isCheap: true });
-  const visitors = new Visitors(gate, makeLimits({ concurrency: 3 }));
+  const visitors = new Visitors(gate, makeLimits(gate, { concurrency: 3 }));
   visitors.ask('probe');
   await vi.advanceTimersByTimeAsync(10);
   visitors.askTimes(5);
@@ -365,7 +365,7 @@ test.each([
   const emitter = new Emitter();
   const call = makeCall({ emitter });
   emitter.on('gate', () => reason && call.abort(reason));
-  const rejection = rejectionOf(Promise.resolve(gate.enter(call, makeLimits())));
+  const rejection = rejectionOf(Promise.resolve(gate.enter(call, makeLimits(gate))));
   await vi.advanceTimersByTimeAsync(200);
   call.abort('done');
   expect([asked, await rejection, vi.getTimerCount()]).toEqual([2, reason ?? 'done', 0]);
@@ -586,12 +586,12 @@ test('a request that is cancelled after another client brought another store giv
   const [first, second] = [recordStore(), recordStore()];
   const gate = makeGate();
   bringStore(gate, first.store);
-  const entering = gate.enter(makeListCall(), makeLimits());
+  const entering = gate.enter(makeListCall(), makeLimits(gate));
   await vi.advanceTimersByTimeAsync(100);
   const permit = await entering;
   bringStore(gate, second.store);
   permit.cancel();
-  const next = gate.enter(makeListCall(), makeLimits());
+  const next = gate.enter(makeListCall(), makeLimits(gate));
   await vi.advanceTimersByTimeAsync(1_000);
   await next;
   expect(second.leaseRequests.map(({ returned }) => returned)).not.toContain(1);
@@ -636,7 +636,7 @@ test('a call that a listener aborts, because the store is lost, gives its permit
   const emitter = new Emitter();
   const call = makeCall({ emitter });
   emitter.on('quotaStore', () => call.abort('the store is lost'));
-  const rejection = rejectionOf(Promise.resolve(gate.enter(call, makeLimits())));
+  const rejection = rejectionOf(Promise.resolve(gate.enter(call, makeLimits(gate))));
   await vi.advanceTimersByTimeAsync(10);
   expect([await rejection, gate.idleMs]).toEqual(['the store is lost', Number.POSITIVE_INFINITY]);
 });
