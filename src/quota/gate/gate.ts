@@ -9,7 +9,7 @@ import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { ClientLimits } from './client-limits.ts';
 import { type Permit, Permits } from './permit.ts';
-import { deadlineMs, Queue, QueuedCall } from './queue.ts';
+import { deadlineMs, Queue, QueuedCall, type WaitingCall } from './queue.ts';
 import { holdupBy, refusalInOutage, refusalToWait } from './refusal.ts';
 import { Releaser } from './releaser.ts';
 import type { RetryBudget } from './retry-budget.ts';
@@ -123,9 +123,10 @@ export class Gate {
     const outlook = this.#permits.look(nowMs, { waiting: this.#queue.size + 1, ready });
     if (outlook.free > 0 && mayClient && this.#queue.size === 0) return this.#permits.give(call, limits, nowMs);
     const ofClient = limits.look(call.priority, nowMs);
-    const refusal = this.#refusalOf(call, outlook, nowMs) ?? this.#refusalOf(call, ofClient, nowMs);
+    const waiting = { call, startedAtMs: this.#clock.begin(call.startedAtMs, nowMs) };
+    const refusal = this.#refusalOf(waiting, [outlook, ofClient], nowMs);
     if (refusal) return Promise.reject(refusal);
-    return this.#wait({ call, limits, outlook: outlook.free > 0 && !mayClient ? ofClient : outlook, nowMs });
+    return this.#wait(waiting, { limits, outlook: outlook.free > 0 && !mayClient ? ofClient : outlook, nowMs });
   }
 
   /** Raises a queued call to normal priority. */
@@ -141,15 +142,16 @@ export class Gate {
     const outlook = this.#ledger.look(nowMs, this.#permits.inFlight);
     const outageSinceMs = this.#ledger.outageSinceMs;
     if (outageSinceMs === undefined) return undefined;
-    return { delayMs: waitMs(outlook, nowMs), waitLeftMs: this.#deadlineOf(call, outageSinceMs, nowMs) - nowMs };
+    const startedAtMs = this.#clock.begin(call.startedAtMs, nowMs);
+    return { delayMs: waitMs(outlook, nowMs), waitLeftMs: deadlineMs({ call, startedAtMs }, outageSinceMs) - nowMs };
   }
 
   /** The call is queued before its wait is reported, since a listener may abort the call, or make another one. */
-  #wait({ call, limits, outlook, nowMs }: { call: Call; limits: ClientLimits; outlook: Outlook; nowMs: number }): Promise<Permit> {
-    const queued: QueuedCall = new QueuedCall(call, {
+  #wait(waiting: WaitingCall, { limits, outlook, nowMs }: { limits: ClientLimits; outlook: Outlook; nowMs: number }): Promise<Permit> {
+    const { call } = waiting;
+    const queued: QueuedCall = new QueuedCall(waiting, {
       limits,
       nowMs,
-      startedAtMs: this.#clock.begin(call.startedAtMs, nowMs),
       onAbort: () => this.#abandon(queued),
       onLook: () => this.#look(),
       holdup: () => this.#holdupOf(call, limits),
@@ -163,8 +165,7 @@ export class Gate {
   #holdupOf(call: Call, limits: ClientLimits): Holdup {
     const nowMs = this.#clock.now();
     const outlook = this.#outlook.free > 0 ? limits.look(call.priority, nowMs) : this.#outlook;
-    const { at, reason, isOfShare = false, isUnknown = false } = outlook;
-    return holdupBy({ reason, isOfShare, until: isUnknown || !Number.isFinite(at) ? undefined : this.#clock.toDate(at) });
+    return holdupBy(outlook, this.#clock);
   }
 
   #abandon(queued: QueuedCall): void {
@@ -183,7 +184,7 @@ export class Gate {
   /** Drops the queued calls and the permits of incoming requests that have ended (workerd). */
   #sweep(nowMs: number): void {
     this.#sweptAtMs = nowMs;
-    this.#queue.removeWhere(({ call }) => call.isGone);
+    this.#queue.refuse(({ call }) => (call.isGone ? call.goneReason : undefined), nowMs);
     this.#permits.dropGone(nowMs);
   }
 
@@ -222,7 +223,8 @@ export class Gate {
     if (this.#releaser?.isBusy) return;
     this.#releaser ??= new Releaser({
       release: (released) => this.#release(released),
-      fail: (cause) => this.#refuseAll(cause),
+      // Every waiting call fails, and the next call tries to load it again.
+      fail: (cause) => this.#queue.refuse(({ call }) => partNotLoaded('bottleneck', call, cause), this.#clock.now()),
       done: () => this.#pump(),
     });
     this.#releaser.refill(this.#ledger.ceiling(nowMs));
@@ -244,45 +246,29 @@ export class Gate {
     }
   }
 
-  /** The error of a call that cannot wait; undefined if it can. */
-  #refusalOf(call: Call, outlook: Outlook, nowMs: number): PetStoreError | undefined {
+  /** The error of a call that cannot wait for its key or its client, as their outlooks are; undefined if it can. */
+  #refusalOf(waiting: WaitingCall, outlooks: readonly [ofKey: Outlook, ofClient: Outlook], nowMs: number): PetStoreError | undefined {
+    const { call } = waiting;
     const since = this.#ledger.outageSinceMs;
-    if (since !== undefined && this.#deadlineOf(call, since, nowMs) <= nowMs) return this.#refusalInOutage(call, outlook);
-    return this.#isTooLong(outlook, call.options.maxWaitMs, nowMs) ? this.#refusalToWait(call, outlook, nowMs) : undefined;
-  }
-
-  #deadlineOf(call: Call, outageSinceMs: number, nowMs: number): number {
-    return deadlineMs(call, { startedAtMs: this.#clock.begin(call.startedAtMs, nowMs), outageSinceMs });
+    if (since !== undefined && deadlineMs(waiting, since) <= nowMs)
+      return refusalInOutage(call, this.#permits.lastFailure, holdupBy(outlooks[0], this.#clock).until);
+    const tooLong = outlooks.find((outlook) => this.#isTooLong(outlook, call.options.maxWaitMs, nowMs));
+    return tooLong && refusalToWait(call, holdupBy(tooLong, this.#clock), Math.ceil(tooLong.at - nowMs));
   }
 
   /** Refuses the calls that would wait longer than they allow. */
   #refuseQueued(ofKey: Outlook, nowMs: number): void {
-    const since = this.#ledger.outageSinceMs;
-    if (since !== undefined && this.#queue.firstDeadlineMs(since) <= nowMs)
-      for (const queued of this.#queue.removeWhere((each) => each.deadlineMs(since) <= nowMs))
-        queued.refuse(this.#refusalInOutage(queued.call, ofKey), nowMs);
-    const isTooLong = (outlook: Outlook, maxWaitMs: number) => this.#isTooLong(outlook, maxWaitMs, nowMs);
-    for (const { queued, outlook } of this.#queue.removeTooLong(ofKey, nowMs, isTooLong))
-      queued.refuse(this.#refusalToWait(queued.call, outlook, nowMs), nowMs);
+    const isOutageTooLong = this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs) <= nowMs;
+    for (const lane of this.#queue.lanes()) {
+      const outlooks = [ofKey, lane.look(nowMs)] as const;
+      if (isOutageTooLong || outlooks.some((outlook) => this.#isTooLong(outlook, lane.leastMaxWaitMs, nowMs)))
+        this.#queue.refuse((queued) => this.#refusalOf(queued, outlooks, nowMs), nowMs, [lane]);
+    }
   }
 
   /** Whether a wait is longer than a call allows, and no answer that is still to come can shorten it. */
   #isTooLong({ free, at, reason }: Outlook, maxWaitMs: number, nowMs: number): boolean {
     if (free > 0 || !Number.isFinite(at) || at - nowMs <= maxWaitMs || reason === 'outage') return false;
     return reason === 'rate-limit' || this.#ledger.unanswered === 0;
-  }
-
-  /** The limiter could not be loaded: every waiting call fails, and the next call tries to load it again. */
-  #refuseAll(cause: unknown): void {
-    const nowMs = this.#clock.now();
-    for (const queued of this.#queue.removeWhere(() => true)) queued.refuse(partNotLoaded('bottleneck', queued.call, cause), nowMs);
-  }
-
-  #refusalToWait(call: Call, { at, reason, isOfShare = false }: Outlook, nowMs: number): PetStoreError {
-    return refusalToWait(call, { reason, isOfShare, waitMs: Math.ceil(at - nowMs), until: this.#clock.toDate(at) });
-  }
-
-  #refusalInOutage(call: Call, { at }: Outlook): PetStoreError {
-    return refusalInOutage(call, this.#permits.lastFailure, Number.isFinite(at) ? this.#clock.toDate(at) : undefined);
   }
 }

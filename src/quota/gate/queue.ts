@@ -7,11 +7,16 @@ import type { Permit } from './permit.ts';
 /** A shorter wait is over before anyone could act on a report of it. */
 const LEAST_REPORTED_MS = 1000;
 
+/** A call that has to wait. */
+export interface WaitingCall {
+  call: Call;
+  /** When the call began; it may have waited here before, for an earlier attempt. */
+  startedAtMs: number;
+}
+
 interface QueuedCallStart {
   limits: ClientLimits;
   nowMs: number;
-  /** When the call began; it may have waited here before, for an earlier attempt. */
-  startedAtMs: number;
   onAbort: () => void;
   /** Called at intervals while the call waits, in runtimes where promises are bound to requests. */
   onLook: () => void;
@@ -21,20 +26,20 @@ interface QueuedCallStart {
 /** One call that waits for its permit, until it is admitted or refused. */
 export class QueuedCall {
   readonly call: Call;
+  readonly startedAtMs: number;
   readonly limits: ClientLimits;
   /** Its place in the order in which calls joined the queue; 0 for one that keeps the place of its first attempt. */
   number = 0;
   readonly #sinceMs: number;
-  readonly #startedAtMs: number;
   readonly #onAbort: () => void;
   readonly #permit: Deferred<Permit>;
 
-  constructor(call: Call, { limits, nowMs, startedAtMs, onAbort, onLook, holdup }: QueuedCallStart) {
+  constructor({ call, startedAtMs }: WaitingCall, { limits, nowMs, onAbort, onLook, holdup }: QueuedCallStart) {
     this.call = call;
+    this.startedAtMs = startedAtMs;
     call.holdup = holdup;
     this.limits = limits;
     this.#sinceMs = nowMs;
-    this.#startedAtMs = startedAtMs;
     this.#permit = defer(onLook);
     this.#onAbort = onAbort;
     call.signal.addEventListener('abort', onAbort);
@@ -65,11 +70,6 @@ export class QueuedCall {
     this.#permit.reject(reason);
   }
 
-  /** Until when the call waits for the end of an outage. */
-  deadlineMs(outageSinceMs: number): number {
-    return deadlineMs(this.call, { startedAtMs: this.#startedAtMs, outageSinceMs });
-  }
-
   #end(nowMs: number): void {
     this.call.holdup = undefined;
     this.call.signal.removeEventListener('abort', this.#onAbort);
@@ -78,7 +78,7 @@ export class QueuedCall {
 }
 
 /** Until when a call waits for the end of an outage: `maxWaitMs` counts from the start of the call or of the outage, whichever is later. */
-export function deadlineMs(call: Call, { startedAtMs, outageSinceMs }: { startedAtMs: number; outageSinceMs: number }): number {
+export function deadlineMs({ call, startedAtMs }: WaitingCall, outageSinceMs: number): number {
   return Math.max(startedAtMs, outageSinceMs) + call.options.maxWaitMs;
 }
 
@@ -168,7 +168,7 @@ export class Queue {
     if (outageSinceMs !== this.#outageSinceMs) {
       this.#outageSinceMs = outageSinceMs;
       this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
-      for (const { calls } of this.#inOrder()) for (const queued of calls) this.#measure(queued);
+      for (const { calls } of this.lanes()) for (const queued of calls) this.#measure(queued);
     }
     return this.#firstDeadlineMs;
   }
@@ -182,7 +182,7 @@ export class Queue {
   }
 
   #measure(queued: QueuedCall): void {
-    if (this.#outageSinceMs !== undefined) this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, queued.deadlineMs(this.#outageSinceMs));
+    if (this.#outageSinceMs !== undefined) this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, deadlineMs(queued, this.#outageSinceMs));
   }
 
   #laneOf(limits: ClientLimits, priority: Call['priority']): Lane {
@@ -222,7 +222,7 @@ export class Queue {
 
   /** When the first client may send, and why not before, if no client may now. */
   look(nowMs: number): Outlook {
-    const outlooks = [...this.#inOrder()].filter(({ size }) => size > 0).map((lane) => lane.look(nowMs));
+    const outlooks = [...this.lanes()].filter(({ size }) => size > 0).map((lane) => lane.look(nowMs));
     return outlooks.reduce((first, next) => (next.at < first.at ? next : first));
   }
 
@@ -243,27 +243,19 @@ export class Queue {
     this.first?.emit('queue', (event) => ({ ...event, reason: outlook.reason, calls, ms }));
   }
 
-  removeWhere(isWanted: (queued: QueuedCall) => boolean, lanes = [...this.#inOrder()]): QueuedCall[] {
-    const removed = lanes.flatMap(({ calls }) => calls.filter(isWanted));
-    for (const queued of removed) this.remove(queued);
-    for (const lane of lanes) lane.measure();
+  /** Refuses the calls of these lanes for which there is a refusal. */
+  refuse(refusalOf: (queued: QueuedCall) => unknown, nowMs: number, lanes = this.lanes()): void {
+    for (const lane of lanes) {
+      for (const queued of lane.calls) {
+        const refusal = refusalOf(queued);
+        if (refusal === undefined) continue;
+        this.remove(queued);
+        queued.refuse(refusal, nowMs);
+      }
+      lane.measure();
+    }
     // The deadlines are measured again when they are needed next.
     this.#outageSinceMs = undefined;
-    return removed;
-  }
-
-  /** Removes the calls that would wait longer than they allow, for the key or for their client's share, and returns each with its outlook. */
-  removeTooLong(
-    ofKey: Outlook,
-    nowMs: number,
-    isTooLong: (outlook: Outlook, maxWaitMs: number) => boolean,
-  ): { queued: QueuedCall; outlook: Outlook }[] {
-    const removeFrom = (lane: Lane, outlook: Outlook) => {
-      if (!isTooLong(outlook, lane.leastMaxWaitMs)) return [];
-      const removed = this.removeWhere(({ call }) => isTooLong(outlook, call.options.maxWaitMs), [lane]);
-      return removed.map((queued) => ({ queued, outlook }));
-    };
-    return [...this.#inOrder()].flatMap((lane) => [...removeFrom(lane, ofKey), ...removeFrom(lane, lane.look(nowMs))]);
   }
 
   /** The first call, whether its client may send or not. */
@@ -273,7 +265,7 @@ export class Queue {
 
   #firstIn(isWanted: (lane: Lane) => boolean): QueuedCall | undefined {
     let first: QueuedCall | undefined;
-    for (const lane of this.#inOrder()) {
+    for (const lane of this.lanes()) {
       if (first && lane.priority === 'low' && first.call.priority === 'normal') break;
       const next = isWanted(lane) ? lane.first : undefined;
       if (next && (!first || next.number < first.number)) first = next;
@@ -281,7 +273,8 @@ export class Queue {
     return first;
   }
 
-  *#inOrder(): Iterable<Lane> {
+  /** Those of normal priority come first. */
+  *lanes(): Iterable<Lane> {
     if (!this.#lanes) return;
     for (const { normal } of this.#lanes.values()) yield normal;
     for (const { low } of this.#lanes.values()) yield low;

@@ -1,4 +1,5 @@
 import type { Call, Holdup } from '../../call.ts';
+import type { SteadyClock } from '../../clock/steady-clock.ts';
 import type { Answer } from '../../contract/limits.ts';
 import { duration } from '../../duration.ts';
 import {
@@ -12,27 +13,13 @@ import {
 } from '../../errors.ts';
 import type { Outlook } from '../ledger/ledger.ts';
 
-/** What a call in the queue waits for. */
-interface Wait {
-  reason: Outlook['reason'];
-  /** The key has quota left, but the client has used its share. */
-  isOfShare: boolean;
-  /** Undefined if only an answer can tell. */
-  until: Date | undefined;
+/** Why a call waits, in words, and until when, unless only an answer can tell. */
+export function holdupBy(outlook: Outlook, clock: SteadyClock): Holdup {
+  const until = outlook.isUnknown || !Number.isFinite(outlook.at) ? undefined : clock.toDate(outlook.at);
+  return { why: whyHeldUp(outlook, until?.toISOString()), until };
 }
 
-/** A wait that is too long for a call. */
-interface LongWait extends Wait {
-  waitMs: number;
-  until: Date;
-}
-
-/** Why a call waits, in words, and until when. */
-export function holdupBy({ reason, isOfShare, until }: Wait): Holdup {
-  return { why: whyHeldUp(reason, isOfShare, until?.toISOString()), until };
-}
-
-function whyHeldUp(reason: Wait['reason'], isOfShare: boolean, until: string | undefined): string {
+function whyHeldUp({ reason, isOfShare }: Outlook, until: string | undefined): string {
   if (reason === 'outage') return 'the service is failing';
   if (reason === 'in-flight') return 'the most requests allowed were in flight';
   if (until === undefined) return "no answer has yet said how much of this key's quota is left";
@@ -41,11 +28,11 @@ function whyHeldUp(reason: Wait['reason'], isOfShare: boolean, until: string | u
 }
 
 /** The error of a call that does not wait for quota: like its last failure if it has one, else a RateLimitError without a status. */
-export function refusalToWait(call: Call, wait: LongWait): PetStoreError {
-  const { waitMs, until } = wait;
-  const why = `${holdupBy(wait).why} (${longerThan(call.options.maxWaitMs, waitMs)})`;
-  if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt: until });
-  return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt: until });
+export function refusalToWait(call: Call, holdup: Holdup, waitMs: number): PetStoreError {
+  const why = `${holdup.why} (${longerThan(call.options.maxWaitMs, waitMs)})`;
+  const retryAt = holdup.until;
+  if (call.lastFailure) return notTriedAgain(call, call.lastFailure, { why, retryAt });
+  return new RateLimitError(`Cannot ${call.purpose}: ${why}`, { ...call.details(), code: 'wait_too_long', retryAt });
 }
 
 /** `24 h, longer than maxWaitMs of 2 min`; if both durations read the same, `5 s longer than ...`. */

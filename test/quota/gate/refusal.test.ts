@@ -21,17 +21,14 @@ test.each([
   [120_500, 120_000, '(2 min 1 s, longer than `maxWaitMs` of 2 min)'],
   [120_500, 120_100, '(400 ms longer than `maxWaitMs` of 2 min 1 s)'],
 ])('refusalToWait says how long a wait of %i ms is, and that it exceeds %i ms', (waitMs, maxWaitMs, said) => {
-  const wait = { reason: 'quota', isOfShare: false, waitMs, until: new Date('2026-11-22T00:00:00Z') } as const;
-  expect(refusalToWait(makeListCall({ maxWaitMs }), wait).message).toBe(
-    `Cannot list the inventory: this key's quota is used up until 2026-11-22T00:00:00.000Z ${said}`,
-  );
+  const holdup = { why: "this key's quota is used up until 2026-11-22T00:00:00.000Z", until: new Date('2026-11-22T00:00:00Z') };
+  expect(refusalToWait(makeListCall({ maxWaitMs }), holdup, waitMs).message).toBe(`Cannot list the inventory: ${holdup.why} ${said}`);
 });
 
 test('refusalToWait after a 401 stays an AuthenticationError', () => {
   const call = makeListCall();
   call.lastFailure = new AuthenticationError('x', { status: 401 });
-  const wait = { reason: 'quota', isOfShare: false, waitMs: 200_000, until: new Date() } as const;
-  expect(refusalToWait(call, wait)).toMatchObject({ name: 'AuthenticationError', status: 401 });
+  expect(refusalToWait(call, { why: 'x', until: new Date() }, 200_000)).toMatchObject({ name: 'AuthenticationError', status: 401 });
 });
 
 test.each([AuthenticationError, ConnectionError, RateLimitError, ServerError, TimeoutError, UnexpectedStatusError])(
