@@ -1,4 +1,5 @@
 import type { Call, Holdup } from '../../call.ts';
+import { isRequestBound } from '../../clock/request-bound.ts';
 import { SteadyClock } from '../../clock/steady-clock.ts';
 import { LONGEST_TIMER_MS, startTimer } from '../../clock/timer.ts';
 import type { PetStoreError } from '../../errors.ts';
@@ -31,6 +32,8 @@ export class Gate {
   #stopTimer: (() => void) | undefined;
   // Created when a call first waits: on most keys no call does.
   #releaser: Releaser | undefined;
+  // Whether a batch is under way, after which the queue is looked at again.
+  #isReleasing = false;
   // Clients that were not closed.
   #clients = 1;
 
@@ -220,16 +223,21 @@ export class Gate {
   }
 
   #schedule(most: number, nowMs: number): void {
-    if (this.#releaser?.isBusy) return;
-    this.#releaser ??= new Releaser({
-      release: (released) => this.#release(released),
-      // Every waiting call fails, and the next call tries to load it again.
-      fail: (cause) => this.#queue.refuse(({ call }) => partNotLoaded('bottleneck', call, cause), this.#clock.now()),
-      done: () => this.#pump(),
-    });
+    // A job of the limiter would end with the incoming request that started it, and all calls behind it would wait for ever.
+    if (isRequestBound()) return this.#release(most);
+    if (this.#isReleasing) return;
+    this.#releaser ??= new Releaser();
     this.#releaser.refill(this.#ledger.ceiling(nowMs));
+    const passing = this.#releaser.pass(most, (released) => this.#release(released));
     // The releaser's count may allow less than the ledger's; no other event would wake the queue then.
-    if (!this.#releaser.schedule(most)) this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
+    if (!passing) return this.#wakeAt(this.#ledger.ceilingLookAtMs(nowMs), nowMs);
+    this.#isReleasing = true;
+    // If the limiter cannot be loaded, every waiting call fails, and the next call tries to load it again.
+    const failed = (cause: unknown) => this.#queue.refuse(({ call }) => partNotLoaded('bottleneck', call, cause), this.#clock.now());
+    void passing.catch(failed).then(() => {
+      this.#isReleasing = false;
+      this.#pump();
+    });
   }
 
   /** Runs inside the limiter; the ledger is consulted again, since a 429 may have closed the gate in the meantime. */

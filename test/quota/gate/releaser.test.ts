@@ -11,15 +11,9 @@ const limiters: Bottleneck[] = [];
 /** Releases through limiters whose own counts can be read. */
 function makeReleaser(left: number) {
   const released: number[] = [];
-  const releaser = new Releaser({
-    release: (most) => void released.push(most),
-    fail: (cause) => {
-      throw cause;
-    },
-    done: () => {},
-  });
+  const releaser = new Releaser();
   releaser.refill(left);
-  return { releaser, released };
+  return { releaser, released, release: (most: number) => releaser.pass(most, (passed) => void released.push(passed)) };
 }
 
 beforeEach(() => {
@@ -39,39 +33,39 @@ async function reservoirs(): Promise<(number | null)[]> {
 }
 
 test('the limiter counts what is left of the window, one batch after the other', async () => {
-  const { releaser, released } = makeReleaser(10);
-  expect(releaser.schedule(4)).toBe(true);
-  expect(releaser.isBusy).toBe(true);
+  const { releaser, released, release } = makeReleaser(10);
+  const passing = release(4);
+  expect(released).toEqual([]);
   await pass(100);
-  expect([released, releaser.isBusy, await reservoirs()]).toEqual([[4], false, [6]]);
+  expect([await passing, released, await reservoirs()]).toEqual([undefined, [4], [6]]);
   releaser.refill(3);
   expect(await reservoirs()).toEqual([3]);
   releaser.refill(30);
   releaser.refill(60);
   expect(await reservoirs()).toEqual([60]);
-  releaser.schedule(100);
+  void release(100);
   await pass(100);
   expect([released, await reservoirs()]).toEqual([[4, 60], [0]]);
 });
 
 test('nothing is released while the window has no room', async () => {
-  const { releaser, released } = makeReleaser(1);
-  releaser.schedule(1);
+  const { released, release } = makeReleaser(1);
+  void release(1);
   await pass(100);
-  expect(releaser.schedule(1)).toBe(false);
+  expect(release(1)).toBeUndefined();
   await pass(100);
-  expect([released, releaser.isBusy]).toEqual([[1], false]);
+  expect(released).toEqual([1]);
 });
 
 test('another limiter takes the place of one that counts nothing, and of one whose clock was set back', async () => {
-  const { releaser, released } = makeReleaser(Number.POSITIVE_INFINITY);
+  const { releaser, released, release } = makeReleaser(Number.POSITIVE_INFINITY);
   for (const left of [5, 5]) {
-    releaser.schedule(2);
+    void release(2);
     await pass(100);
     vi.setSystemTime(Date.now() - 3_600_000);
     releaser.refill(left);
   }
-  releaser.schedule(2);
+  void release(2);
   await pass(100);
   expect([released, await reservoirs()]).toEqual([
     [2, 2, 2],
