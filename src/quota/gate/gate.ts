@@ -109,12 +109,12 @@ export class Gate {
 
   /** Whether the store needs the key before a call can enter. */
   get needsKey(): boolean {
-    return this.#permits.leaseClient?.needsKey ?? false;
+    return this.#permits.leaseClient?.connection.needsKey ?? false;
   }
 
   /** Takes the key, by which the store finds the quota. */
   takeKey(key: string): void {
-    this.#permits.leaseClient?.takeKey(key);
+    this.#permits.leaseClient?.connection.takeKey(key);
   }
 
   /** Gives a permit: at once if one is free, else when the call's turn comes. Rejects if the wait would be longer than the call allows. */

@@ -5,7 +5,7 @@ import { startTimer } from '../../clock/timer.ts';
 import type { Answer } from '../../contract/limits.ts';
 import type { LeaseRequest, LeaseResponse, ObservedWindow } from '../../quota-store.ts';
 import type { Ledger, Outlook } from '../ledger/ledger.ts';
-import { dayEndsAtMs, Lease, LeasePacing, localLease } from './lease.ts';
+import { ASKED, Lease, localLease, MOST_POLLS, outlookOf, pauseMs } from './lease.ts';
 import { type ExchangeOutcome, StoreConnection, type StoreConnectionStart } from './store-connection.ts';
 
 /** A store that takes longer counts as lost. */
@@ -39,8 +39,7 @@ export interface Slot {
 export class LeaseClient {
   readonly #start: LeaseClientStart;
   readonly #member = Math.random().toString(36).slice(2, 12);
-  readonly #connection: StoreConnection;
-  readonly #pacing = new LeasePacing();
+  readonly connection: StoreConnection;
   #lease = Lease.none();
   // Whether the store cannot be used.
   #isLocal = false;
@@ -48,8 +47,10 @@ export class LeaseClient {
   #pending: Promise<ExchangeOutcome> | undefined;
   // When to request again, or to give up the pending request.
   #requestAtMs = Number.NEGATIVE_INFINITY;
-  // Why the store granted nothing when it last responded; undefined once it is asked again.
-  #refusedFor: LeaseResponse['reason'] | undefined;
+  // What calls wait for while no slots are held.
+  #awaited = ASKED;
+  // Requests in a row to which the store answered that another process's probe is in flight.
+  #polls = 0;
   // Whether the lease is for a probe.
   #isProbe = false;
   // When this process sent the probe whose answer the store waits for; undefined while no such probe is in flight.
@@ -65,8 +66,6 @@ export class LeaseClient {
   #closedUntilMs = 0;
   // Requests that failed and do not count for the day, which the next request to the store reports.
   #uncounted = 0;
-  // Until when the day is used up, if the store says so; asked again before, since the day may begin anew or be reset.
-  #dayEndsAtMs = 0;
   // The number of processes, by the last lease.
   #members: number | undefined;
   #usedAtMs = Number.NEGATIVE_INFINITY;
@@ -77,22 +76,13 @@ export class LeaseClient {
   /** @throws whatever the store throws when it is joined at once */
   constructor(start: LeaseClientStart) {
     this.#start = start;
-    this.#connection = new StoreConnection({ ...start, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
-  }
-
-  /** Whether the store needs the key before it can lease slots. */
-  get needsKey(): boolean {
-    return this.#connection.needsKey;
-  }
-
-  takeKey(key: string): void {
-    this.#connection.takeKey(key);
+    this.connection = new StoreConnection({ ...start, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
   }
 
   /** A client uses the gate. */
   join(): void {
     this.#isLeaving = false;
-    this.#connection.join();
+    this.connection.join();
   }
 
   /** No client uses the gate: leaves the store once the slots are given back. */
@@ -115,9 +105,8 @@ export class LeaseClient {
     if (outlook.free <= 0) return { ...outlook, lookAt: Math.min(outlook.at, lookAt) };
     const free = this.#lease.free(nowMs);
     if (free > 0) return { ...outlook, free: Math.min(outlook.free, free) };
-    const isAnswerOut = this.#refusedFor === 'probe' || this.#pending !== undefined;
-    const reason = this.#refusedFor === 'closed' ? 'rate-limit' : 'quota';
-    return { free: 0, at: isAnswerOut ? Number.POSITIVE_INFINITY : Math.max(lookAt, this.#dayEndsAtMs), lookAt, reason };
+    const { at, reason } = this.#awaited;
+    return { free: 0, at: Math.max(lookAt, at), lookAt, reason };
   }
 
   /** Takes a slot for a request that is about to be sent. */
@@ -127,7 +116,7 @@ export class LeaseClient {
     const slot = { client: this, lease: this.#lease };
     slot.lease.use();
     // A listener may make a call, which needs another slot.
-    this.#connection.report(call);
+    this.connection.report(call);
     return slot;
   }
 
@@ -171,7 +160,7 @@ export class LeaseClient {
 
   /** Whether the service closed the key for longer than the store knows. */
   #isClosureNews(nowMs: number): boolean {
-    return !this.needsKey && (this.#start.ledger.closedUntilMs(nowMs) ?? 0) > this.#closedUntilMs;
+    return !this.connection.needsKey && (this.#start.ledger.closedUntilMs(nowMs) ?? 0) > this.#closedUntilMs;
   }
 
   /** Another process reported that the key is closed. */
@@ -200,7 +189,7 @@ export class LeaseClient {
   /** Reports to the store and gives back the slots that are left. After a failure only a closed key is reported again, by the next request. */
   #report(nowMs: number): void {
     if (this.#isLocal) return;
-    void Promise.resolve(this.#connection.exchange(this.#requestFor(0, nowMs))).then((outcome) => {
+    void Promise.resolve(this.connection.exchange(this.#requestFor(0, nowMs))).then((outcome) => {
       if ('failure' in outcome) this.#closedUntilMs = 0;
     });
   }
@@ -213,9 +202,9 @@ export class LeaseClient {
     // A gate that was left because it had been unused for long may still have a client.
     this.join();
     this.#isLocal = false;
-    this.#refusedFor = undefined;
-    const slots = this.#start.store.isCheap ? wanted : this.#pacing.sizeFor(wanted, nowMs);
-    const outcome = this.#connection.exchange(this.#requestFor(slots, nowMs));
+    this.#awaited = ASKED;
+    const slots = this.#start.store.isCheap ? wanted : this.#lease.nextSize(wanted, nowMs);
+    const outcome = this.connection.exchange(this.#requestFor(slots, nowMs));
     if (isPromise(outcome)) this.#await(outcome, nowMs);
     else this.#settle(outcome, nowMs);
   }
@@ -258,18 +247,17 @@ export class LeaseClient {
     if ('failure' in outcome) return this.#fail(outcome.failure, nowMs);
     const { response } = outcome;
     if (response.reason === 'lost') return this.#fail('it was restarted empty', nowMs);
-    if (this.#pacing.isProbeLost(response)) return this.#fail("it still waits for another process's probe", nowMs);
-    this.#connection.recover();
-    this.#dayEndsAtMs = dayEndsAtMs(response, nowMs);
+    this.#polls = response.granted === 0 && response.reason === 'probe' ? this.#polls + 1 : 0;
+    if (this.#polls > MOST_POLLS * (response.members || 1)) return this.#fail("it still waits for another process's probe", nowMs);
+    this.connection.recover();
+    this.#awaited = outlookOf(response, nowMs);
     if (response.granted > 0) return this.#hold(response, requestedAtMs);
-    this.#refusedFor = response.reason;
-    this.#requestAtMs = this.#pacing.nextAtMs(response, this.#minuteUnderWay(nowMs), nowMs);
+    this.#requestAtMs = nowMs + pauseMs(response, this.#minuteUnderWay(nowMs), this.#polls);
     if (response.reason === 'closed') this.#closeUntil(requestedAtMs + response.waitMs);
   }
 
   #hold(response: LeaseResponse, requestedAtMs: number): void {
     this.#lease = new Lease(response, requestedAtMs);
-    this.#pacing.grant(response.granted, requestedAtMs);
     const { expiresAtMs } = this.#lease;
     this.#expiriesMs = response.resetAtMs === 0 ? [...this.#expiriesMs.slice(0, 1), expiresAtMs] : [expiresAtMs];
     this.#lateAnswers = [];
@@ -284,9 +272,9 @@ export class LeaseClient {
   #fail(failure: unknown, nowMs: number): void {
     this.#isLocal = true;
     this.#closedUntilMs = 0;
-    this.#dayEndsAtMs = 0;
+    this.#awaited = { at: nowMs, reason: 'quota' };
     this.#takeLocalLease(nowMs);
-    this.#connection.fail(failure);
+    this.connection.fail(failure);
   }
 
   #takeLocalLease(nowMs: number): void {
@@ -321,6 +309,6 @@ export class LeaseClient {
       if (this.#start.queueSize() > 0 || nowMs - this.#usedAtMs < idleMs) return this.#watchIdleSlots();
       this.#report(nowMs);
     }
-    if (this.#isLeaving) void this.#connection.leave();
+    if (this.#isLeaving) void this.connection.leave();
   }
 }

@@ -1,5 +1,6 @@
 import { MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { LeaseResponse, ObservedWindow } from '../../quota-store.ts';
+import type { Outlook } from '../ledger/ledger.ts';
 
 /** Presumed if neither an option nor the store says how many processes there are. */
 const PRESUMED_PROCESSES = 10;
@@ -10,7 +11,7 @@ const LEAST_WAIT_MS = 25;
 /** The longest time between two requests that ask whether another process's probe was answered. */
 const LONGEST_POLL_MS = 400;
 /** The most such requests in a row for each process, which take a minute: the others may take turns with their probes before this one. */
-const MOST_POLLS = 155;
+export const MOST_POLLS = 155;
 
 /** Slots of the common quota that one process holds; they expire with their window. Pure: the time is a parameter. */
 export class Lease {
@@ -19,6 +20,8 @@ export class Lease {
   readonly expiresAtMs: number;
   /** Whether a store granted it, which counts its slots. */
   readonly isShared: boolean;
+  readonly #granted: number;
+  readonly #requestedAtMs: number;
   #slots: number;
 
   /** @param requestedAtMs when the request to the store was sent: counted from then, the lease cannot outlast the window */
@@ -27,6 +30,8 @@ export class Lease {
     requestedAtMs: number,
     isShared = true,
   ) {
+    this.#granted = granted;
+    this.#requestedAtMs = requestedAtMs;
     this.#slots = granted;
     this.isShared = isShared;
     this.resetAtMs = resetAtMs;
@@ -55,6 +60,11 @@ export class Lease {
     this.#slots = 0;
     return left;
   }
+
+  /** How many slots the next lease should have for `wanted` calls: at times more, so that calls that come one by one do not each cost a request. */
+  nextSize(wanted: number, nowMs: number): number {
+    return nowMs - this.#requestedAtMs > FAST_MS ? wanted : Math.max(wanted, 2 * this.#granted);
+  }
 }
 
 interface LocalLeaseStart {
@@ -80,44 +90,24 @@ export function localLease({ plan, minute, processes = PRESUMED_PROCESSES, unans
 
 /** A longer wait for quota is for the day. */
 const LONGEST_MINUTE_WAIT_MS = 65_000;
+/** A process that holds no slots waits for an answer: that of the store, or that to the probe of another process. */
+export const ASKED: Pick<Outlook, 'at' | 'reason'> = { at: Number.POSITIVE_INFINITY, reason: 'quota' };
 
-/** Until when the store has no quota, if that is beyond the minute: other processes have used up the day. Otherwise 0. */
-export function dayEndsAtMs({ reason, waitMs }: LeaseResponse, nowMs: number): number {
-  return reason === 'quota' && waitMs > LONGEST_MINUTE_WAIT_MS ? nowMs + waitMs : 0;
+/** What a process waits for to which the store granted nothing; beyond the minute if other processes have used up the day. */
+export function outlookOf({ reason, waitMs }: LeaseResponse, nowMs: number): Pick<Outlook, 'at' | 'reason'> {
+  if (reason === 'probe') return ASKED;
+  const isDayUsedUp = reason === 'quota' && waitMs > LONGEST_MINUTE_WAIT_MS;
+  return { at: isDayUsedUp ? nowMs + waitMs : nowMs, reason: reason === 'closed' ? 'rate-limit' : 'quota' };
 }
 
-/** Decides how many slots to request from a store, and when, so that few requests are needed. Pure: the time is a parameter. */
-export class LeasePacing {
-  #granted = 0;
-  #grantedAtMs = Number.NEGATIVE_INFINITY;
-  // Requests in a row to which the store answered that another process's probe is in flight.
-  #polls = 0;
-
-  grant(slots: number, nowMs: number): void {
-    this.#granted = slots;
-    this.#grantedAtMs = nowMs;
-    this.#polls = 0;
-  }
-
-  /** How many slots to request for `wanted` calls: at times more, so that calls that come one by one do not each cost a request. */
-  sizeFor(wanted: number, nowMs: number): number {
-    return nowMs - this.#grantedAtMs > FAST_MS ? wanted : Math.max(wanted, 2 * this.#granted);
-  }
-
-  /**
-   * When to request again after nothing was granted. This process may know sooner than the store that the window has ended. A longer wait
-   * for quota may become shorter: the store may be told that the day has begun anew, or be reset.
-   * @param minute undefined if none is known to be under way
-   */
-  nextAtMs({ reason, waitMs }: LeaseResponse, minute: ObservedWindow | undefined, nowMs: number): number {
-    const pauseMs = Math.max(LEAST_WAIT_MS, waitMs);
-    if (reason === 'probe') return nowMs + Math.min(LONGEST_POLL_MS, pauseMs * 2 ** this.#polls++);
-    this.#polls = 0;
-    return nowMs + (reason === 'quota' ? Math.min(pauseMs, minute?.endsInMs ?? LONGEST_MINUTE_WAIT_MS) : pauseMs);
-  }
-
-  /** Whether the store has waited for the probes of other processes for too long, and still does. */
-  isProbeLost(response: LeaseResponse): boolean {
-    return response.granted === 0 && response.reason === 'probe' && this.#polls >= MOST_POLLS * (response.members || 1);
-  }
+/**
+ * For how long to pause before the next request after nothing was granted. This process may know sooner than the store that the window has
+ * ended. A longer wait for quota may become shorter: the store may be told that the day has begun anew, or be reset.
+ * @param minute undefined if none is known to be under way
+ * @param polls requests in a row to which the store answered that another process's probe is in flight
+ */
+export function pauseMs({ reason, waitMs }: LeaseResponse, minute: ObservedWindow | undefined, polls: number): number {
+  const saidMs = Math.max(LEAST_WAIT_MS, waitMs);
+  if (reason === 'probe') return Math.min(LONGEST_POLL_MS, saidMs * 2 ** (polls - 1));
+  return reason === 'quota' ? Math.min(saidMs, minute?.endsInMs ?? LONGEST_MINUTE_WAIT_MS) : saidMs;
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
-import { Lease, LeasePacing, localLease } from '../../../src/quota/lease/lease.ts';
-import type { LeaseResponse } from '../../../src/quota-store.ts';
+import { Lease, localLease, outlookOf, pauseMs } from '../../../src/quota/lease/lease.ts';
+import type { LeaseResponse, ObservedWindow } from '../../../src/quota-store.ts';
 
 const REFUSED: LeaseResponse = { granted: 0, expiresInMs: 0, resetAtMs: 0, waitMs: 25, reason: 'probe', members: 2 };
 
@@ -20,6 +20,11 @@ describe('Lease', () => {
     const none = Lease.none();
     expect([none.free(-1), none.expiresAtMs, none.resetAtMs]).toEqual([0, 0, 0]);
   });
+});
+
+test('Lease asks next for twice as much if it was used up within a second', () => {
+  const [none, lease] = [Lease.none(), new Lease({ granted: 5, resetAtMs: 0, expiresInMs: 30_000 }, 1_000)];
+  expect([none.nextSize(3, 0), lease.nextSize(3, 2_000), lease.nextSize(30, 2_000), lease.nextSize(3, 2_001)]).toEqual([3, 10, 30, 3]);
 });
 
 describe('localLease', () => {
@@ -43,46 +48,29 @@ describe('localLease', () => {
   });
 });
 
-describe('LeasePacing', () => {
-  test("asks whether another process's probe was answered after 25, 50, 100, 200 and 400 ms, and starts again after another wait", () => {
-    const pacing = new LeasePacing();
-    const waits = () => Array.from({ length: 6 }, () => pacing.nextAtMs(REFUSED, undefined, 1_000) - 1_000);
-    expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
-    pacing.grant(1, 1_000);
-    expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
-    pacing.nextAtMs({ ...REFUSED, reason: 'quota', waitMs: 0 }, undefined, 1_000);
-    const unsaid = Array.from({ length: 3 }, () => pacing.nextAtMs({ ...REFUSED, waitMs: 0 }, undefined, 1_000) - 1_000);
-    expect(unsaid).toEqual([25, 50, 100]);
-    pacing.nextAtMs({ ...REFUSED, reason: 'quota' }, undefined, 1_000);
-    expect(waits()).toEqual([25, 50, 100, 200, 400, 400]);
-  });
+test('pauseMs doubles from 25 to 400 ms while other processes probe, if the store names no longer pause', () => {
+  const pauses = (waitMs: number) => [1, 2, 3, 4, 5, 6].map((polls) => pauseMs({ ...REFUSED, waitMs }, undefined, polls));
+  expect(pauses(25)).toEqual([25, 50, 100, 200, 400, 400]);
+  expect(pauses(0)).toEqual(pauses(25));
+});
 
-  test('waits as long as the store says, or until the known end of the window, or 65 seconds for quota; and 25 ms if the store says nothing', () => {
-    const pacing = new LeasePacing();
-    const refused = (changes: Partial<LeaseResponse>) =>
-      ({ ...REFUSED, reason: 'quota', waitMs: 9_000, ...changes }) satisfies LeaseResponse;
-    const minute = { limit: 60, remaining: 0, resetAtMs: 90_000, endsInMs: 2_000, ageMs: 0 };
-    expect(pacing.nextAtMs(refused({}), undefined, 0)).toBe(9_000);
-    expect(pacing.nextAtMs(refused({}), minute, 0)).toBe(2_000);
-    expect(pacing.nextAtMs(refused({ waitMs: 3_600_000 }), undefined, 0)).toBe(65_000);
-    expect(pacing.nextAtMs(refused({ reason: 'closed' }), minute, 0)).toBe(9_000);
-    expect(pacing.nextAtMs(refused({ reason: 'closed', waitMs: 3_600_000 }), undefined, 0)).toBe(3_600_000);
-    expect(pacing.nextAtMs(refused({ waitMs: 0 }), minute, 0)).toBe(25);
-  });
+test('pauseMs is as long as the store says, or until the known end of the window, or 65 seconds for quota; and 25 ms if the store says nothing', () => {
+  const minute = { limit: 60, remaining: 0, resetAtMs: 90_000, endsInMs: 2_000, ageMs: 0 };
+  const pause = (changes: Partial<LeaseResponse>, known?: ObservedWindow) =>
+    pauseMs({ ...REFUSED, reason: 'quota', waitMs: 9_000, ...changes }, known, 0);
+  expect(pause({})).toBe(9_000);
+  expect(pause({}, minute)).toBe(2_000);
+  expect(pause({ waitMs: 3_600_000 })).toBe(65_000);
+  expect(pause({ reason: 'closed' }, minute)).toBe(9_000);
+  expect(pause({ reason: 'closed', waitMs: 3_600_000 })).toBe(3_600_000);
+  expect(pause({ waitMs: 0 }, minute)).toBe(25);
+});
 
-  test('requests twice as much as before if the last lease was used up within a second', () => {
-    const pacing = new LeasePacing();
-    expect(pacing.sizeFor(3, 0)).toBe(3);
-    pacing.grant(5, 1_000);
-    expect([pacing.sizeFor(3, 2_000), pacing.sizeFor(30, 2_000), pacing.sizeFor(3, 2_001)]).toEqual([10, 30, 3]);
-  });
-
-  test("takes other processes' probes for lost after 155 requests for each process, but not if a probe of its own is granted then", () => {
-    const pacing = new LeasePacing();
-    const refused = { ...REFUSED, members: 2 };
-    for (let poll = 1; poll < 2 * 155; poll++) pacing.nextAtMs(refused, undefined, 0);
-    const before = pacing.isProbeLost(refused);
-    pacing.nextAtMs(refused, undefined, 0);
-    expect([before, pacing.isProbeLost(refused), pacing.isProbeLost({ ...refused, granted: 1 })]).toEqual([false, true, false]);
-  });
+test.each([
+  ['probe', 25, { at: Number.POSITIVE_INFINITY, reason: 'quota' }],
+  ['closed', 9_000, { at: 1_000, reason: 'rate-limit' }],
+  ['quota', 65_000, { at: 1_000, reason: 'quota' }],
+  ['quota', 65_001, { at: 66_001, reason: 'quota' }],
+] as const)('outlookOf a refusal because of %s for %i ms is %o', (reason, waitMs, outlook) => {
+  expect(outlookOf({ ...REFUSED, reason, waitMs }, 1_000)).toEqual(outlook);
 });
