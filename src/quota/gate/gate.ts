@@ -162,7 +162,7 @@ export class Gate {
     this.#queue.add(queued);
     call.emit('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
     this.#pump();
-    return queued.permit;
+    return queued.permit.promise;
   }
 
   #holdupOf(call: Call, limits: ClientLimits): Holdup {

@@ -28,11 +28,12 @@ export class QueuedCall {
   readonly call: Call;
   readonly startedAtMs: number;
   readonly limits: ClientLimits;
+  /** Rejects when the call is refused or aborted. */
+  readonly permit: Deferred<Permit>;
   /** Its place in the order in which calls joined the queue; 0 for one that keeps the place of its first attempt. */
   number = 0;
   readonly #sinceMs: number;
   readonly #onAbort: () => void;
-  readonly #permit: Deferred<Permit>;
 
   constructor({ call, startedAtMs }: WaitingCall, { limits, nowMs, onAbort, onLook, holdup }: QueuedCallStart) {
     this.call = call;
@@ -40,14 +41,9 @@ export class QueuedCall {
     call.holdup = holdup;
     this.limits = limits;
     this.#sinceMs = nowMs;
-    this.#permit = defer(onLook);
+    this.permit = defer(onLook);
     this.#onAbort = onAbort;
     call.signal.addEventListener('abort', onAbort);
-  }
-
-  /** Rejects when the call is refused or aborted. */
-  get permit(): Promise<Permit> {
-    return this.#permit.promise;
   }
 
   /** Whether the call keeps its place: its first attempt failed. After another failure it goes behind the calls that wait for their first. */
@@ -55,19 +51,14 @@ export class QueuedCall {
     return this.call.attempts === 1;
   }
 
-  /** Whether the call can still use a permit. */
-  get isAwake(): boolean {
-    return this.#permit.isAwake();
-  }
-
   admit(permit: Permit, nowMs: number): void {
     this.#end(nowMs);
-    this.#permit.resolve(permit);
+    this.permit.resolve(permit);
   }
 
   refuse(reason: unknown, nowMs: number): void {
     this.#end(nowMs);
-    this.#permit.reject(reason);
+    this.permit.reject(reason);
   }
 
   #end(nowMs: number): void {
@@ -86,12 +77,12 @@ export function deadlineMs({ call, startedAtMs }: WaitingCall, outageSinceMs: nu
 class Lane {
   readonly limits: ClientLimits;
   readonly priority: Call['priority'];
+  /** Lower bound of `maxWaitMs`; may be stale, since it stays when a call leaves. */
+  leastMaxWaitMs = Number.POSITIVE_INFINITY;
   // Maps keep the order of insertion and delete in constant time.
   readonly #new = new Map<Call, QueuedCall>();
   // Calls whose first attempt failed: each was sent before all calls that still wait for theirs.
   readonly #returned = new Map<Call, QueuedCall>();
-  /** Lower bound of `maxWaitMs`; may be stale, since it stays when a call leaves. */
-  leastMaxWaitMs = Number.POSITIVE_INFINITY;
 
   constructor(limits: ClientLimits, priority: Call['priority']) {
     this.limits = limits;
@@ -112,32 +103,35 @@ class Lane {
     return this.#returned.size + this.#new.size;
   }
 
-  get(call: Call): QueuedCall | undefined {
-    return this.#new.get(call) ?? this.#returned.get(call);
-  }
-
   add(queued: QueuedCall): void {
     (queued.isReturned ? this.#returned : this.#new).set(queued.call, queued);
     this.leastMaxWaitMs = Math.min(this.leastMaxWaitMs, queued.call.options.maxWaitMs);
+  }
+
+  get(call: Call): QueuedCall | undefined {
+    return this.#new.get(call) ?? this.#returned.get(call);
   }
 
   remove(call: Call): boolean {
     return this.#new.delete(call) || this.#returned.delete(call);
   }
 
-  get first(): QueuedCall | undefined {
-    for (const queued of this.#returned.values()) if (queued.isAwake) return queued;
-    for (const queued of this.#new.values()) if (queued.isAwake) return queued;
-    return undefined;
+  /** In their order; calls may be removed meanwhile. */
+  *calls(): Iterable<QueuedCall> {
+    yield* this.#returned.values();
+    yield* this.#new.values();
   }
 
-  get calls(): QueuedCall[] {
-    return [...this.#returned.values(), ...this.#new.values()];
+  /** The first call that can still use a permit. */
+  get first(): QueuedCall | undefined {
+    for (const queued of this.calls()) if (queued.permit.isAwake()) return queued;
+    return undefined;
   }
 
   /** Makes the lower bound exact. */
   measure(): void {
-    this.leastMaxWaitMs = this.calls.reduce((least, { call }) => Math.min(least, call.options.maxWaitMs), Number.POSITIVE_INFINITY);
+    this.leastMaxWaitMs = Number.POSITIVE_INFINITY;
+    for (const { call } of this.calls()) this.leastMaxWaitMs = Math.min(this.leastMaxWaitMs, call.options.maxWaitMs);
   }
 }
 
@@ -168,7 +162,7 @@ export class Queue {
     if (outageSinceMs !== this.#outageSinceMs) {
       this.#outageSinceMs = outageSinceMs;
       this.#firstDeadlineMs = Number.POSITIVE_INFINITY;
-      for (const { calls } of this.lanes()) for (const queued of calls) this.#measure(queued);
+      for (const lane of this.lanes()) for (const queued of lane.calls()) this.#measure(queued);
     }
     return this.#firstDeadlineMs;
   }
@@ -246,7 +240,7 @@ export class Queue {
   /** Refuses the calls of these lanes for which there is a refusal. */
   refuse(refusalOf: (queued: QueuedCall) => unknown, nowMs: number, lanes = this.lanes()): void {
     for (const lane of lanes) {
-      for (const queued of lane.calls) {
+      for (const queued of lane.calls()) {
         const refusal = refusalOf(queued);
         if (refusal === undefined) continue;
         this.remove(queued);
