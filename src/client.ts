@@ -84,9 +84,10 @@ export class PetStoreClient<Ids extends Int64 = 'number'> implements PetStoreApi
     const credentials = createCredentials(apiKey, redactor);
     this.#emitter = new Emitter(logger && createLog(logger, redactor), this);
     const warn = (message: string) => this.#emitter.warn(message);
-    this.#gate = gateOf({ address: baseUrl, apiKey }, { settings: { plan, concurrency, share }, warn, quotaStore });
+    const settings = { plan, concurrency, share };
+    this.#gate = gateOf({ address: baseUrl, apiKey }, { settings, warn, quotaStore });
     const transport = new Transport({ client: this, http, fetch, baseUrl, credentials, redactor });
-    this.#limits = this.#gate.limitsOf({ concurrency, share });
+    this.#limits = this.#gate.limitsOf(settings);
     this.#pipeline = new Pipeline({ client: this, gate: this.#gate, limits: this.#limits, transport, emitter: this.#emitter });
     Object.defineProperty(this, INSPECT, PRINTED);
   }

@@ -28,50 +28,38 @@ interface Entry {
   usedAtMs: number;
 }
 
-/** The gates of one copy of the package. Each is kept until what it knows no longer matters, and as long as a client has it. */
-class GateRegistry {
-  // By address, then by key; the most recently used entry comes last.
-  readonly #byAddress = new Map<string, Map<string, Entry>>();
-  // Held weakly: no client can ask for the gates of a key function that no longer exists.
-  readonly #byFunction = new WeakMap<ApiKeySource, Map<string, Entry>>();
-  #sweptAtMs = Number.NEGATIVE_INFINITY;
+type Entries = Map<string, Entry>;
 
-  get({ address, apiKey }: GateName): { gate: Gate; store: QuotaStore | undefined } | undefined {
-    const entry = typeof apiKey === 'string' ? this.#byAddress.get(address)?.get(apiKey) : this.#byFunction.get(apiKey)?.get(address);
-    const gate = entry && gateIn(entry);
-    return gate && { gate, store: entry.store };
-  }
+// The gates of one copy of the package, by address, then by key; the most recently used entry comes last. A gate outlives its clients, so
+// that a closed key stays closed for the next client.
+const byAddress = new Map<string, Entries>();
+// By function, then by address. Held weakly: no client can ask for the gates of a key function that no longer exists.
+const byFunction = new WeakMap<ApiKeySource, Entries>();
+let sweptAtMs = Number.NEGATIVE_INFINITY;
 
-  put({ address, apiKey }: GateName, entry: Entry): void {
-    if (typeof apiKey !== 'string') {
-      const ofFunction = this.#byFunction.get(apiKey) ?? new Map<string, Entry>();
-      this.#byFunction.set(apiKey, ofFunction.set(address, entry));
-      return;
-    }
-    this.#sweep(entry.usedAtMs);
-    const byKey = this.#byAddress.get(address) ?? new Map<string, Entry>();
-    byKey.delete(apiKey);
-    this.#byAddress.set(address, byKey.set(apiKey, entry));
-  }
+function entriesIn<Key>(table: { get(key: Key): Entries | undefined; set(key: Key, entries: Entries): unknown }, key: Key): Entries {
+  const entries = table.get(key) ?? new Map();
+  table.set(key, entries);
+  return entries;
+}
 
-  /** Lets go of old gates, at most once a minute. */
-  #sweep(nowMs: number): void {
-    if (Math.abs(nowMs - this.#sweptAtMs) < SWEEP_EVERY_MS) return;
-    this.#sweptAtMs = nowMs;
-    for (const [address, byKey] of this.#byAddress) {
-      sweep(byKey, nowMs);
-      if (byKey.size === 0) this.#byAddress.delete(address);
-    }
+/** Lets go of old gates, at most once a minute: each is kept until what it knows no longer matters, and as long as a client has it. */
+function sweep(nowMs: number): void {
+  if (Math.abs(nowMs - sweptAtMs) < SWEEP_EVERY_MS) return;
+  sweptAtMs = nowMs;
+  for (const [address, entries] of byAddress) {
+    sweepEntries(entries, nowMs);
+    if (entries.size === 0) byAddress.delete(address);
   }
 }
 
-function sweep(byKey: Map<string, Entry>, nowMs: number): void {
-  for (const [apiKey, entry] of byKey) {
+function sweepEntries(entries: Entries, nowMs: number): void {
+  for (const [apiKey, entry] of entries) {
     // All later entries were used even more recently.
     if (nowMs - entry.usedAtMs <= UNUSED_AFTER_MS) return;
-    byKey.delete(apiKey);
+    entries.delete(apiKey);
     const gate = gateIn(entry);
-    if (gate) byKey.set(apiKey, { gate: heldFor(gate), store: entry.store, usedAtMs: nowMs });
+    if (gate) entries.set(apiKey, { ...entry, gate: heldFor(gate), usedAtMs: nowMs });
   }
 }
 
@@ -89,23 +77,25 @@ function heldFor(gate: Gate): Entry['gate'] {
   return mayGo && globalThis.WeakRef ? new WeakRef(gate) : gate;
 }
 
-/** A gate outlives its clients, so that a closed key stays closed for the next client. */
-const registry = new GateRegistry();
-
 /**
  * Returns the gate of an address and key. If it exists already, the stricter plan and the first store count until all its
  * clients are closed, and `warn` is called about each difference.
  * @throws ConfigurationError if the store cannot be used
  */
-export function gateOf(name: GateName, { settings, warn, quotaStore }: GateUse): Gate {
+export function gateOf({ address, apiKey }: GateName, { settings, warn, quotaStore }: GateUse): Gate {
   const nowMs = monotonicMs();
-  const known = registry.get(name);
-  const gate = known?.gate ?? new Gate(settings);
+  if (typeof apiKey === 'string') sweep(nowMs);
+  const [entries, name] = typeof apiKey === 'string' ? [entriesIn(byAddress, address), apiKey] : [entriesIn(byFunction, apiKey), address];
+  const entry = entries.get(name);
+  const known = entry && gateIn(entry);
+  const gate = known ?? new Gate(settings);
+  const knownStore = known && entry?.store;
   // The store of a client that was closed may be closed too.
-  const store = known?.gate.isLeft ? quotaStore : (known?.store ?? quotaStore);
-  if (store !== known?.store) gate.share(store && { ...name, store });
+  const store = known?.isLeft ? quotaStore : (knownStore ?? quotaStore);
+  if (store !== knownStore) gate.share(store && { address, apiKey, store });
   if (store !== quotaStore && quotaStore) warn('another client uses this address and key with another quotaStore: the first one counts');
-  known?.gate.join(settings, warn);
-  registry.put(name, { gate, store, usedAtMs: nowMs });
+  known?.join(settings, warn);
+  entries.delete(name);
+  entries.set(name, { gate, store, usedAtMs: nowMs });
   return gate;
 }
