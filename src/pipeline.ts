@@ -141,7 +141,7 @@ export class Pipeline<Item extends object> {
 
   #retry<T>(call: Call, attempt: () => Promise<T>): Promise<T> {
     const { gate, transport } = this.#steps;
-    return retry(call, { attempt, payer: gate.retries, pacer: gate, renewKey: transport.keyRenewal(call) });
+    return retry(call, { attempt, gate, renewKey: transport.keyRenewal(call) });
   }
 
   /** Awaits the permit even if it is there already, so that a call that its caller aborts at once is not sent. */

@@ -4,15 +4,13 @@ import { AuthenticationError, isPetStoreError, type PetStoreError, type PetStore
 import { loadPart } from '../load-part.ts';
 import { backoffMs, isLeftToGate, mayRetry } from './policy.ts';
 
-/** Limits how many retries all calls make together. */
-interface RetryPayer {
-  /** Takes a retry out of the budget after `failure`. Returns the error that ends the call if none is left. */
-  pay(call: Call, failure: PetStoreError): PetStoreError | undefined;
-}
-
-/** Says when the gate admits the next attempt of a call while the service is down. */
-export interface RetryPacer {
-  /** Undefined while the service is up. */
+/** Limits and times the retries of all calls together. */
+export interface RetryGate {
+  retries: {
+    /** Takes a retry out of the budget after `failure`. Returns the error that ends the call if none is left. */
+    pay(call: Call, failure: PetStoreError): PetStoreError | undefined;
+  };
+  /** When the gate admits the next attempt of a call while the service is down; undefined while it is up. */
   outagePaceOf(call: Call): OutagePace | undefined;
 }
 
@@ -23,11 +21,10 @@ interface OutagePace {
   waitLeftMs: number;
 }
 
-/** The functions that make the attempts of a call, and limit and time its retries. */
+/** What makes the attempts of a call, and limits and times its retries. */
 interface RetrySteps<T> {
   attempt: () => Promise<T>;
-  payer: RetryPayer;
-  pacer: RetryPacer;
+  gate: RetryGate;
   /** After a 401: whether the next attempt has another key. Only an `apiKey` function can give one; each call tries this once. */
   renewKey?: (() => Promise<boolean>) | undefined;
 }
@@ -46,7 +43,7 @@ export function retry<T>(call: Call, steps: RetrySteps<T>): Promise<T> {
   });
 }
 
-async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pacer, renewKey }: RetrySteps<T>): Promise<T> {
+async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, gate, renewKey }: RetrySteps<T>): Promise<T> {
   const { default: pRetry } = await loadPart('p-retry', call, import('p-retry'));
   return pRetry((attemptNumber) => (attemptNumber === 1 ? first : attempt()), {
     retries: call.options.maxRetries,
@@ -62,10 +59,10 @@ async function retryFrom<T>(first: Promise<T>, call: Call, { attempt, payer, pac
       }
       if (!isWorthAnother(error, call)) throw error;
       // A failure that closes the gate is limited by the gate.
-      const refusal = isLeftToGate(error) ? undefined : payer.pay(call, error);
+      const refusal = isLeftToGate(error) ? undefined : gate.retries.pay(call, error);
       if (refusal) throw refusal;
       call.lastFailure = error;
-      await backOff(call, error, { retryNumber: attemptNumber, pace: pacer.outagePaceOf(call) });
+      await backOff(call, error, { retryNumber: attemptNumber, pace: gate.outagePaceOf(call) });
     },
   });
 }

@@ -13,7 +13,7 @@ vi.mock('p-retry', (original) => {
   return original();
 });
 
-const steps = { payer: { pay: () => undefined }, pacer: { outagePaceOf: () => undefined } };
+const steps = { gate: { retries: { pay: () => undefined }, outagePaceOf: () => undefined } };
 const down = new ServerError('down', { status: 502 });
 
 test.each([

@@ -2,7 +2,7 @@ import { ConfigurationError, ConnectionError, NotFoundError, RateLimitError, Ser
 import { describe, expect, test, vi } from 'vitest';
 import type { Call } from '../../src/call.ts';
 import { Emitter } from '../../src/events.ts';
-import { type RetryPacer, retry as retryLimited } from '../../src/retry/retry.ts';
+import { type RetryGate, retry as retryLimited } from '../../src/retry/retry.ts';
 import { makeCall } from '../support/call.ts';
 import { scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -32,12 +32,14 @@ function listening(): { emitter: Emitter; told: string[] } {
   return { emitter, told };
 }
 
-/** A pacer for a service that is up. */
-const UP: RetryPacer = { outagePaceOf: () => undefined };
+/** A gate whose budget pays as `pay` does, of a service that is up. */
+function gateThatPays(pay: RetryGate['retries']['pay']): RetryGate {
+  return { retries: { pay }, outagePaceOf: () => undefined };
+}
 
-/** A payer that does not limit retries. */
-function retry<T>(call: Call, attempt: () => Promise<T>, pace?: ReturnType<RetryPacer['outagePaceOf']>): Promise<T> {
-  return retryLimited(call, { attempt, payer: { pay: () => undefined }, pacer: { outagePaceOf: () => pace } });
+/** Retries without a limit. */
+function retry<T>(call: Call, attempt: () => Promise<T>, pace?: ReturnType<RetryGate['outagePaceOf']>): Promise<T> {
+  return retryLimited(call, { attempt, gate: { retries: { pay: () => undefined }, outagePaceOf: () => pace } });
 }
 
 const down = () => new ServerError('down', { status: 502 });
@@ -81,7 +83,7 @@ describe('retry', () => {
     const { attempt, atMs } = attempts(failure);
     const pay = vi.fn(() => ended);
     const call = makeCall({ emitter });
-    expect(await rejectionOf(retryLimited(call, { attempt, payer: { pay }, pacer: UP }))).toBe(ended);
+    expect(await rejectionOf(retryLimited(call, { attempt, gate: gateThatPays(pay) }))).toBe(ended);
     expect([atMs, told, pay.mock.calls]).toEqual([[0], [], [[call, failure]]]);
   });
 
@@ -91,14 +93,14 @@ describe('retry', () => {
     new NotFoundError('x', { status: 404 }),
   ])('takes nothing from the retry budget for $name $status', async (failure) => {
     const pay = vi.fn(() => undefined);
-    await retryLimited(makeCall(), { attempt: attempts(failure).attempt, payer: { pay }, pacer: UP }).catch(() => {});
+    await retryLimited(makeCall(), { attempt: attempts(failure).attempt, gate: gateThatPays(pay) }).catch(() => {});
     expect(pay).not.toHaveBeenCalled();
   });
 
   test('takes nothing from the retry budget after the last attempt', async () => {
     const pay = vi.fn(() => undefined);
     const attempt = attempts(down(), down()).attempt;
-    const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, payer: { pay }, pacer: UP }));
+    const rejection = rejectionOf(retryLimited(makeCall({}, { maxRetries: 1 }), { attempt, gate: gateThatPays(pay) }));
     await vi.runAllTimersAsync();
     await rejection;
     expect(pay).toHaveBeenCalledTimes(1);
@@ -255,7 +257,7 @@ describe('retry', () => {
     const call = makeCall();
     const pay = vi.fn(() => undefined);
     call.abort(new TimeoutError('out of time'));
-    const rejected = retryLimited(call, { attempt: () => Promise.reject(call.signal.reason), payer: { pay }, pacer: UP });
+    const rejected = retryLimited(call, { attempt: () => Promise.reject(call.signal.reason), gate: gateThatPays(pay) });
     expect([await rejectionOf(rejected), pay.mock.calls]).toEqual([call.signal.reason, []]);
   });
 
