@@ -76,7 +76,11 @@ export class LeaseClient {
   /** @throws whatever the store throws when it is joined at once */
   constructor(start: LeaseClientStart) {
     this.#start = start;
-    this.connection = new StoreConnection({ ...start, onClosed: (closedForMs) => this.#closeFor(closedForMs) });
+    const onClosed = (closedForMs: number) => {
+      this.#closeUntil(start.clock.now() + closedForMs);
+      start.onChange();
+    };
+    this.connection = new StoreConnection({ ...start, onClosed });
   }
 
   /** A client uses the gate. */
@@ -163,12 +167,6 @@ export class LeaseClient {
     return !this.connection.needsKey && (this.#start.ledger.closedUntilMs(nowMs) ?? 0) > this.#closedUntilMs;
   }
 
-  /** Another process reported that the key is closed. */
-  #closeFor(closedForMs: number): void {
-    this.#closeUntil(this.#start.clock.now() + closedForMs);
-    this.#start.onChange();
-  }
-
   #closeUntil(untilMs: number): void {
     if (untilMs <= this.#closedUntilMs) return;
     this.#closedUntilMs = untilMs;
@@ -222,24 +220,23 @@ export class LeaseClient {
   }
 
   #requestFor(wanted: number, nowMs: number): LeaseRequest {
-    const isProbeAnswered = this.#isProbeAnswered;
-    this.#isProbeAnswered = false;
-    const uncounted = this.#uncounted;
-    this.#uncounted = 0;
     const { ledger } = this.#start;
     this.#closedUntilMs = ledger.closedUntilMs(nowMs) ?? this.#closedUntilMs;
-    return {
+    const request = {
       member: this.#member,
       wanted,
       returned: this.#lease.end(nowMs),
       returnedResetAtMs: this.#lease.resetAtMs,
-      uncounted,
+      uncounted: this.#uncounted,
       unanswered: ledger.unanswered,
       lateAnswers: this.#lateAnswers.slice(-MOST_LATE),
       ...ledger.windows.observed(nowMs),
-      isProbeAnswered,
+      isProbeAnswered: this.#isProbeAnswered,
       closedForMs: Math.max(0, Math.ceil(this.#closedUntilMs - nowMs)),
     };
+    this.#uncounted = 0;
+    this.#isProbeAnswered = false;
+    return request;
   }
 
   #settle(outcome: ExchangeOutcome, requestedAtMs: number): void {

@@ -241,11 +241,9 @@ function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): Lease
  * Requests of the last window that the Remaining of the probe's answer does not include: those without an answer, and those that the
  * service counted after the probe.
  */
-function lateOf({ unanswered, lateAnswers }: LeaseRequest, minute: RecordedMinute): number {
-  return (
-    unanswered +
-    lateAnswers.filter(({ resetAtMs, remaining }) => resetAtMs === minute.resetAtMs && remaining < minute.firstRemaining).length
-  );
+function lateOf({ unanswered, lateAnswers }: LeaseRequest, { resetAtMs, firstRemaining }: RecordedMinute): number {
+  const after = lateAnswers.filter((late) => late.resetAtMs === resetAtMs && late.remaining < firstRemaining);
+  return unanswered + after.length;
 }
 
 /** Remaining is unknown: a single request of one process finds it out for all. */
