@@ -1,4 +1,4 @@
-import type { Call, Holdup } from '../../call.ts';
+import type { Call } from '../../call.ts';
 import { isRequestBound } from '../../clock/request-bound.ts';
 import { SteadyClock } from '../../clock/steady-clock.ts';
 import { LONGEST_TIMER_MS, startTimer } from '../../clock/timer.ts';
@@ -157,18 +157,13 @@ export class Gate {
       nowMs,
       onAbort: () => this.#abandon(queued),
       onLook: () => this.#look(),
-      holdup: () => this.#holdupOf(call, limits),
+      // If the key has quota left, the client's own limits hold the call up.
+      holdup: () => holdupBy(this.#outlook.free > 0 ? limits.look(call.priority, this.#clock.now()) : this.#outlook, this.#clock),
     });
     this.#queue.add(queued);
     call.emit('wait', (event) => ({ ...event, reason: outlook.reason, ms: waitMs(outlook, nowMs) }));
     this.#pump();
     return queued.permit.promise;
-  }
-
-  #holdupOf(call: Call, limits: ClientLimits): Holdup {
-    const nowMs = this.#clock.now();
-    const outlook = this.#outlook.free > 0 ? limits.look(call.priority, nowMs) : this.#outlook;
-    return holdupBy(outlook, this.#clock);
   }
 
   #abandon(queued: QueuedCall): void {
@@ -180,15 +175,13 @@ export class Gate {
   /** Called by each queued call in workerd, where the gate's timer ends with the incoming request that started it. */
   #look(): void {
     const nowMs = this.#clock.now();
-    if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) this.#sweep(nowMs);
+    if (nowMs - this.#sweptAtMs >= SWEEP_EVERY_MS) {
+      this.#sweptAtMs = nowMs;
+      // Incoming requests may have ended.
+      this.#queue.refuse(({ call }) => (call.isGone ? call.goneReason : undefined), nowMs);
+      this.#permits.dropGone(nowMs);
+    }
     this.#pump();
-  }
-
-  /** Drops the queued calls and the permits of incoming requests that have ended (workerd). */
-  #sweep(nowMs: number): void {
-    this.#sweptAtMs = nowMs;
-    this.#queue.refuse(({ call }) => (call.isGone ? call.goneReason : undefined), nowMs);
-    this.#permits.dropGone(nowMs);
   }
 
   /** Admits and refuses the calls that can be decided now, and sets the timer for the next look. */

@@ -206,8 +206,8 @@ export class Queue {
 
   /** How many calls the limits of their clients let take a permit. */
   ready(nowMs: number): number {
+    if (!this.#lanes) return 0;
     let ready = 0;
-    if (!this.#lanes) return ready;
     // A client's slots are for both its lanes, and its normal calls may use each of them.
     for (const { normal, low } of this.#lanes.values())
       ready += Math.min(normal.ready(nowMs) + low.ready(nowMs), Math.max(0, normal.limits.free('normal', nowMs)));
@@ -269,8 +269,6 @@ export class Queue {
 
   /** Those of normal priority come first. */
   *lanes(): Iterable<Lane> {
-    if (!this.#lanes) return;
-    for (const { normal } of this.#lanes.values()) yield normal;
-    for (const { low } of this.#lanes.values()) yield low;
+    for (const priority of ['normal', 'low'] as const) for (const lanes of this.#lanes?.values() ?? []) yield lanes[priority];
   }
 }

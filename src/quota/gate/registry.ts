@@ -9,7 +9,7 @@ const UNUSED_AFTER_MS = 25 * 3_600_000;
 const SWEEP_EVERY_MS = 60_000;
 
 /** The address and key of a gate. */
-export interface GateName {
+interface GateName {
   address: string;
   apiKey: string | ApiKeySource;
 }
