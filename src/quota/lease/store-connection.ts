@@ -1,5 +1,4 @@
 import type { Call } from '../../call.ts';
-import type { ClientEvents } from '../../events.ts';
 import type { ApiKeySource } from '../../options/client-options.ts';
 import { hasMethods, showValue } from '../../options/rules.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota } from '../../quota-store.ts';
@@ -59,8 +58,6 @@ export interface StoreConnectionStart {
   onClosed: (closedForMs: number) => void;
 }
 
-type Notice = Pick<ClientEvents['quotaStore'], 'state' | 'reason'>;
-
 /**
  * Joins a store once, as soon as the key is known, and exchanges leases with it. The outcome of every exchange is a checked response or a
  * failure. Reports once that the store failed, and once that it is back, with the next request.
@@ -73,9 +70,9 @@ export class StoreConnection {
   #shared: SharedQuota | undefined;
   // Whether the store was left after it was joined.
   #isLeft = false;
-  #hasFailed = false;
-  // The event that goes with the next request.
-  #notice: Notice | undefined;
+  // Why the store cannot be used; undefined while it can. And what of this was reported last.
+  #loss: string | undefined;
+  #reportedLoss: string | undefined;
 
   /** @throws whatever the store throws when it is joined at once, because the key is a string */
   constructor(start: StoreConnectionStart) {
@@ -139,26 +136,22 @@ export class StoreConnection {
 
   /** The store cannot be used. */
   fail(failure: unknown): void {
-    if (this.#hasFailed) return;
-    this.#hasFailed = true;
-    this.#notice = { state: 'local', reason: this.#redactor.clean(messageOf(failure)) };
+    this.#loss ??= this.#redactor.clean(messageOf(failure));
   }
 
   /** The store can be used again. */
   recover(): void {
-    if (!this.#hasFailed) return;
-    this.#hasFailed = false;
-    this.#notice = { state: 'shared' };
+    this.#loss = undefined;
   }
 
   /** Emits the event that is due, as one of this call, and warns of a loss. */
   report(call: Call): void {
-    const notice = this.#notice;
-    if (!notice) return;
-    this.#notice = undefined;
-    if (notice.state === 'local')
-      call.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${notice.reason}`);
-    call.emit('quotaStore', (event) => ({ ...event, ...notice }));
+    const reason = this.#loss;
+    if (reason === this.#reportedLoss) return;
+    this.#reportedLoss = reason;
+    const isLost = reason !== undefined;
+    if (isLost) call.warn(`the quota store cannot be used, so this process keeps to its part of the quota until it can: ${reason}`);
+    call.emit('quotaStore', (event) => (isLost ? { ...event, state: 'local', reason } : { ...event, state: 'shared' }));
   }
 }
 

@@ -168,6 +168,25 @@ describe.each([
   });
 });
 
+test('a store that is back before anything was sent without it is not reported, neither as lost nor as back', async () => {
+  let isLost = false;
+  const exchange = () => {
+    if (isLost) throw new Error('unreachable');
+    return GOOD;
+  };
+  const { client, states, warnings } = clientOf({ processes: 1_000, isCheap: true, join: () => ({ exchange }) });
+  const times: number[] = [];
+  const list = () => void client.listInventory().then(() => times.push(Date.now()));
+  list();
+  await vi.advanceTimersByTimeAsync(2_000);
+  isLost = true;
+  list();
+  await vi.advanceTimersByTimeAsync(2_000);
+  isLost = false;
+  await vi.advanceTimersByTimeAsync(62_000);
+  expect([times.length, states, warnings]).toEqual([2, [], []]);
+});
+
 test('a store that waits for a probe for more than a minute counts as failed, and again as soon as it says the same', async () => {
   let answer = { ...GOOD, granted: 0, reason: 'probe' };
   const { client, states, warnings } = clientOf(storeOf(() => answer));
