@@ -22,7 +22,7 @@ export class ClientLimits {
   free(priority: Call['priority'], nowMs: number): number {
     const slots = this.#settings.concurrency - this.#inFlight;
     const share = this.#limitingShare(priority);
-    return share ? Math.min(slots, share.free(this.#ledger.windowsAt(nowMs), nowMs)) : slots;
+    return Math.max(0, share ? Math.min(slots, share.free(this.#ledger.windowsAt(nowMs), nowMs)) : slots);
   }
 
   /** When to look again, and why, if the client may send no request of a priority now. */

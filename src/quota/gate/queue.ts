@@ -96,7 +96,7 @@ class Lane {
 
   /** How many calls the client's own limits let take a permit. */
   ready(nowMs: number): number {
-    return this.size === 0 ? 0 : Math.min(this.size, Math.max(0, this.limits.free(this.priority, nowMs)));
+    return this.size === 0 ? 0 : Math.min(this.size, this.limits.free(this.priority, nowMs));
   }
 
   get size(): number {
@@ -210,7 +210,7 @@ export class Queue {
     let ready = 0;
     // A client's slots are for both its lanes, and its normal calls may use each of them.
     for (const { normal, low } of this.#lanes.values())
-      ready += Math.min(normal.ready(nowMs) + low.ready(nowMs), Math.max(0, normal.limits.free('normal', nowMs)));
+      ready += Math.min(normal.ready(nowMs) + low.ready(nowMs), normal.limits.free('normal', nowMs));
     return ready;
   }
 
