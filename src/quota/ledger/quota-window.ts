@@ -116,9 +116,9 @@ export class QuotaWindow {
     return Math.min(this.#planned, this.#allowed ?? this.#planned);
   }
 
-  /** The Limit of the headers; undefined until observed, and if it may be the size of a bucket instead of a window's limit. */
+  /** The Limit of the headers; undefined until observed. */
   get observedLimit(): number | undefined {
-    return this.isBucket ? undefined : this.#allowed;
+    return this.#allowed;
   }
 
   /** Whether a Remaining was observed that still counts. */

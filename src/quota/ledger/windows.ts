@@ -21,12 +21,6 @@ interface Overstatement {
   observed: number;
 }
 
-/** The limits of minute and day; undefined if there is none. */
-interface Limits {
-  requestsPerMinute?: number | undefined;
-  requestsPerDay?: number | undefined;
-}
-
 /** A Reset further away than this cannot be the minute's. */
 export const LONGEST_MINUTE_MS = 120_000;
 /** If `Date` is right, the minute's Reset is at most this far ahead, since both are cut to whole seconds. */
@@ -43,13 +37,10 @@ export class Windows {
   // Both windows are cut to this part of the limits: the share of the key's only client; 1 if there are several clients, or if requests of
   // closed ones could use up a smaller share.
   #share: number;
-  // The limits before the share: those of the plan, or those of Free until headers report others.
-  #limits: Limits;
 
   constructor(settings: QuotaSettings) {
     this.#settings = settings;
     this.#share = commonShare(settings);
-    this.#limits = limitsOf(settings.plan ?? PLANS.free);
   }
 
   get minute(): QuotaWindow {
@@ -65,6 +56,17 @@ export class Windows {
   /** Without a plan, the limits are learned from the headers. */
   get #isPlanGiven(): boolean {
     return this.#settings.plan !== undefined;
+  }
+
+  /**
+   * The limits before the share: those of the plan. Without a plan, those that headers report, or else those of Free; the limit of one window
+   * identifies the plan, and so that of the other, until headers report it too.
+   */
+  get #limits(): Partial<PlanLimits> {
+    if (this.#isPlanGiven) return limitsOf(this.#settings.plan);
+    const ofDay = this.#dayMade?.observedLimit;
+    const requestsPerMinute = this.#minuteMade?.observedLimit ?? minuteOfPlanWith(ofDay) ?? PLANS.free.requestsPerMinute;
+    return { requestsPerMinute, requestsPerDay: ofDay ?? dayOfPlanWith(requestsPerMinute) };
   }
 
   /** How many requests may be in flight. */
@@ -87,10 +89,7 @@ export class Windows {
   get overstatement(): Overstatement | undefined {
     if (!this.#isPlanGiven) return undefined;
     const { requestsPerMinute, requestsPerDay } = this.#limits;
-    return (
-      overstatementOf('minute', requestsPerMinute, this.minute.observedLimit) ??
-      overstatementOf('day', requestsPerDay, this.day.observedLimit)
-    );
+    return overstatementOf('minute', requestsPerMinute, this.minute) ?? overstatementOf('day', requestsPerDay, this.day);
   }
 
   /** What is reported to other processes on the key. */
@@ -124,7 +123,6 @@ export class Windows {
       plan: stricterPlan(known.plan, settings.plan),
       concurrency: known.concurrency + settings.concurrency,
     };
-    if (this.#isPlanGiven) this.#limits = limitsOf(this.#settings.plan);
     this.#share = 1;
     this.#resize();
     return areOtherPlans(known.plan, settings.plan);
@@ -135,23 +133,16 @@ export class Windows {
    * not cut to a smaller share than before: requests of the closed clients could use it up.
    */
   restart(settings: QuotaSettings): void {
-    if (settings.plan !== undefined) this.#limits = limitsOf(settings.plan);
-    else if (this.#isPlanGiven) this.#limits = this.#observedLimits();
     this.#settings = settings;
     const share = commonShare(settings);
     this.#share = this.#minuteMade && share < this.#share ? 1 : share;
     this.#resize();
   }
 
-  /** The limits as headers reported them, or else those of Free. */
-  #observedLimits(): Limits {
-    const requestsPerMinute = this.#minuteMade?.observedLimit ?? PLANS.free.requestsPerMinute;
-    return { requestsPerMinute, requestsPerDay: this.#dayMade?.observedLimit ?? dayOfPlanWith(requestsPerMinute) };
-  }
-
   #resize(): void {
-    this.#minuteMade?.resize(shareOf(this.#limits.requestsPerMinute, this.#share));
-    this.#dayMade?.resize(shareOf(this.#limits.requestsPerDay, this.#share));
+    const { requestsPerMinute, requestsPerDay } = this.#limits;
+    this.#minuteMade?.resize(shareOf(requestsPerMinute, this.#share));
+    this.#dayMade?.resize(shareOf(requestsPerDay, this.#share));
   }
 
   /** The window that headers describe, whose Reset is at least `aheadMs` away; undefined if they describe none. */
@@ -190,9 +181,11 @@ export class Windows {
   /** Takes the Limit of an answer that describes a window. */
   observeLimit(subject: QuotaWindow, answer: Answer, reset: Reset | undefined): void {
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
-    if (limit === undefined || !subject.observeLimit(limit, answer.remaining)) return;
-    if (this.#isPlanGiven) this.#cutToShare(subject, limit);
-    else if (reset || subject === this.day || limit <= LARGEST_LIMIT_WITHOUT_RESET) this.#learnPlan(subject, limit);
+    if (limit === undefined) return;
+    if (!this.#isPlanGiven && !reset && subject === this.minute && limit > LARGEST_LIMIT_WITHOUT_RESET) return;
+    if (!subject.observeLimit(limit, answer.remaining)) return;
+    if (!this.#isPlanGiven) this.#resize();
+    else if (this.areShares) this.#cutToShare(subject, limit);
   }
 
   /** Without a Limit or a plan, the limit is at least Remaining and 1, which is the request itself. */
@@ -206,29 +199,18 @@ export class Windows {
   #cutToShare(subject: QuotaWindow, limit: number): void {
     const { requestsPerMinute, requestsPerDay } = this.#limits;
     const planned = (subject === this.minute ? requestsPerMinute : requestsPerDay) ?? limit;
-    if (this.#share < 1) subject.resize(shareOf(Math.min(planned, subject.observedLimit ?? planned), this.#share));
-  }
-
-  /** The limit of one window identifies the plan, and so that of the other, until headers report it too. */
-  #learnPlan(subject: QuotaWindow, limit: number): void {
-    const { requestsPerMinute, requestsPerDay } = this.#limits;
-    this.#limits =
-      subject === this.day
-        ? { requestsPerMinute: this.minute.observedLimit ?? minuteOfPlanWith(limit) ?? requestsPerMinute, requestsPerDay: limit }
-        : { requestsPerMinute: limit, requestsPerDay: this.day.isKnown ? requestsPerDay : dayOfPlanWith(limit) };
-    this.#resize();
+    subject.resize(shareOf(subject.isBucket ? planned : Math.min(planned, limit), this.#share));
   }
 
   /** Forgets the day's Limit until an answer of the next day reports it: it may have been that of another endpoint, or of an older plan. */
   forgetLimitOfDay(): void {
     this.day.forgetLimit();
-    if (!this.#isPlanGiven) this.#limits = this.#observedLimits();
     this.#resize();
   }
 }
 
 /** The minute's limit of the plan with this limit of the day. */
-function minuteOfPlanWith(requestsPerDay: number): number | undefined {
+function minuteOfPlanWith(requestsPerDay: number | undefined): number | undefined {
   return Object.values(PLANS).find((plan) => plan.requestsPerDay === requestsPerDay)?.requestsPerMinute;
 }
 
@@ -252,8 +234,9 @@ function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial
 function overstatementOf(
   window: Overstatement['window'],
   planned: number | undefined,
-  observed: number | undefined,
+  { observedLimit: observed, isBucket }: QuotaWindow,
 ): Overstatement | undefined {
-  // A plan without a limit overstates nothing.
-  return planned !== undefined && observed !== undefined && observed < planned ? { window, planned, observed } : undefined;
+  // A plan without a limit overstates nothing. A Limit may be the size of a bucket instead.
+  const isKnown = planned !== undefined && observed !== undefined && !isBucket;
+  return isKnown && observed < planned ? { window, planned, observed } : undefined;
 }
