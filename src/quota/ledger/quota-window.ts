@@ -63,8 +63,6 @@ interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
  */
 export class QuotaWindow {
   readonly lengthMs: number;
-  // This client's requests, which no header changes; undefined while `#log`, not yet corrected for others, holds the same.
-  #ownSent: SlidingLog | undefined;
   // Created when a request is refused and no header says why.
   #learned: LearnedLimit | undefined;
   readonly #log: SlidingLog;
@@ -105,10 +103,6 @@ export class QuotaWindow {
     this.#log = new SlidingLog(limit, lengthMs);
     this.#bucket = new TokenBucket(limit, lengthMs);
     this.#candidates = [this.#log, this.#bucket];
-  }
-
-  get #sent(): SlidingLog {
-    return this.#ownSent ?? this.#log;
   }
 
   /** How many requests may be sent in a window: the limit of the plan or of the service, whichever is smaller. */
@@ -212,7 +206,7 @@ export class QuotaWindow {
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
   free(nowMs: number, isAsking = false): number {
     if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
-    const learned = this.most(nowMs, isAsking) - this.#sent.sent(nowMs);
+    const learned = this.most(nowMs, isAsking) - this.#log.sent(nowMs);
     if (this.limit === Number.POSITIVE_INFINITY) return learned;
     return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, wholeRequests(this.lead.free(nowMs))));
   }
@@ -226,7 +220,7 @@ export class QuotaWindow {
   #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
     const most = this.most(nowMs, isAsking);
     if (most < count && this.#learned) return Math.max(nowMs, this.#learned.reachesAt(count));
-    return this.#sent.sentAt(Math.max(0, most - count), nowMs);
+    return this.#log.sentAt(Math.max(0, most - count), nowMs);
   }
 
   /** The most requests in any time of a window's length, whatever headers say: a window that turns lets twice its limit pass. */
@@ -236,7 +230,7 @@ export class QuotaWindow {
 
   /** Whether the window that began after a refusal has used up the learned limit, so that the next request may be refused. */
   get isNearRefusal(): boolean {
-    return this.#learned?.isNear(this.#sent) ?? false;
+    return this.#learned?.isNear(this.#log) ?? false;
   }
 
   /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
@@ -264,7 +258,6 @@ export class QuotaWindow {
   add(nowMs: number): boolean {
     const isInvited = this.#mayAsk;
     this.#mayAsk = false;
-    this.#ownSent?.add(nowMs);
     for (const candidate of this.#candidates) candidate.add(nowMs);
     return isInvited;
   }
@@ -272,7 +265,6 @@ export class QuotaWindow {
   /** Takes a request back. If it was invited, another one may be sent in its place. */
   remove(nowMs: number, wasInvited = false): void {
     this.#mayAsk ||= wasInvited;
-    this.#ownSent?.remove();
     for (const candidate of this.#candidates) candidate.remove(nowMs);
   }
 
@@ -280,7 +272,6 @@ export class QuotaWindow {
   answer(sentAtMs: number, nowMs: number): void {
     this.#log.answer(sentAtMs, nowMs);
     this.#bucket.answer(sentAtMs, nowMs);
-    this.#ownSent?.answer(sentAtMs, nowMs);
   }
 
   /** Counts a failed attempt, which the service may not have counted. */
@@ -436,13 +427,13 @@ export class QuotaWindow {
   /** The first reported window ends at `endsAtMs` at the earliest. Requests sent before it do not count in it. */
   #beginFirst(window: FixedWindow, endsAtMs: number): void {
     const beganAtMs = endsAtMs - this.lengthMs;
-    window.turn(beganAtMs, this.#sent.sentSince(beganAtMs - PRECISION_MS));
+    window.turn(beganAtMs, this.#log.sentSince(beganAtMs - PRECISION_MS));
   }
 
   /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */
   #windowFrom(nowMs: number): FixedWindow {
     if (this.#window) return this.#window;
-    const sent = this.#sent.sent(nowMs);
+    const sent = this.#log.sent(nowMs);
     this.#window = new FixedWindow(this.#planned, this.lengthMs, sent);
     this.#counter ??= new SlidingCounter(this.#planned, this.lengthMs, sent);
     this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
@@ -456,14 +447,13 @@ export class QuotaWindow {
   }
 
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
-    const seen = { ...this.#reset.compare(reset, serverMs), oldestAtMs: this.#sent.oldestAtMs(nowMs), latencyMs: nowMs - sentAtMs };
+    const seen = { ...this.#reset.compare(reset, serverMs), oldestAtMs: this.#log.oldestAtMs(nowMs), latencyMs: nowMs - sentAtMs };
     this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfReset(seen)));
   }
 
   /** Returns how many requests others surely sent since the last answer. */
   #observeRemaining(remaining: number, reading: Reading): number {
-    const { isShared, lead } = this;
-    if (isShared) this.#ownSent ??= this.#log.copy();
+    const { lead } = this;
     const seen = this.#seenIn(reading, remaining);
     const fits = this.#candidates.map((candidate) => candidate.fitOf(seen));
     if (this.#isSenseless(fits)) return 0;
@@ -528,7 +518,7 @@ export class QuotaWindow {
   alignCounter(endsAtMs: number, nowMs: number): void {
     if (this.#window) return;
     if (!this.#counter) {
-      this.#counter = new SlidingCounter(this.#planned, this.lengthMs, this.#sent.sent(nowMs));
+      this.#counter = new SlidingCounter(this.#planned, this.lengthMs, this.#log.sent(nowMs));
       this.#candidates = [this.#log, this.#counter, this.#bucket];
       this.#setLimits();
     }
@@ -560,7 +550,7 @@ export class QuotaWindow {
   learnLimit(sending: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): void {
     if (this.isKnown || (this.lead === this.#counter && this.lead.free(nowMs) < 1)) return;
     this.#learned ??= new LearnedLimit(this.lengthMs);
-    this.#learned.refuse(this.#sent, sending, nowMs);
+    this.#learned.refuse(this.#log, sending, nowMs);
   }
 
   /** The first request after a refusal succeeded. */

@@ -23,6 +23,8 @@ const NONE: readonly Slot[] = [];
 /** Counts the requests within the last window's length, at any instant. */
 export class SlidingLog extends Candidate {
   #sent = 0;
+  // How many of these, the oldest, have left the service's log, as a Remaining has shown.
+  #gone = 0;
   #slots: readonly Slot[] = NONE;
 
   get prior(): number {
@@ -30,11 +32,11 @@ export class SlidingLog extends Candidate {
   }
 
   room(nowMs: number): number {
-    this.#expire(nowMs);
-    return this.limit - this.#sent;
+    return this.limit - this.sent(nowMs) + this.#gone;
   }
 
   roomAt(count: number, nowMs: number): number {
+    if (this.room(nowMs) >= count) return nowMs;
     const most = this.limit - count;
     return most < 0 ? Number.POSITIVE_INFINITY : this.sentAt(most, nowMs);
   }
@@ -58,14 +60,14 @@ export class SlidingLog extends Candidate {
   /** Requests that leave this log soon may have left the service's already. */
   margin(nowMs: number): number {
     const soonMs = nowMs + this.lengthMs / 20;
-    return this.#sentIn((slot) => this.#leavesAtMs(slot) <= soonMs);
+    return Math.max(0, this.#sentIn((slot) => this.#leavesAtMs(slot) <= soonMs) - this.#gone);
   }
 
   turn(): void {}
 
   /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
-    return this.#sentIn(({ firstMs }) => firstMs + this.lengthMs <= nowMs);
+    return this.#sentIn(({ firstMs }) => firstMs + this.lengthMs <= nowMs) - this.#gone;
   }
 
   override misfitOfReset(seen: SeenReset): number {
@@ -87,19 +89,11 @@ export class SlidingLog extends Candidate {
   override observe(fit: Fit, seen: Seen): void {
     if (!seen.isShared) return super.observe(fit, seen);
     const gone = this.surplus(seen.nowMs);
-    this.#drop(({ firstMs }) => firstMs + this.lengthMs <= seen.nowMs);
+    this.#gone += gone;
     super.observe({ ...fit, lowest: fit.lowest + gone, highest: fit.highest + gone }, seen);
   }
 
-  /** Another log of the same requests. */
-  copy(): SlidingLog {
-    const copy = new SlidingLog(this.limit, this.lengthMs);
-    copy.#sent = this.#sent;
-    copy.#slots = this.#slots.map((slot) => ({ ...slot }));
-    return copy;
-  }
-
-  /** The number of requests in the log. */
+  /** The number of requests that were sent. */
   sent(nowMs: number): number {
     this.#expire(nowMs);
     return this.#sent;
@@ -147,11 +141,9 @@ export class SlidingLog extends Candidate {
   #expire(nowMs: number): void {
     const [oldest] = this.#slots;
     if (!oldest || nowMs < oldest.firstMs + this.lengthMs) return;
-    this.#drop((slot) => this.#leavesAtMs(slot) <= nowMs);
-  }
-
-  #drop(isGone: (slot: Slot) => boolean): void {
-    this.#sent -= this.#sentIn(isGone);
-    this.#slots = this.#slots.filter((slot) => !isGone(slot));
+    const expired = this.#sentIn((slot) => this.#leavesAtMs(slot) <= nowMs);
+    this.#sent -= expired;
+    this.#gone = Math.max(0, this.#gone - expired);
+    this.#slots = this.#slots.filter((slot) => this.#leavesAtMs(slot) > nowMs);
   }
 }
