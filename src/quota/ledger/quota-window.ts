@@ -1,5 +1,5 @@
 import type { ObservedWindow } from '../../quota-store.ts';
-import { type Candidate, type Fit, PRECISION_MS, type Seen } from './candidates/candidate.ts';
+import { type Candidate, type Fit, type Outcome, PRECISION_MS, type Seen } from './candidates/candidate.ts';
 import { FixedWindow } from './candidates/fixed-window.ts';
 import { SlidingCounter } from './candidates/sliding-counter.ts';
 import { SlidingLog } from './candidates/sliding-log.ts';
@@ -29,19 +29,6 @@ const MOST_EXPIRY_MS = 4_000;
 const RULED_OUT = 2;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
-
-/** What one answer says about a window without its Reset: it may have no header that describes the window. */
-interface Outcome {
-  status: number;
-  remaining: number | undefined;
-  retryAfterMs: number | undefined;
-  sentAtMs: number;
-  /** Requests that are still in flight. */
-  unanswered: number;
-  /** Requests that this answer may or may not include. */
-  concurrent: number;
-  nowMs: number;
-}
 
 /** What one answer that describes a window says about it. */
 export interface Reading extends Outcome {
@@ -146,7 +133,7 @@ export class QuotaWindow {
 
   /** Whether slots come back one by one, not with a turn. */
   get isRefilled(): boolean {
-    return this.isBucket || (this.lead === this.#counter && this.lead.growth(1) > 0);
+    return this.lead.growth(1) > 0;
   }
 
   get isLog(): boolean {
@@ -174,8 +161,7 @@ export class QuotaWindow {
   }
 
   get #possible(): readonly Candidate[] {
-    const { lead } = this;
-    return this.#candidates.filter((candidate) => candidate === lead || candidate.doubt < RULED_OUT);
+    return this.#candidates.filter(({ doubt }) => doubt < RULED_OUT);
   }
 
   get #possibleCounter(): SlidingCounter | undefined {
@@ -432,18 +418,25 @@ export class QuotaWindow {
 
   /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */
   #windowFrom(nowMs: number): FixedWindow {
-    if (this.#window) return this.#window;
-    const sent = this.#log.sent(nowMs);
-    this.#window = new FixedWindow(this.#planned, this.lengthMs, sent);
-    this.#counter ??= new SlidingCounter(this.#planned, this.lengthMs, sent);
-    this.#candidates = [this.#window, this.#log, this.#counter, this.#bucket];
-    this.#setLimits();
+    this.#counterFrom(nowMs);
+    this.#window ??= this.#include(new FixedWindow(this.#planned, this.lengthMs, this.#log.sent(nowMs)));
     return this.#window;
   }
 
+  #counterFrom(nowMs: number): SlidingCounter {
+    this.#counter ??= this.#include(new SlidingCounter(this.#planned, this.lengthMs, this.#log.sent(nowMs)));
+    return this.#counter;
+  }
+
+  #include<Kind extends Candidate>(candidate: Kind): Kind {
+    // If two fit equally well, the first one leads.
+    this.#candidates = Array.of<Candidate>(candidate).concat(this.#candidates);
+    this.#setLimits();
+    return candidate;
+  }
+
   #weighFilling(remaining: number, aheadMs: number): void {
-    this.#bucket.doubt += this.#bucket.misfitOfFilling(remaining, aheadMs);
-    this.#settle();
+    this.#weigh(this.#candidates.map((candidate) => (candidate === this.#bucket ? this.#bucket.misfitOfFilling(remaining, aheadMs) : 0)));
   }
 
   #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
@@ -516,13 +509,7 @@ export class QuotaWindow {
 
   /** Takes the end of a weighted counter's window from the server's clock, as long as no Reset says more. */
   alignCounter(endsAtMs: number, nowMs: number): void {
-    if (this.#window) return;
-    if (!this.#counter) {
-      this.#counter = new SlidingCounter(this.#planned, this.lengthMs, this.#log.sent(nowMs));
-      this.#candidates = [this.#log, this.#counter, this.#bucket];
-      this.#setLimits();
-    }
-    this.#counter.align(endsAtMs, 0);
+    if (!this.#window) this.#counterFrom(nowMs).align(endsAtMs, 0);
   }
 
   #observeRefusal(outcome: Outcome): void {
@@ -531,19 +518,11 @@ export class QuotaWindow {
     if (remaining !== 0 && (retryAfterMs ?? 0) > 2 * this.lengthMs) return;
     this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRefusal(remaining !== undefined, nowMs)));
     // A Retry-After of 0 on a refusal tells nothing.
-    if (retryAfterMs) this.#weighRetryAfter(nowMs + retryAfterMs, outcome);
+    if (retryAfterMs) {
+      const seen = { ...outcome, retryAtMs: nowMs + retryAfterMs, endsAtMs: this.#reset.endsAtMs };
+      this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRetryAfter(seen)));
+    }
     this.#bucket.drain(nowMs);
-  }
-
-  #weighRetryAfter(retryAtMs: number, { remaining, sentAtMs, nowMs }: Outcome): void {
-    const seen = {
-      retryAtMs,
-      endsAtMs: this.#reset.endsAtMs,
-      isReported: remaining !== undefined,
-      latencyMs: nowMs - sentAtMs,
-      nowMs,
-    };
-    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfRetryAfter(seen)));
   }
 
   /** Learns a limit from a refused request, unless a Remaining is known or a weighted counter explains the refusal. */
@@ -563,19 +542,14 @@ export class QuotaWindow {
     this.#ask = { atMs: instantMs, isInvited };
   }
 
-  /** Adds doubt to the candidates that fit worse than the best one. */
+  /** Adds doubt to the candidates that fit worse than the best one. Doubts are relative: that of the best candidate is 0. */
   #weigh(misfits: readonly number[]): void {
-    const least = Math.min(...misfits);
-    this.#candidates.forEach((candidate, index) => {
-      candidate.doubt += Math.min(2, (misfits[index] ?? 0) - least);
-    });
-    this.#settle();
-  }
-
-  /** Doubts are relative: that of the best candidate is 0, and none is above 4. */
-  #settle(): void {
+    const best = Math.min(...misfits);
     let least = Number.POSITIVE_INFINITY;
-    for (const { doubt } of this.#candidates) least = Math.min(least, doubt);
+    this.#candidates.forEach((candidate, index) => {
+      candidate.doubt += Math.min(2, (misfits[index] ?? 0) - best);
+      least = Math.min(least, candidate.doubt);
+    });
     for (const candidate of this.#candidates) candidate.doubt = Math.min(MOST_DOUBT, candidate.doubt - least);
   }
 }

@@ -338,12 +338,12 @@ describe('How badly an answer fits a candidate:', () => {
     ['counter', new SlidingCounter(60, MINUTE_MS), 0],
     ['bucket', new TokenBucket(60, MINUTE_MS), 0],
   ] as const)('a Retry-After that ends ten seconds after the Reset: %s', ([, candidate, expected]) => {
-    const seen = { retryAtMs: 40_000, endsAtMs: 30_000, isReported: true, latencyMs: 100, nowMs: 20_000 };
+    const seen = { retryAtMs: 40_000, endsAtMs: 30_000, remaining: 0, sentAtMs: 19_900, nowMs: 20_000 };
     expect(candidate.misfitOfRetryAfter(seen)).toBe(expected);
   });
 
   test('a Retry-After that ends a whole window after the Reset is that of a penalty, and fits a window', () => {
-    const seen = { endsAtMs: 30_000, isReported: true, latencyMs: 100, nowMs: 20_000 };
+    const seen = { endsAtMs: 30_000, remaining: 0, sentAtMs: 19_900, nowMs: 20_000 };
     const misfits = [89_999, 90_000, 900_000].map((retryAtMs) => new FixedWindow(60, MINUTE_MS).misfitOfRetryAfter({ ...seen, retryAtMs }));
     expect(misfits).toEqual([1, 0, 0]);
   });

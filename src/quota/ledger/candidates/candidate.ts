@@ -7,13 +7,22 @@ const LATE_MS = 2_500;
 /** By how much it may open earlier, in addition to the time that the answer took. */
 const EARLY_MS = 3_500;
 
-/** A Remaining, and what the client knows about the requests that it includes. */
-export interface Seen {
-  remaining: number;
+/** What one answer says about a window without its Reset: it may have no header that describes the window. */
+export interface Outcome {
+  status: number;
+  remaining: number | undefined;
+  retryAfterMs: number | undefined;
   /** Requests that are still in flight. */
   unanswered: number;
   /** Requests that the answer may or may not include. */
   concurrent: number;
+  sentAtMs: number;
+  nowMs: number;
+}
+
+/** A Remaining, and what the client knows about the requests that it includes. */
+export interface Seen extends Pick<Outcome, 'unanswered' | 'concurrent' | 'sentAtMs' | 'nowMs'> {
+  remaining: number;
   /** Requests that the service may not have counted: they failed. */
   uncounted: number;
   /** The smallest Remaining of the answers to requests that were in flight together, if there was one before. */
@@ -22,8 +31,6 @@ export interface Seen {
   isShared: boolean;
   /** Whether the window has just turned, and its first answer may still count requests of the window before. */
   mayCarry: boolean;
-  sentAtMs: number;
-  nowMs: number;
 }
 
 /** What a Remaining means if one candidate is the service's way of counting. */
@@ -55,17 +62,12 @@ export interface SeenReset {
   latencyMs: number;
 }
 
-/** The Retry-After of a refusal. */
-export interface SeenRetryAfter {
+/** The Retry-After of a refusal, which may report Remaining. */
+export interface SeenRetryAfter extends Pick<Outcome, 'remaining' | 'sentAtMs' | 'nowMs'> {
   /** When it passes. */
   retryAtMs: number;
   /** When the window ends. */
   endsAtMs: number;
-  /** Whether the refusal reports Remaining. */
-  isReported: boolean;
-  /** How long the answer took. */
-  latencyMs: number;
-  nowMs: number;
 }
 
 /**
@@ -193,14 +195,15 @@ export abstract class Candidate {
 
   /** How badly a Retry-After fits: the candidate opens at another time. */
   misfitOfRetryAfter(seen: SeenRetryAfter): number {
+    const { retryAtMs, sentAtMs, nowMs } = seen;
     const opensAtMs = this.opensAt(seen);
     if (!Number.isFinite(opensAtMs)) return 0;
-    return opensAtMs > seen.retryAtMs + LATE_MS || opensAtMs < seen.retryAtMs - EARLY_MS - seen.latencyMs ? 1 : 0;
+    return opensAtMs > retryAtMs + LATE_MS || opensAtMs < retryAtMs - EARLY_MS - (nowMs - sentAtMs) ? 1 : 0;
   }
 
   /** When the next request would pass; infinite if that is not known. */
-  protected opensAt({ isReported, nowMs }: SeenRetryAfter): number {
-    return this.offset === undefined && isReported ? Number.POSITIVE_INFINITY : this.freeAt(0, nowMs);
+  protected opensAt({ remaining, nowMs }: SeenRetryAfter): number {
+    return this.offset === undefined && remaining !== undefined ? Number.POSITIVE_INFINITY : this.freeAt(0, nowMs);
   }
 
   /** How badly a Reset fits: where it lies, and how far it has moved. */

@@ -58,8 +58,8 @@ export class FixedWindow extends Candidate {
    * It opens at its end. While nothing is known of others, it may also open before, and a Retry-After that is later by a whole window is that
    * of a penalty.
    */
-  protected override opensAt({ endsAtMs, retryAtMs, isReported }: SeenRetryAfter): number {
-    if (this.offset !== undefined || !isReported) return endsAtMs;
+  protected override opensAt({ endsAtMs, retryAtMs, remaining }: SeenRetryAfter): number {
+    if (this.offset !== undefined || remaining === undefined) return endsAtMs;
     return retryAtMs < endsAtMs + this.lengthMs ? Math.min(endsAtMs, retryAtMs) : Number.POSITIVE_INFINITY;
   }
 
