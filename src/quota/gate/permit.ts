@@ -97,7 +97,7 @@ export class Permit {
     if (!failure) return;
     const nowMs = this.#permits.clock.now();
     this.#permits.lastFailure = failure;
-    this.#permits.ledger.break(this.#sending, nowMs);
+    this.#permits.ledger.fail(this.#sending, nowMs);
     this.#permits.change(this.call, nowMs);
   }
 

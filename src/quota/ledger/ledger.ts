@@ -142,7 +142,8 @@ export class Ledger {
     if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota', isOfShare: this.#isOnlyShareUsedUp(nowMs) };
     if (isFull) return FULL;
     if (this.#unknownSinceMs !== undefined) return this.#lookForProbe(nowMs, this.#unknownSinceMs);
-    if (this.#outage.isSuspected) return this.#lookInDoubt(nowMs, inFlight);
+    // One request at a time finds out whether it is an outage.
+    if (this.#outage.isSuspected) return { ...this.#slowDown(inFlight > 0, nowMs), reason: 'outage' };
     const slots = Math.floor(this.#caution.mostInFlight({ inFlight, waiting }, nowMs)) - inFlight;
     if (slots <= 0) return FULL;
     const sure = Math.min(free, this.#minute.sure(nowMs));
@@ -187,11 +188,6 @@ export class Ledger {
     return this.#slowDown(!this.#isReopening && this.#outstanding.isSince(unknownSinceMs), nowMs);
   }
 
-  /** While an outage is only suspected, one request at a time finds out whether it is one. */
-  #lookInDoubt(nowMs: number, inFlight: number): Outlook {
-    return { ...this.#slowDown(inFlight > 0, nowMs), reason: 'outage' };
-  }
-
   /** Allows one request: while another one is out, once that should have been answered; a little later if the last ones failed. */
   #slowDown(isOut: boolean, nowMs: number): Outlook {
     const { probeAtMs } = this.#outage;
@@ -227,10 +223,11 @@ export class Ledger {
     this.#countUncounted();
     this.#settleProbe(sending);
     if (isFailure && (isUnsent || this.#isProbeOfOutage(sending))) this.#uncount(sending, nowMs);
-    if (isFailure) this.#fail(sending, nowMs);
+    if (isFailure) this.fail(sending, nowMs);
   }
 
-  #fail({ atMs }: Sending, nowMs: number): void {
+  /** No answer came although the service or the network is to blame, it was a 5xx, or its body failed. */
+  fail({ atMs }: Sending, nowMs: number): void {
     if (this.#outage === NO_OUTAGE) this.#outage = new CircuitBreaker();
     this.#outage.fail(atMs, nowMs);
   }
@@ -252,11 +249,6 @@ export class Ledger {
   #countUncounted(): void {
     this.#minute.countUncounted();
     this.#day.countUncounted();
-  }
-
-  /** The body of an answer failed after its headers. */
-  break(sending: Sending, nowMs: number): void {
-    this.#fail(sending, nowMs);
   }
 
   /** The body of an answer came. Returns whether the next probe may now go at another time. */
@@ -330,14 +322,11 @@ export class Ledger {
 
   /** A 2xx alone does not prove that the service is up: its body is reported later. */
   #observeHealth(sending: Sending, answer: Answer, nowMs: number): void {
-    if (isServiceFailure(answer.status)) this.#observeFailure(sending, answer, nowMs);
-    else if (isSuccess(answer.status)) this.#outage.hope(sending.atMs, nowMs);
+    if (isServiceFailure(answer.status)) {
+      if (answer.remaining === undefined && this.#isProbeOfOutage(sending)) this.#uncount(sending, nowMs);
+      this.fail(sending, nowMs);
+    } else if (isSuccess(answer.status)) this.#outage.hope(sending.atMs, nowMs);
     else this.#outage.succeed(nowMs);
-  }
-
-  #observeFailure(sending: Sending, { remaining }: Answer, nowMs: number): void {
-    if (remaining === undefined && this.#isProbeOfOutage(sending)) this.#uncount(sending, nowMs);
-    this.#fail(sending, nowMs);
   }
 
   #observeRefusal(sending: Sending, answer: Answer, subject: QuotaWindow | undefined, nowMs: number): void {
