@@ -42,14 +42,6 @@ export class LearnedLimit {
     return this.#most * Math.exp(Math.min(fast, FAST_GROWTH) + slow);
   }
 
-  /** When that many requests may be sent in a window. */
-  reachesAt(count: number): number {
-    if (this.#most >= count) return this.#atMs;
-    const growth = Math.log(count / this.#most);
-    const ms = Math.min(growth, FAST_GROWTH) / this.#growthPerMs + Math.max(0, growth - FAST_GROWTH) / SLOW_PER_MS;
-    return this.#atMs + Math.ceil(ms) + 1;
-  }
-
   /** Whether the window that began after a refusal has used up as much as was refused before, so that the next request may be refused. */
   isNear(log: SlidingLog): boolean {
     if (this.#reopenedAtMs === undefined) return false;
@@ -74,19 +66,15 @@ export class LearnedLimit {
   }
 
   /**
-   * Refusals of requests that were sent together count once, and one after few requests only if it repeats and was no probe's. After a
-   * refusal that took longer than a window, nothing is known of what was sent before it.
+   * Refusals of requests that were sent together count once, and one after few requests only if it was no probe's and the one before came
+   * after as many or more. After a refusal that took longer than a window, nothing is known of what was sent before it.
    */
   #isLimit(sent: number, { atMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): boolean {
     if (sent < 1 || atMs < this.#atMs) return false;
-    return sent >= FEWEST || (wasPlanned && this.#isRepeated(sent, atMs, nowMs));
-  }
-
-  /** Whether the refusal before, of a request that was not sent together with this one, came after as many requests or more. */
-  #isRepeated(sent: number, sentAtMs: number, nowMs: number): boolean {
-    const { sent: before, atMs } = this.#suspected;
-    if (sentAtMs < atMs) return false;
+    if (sent >= FEWEST) return true;
+    const suspected = this.#suspected;
+    if (!wasPlanned || atMs < suspected.atMs) return false;
     this.#suspected = { sent, atMs: nowMs };
-    return sent <= before;
+    return sent <= suspected.sent;
   }
 }

@@ -1,3 +1,4 @@
+import { MINUTE_MS } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, type Fit, type Outcome, PRECISION_MS, type Seen } from './candidates/candidate.ts';
 import { FixedWindow } from './candidates/fixed-window.ts';
@@ -203,12 +204,6 @@ export class QuotaWindow {
     return Math.min(...this.#possible.map((candidate) => wholeRequests(candidate.free(nowMs))));
   }
 
-  #mostFreeAt(count: number, nowMs: number, isAsking: boolean): number {
-    const most = this.most(nowMs, isAsking);
-    if (most < count && this.#learned) return Math.max(nowMs, this.#learned.reachesAt(count));
-    return this.#log.sentAt(Math.max(0, most - count), nowMs);
-  }
-
   /** The most requests in any time of a window's length, whatever headers say: a window that turns lets twice its limit pass. */
   most(nowMs: number, isAsking = false): number {
     return isAsking ? 2 * this.#planned : Math.min(2 * this.#planned, this.#learned?.most(nowMs) ?? Number.POSITIVE_INFINITY);
@@ -222,6 +217,7 @@ export class QuotaWindow {
   /** When `count` requests may be sent, or when observations expire, so that one request may ask again; infinite if neither. */
   freeAt(count: number, nowMs: number, isAsking = false): number {
     const { lead } = this;
+    const most = this.most(nowMs, isAsking);
     const wanted = Math.min(count, Math.max(1, this.limit));
     const ownMs = lead.freeAt(wanted, nowMs);
     const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#reset.endsAtMs : Number.POSITIVE_INFINITY;
@@ -229,7 +225,7 @@ export class QuotaWindow {
     return Math.max(
       nowMs,
       this.#opensAtMs ?? nowMs,
-      this.#mostFreeAt(count, nowMs, isAsking),
+      most < count ? nowMs + MINUTE_MS : this.#log.sentAt(most - count, nowMs),
       Math.min(ownMs, endsAtMs, askAtMs, this.#expiresAtMs),
     );
   }
