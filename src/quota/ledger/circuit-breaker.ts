@@ -27,21 +27,16 @@ export class CircuitBreaker {
     return this.#failures >= FAILURES;
   }
 
+  /** Each failure delays the next probe, also before they count as an outage. Those of requests that were sent before it do not count again. */
   fail(sentAtMs: number, nowMs: number): void {
-    if (this.#sinceMs !== undefined) this.#failAgain(sentAtMs, this.#sinceMs, nowMs);
-    else this.#failFirst(nowMs);
-  }
-
-  #failFirst(nowMs: number): void {
-    if (this.#failures === 0) this.#firstFailureAtMs = nowMs;
-    this.#failures++;
-    if (this.#failures < FAILURES || nowMs - this.#firstFailureAtMs < SPAN_MS) {
-      this.#slowDown(nowMs);
-      return;
-    }
-    this.#sinceMs = nowMs;
-    this.#delayMs = FIRST_PROBE_MS;
-    this.#probeAtMs = nowMs + this.#delayMs;
+    const { sinceMs = Number.NEGATIVE_INFINITY } = this;
+    if (sentAtMs < sinceMs) return;
+    if (this.#failures++ === 0) this.#firstFailureAtMs = nowMs;
+    const isOutage = this.isSuspected && nowMs - this.#firstFailureAtMs >= SPAN_MS;
+    if (Number.isFinite(sinceMs)) this.#delayMs = Math.min(LONGEST_PROBE_MS, this.#delayMs * 2);
+    else this.#delayMs = isOutage ? FIRST_PROBE_MS : Math.min(FIRST_PROBE_MS, 50 * 2 ** this.#failures);
+    if (isOutage) this.#sinceMs ??= nowMs;
+    this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
   }
 
   /** A probe got the headers of a good answer, but not yet the body. The next one is sent only if the body takes longer than the delay. */
@@ -55,17 +50,5 @@ export class CircuitBreaker {
     this.#failures = 0;
     this.#sinceMs = undefined;
     this.#probeAtMs = Number.NEGATIVE_INFINITY;
-  }
-
-  /** The failures of requests that were sent before the outage was detected do not count again. */
-  #failAgain(sentAtMs: number, sinceMs: number, nowMs: number): void {
-    if (sentAtMs < sinceMs) return;
-    this.#delayMs = Math.min(LONGEST_PROBE_MS, this.#delayMs * 2);
-    this.#probeAtMs = nowMs + this.#delayMs;
-  }
-
-  /** Failures delay the next probe a little even before they count as an outage. */
-  #slowDown(nowMs: number): void {
-    this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + Math.min(SPAN_MS, 50 * 2 ** Math.min(this.#failures, 4)));
   }
 }

@@ -53,18 +53,14 @@ export class Cooldown {
   close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number, isOfDay = false): void {
     const statedMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
     const refusedAgain = Math.max(1, this.#strikes) - 1;
+    const longestMs = Math.max(LONGEST_BACKOFF_MS, (nowMs - this.#refusedSinceMs) * BACKOFF_OF_REFUSED_TIME);
     const backoffMs =
       statedMs === undefined || (isOfDay && refusedAgain > 0)
         ? Math.min(LONGEST_BACKOFF_WITHOUT_RETRY_AFTER_MS, BACKOFF_WITHOUT_RETRY_AFTER_MS * GROWTH_WITHOUT_RETRY_AFTER ** refusedAgain)
-        : Math.min(this.#longestBackoffMs(nowMs), BACKOFF_MS * 2 ** refusedAgain);
+        : Math.min(longestMs, LONGEST_BACKOFF_OF_ALL_MS, BACKOFF_MS * 2 ** refusedAgain);
     const waitMs = Math.max(statedMs ?? 0, backoffMs);
     const jitterMs = this.#random() * Math.min(MOST_JITTER_MS, JITTER * waitMs);
     this.closeUntil(nowMs + waitMs + jitterMs);
-  }
-
-  #longestBackoffMs(nowMs: number): number {
-    const ofRefusedTimeMs = (nowMs - this.#refusedSinceMs) * BACKOFF_OF_REFUSED_TIME;
-    return Math.min(LONGEST_BACKOFF_OF_ALL_MS, Math.max(LONGEST_BACKOFF_MS, ofRefusedTimeMs));
   }
 
   closeUntil(instantMs: number): void {
