@@ -145,7 +145,7 @@ export class Caution {
     const { minute, day, concurrency, mayDayEndUnseen } = this.#windows;
     if (day.isNearRefusal) return 1;
     if (!minute.isKnown) return Math.min(concurrency, this.#mostUnreported);
-    const left = Math.min(minute.free(nowMs), day.isKnown ? day.free(nowMs) : Number.POSITIVE_INFINITY);
+    const left = minute.free(nowMs);
     const most = Math.min(concurrency, Math.max(FEWEST_IN_FLIGHT, Math.floor((left - KEPT_FROM_FLIGHT) / 4)));
     // Only the end of a day, or others, can use up the quota before a header says so.
     if (!mayDayEndUnseen && !minute.isShared && this.#headRoomOf(minute.limit) === 0) return most;
@@ -163,19 +163,11 @@ export class Caution {
       waiting <= left
         ? Math.max(fewest, Math.ceil(((inFlight + waiting) * usualMs) / HASTE_MS))
         : Math.max(LEAST_IN_FLIGHT, Math.ceil((minute.limit * usualMs) / LEISURE_MS));
-    return Math.min(needed, this.#mostInBurst(left), this.#mostAfterSurprise);
-  }
-
-  /** In a burst of others, a request or more in the time of two answers, half of what is left: they may send the other half unseen. */
-  #mostInBurst(left: number): number {
-    const { minute } = this.#windows;
-    const isBurst = minute.latelyPerMs(minute.observedAtMs ?? 0) * 2 * this.#outstanding.usualMs >= 1;
-    return isBurst ? Math.max(1, Math.floor(left / 2)) : Number.POSITIVE_INFINITY;
-  }
-
-  get #mostAfterSurprise(): number {
-    const isOver = !this.#wasSurprised || this.#mostUnreported >= FEWEST_IN_FLIGHT;
-    return isOver ? Number.POSITIVE_INFINITY : Math.max(LEAST_IN_FLIGHT, this.#mostUnreported);
+    const isHeldBack = this.#wasSurprised && this.#mostUnreported < FEWEST_IN_FLIGHT;
+    const most = isHeldBack ? Math.min(needed, Math.max(LEAST_IN_FLIGHT, this.#mostUnreported)) : needed;
+    // In a burst of others, a request or more in the time of two answers, they may send half of what is left unseen.
+    const isBurst = minute.latelyPerMs(minute.observedAtMs ?? 0) * 2 * usualMs >= 1;
+    return isBurst ? Math.min(most, Math.max(1, Math.floor(left / 2))) : most;
   }
 }
 
