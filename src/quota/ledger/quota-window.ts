@@ -373,7 +373,7 @@ export class QuotaWindow {
   #unseenBefore({ sentAtMs, nowMs }: Reading): number {
     if (!this.isRefilled) return 0;
     const { lead } = this;
-    return Math.max(0, lead.room(nowMs) + 1 - Math.max(0, lead.offset ?? 0) - lead.growth(nowMs - sentAtMs));
+    return Math.max(0, lead.level(nowMs) + 1 - Math.max(0, lead.offset ?? 0) - lead.growth(nowMs - sentAtMs));
   }
 
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */

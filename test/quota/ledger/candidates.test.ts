@@ -13,7 +13,7 @@ function sendTimes(candidate: Candidate, count: number, nowMs: number): void {
 
 /** An answer leaves `remaining`, with nothing else under way. */
 function observe(candidate: Candidate, remaining: number, nowMs: number, other: Partial<Seen & Fit> = {}): void {
-  const taken = candidate.room(nowMs) - remaining;
+  const taken = candidate.level(nowMs) - remaining;
   const seen = { unanswered: 0, concurrent: 0, uncounted: 0, leastOfBatch: undefined, isShared: false, mayCarry: false, ...other };
   const fit = { candidate, lowest: taken, highest: taken, tolerance: 0, excess: 0, ...other };
   candidate.observe(fit, { ...seen, remaining, sentAtMs: nowMs, nowMs });
@@ -224,7 +224,7 @@ describe('TokenBucket', () => {
     bucket.resize(60, 30);
     sendTimes(bucket, 30, 0);
     observe(bucket, 58, 0);
-    expect([bucket.room(0), bucket.free(0), bucket.freeAt(1, 0), bucket.freeAt(30, 0)]).toEqual([58, 0, 2_000, MINUTE_MS]);
+    expect([bucket.level(0), bucket.free(0), bucket.freeAt(1, 0), bucket.freeAt(30, 0)]).toEqual([58, 0, 2_000, MINUTE_MS]);
   });
 
   test('is not emptied by a Limit that falls', () => {
@@ -240,7 +240,7 @@ describe('TokenBucket', () => {
     bucket.resize(60, 30);
     sendTimes(bucket, 30, 0);
     bucket.remove(0);
-    expect([bucket.room(0), bucket.free(0)]).toEqual([31, 1]);
+    expect([bucket.level(0), bucket.free(0)]).toEqual([31, 1]);
   });
 
   test('is unlimited if the plan is', () => {

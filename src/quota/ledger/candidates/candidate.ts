@@ -98,11 +98,19 @@ export abstract class Candidate {
   abstract room(nowMs: number): number;
   /** When the room reaches `count`; infinite if only the end of the window frees any. */
   abstract roomAt(count: number, nowMs: number): number;
+  /** What the service's count leaves of its limit, whatever the plan says. */
+  level(nowMs: number): number {
+    return this.room(nowMs);
+  }
+
   abstract add(nowMs: number): void;
   /** Takes back a request that was added just now and not sent after all. */
   abstract remove(nowMs: number): void;
   /** How far the count may be off because requests take time, and headers are cut to seconds. */
-  abstract margin(nowMs: number): number;
+  margin(_nowMs: number): number {
+    return 0;
+  }
+
   /** By how much the room grows within `ms` while nothing is sent, plus what a Remaining loses by being cut to whole requests. */
   growth(_ms: number): number {
     return 0;
@@ -114,7 +122,7 @@ export abstract class Candidate {
   }
 
   /** The window ended at `atMs`; the `unanswered` requests may count in it or in the next one. */
-  abstract turn(atMs: number, unanswered: number): void;
+  turn(_atMs: number, _unanswered: number): void {}
 
   /** Sets the end of the current window, as the Reset of an answer says. In a window that has just begun, `sent` requests count already. */
   align(_endsAtMs: number, _sent: number): void {}
@@ -155,10 +163,10 @@ export abstract class Candidate {
 
   /** What a Remaining says about the requests of others. */
   fitOf({ remaining, concurrent, unanswered, uncounted, leastOfBatch, sentAtMs, nowMs }: Seen): Fit {
-    const room = this.room(nowMs);
+    const level = this.level(nowMs);
     // Once nothing is in flight, the smallest Remaining of the requests that were in flight together includes them all.
-    const highest = unanswered === 0 ? room - Math.min(remaining, leastOfBatch ?? remaining) : room - remaining + concurrent;
-    const lowest = room - remaining - this.growth(nowMs - sentAtMs);
+    const highest = unanswered === 0 ? level - Math.min(remaining, leastOfBatch ?? remaining) : level - remaining + concurrent;
+    const lowest = level - remaining - this.growth(nowMs - sentAtMs);
     const planned = this.limit - (this.withheld ?? 0);
     const tolerance = 1.5 + Math.max((planned * PRECISION_MS) / this.lengthMs, this.margin(nowMs));
     const excess = Math.max(0, -highest - uncounted - this.surplus(nowMs) - tolerance);
@@ -189,8 +197,8 @@ export abstract class Candidate {
   misfitOfRefusal(isReported: boolean, nowMs: number): number {
     const taken = this.offset ?? this.expected ?? (isReported ? undefined : 0);
     if (taken === undefined) return 0;
-    const level = this.room(nowMs) + 1 - Math.max(0, taken) - this.margin(nowMs);
-    return level >= 1 ? Math.min(4, level) / 2 : 0;
+    const left = this.level(nowMs) + 1 - Math.max(0, taken) - this.margin(nowMs);
+    return left >= 1 ? Math.min(4, left) / 2 : 0;
   }
 
   /** How badly a Retry-After fits: the candidate opens at another time. */

@@ -35,10 +35,6 @@ export class FixedWindow extends Candidate {
     this.#sent = Math.max(0, this.#sent - 1);
   }
 
-  margin(): number {
-    return 0;
-  }
-
   /** It also fits badly if it rose within the window. */
   override misfitOf(fit: Fit, seen: Seen): number {
     const rose = Math.max(0, this.#least - fit.highest - seen.uncounted - fit.tolerance);
@@ -80,7 +76,7 @@ export class FixedWindow extends Candidate {
   }
 
   /** A turn that comes too early does not reset the count, so that no header can raise the plan. */
-  turn(atMs: number, unanswered: number): void {
+  override turn(atMs: number, unanswered: number): void {
     this.forget();
     if (atMs - this.#turnedAtMs < 0.9 * this.lengthMs) return;
     this.#turnedBeforeMs = this.#turnedAtMs;

@@ -48,7 +48,7 @@ export class SlidingCounter extends Candidate {
     return super.beyondPlan + Math.min(0, this.offset ?? 0);
   }
 
-  margin(): number {
+  override margin(): number {
     return (this.#before * PRECISION_MS) / this.lengthMs;
   }
 
@@ -56,7 +56,7 @@ export class SlidingCounter extends Candidate {
     return this.#before === 0 ? 0 : HALF_A_REQUEST + (this.#before * ms) / this.lengthMs;
   }
 
-  turn(atMs: number): void {
+  override turn(atMs: number): void {
     this.#roll(atMs);
   }
 

@@ -58,12 +58,10 @@ export class SlidingLog extends Candidate {
   }
 
   /** Requests that leave this log soon may have left the service's already. */
-  margin(nowMs: number): number {
+  override margin(nowMs: number): number {
     const soonMs = nowMs + this.lengthMs / 20;
     return Math.max(0, this.#sentIn((slot) => this.#leavesAtMs(slot) <= soonMs) - this.#gone);
   }
-
-  turn(): void {}
 
   /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
@@ -112,7 +110,7 @@ export class SlidingLog extends Candidate {
   sentAt(most: number, nowMs: number): number {
     let sent = this.sent(nowMs);
     if (sent <= most) return nowMs;
-    for (const slot of this.#byLeaving()) {
+    for (const slot of this.#slots.toSorted((one, other) => one.arrivedMs - other.arrivedMs)) {
       sent -= slot.sent;
       if (sent <= most) return this.#leavesAtMs(slot);
     }
@@ -132,10 +130,6 @@ export class SlidingLog extends Candidate {
 
   #leavesAtMs({ arrivedMs }: Slot): number {
     return arrivedMs + this.lengthMs + JITTER_MS;
-  }
-
-  #byLeaving(): Slot[] {
-    return this.#slots.toSorted((one, other) => one.arrivedMs - other.arrivedMs);
   }
 
   #expire(nowMs: number): void {

@@ -2,70 +2,62 @@ import { Candidate, type Fit, PRECISION_MS, type Seen } from './candidate.ts';
 
 /** A level of tokens that refills at a steady rate up to a size. */
 class Tokens {
-  #size: number;
-  #perMs: number;
-  #left: number;
-  #atMs: number | undefined;
+  /** Tokens that come back in a millisecond. */
+  perMs: number;
+  private size: number;
+  private latest: number;
+  private atMs: number | undefined;
   // When a token was taken from the full level; undefined once that request is answered.
-  #fullAtMs: number | undefined;
+  private fullAtMs: number | undefined;
 
   constructor(size: number, perMs: number) {
-    this.#size = size;
-    this.#perMs = perMs;
-    this.#left = size;
-  }
-
-  /** Tokens that come back in a millisecond. */
-  get perMs(): number {
-    return this.#perMs;
+    this.size = size;
+    this.perMs = perMs;
+    this.latest = size;
   }
 
   copy(): Tokens {
-    const copy = new Tokens(this.#size, this.#perMs);
-    copy.#left = this.#left;
-    copy.#atMs = this.#atMs;
-    copy.#fullAtMs = this.#fullAtMs;
-    return copy;
+    return Object.assign(new Tokens(this.size, this.perMs), this);
   }
 
   resize(size: number, perMs: number): void {
-    const more = size - this.#size;
+    const more = size - this.size;
     // A smaller size does not take the level below zero.
-    this.#left = Number.isFinite(more) ? Math.max(this.#left + more, Math.min(this.#left, 0)) : size;
-    this.#size = size;
-    this.#perMs = perMs;
+    this.latest = Number.isFinite(more) ? Math.max(this.latest + more, Math.min(this.latest, 0)) : size;
+    this.size = size;
+    this.perMs = perMs;
   }
 
   left(nowMs: number): number {
     // 0 ms times an infinite rate would be NaN.
-    if (this.#size === Number.POSITIVE_INFINITY) return this.#size;
-    return Math.min(this.#size, this.#left + Math.max(0, nowMs - (this.#atMs ?? nowMs)) * this.#perMs);
+    if (this.size === Number.POSITIVE_INFINITY) return this.size;
+    return Math.min(this.size, this.latest + Math.max(0, nowMs - (this.atMs ?? nowMs)) * this.perMs);
   }
 
   leftAt(count: number, nowMs: number): number {
-    return nowMs + Math.ceil(Math.max(0, Math.min(count, this.#size) - this.left(nowMs)) / this.#perMs);
+    return nowMs + Math.ceil(Math.max(0, Math.min(count, this.size) - this.left(nowMs)) / this.perMs);
   }
 
   /** Sets the level to what an answer shows. */
   set(tokens: number, nowMs: number): void {
-    this.#left = Math.min(this.#size, tokens);
-    this.#atMs = nowMs;
-    this.#fullAtMs = undefined;
+    this.latest = Math.min(this.size, tokens);
+    this.atMs = nowMs;
+    this.fullAtMs = undefined;
   }
 
   take(tokens: number, nowMs: number): void {
     const left = this.left(nowMs);
-    if (left >= this.#size) this.#fullAtMs = nowMs;
-    this.#left = Math.min(this.#size, left - tokens);
-    this.#atMs = nowMs;
+    if (left >= this.size) this.fullAtMs = nowMs;
+    this.latest = Math.min(this.size, left - tokens);
+    this.atMs = nowMs;
   }
 
   /** The answer to a request came. A full level refills only once a request has arrived, which may have been as late as now. */
   answer(sentAtMs: number, nowMs: number): void {
-    if (sentAtMs !== this.#fullAtMs) return;
+    if (sentAtMs !== this.fullAtMs) return;
     // Since it was full, no more than what is missing can have come back.
-    this.#left -= Math.min((nowMs - sentAtMs) * this.#perMs, this.#size - this.#left);
-    this.#fullAtMs = undefined;
+    this.latest -= Math.min((nowMs - sentAtMs) * this.perMs, this.size - this.latest);
+    this.fullAtMs = undefined;
   }
 }
 
@@ -92,27 +84,15 @@ export class TokenBucket extends Candidate {
     this.#tokens.resize(limit, (Number.isFinite(planned) ? Math.max(limit, planned) : limit) / this.lengthMs);
   }
 
-  room(nowMs: number): number {
+  override level(nowMs: number): number {
     return this.#tokens.left(nowMs);
   }
 
-  roomAt(count: number, nowMs: number): number {
-    return this.#tokens.leftAt(count, nowMs);
-  }
-
-  override allowance(nowMs: number): number {
+  room(nowMs: number): number {
     return Math.min(this.#tokens.left(nowMs), this.#own?.left(nowMs) ?? Number.POSITIVE_INFINITY);
   }
 
-  override allowedAt(nowMs: number): number {
-    return this.freeAt(1, nowMs);
-  }
-
-  override free(nowMs: number): number {
-    return this.allowance(nowMs);
-  }
-
-  override freeAt(count: number, nowMs: number): number {
+  roomAt(count: number, nowMs: number): number {
     return Math.max(this.#tokens.leftAt(count, nowMs), this.#own?.leftAt(count, nowMs) ?? nowMs);
   }
 
@@ -132,11 +112,9 @@ export class TokenBucket extends Candidate {
     this.#own?.answer(sentAtMs, nowMs);
   }
 
-  margin(): number {
+  override margin(): number {
     return this.#tokens.perMs * PRECISION_MS;
   }
-
-  turn(): void {}
 
   override growth(ms: number): number {
     return this.#tokens.perMs * ms;
@@ -176,6 +154,6 @@ export class TokenBucket extends Candidate {
 
   /** A request was refused, so the bucket is empty; the level may even be below zero. */
   drain(nowMs: number): void {
-    this.#tokens.set(Math.min(0, this.room(nowMs)), nowMs);
+    this.#tokens.set(Math.min(0, this.level(nowMs)), nowMs);
   }
 }
