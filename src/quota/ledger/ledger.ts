@@ -2,6 +2,7 @@ import { isServiceFailure, isSuccess } from '../../contract/http.ts';
 import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import { MINUTE_MS, SECOND_MS } from '../../contract/plans.ts';
 import type { WaitReason } from '../../events.ts';
+import type { Outcome } from './candidates/candidate.ts';
 import { Caution } from './caution.ts';
 import { CircuitBreaker } from './circuit-breaker.ts';
 import { Cooldown } from './cooldown.ts';
@@ -67,22 +68,13 @@ export class Ledger {
   #isReopening = false;
   // The latest probe, while it has no answer.
   #probe: Sending | undefined;
-  // Whether headers ever reported Remaining, and how many good answers in a row have not.
-  #hasRemaining = false;
-  #unreported = 0;
+  // How many good answers in a row have not reported Remaining.
+  #unreported = ANSWERS_WITHOUT_REMAINING;
 
   constructor(settings: QuotaSettings, random: () => number = Math.random) {
     this.windows = new Windows(settings);
     this.#cooldown = new Cooldown(random);
     this.#caution = new Caution(this.windows, this.#outstanding);
-  }
-
-  get #minute(): QuotaWindow {
-    return this.windows.minute;
-  }
-
-  get #day(): QuotaWindow {
-    return this.windows.day;
   }
 
   /** When a request was sent last. */
@@ -112,12 +104,12 @@ export class Ledger {
 
   /** What the plan alone still allows now, after what was sent: no header can raise it. */
   ceiling(nowMs: number): number {
-    return Math.min(this.#minute.ceiling(nowMs), this.#day.ceiling(nowMs));
+    return Math.min(this.windows.minute.ceiling(nowMs), this.windows.day.ceiling(nowMs));
   }
 
   /** When the ceiling lets a request pass again, in a second at the earliest, so that no timer spins. */
   ceilingLookAtMs(nowMs: number): number {
-    return Math.max(nowMs + SECOND_MS, this.#minute.ceilingAt(nowMs), this.#day.ceilingAt(nowMs));
+    return Math.max(nowMs + SECOND_MS, this.windows.minute.ceilingAt(nowMs), this.windows.day.ceilingAt(nowMs));
   }
 
   /** What is known about both windows, or about a share of them, as `petstore.quota` shows it. */
@@ -128,14 +120,20 @@ export class Ledger {
 
   /** The windows as they are now. */
   windowsAt(nowMs: number): Windows {
-    this.#turnWindows(nowMs);
+    const { unanswered } = this.#outstanding;
+    const isDayOver = this.windows.day.isOver(nowMs);
+    const wasDayShared = isDayOver && this.windows.day.hasOthers;
+    if (isDayOver) this.windows.forgetLimitOfDay();
+    const minuteAsks = this.windows.minute.turn(nowMs, unanswered);
+    const dayAsks = this.windows.day.turn(nowMs, unanswered);
+    if (minuteAsks || dayAsks || wasDayShared || nowMs >= this.#caution.staleAtMs) this.#unknownSinceMs ??= nowMs;
     return this.windows;
   }
 
   /** Returns what may be sent now, with `inFlight` requests whose bodies are not read yet, and `waiting` calls that want to be sent. */
   look(nowMs: number, inFlight: number, waiting = 1): Outlook {
     if (this.#cooldown.untilMs > nowMs) return { free: 0, at: this.#cooldown.untilMs, reason: 'rate-limit' };
-    this.#turnWindows(nowMs);
+    this.windowsAt(nowMs);
     const isFull = inFlight >= this.windows.concurrency;
     if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs, this.#outage.sinceMs);
     const free = this.#free(nowMs);
@@ -146,7 +144,7 @@ export class Ledger {
     if (this.#outage.isSuspected) return { ...this.#slowDown(inFlight > 0, nowMs), reason: 'outage' };
     const slots = Math.floor(this.#caution.mostInFlight({ inFlight, waiting }, nowMs)) - inFlight;
     if (slots <= 0) return FULL;
-    const sure = Math.min(free, this.#minute.sure(nowMs));
+    const sure = Math.min(free, this.windows.minute.sure(nowMs));
     if (sure > 0) return { free: Math.min(sure, slots), at: nowMs, reason: 'quota' };
     // The candidates disagree: one probe at a time.
     return this.#slowDown(this.#outstanding.unanswered > 0, nowMs);
@@ -154,17 +152,19 @@ export class Ledger {
 
   /** Whether the client has a share, and no header says that the key's own quota is used up. */
   #isOnlyShareUsedUp(nowMs: number): boolean {
-    return this.windows.areShares && [this.#minute, this.#day].every((window) => window.observed(nowMs)?.remaining !== 0);
+    return this.windows.areShares && [this.windows.minute, this.windows.day].every((window) => window.observed(nowMs)?.remaining !== 0);
   }
 
   #free(nowMs: number): number {
-    return Math.min(this.#minute.free(nowMs, this.#isReopening) - this.#kept(nowMs), this.#day.free(nowMs, this.#isReopening));
+    const { minute, day } = this.windows;
+    return Math.min(minute.free(nowMs, this.#isReopening) - this.#kept(nowMs), day.free(nowMs, this.#isReopening));
   }
 
   #freeAt(nowMs: number): number {
-    const minuteAtMs = this.#minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening);
-    const unkeptAtMs = Math.max(this.#minute.freeAt(1, nowMs, this.#isReopening), this.#caution.keptUntilMs(nowMs));
-    return Math.max(nowMs, Math.min(minuteAtMs, unkeptAtMs), this.#day.freeAt(1, nowMs, this.#isReopening));
+    const { minute, day } = this.windows;
+    const minuteAtMs = minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening);
+    const unkeptAtMs = Math.max(minute.freeAt(1, nowMs, this.#isReopening), this.#caution.keptUntilMs(nowMs));
+    return Math.max(nowMs, Math.min(minuteAtMs, unkeptAtMs), day.freeAt(1, nowMs, this.#isReopening));
   }
 
   /** Requests that are left to others; none for a probe. */
@@ -177,7 +177,7 @@ export class Ledger {
     const isProbed = this.#probe !== undefined && this.#probe.atMs >= sinceMs;
     const at = isProbed
       ? Number.POSITIVE_INFINITY
-      : Math.max(this.#outage.probeAtMs, this.#minute.freeAt(1, nowMs), this.#day.freeAt(1, nowMs));
+      : Math.max(this.#outage.probeAtMs, this.windows.minute.freeAt(1, nowMs), this.windows.day.freeAt(1, nowMs));
     return { free: at > nowMs ? 0 : 1, at, reason: 'outage' };
   }
 
@@ -197,10 +197,10 @@ export class Ledger {
   }
 
   send(nowMs: number): Sending {
-    const isInvitedByMinute = this.#minute.add(nowMs);
-    const wasInvited = this.#day.add(nowMs) || isInvitedByMinute;
+    this.windows.minute.add(nowMs);
+    this.windows.day.add(nowMs);
     const { lastSentAtMs: previousAtMs, settled: settledBefore } = this.#outstanding;
-    const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, wasInvited, previousAtMs, settledBefore };
+    const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, previousAtMs, settledBefore };
     this.#outstanding.send(nowMs);
     if (this.#unknownSinceMs !== undefined || this.#outage.sinceMs !== undefined) this.#probe = sending;
     return sending;
@@ -208,8 +208,8 @@ export class Ledger {
 
   /** The request was not sent after all. */
   unsend(sending: Sending, nowMs: number): void {
-    this.#minute.remove(nowMs, sending.wasInvited);
-    this.#day.remove(nowMs, sending.wasInvited);
+    this.windows.minute.remove(nowMs);
+    this.windows.day.remove(nowMs);
     this.#outstanding.unsend(sending);
     this.#settleProbe(sending);
   }
@@ -218,8 +218,8 @@ export class Ledger {
   lose(sending: Sending, { isFailure, isUnsent }: Loss, nowMs: number): void {
     this.#outstanding.lose();
     // The request may have arrived as late as now.
-    this.#minute.answer(sending.atMs, nowMs);
-    this.#day.answer(sending.atMs, nowMs);
+    this.windows.minute.answer(sending.atMs, nowMs);
+    this.windows.day.answer(sending.atMs, nowMs);
     this.#countUncounted();
     this.#settleProbe(sending);
     if (isFailure && (isUnsent || this.#isProbeOfOutage(sending))) this.#uncount(sending, nowMs);
@@ -243,12 +243,12 @@ export class Ledger {
    */
   #uncount(sending: Sending, nowMs: number): void {
     sending.isUncounted = true;
-    this.#day.remove(nowMs);
+    this.windows.day.remove(nowMs);
   }
 
   #countUncounted(): void {
-    this.#minute.countUncounted();
-    this.#day.countUncounted();
+    this.windows.minute.countUncounted();
+    this.windows.day.countUncounted();
   }
 
   /** The body of an answer came. Returns whether the next probe may now go at another time. */
@@ -265,34 +265,38 @@ export class Ledger {
   /** Learns from the headers of an answer. */
   observe(sending: Sending, answer: Answer, nowMs: number): void {
     sending.answeredAtMs = nowMs;
+    const { atMs: sentAtMs } = sending;
+    const { status, remaining, retryAfterMs } = answer;
     const concurrent = this.#outstanding.concurrentWith(sending);
-    this.#outstanding.observe(sending.atMs, nowMs);
-    this.#minute.answer(sending.atMs, nowMs);
-    this.#day.answer(sending.atMs, nowMs);
+    this.#outstanding.observe(sentAtMs, nowMs);
+    this.windows.minute.answer(sentAtMs, nowMs);
+    this.windows.day.answer(sentAtMs, nowMs);
     this.#settleProbe(sending);
     this.#observeHealth(sending, answer, nowMs);
-    if (answer.status >= 400) this.#countUncounted();
-    const subject = this.#observeWindow(sending, answer, concurrent, nowMs);
+    if (status >= 400) this.#countUncounted();
+    const { unanswered } = this.#outstanding;
+    const outcome = { status, remaining, retryAfterMs, unanswered, concurrent, sentAtMs, nowMs };
+    const subject = this.#observeWindow(answer, outcome);
     this.#alignCounter(nowMs);
-    if (subject !== this.#minute) this.#observeUnreported(sending, answer, concurrent, nowMs);
-    if (answer.status === 429) this.#observeRefusal(sending, answer, subject, nowMs);
-    else if (answer.status === 503 && answer.retryAfterMs !== undefined) this.#close(answer, nowMs);
-    else if (!isServiceFailure(answer.status)) this.#observeGood(sending, answer, subject);
+    // The refusals of requests that were sent together have one cause.
+    const isRefusedAgain = status === 429 && sentAtMs < this.#cooldown.untilMs;
+    if (subject !== this.windows.minute && !isRefusedAgain) this.windows.minute.observeUnreported({ ...outcome, remaining: undefined });
+    if (status === 429) this.#observeRefusal(sending, answer, subject, nowMs);
+    else if (status === 503 && retryAfterMs !== undefined) this.#close(answer, nowMs);
+    else if (!isServiceFailure(status)) this.#observeGood(sending, answer, subject);
   }
 
-  #observeWindow(sending: Sending, answer: Answer, concurrent: number, nowMs: number): QuotaWindow | undefined {
+  /** Returns the window that the answer describes. */
+  #observeWindow(answer: Answer, outcome: Outcome): QuotaWindow | undefined {
+    const { nowMs } = outcome;
     const clock = this.#serverClock;
-    const exchange = { sentAtMs: sending.atMs, nowMs };
-    if (clock.observeDate(answer, exchange)) this.#forget(nowMs);
+    if (clock.observeDate(answer, outcome)) this.#forget(nowMs);
     const subject = this.windows.describedBy(answer, aheadOf(answer, answer.dateMs ?? clock.atMost(nowMs)));
     if (!subject) return undefined;
-    if (clock.observeReset(answer, subject.lengthMs, exchange)) this.#forget(nowMs);
-    const reset = clock.resetOf(answer, exchange);
+    if (clock.observeReset(answer, subject.lengthMs, outcome)) this.#forget(nowMs);
+    const reset = clock.resetOf(answer, outcome);
     this.windows.observeLimit(subject, answer, reset);
-    const { status, remaining, retryAfterMs } = answer;
-    const serverMs = clock.timeOf(answer, nowMs);
-    const { unanswered } = this.#outstanding;
-    subject.observe({ status, remaining, retryAfterMs, serverMs, reset, unanswered, concurrent, ...exchange });
+    subject.observe({ ...outcome, serverMs: clock.timeOf(answer, nowMs), reset });
     return subject;
   }
 
@@ -303,20 +307,12 @@ export class Ledger {
   #alignCounter(nowMs: number): void {
     const serverMs = this.#serverClock.atLeast(nowMs);
     if (Number.isFinite(serverMs) && this.#outstanding.settled > 1)
-      this.#minute.alignCounter(nowMs + MINUTE_MS - (serverMs % MINUTE_MS), nowMs);
-  }
-
-  /** No header describes the minute, but the request passed or was refused. */
-  #observeUnreported({ atMs: sentAtMs }: Sending, { status, retryAfterMs }: Answer, concurrent: number, nowMs: number): void {
-    // The refusals of requests that were sent together have one cause.
-    if (status === 429 && sentAtMs < this.#cooldown.untilMs) return;
-    const { unanswered } = this.#outstanding;
-    this.#minute.observeUnreported({ status, remaining: undefined, retryAfterMs, unanswered, concurrent, sentAtMs, nowMs });
+      this.windows.minute.alignCounter(nowMs + MINUTE_MS - (serverMs % MINUTE_MS), nowMs);
   }
 
   #forget(nowMs: number): void {
-    this.#minute.forgetReset(nowMs);
-    this.#day.forgetReset(nowMs);
+    this.windows.minute.forgetReset(nowMs);
+    this.windows.day.forgetReset(nowMs);
     this.#unknownSinceMs ??= nowMs;
   }
 
@@ -333,9 +329,9 @@ export class Ledger {
     const isUsedUp = subject !== undefined && answer.remaining === 0;
     this.#caution.refuse(sending.wasPlanned, isUsedUp);
     this.#cooldown.strike(sending.atMs);
-    this.#close(answer, nowMs, subject === this.#minute && (answer.remaining ?? 0) > 0);
+    this.#close(answer, nowMs, subject === this.windows.minute && (answer.remaining ?? 0) > 0);
     const isDay = (answer.retryAfterMs ?? 0) > LONGEST_MINUTE_MS;
-    const refused = isUsedUp ? subject : isDay ? this.#day : this.#minute;
+    const refused = isUsedUp ? subject : isDay ? this.windows.day : this.windows.minute;
     if (answer.retryAfterMs !== undefined) refused.askAt(this.#cooldown.untilMs, this.#cooldown.isFirst);
     if (!isUsedUp && (subject !== refused || answer.remaining === undefined)) refused.learnLimit(sending, nowMs);
   }
@@ -364,24 +360,13 @@ export class Ledger {
    */
   #observeGood(sending: Sending, { remaining }: Answer, subject: QuotaWindow | undefined): void {
     this.#cooldown.forgive(sending.atMs);
-    const isReported = remaining !== undefined && subject === this.#minute;
+    const isReported = remaining !== undefined && subject === this.windows.minute;
     this.#caution.succeed(isReported);
-    if (isReported) this.#hasRemaining = true;
     this.#unreported = isReported ? 0 : this.#unreported + 1;
     if (this.#unknownSinceMs === undefined || sending.atMs < this.#unknownSinceMs) return;
-    if (this.#isReopening) this.#day.reopen(sending.atMs);
+    if (this.#isReopening) this.windows.day.reopen(sending.atMs);
     this.#isReopening = false;
-    if (isReported || !this.#hasRemaining || this.#unreported >= ANSWERS_WITHOUT_REMAINING) this.#unknownSinceMs = undefined;
-  }
-
-  #turnWindows(nowMs: number): void {
-    const { unanswered } = this.#outstanding;
-    const isDayOver = this.#day.isOver(nowMs);
-    const wasDayShared = isDayOver && this.#day.hasOthers;
-    if (isDayOver) this.windows.forgetLimitOfDay();
-    const minuteAsks = this.#minute.turn(nowMs, unanswered);
-    const dayAsks = this.#day.turn(nowMs, unanswered);
-    if (minuteAsks || dayAsks || wasDayShared || nowMs >= this.#caution.staleAtMs) this.#unknownSinceMs ??= nowMs;
+    if (isReported || this.#unreported >= ANSWERS_WITHOUT_REMAINING) this.#unknownSinceMs = undefined;
   }
 }
 

@@ -3,8 +3,6 @@ export interface Sending {
   readonly atMs: number;
   /** Whether the remaining quota was known when it was sent: a 429 is then unforeseen. */
   readonly wasPlanned: boolean;
-  /** Whether it was sent because a Retry-After had passed, although no quota seemed to be left. */
-  readonly wasInvited: boolean;
   /** When the request before it was sent. */
   readonly previousAtMs: number;
   /** How many requests had been settled by then: their answers cannot include this one. */

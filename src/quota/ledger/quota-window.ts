@@ -77,12 +77,10 @@ export class QuotaWindow {
   #isClaiming = false;
   #othersPerMs = 0;
   #latelyPerMs = 0;
-  // When a Retry-After passes, and whether one request may then ask, whatever the candidates say.
+  // When a Retry-After passes, and whether one request may then ask, whatever the candidates say. Undefined once that request is answered.
   #ask: { atMs: number; isInvited: boolean } | undefined;
-  // Whether it has passed and that request may still be sent.
-  #mayAsk = false;
   // When the weighted counter would admit a probe too: after a turn, no probe is sent before.
-  #opensAtMs: number | undefined;
+  #opensAtMs = Number.NEGATIVE_INFINITY;
 
   constructor(limit: number, lengthMs: number) {
     this.lengthMs = lengthMs;
@@ -179,28 +177,29 @@ export class QuotaWindow {
     for (const candidate of this.#candidates) candidate.resize(this.#allowed ?? this.#planned, this.#planned);
   }
 
+  #mayAsk(nowMs: number): boolean {
+    return this.#ask?.isInvited === true && nowMs >= this.#ask.atMs;
+  }
+
   /** What the most generous possible candidate allows, whatever headers say about others. */
   ceiling(nowMs: number): number {
-    return Math.max(this.#mayAsk ? 1 : 0, ...this.#possible.map((candidate) => wholeRequests(candidate.allowance(nowMs))));
+    return Math.max(this.#mayAsk(nowMs) ? 1 : 0, ...this.#possible.map((candidate) => wholeRequests(candidate.allowance(nowMs))));
   }
 
   /** When the most generous possible candidate allows a request, whatever headers say. */
   ceilingAt(nowMs: number): number {
-    if (this.ceiling(nowMs) >= 1) return nowMs;
     return Math.min(this.#reset.endsAtMs, ...this.#possible.map((candidate) => candidate.allowedAt(nowMs)));
   }
 
   /** How many requests may be sent. No learned limit holds back a request that only finds out what is left (`isAsking`). */
   free(nowMs: number, isAsking = false): number {
-    if (this.#opensAtMs !== undefined && nowMs < this.#opensAtMs) return 0;
-    const learned = this.most(nowMs, isAsking) - this.#log.sent(nowMs);
-    if (this.limit === Number.POSITIVE_INFINITY) return learned;
-    return Math.min(learned, Math.max(this.#mayAsk ? 1 : Number.NEGATIVE_INFINITY, wholeRequests(this.lead.free(nowMs))));
+    if (nowMs < this.#opensAtMs) return 0;
+    const ofLead = wholeRequests(this.lead.free(nowMs));
+    return Math.min(this.most(nowMs, isAsking) - this.#log.sent(nowMs), this.#mayAsk(nowMs) ? Math.max(1, ofLead) : ofLead);
   }
 
   /** How many requests may be sent by every possible way of counting. */
   sure(nowMs: number): number {
-    if (this.limit === Number.POSITIVE_INFINITY) return this.limit;
     return Math.min(...this.#possible.map((candidate) => wholeRequests(candidate.free(nowMs))));
   }
 
@@ -218,13 +217,12 @@ export class QuotaWindow {
   freeAt(count: number, nowMs: number, isAsking = false): number {
     const { lead } = this;
     const most = this.most(nowMs, isAsking);
-    const wanted = Math.min(count, Math.max(1, this.limit));
-    const ownMs = lead.freeAt(wanted, nowMs);
+    const ownMs = lead.freeAt(count, nowMs);
     const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#reset.endsAtMs : Number.POSITIVE_INFINITY;
-    const askAtMs = this.#ask?.atMs ?? Number.POSITIVE_INFINITY;
+    const askAtMs = this.#ask && nowMs < this.#ask.atMs ? this.#ask.atMs : Number.POSITIVE_INFINITY;
     return Math.max(
       nowMs,
-      this.#opensAtMs ?? nowMs,
+      this.#opensAtMs,
       most < count ? nowMs + MINUTE_MS : this.#log.sentAt(most - count, nowMs),
       Math.min(ownMs, endsAtMs, askAtMs, this.#expiresAtMs),
     );
@@ -236,22 +234,18 @@ export class QuotaWindow {
     return this.#observedAtMs + (this.#window ? this.lengthMs + PRECISION_MS : this.#expiryMs);
   }
 
-  /** Returns whether this is the request that a Retry-After invites. */
-  add(nowMs: number): boolean {
-    const isInvited = this.#mayAsk;
-    this.#mayAsk = false;
+  add(nowMs: number): void {
     for (const candidate of this.#candidates) candidate.add(nowMs);
-    return isInvited;
   }
 
-  /** Takes a request back. If it was invited, another one may be sent in its place. */
-  remove(nowMs: number, wasInvited = false): void {
-    this.#mayAsk ||= wasInvited;
+  /** Takes a request back. */
+  remove(nowMs: number): void {
     for (const candidate of this.#candidates) candidate.remove(nowMs);
   }
 
   /** The answer to a request came. */
   answer(sentAtMs: number, nowMs: number): void {
+    if (this.#ask && sentAtMs >= this.#ask.atMs) this.#ask = undefined;
     this.#log.answer(sentAtMs, nowMs);
     this.#bucket.answer(sentAtMs, nowMs);
   }
@@ -288,10 +282,7 @@ export class QuotaWindow {
 
   /** Returns whether a Retry-After has passed although the leading candidate admits no request yet. */
   #endWait(nowMs: number): boolean {
-    if (!this.#ask || nowMs < this.#ask.atMs) return false;
-    this.#mayAsk = this.#ask.isInvited;
-    this.#ask = undefined;
-    if (this.lead.free(nowMs) >= 1) return false;
+    if (!this.#ask || nowMs < this.#ask.atMs || this.lead.free(nowMs) >= 1) return false;
     for (const candidate of this.#candidates) candidate.forget();
     return true;
   }
@@ -392,31 +383,27 @@ export class QuotaWindow {
   }
 
   #observeReset(reset: Reset, reading: Reading): void {
-    const { unanswered, serverMs, nowMs } = reading;
-    const window = this.#windowFrom(nowMs);
+    const { unanswered, serverMs, sentAtMs, nowMs } = reading;
+    // Something turns: windows and counters are possible from now on, and start with what was sent so far.
+    this.#counterFrom(nowMs);
+    this.#window ??= this.#include(new FixedWindow(this.#planned, this.lengthMs, this.#log.sent(nowMs)));
     const kind = this.#reset.kindOf(reset);
     if (kind === 'lasting') {
-      this.#reset.widenMargin(reset, reading, nowMs);
-      window.resume();
-    } else if (kind !== 'same') this.#weighReset(reset, reading);
+      this.#reset.widenMargin(reset, reading);
+      this.#window.resume();
+    } else if (kind !== 'same') {
+      const seen = { ...this.#reset.compare(reset, serverMs), oldestAtMs: this.#log.oldestAtMs(nowMs), latencyMs: nowMs - sentAtMs };
+      this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfReset(seen)));
+    }
     if (kind === 'next') for (const candidate of this.#candidates) candidate.turn(nowMs, unanswered + 1);
     this.#reset.observe(reset, kind);
     const { endsAtMs } = this.#reset;
-    if (kind === 'first') this.#beginFirst(window, Math.min(endsAtMs, nowMs + reset.atMs - serverMs));
+    if (kind === 'first') {
+      // The earliest end: requests sent before the window do not count in it.
+      const beganAtMs = Math.min(endsAtMs, nowMs + reset.atMs - serverMs) - this.lengthMs;
+      this.#window.turn(beganAtMs, this.#log.sentSince(beganAtMs - PRECISION_MS));
+    }
     for (const candidate of this.#candidates) candidate.align(endsAtMs, unanswered + 1);
-  }
-
-  /** The first reported window ends at `endsAtMs` at the earliest. Requests sent before it do not count in it. */
-  #beginFirst(window: FixedWindow, endsAtMs: number): void {
-    const beganAtMs = endsAtMs - this.lengthMs;
-    window.turn(beganAtMs, this.#log.sentSince(beganAtMs - PRECISION_MS));
-  }
-
-  /** A Reset shows that something turns: windows and counters are possible from now on, and start with what was sent so far. */
-  #windowFrom(nowMs: number): FixedWindow {
-    this.#counterFrom(nowMs);
-    this.#window ??= this.#include(new FixedWindow(this.#planned, this.lengthMs, this.#log.sent(nowMs)));
-    return this.#window;
   }
 
   #counterFrom(nowMs: number): SlidingCounter {
@@ -433,11 +420,6 @@ export class QuotaWindow {
 
   #weighFilling(remaining: number, aheadMs: number): void {
     this.#weigh(this.#candidates.map((candidate) => (candidate === this.#bucket ? this.#bucket.misfitOfFilling(remaining, aheadMs) : 0)));
-  }
-
-  #weighReset(reset: Reset, { serverMs, nowMs, sentAtMs }: Reading): void {
-    const seen = { ...this.#reset.compare(reset, serverMs), oldestAtMs: this.#log.oldestAtMs(nowMs), latencyMs: nowMs - sentAtMs };
-    this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfReset(seen)));
   }
 
   /** Returns how many requests others surely sent since the last answer. */
@@ -493,12 +475,9 @@ export class QuotaWindow {
    * shows when it lets the next one pass.
    */
   observeUnreported(outcome: Outcome): void {
-    if (outcome.status === 429) this.#observeRefusal(outcome);
-    else if (outcome.status < 300 && !this.isKnown) this.#weighPassage(outcome);
-  }
-
-  /** If a request passed, Remaining was at least 0. */
-  #weighPassage(outcome: Outcome): void {
+    if (outcome.status === 429) return this.#observeRefusal(outcome);
+    if (outcome.status >= 300 || this.isKnown) return;
+    // The request passed, so Remaining was at least 0.
     const seen = this.#seenIn(outcome, 0);
     this.#weigh(this.#candidates.map((candidate) => candidate.fitOf(seen).excess / 2));
   }

@@ -1,5 +1,6 @@
 import type { Answer } from '../../contract/limits.ts';
 import { SECOND_MS } from '../../contract/plans.ts';
+import type { Outcome } from './candidates/candidate.ts';
 import type { Reset } from './window-reset.ts';
 
 /** How far two clocks may drift apart, as a part of the time that has passed. */
@@ -8,10 +9,7 @@ const DRIFT = 1e-4;
 const SET_BACK_MS = 60_000;
 
 /** When a request was sent, and when its answer came, on our clock. */
-interface Exchange {
-  sentAtMs: number;
-  nowMs: number;
-}
+type Exchange = Pick<Outcome, 'sentAtMs' | 'nowMs'>;
 
 /**
  * The server's clock as its answers show it: an interval for how far it is ahead of ours. Every answer narrows the interval, time widens

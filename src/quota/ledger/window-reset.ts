@@ -1,4 +1,4 @@
-import { PRECISION_MS, type SeenReset } from './candidates/candidate.ts';
+import { type Outcome, PRECISION_MS, type SeenReset } from './candidates/candidate.ts';
 
 const LEAST_MARGIN_MS = 10;
 const MOST_MARGIN_MS = 5000;
@@ -60,9 +60,8 @@ export class WindowReset {
 
   /** Discards what was observed. */
   forget(nowMs: number): void {
-    this.#current = undefined;
+    this.pass(nowMs);
     this.#passed = undefined;
-    this.#endsAtMs = nowMs + this.#lengthMs;
   }
 
   /** Whether a Reset is older than the known one, or that of a window that has ended since the request was sent. */
@@ -100,11 +99,7 @@ export class WindowReset {
   }
 
   /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */
-  widenMargin(
-    { endsAtMs }: Reset,
-    { status, retryAfterMs = 0 }: { status: number; retryAfterMs: number | undefined },
-    nowMs: number,
-  ): void {
+  widenMargin({ endsAtMs }: Reset, { status, retryAfterMs = 0, nowMs }: Pick<Outcome, 'status' | 'retryAfterMs' | 'nowMs'>): void {
     const afterEndMs = status === 429 ? nowMs + retryAfterMs - endsAtMs : 0;
     const lateMs = afterEndMs <= MOST_MARGIN_MS ? afterEndMs : 0;
     this.#marginMs = Math.min(MOST_MARGIN_MS, Math.max(500, 2 * this.#marginMs, lateMs));

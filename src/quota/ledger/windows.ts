@@ -92,24 +92,23 @@ export class Windows {
     return overstatementOf('minute', requestsPerMinute, this.minute) ?? overstatementOf('day', requestsPerDay, this.day);
   }
 
-  /** What is reported to other processes on the key. */
+  /** What is reported to other processes: the limits for all of them together, cut to the share; then also the whole limit of the day. */
   observed(nowMs: number): Observed {
-    const minute = this.minute.observed(nowMs);
-    return { ...this.#plan(minute), minute, day: this.day.observed(nowMs) };
-  }
-
-  /** The limits for all processes together, of the plan or learned from the headers, cut to the share; then also the whole limit of the day. */
-  #plan(minute: ObservedWindow | undefined): Pick<Observed, 'plan' | 'limitPerDay'> {
     const { plan } = this.#settings;
     const share = this.#share;
+    const minute = this.minute.observed(nowMs);
     // A plan that was given without a daily limit has none, even if the store remembers that of an older plan.
     const { requestsPerMinute, requestsPerDay } =
       plan === undefined ? learnedPlan(minute, share) : { requestsPerDay: UNLIMITED, ...limitsOf(plan) };
-    const cut = {
-      ...(requestsPerMinute !== undefined && { requestsPerMinute: shareOf(requestsPerMinute, share) }),
-      ...(requestsPerDay !== undefined && { requestsPerDay: shareOf(requestsPerDay, share) }),
+    return {
+      plan: {
+        ...(requestsPerMinute !== undefined && { requestsPerMinute: shareOf(requestsPerMinute, share) }),
+        ...(requestsPerDay !== undefined && { requestsPerDay: shareOf(requestsPerDay, share) }),
+      },
+      ...(this.areShares && requestsPerDay !== undefined && { limitPerDay: requestsPerDay }),
+      minute,
+      day: this.day.observed(nowMs),
     };
-    return share < 1 && requestsPerDay !== undefined ? { plan: cut, limitPerDay: requestsPerDay } : { plan: cut };
   }
 
   /**
@@ -189,10 +188,10 @@ export class Windows {
   }
 
   /** Without a Limit or a plan, the limit is at least Remaining and 1, which is the request itself. */
-  #leastLimit({ remaining }: Answer, subject: QuotaWindow): number | undefined {
-    const isPlanned = this.#isPlanGiven && Number.isFinite(subject.limit);
-    if (remaining === undefined || remaining > LARGEST_LIMIT_WITHOUT_RESET || isPlanned) return undefined;
-    return Number.isFinite(subject.limit) && remaining < subject.limit ? undefined : remaining + 1;
+  #leastLimit({ remaining }: Answer, { limit }: QuotaWindow): number | undefined {
+    if (remaining === undefined) return undefined;
+    const isMore = !this.#isPlanGiven && remaining >= limit && remaining <= LARGEST_LIMIT_WITHOUT_RESET;
+    return isMore || !Number.isFinite(limit) ? remaining + 1 : undefined;
   }
 
   /** The share is that of the plan, or of the Limit if that is less. A Limit that is the size of a bucket counts only if the plan has none. */

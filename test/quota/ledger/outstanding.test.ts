@@ -3,7 +3,7 @@ import { Outstanding } from '../../../src/quota/ledger/outstanding.ts';
 
 /** Sends a request, and gives what the ledger keeps of it. */
 function send(outstanding: Outstanding, atMs: number) {
-  const sending = { atMs, wasPlanned: true, wasInvited: false, previousAtMs: outstanding.lastSentAtMs, settledBefore: outstanding.settled };
+  const sending = { atMs, wasPlanned: true, previousAtMs: outstanding.lastSentAtMs, settledBefore: outstanding.settled };
   outstanding.send(atMs);
   return sending;
 }

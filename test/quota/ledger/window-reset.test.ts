@@ -47,7 +47,7 @@ describe('WindowReset', () => {
   ] as const)('waits longer for the end of a window that lasted, after %s', ([, status, retryAfterMs, marginMs]) => {
     const reset = reported();
     reset.pass(60_010);
-    reset.widenMargin(at(MINUTE_MS), { status, retryAfterMs }, 60_000);
+    reset.widenMargin(at(MINUTE_MS), { status, retryAfterMs, nowMs: 60_000 });
     reset.observe(at(MINUTE_MS), 'lasting');
     expect(reset.endsAtMs).toBe(MINUTE_MS + marginMs);
   });
