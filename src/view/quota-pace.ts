@@ -93,8 +93,8 @@ function turn(window: SpentWindow, resetAt: Date | undefined): void {
   const nowMs = monotonicMs();
   if (resetAt) noteReset(window, resetAt.getTime());
   if (nowMs >= window.endsAtMs) {
+    window.before = nowMs < window.endsAtMs + window.lengthMs ? window.requests : 0;
     window.endsAtMs = Number.POSITIVE_INFINITY;
-    window.before = window.requests;
     window.requests = 0;
   }
   window.endsAtMs = Math.min(window.endsAtMs, nowMs + restOf(window, window.isRolling ? undefined : resetAt));

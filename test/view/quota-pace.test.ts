@@ -227,6 +227,16 @@ test('QuotaPace does not count the lists of a minute that has ended, even if non
   expect(pace.dueInMs).toBeLessThanOrEqual(0);
 });
 
+test('QuotaPace does not count the lists of ten minutes ago as those of the minute before', () => {
+  const quota: Quota = { minute: { limit: 60, remaining: 30 }, day: {} };
+  const pace = new QuotaPace({ quota }, 0.5);
+  for (let list = 0; list < 30; list++) pace.noteRequest();
+  vi.advanceTimersByTime(10 * MINUTE_MS);
+  pace.noteRequest();
+  quota.minute = { limit: 60, remaining: 29 };
+  expect(dueAfterMs(pace)).toBe(4_000);
+});
+
 test("QuotaPace counts a minute's lists no longer than that minute, even if the machine's clock is set back", () => {
   const quota: Quota = { minute: { remaining: 1, resetAt: inMs(60_000) }, day: {} };
   const pace = new QuotaPace({ quota }, 0.5);
