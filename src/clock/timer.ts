@@ -1,6 +1,6 @@
 import { monotonicMs } from './monotonic.ts';
 
-/** A longer wait has several timers: they take no notice of the time in which the machine is suspended, and hold 24 days at most. */
+/** A longer wait is split: the timers of a platform leave out the time in which the machine is suspended, and hold 24 days at most. */
 export const LONGEST_TIMER_MS = 900_000;
 
 interface TimerOptions {
