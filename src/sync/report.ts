@@ -27,7 +27,7 @@ export interface SyncReport {
   pending: WantedEntry[];
   /** Why the run ended early; missing if it did not. */
   stopped?: StopReason;
-  /** The error that stopped it: `message` says why, and `retryAt` when to run it again. Missing after an abort. */
+  /** The error that stopped it: `message` says why and, if known, `retryAt` when to run it again. Missing after an abort. */
   error?: PetStoreFailure;
   /** When an earlier run finished this job; then this run sent nothing. */
   finishedAt?: Date;
