@@ -178,7 +178,7 @@ export class QuotaWindow {
   }
 
   #mayAsk(nowMs: number): boolean {
-    return this.#ask?.isInvited === true && nowMs >= this.#ask.atMs;
+    return this.#ask?.isInvited === true && nowMs >= this.#ask.atMs && this.#log.sentSince(this.#ask.atMs) === 0;
   }
 
   /** What the most generous possible candidate allows, whatever headers say about others. */

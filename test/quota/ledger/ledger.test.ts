@@ -131,6 +131,18 @@ describe('Ledger, while its probe after a 429 is unanswered,', () => {
     ledger.observe(probe, { status: 200, receivedAtMs: NOON_MS + 2_700, dateMs: NOON_MS + 2_700 }, NOON_MS + 2_700);
     expect(ledger.look(NOON_MS + 2_700, 0).free).toBe(1);
   });
+
+  test('leaves nothing if the Retry-After alone let that probe go', () => {
+    const story = new Story({ plan: { requestsPerMinute: 2 } });
+    const headers = { limit: 2, remaining: 0, resetAtMs: NOON_MS + 60_000 };
+    story.answer(headers).answer({ ...headers, status: 429, retryAfterMs: 2_000 });
+    story.nowMs += 2_000;
+    expect([story.free, story.left]).toEqual([1, 1]);
+    const probe = story.ledger.send(story.nowMs);
+    expect([story.free, story.left]).toEqual([0, 0]);
+    story.ledger.unsend(probe, story.nowMs);
+    expect([story.free, story.left]).toEqual([1, 1]);
+  });
 });
 
 describe('Ledger, after a closure of minutes that no header explains,', () => {
