@@ -42,6 +42,13 @@ export class LearnedLimit {
     return this.#most * Math.exp(Math.min(fast, FAST_GROWTH) + slow);
   }
 
+  /** When that many requests may be sent in a window. */
+  reachesAt(count: number): number {
+    const growth = Math.log(count / this.#most);
+    const ms = Math.min(growth, FAST_GROWTH) / this.#growthPerMs + Math.max(0, growth - FAST_GROWTH) / SLOW_PER_MS;
+    return this.#atMs + Math.ceil(ms) + 1;
+  }
+
   /** Whether the window that began after a refusal has used up as much as was refused before, so that the next request may be refused. */
   isNear(log: SlidingLog): boolean {
     if (this.#reopenedAtMs === undefined) return false;

@@ -1,4 +1,3 @@
-import { MINUTE_MS } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { type Candidate, type Fit, type Outcome, PRECISION_MS, type Seen } from './candidates/candidate.ts';
 import { FixedWindow } from './candidates/fixed-window.ts';
@@ -223,7 +222,7 @@ export class QuotaWindow {
     return Math.max(
       nowMs,
       this.#opensAtMs,
-      most < count ? nowMs + MINUTE_MS : this.#log.sentAt(most - count, nowMs),
+      most < count && this.#learned ? this.#learned.reachesAt(count) : this.#log.sentAt(Math.max(0, most - count), nowMs),
       Math.min(ownMs, endsAtMs, askAtMs, this.#expiresAtMs),
     );
   }

@@ -52,6 +52,14 @@ describe('LearnedLimit', () => {
     expect(learned.most(120_100)).toBe(3);
   });
 
+  test('says when it has grown to a number of requests', () => {
+    const learned = new LearnedLimit(60_000);
+    refuse(learned, 40, 0, 100);
+    const atMs = learned.reachesAt(33);
+    expect(atMs).toBeLessThanOrEqual(60_102);
+    expect([learned.most(atMs - 2) < 33, learned.most(atMs) >= 33]).toEqual([true, true]);
+  });
+
   test('learns nothing from a refusal that took so long that nothing was sent within a window before it', () => {
     const learned = new LearnedLimit(60_000);
     refuse(learned, 0, 0, 70_000);

@@ -184,6 +184,18 @@ describe('Ledger, of a service that reports no Remaining,', () => {
     const good = Array.from({ length: 40 }, () => answer(200));
     expect([3, 4, 8, 12, 28, 40].map((answers) => good[answers - 1])).toEqual([1, 2, 3, 4, 8, 8]);
   });
+
+  test('says when it sends again after two refusals, each of the only request in a minute', () => {
+    const story = new Story();
+    for (const status of [200, 429, 200, 429, 200]) {
+      if (status === 429) story.nowMs += 70_000;
+      story.answer({ status, ...(status === 429 && { retryAfterMs: 1_000 }) });
+      story.nowMs += 2_000;
+    }
+    const { free, at } = story.ledger.look(story.nowMs, 0);
+    expect([free, Math.round((at - story.nowMs) / 1_000)]).toEqual([0, 384]);
+    expect([story.ledger.look(at - 2, 0).free, story.ledger.look(at, 0).free]).toEqual([0, 1]);
+  });
 });
 
 describe('Ledger, of a service that no longer reports Remaining,', () => {
