@@ -165,7 +165,7 @@ export class Caution {
         : Math.max(LEAST_IN_FLIGHT, Math.ceil((minute.limit * usualMs) / LEISURE_MS));
     const isHeldBack = this.#wasSurprised && this.#mostUnreported < FEWEST_IN_FLIGHT;
     const most = isHeldBack ? Math.min(needed, Math.max(LEAST_IN_FLIGHT, this.#mostUnreported)) : needed;
-    // In a burst of others, a request or more in the time of two answers, they may send half of what is left unseen.
+    // In a burst (a request of others or more in the time of two answers), others may send half of what is left before an answer shows it.
     const isBurst = minute.latelyPerMs(minute.observedAtMs ?? 0) * 2 * usualMs >= 1;
     return isBurst ? Math.min(most, Math.max(1, Math.floor(left / 2))) : most;
   }

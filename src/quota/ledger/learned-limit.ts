@@ -73,8 +73,8 @@ export class LearnedLimit {
   }
 
   /**
-   * Refusals of requests that were sent together count once, and one after few requests only if it was no probe's and the one before came
-   * after as many or more. After a refusal that took longer than a window, nothing is known of what was sent before it.
+   * Refusals of requests that were sent together count once. A refusal after few requests counts only if the refused one was no probe, and
+   * the refusal before came after at least as many. If a refusal took longer than a window, nothing is known of what was sent before it.
    */
   #isLimit(sent: number, { atMs, wasPlanned }: Pick<Sending, 'atMs' | 'wasPlanned'>, nowMs: number): boolean {
     if (sent < 1 || atMs < this.#atMs) return false;

@@ -176,6 +176,7 @@ export class QuotaWindow {
     for (const candidate of this.#candidates) candidate.resize(this.#allowed ?? this.#planned, this.#planned);
   }
 
+  /** Whether the one request that a Retry-After invites may be sent now. */
   #mayAsk(nowMs: number): boolean {
     return this.#ask?.isInvited === true && nowMs >= this.#ask.atMs && this.#log.sentSince(this.#ask.atMs) === 0;
   }
