@@ -138,6 +138,6 @@ export interface LeaseResponse {
    * empty, so that it grants nothing before the window ends.
    */
   reason: 'closed' | 'quota' | 'probe' | 'lost';
-  /** How many processes sent a request to the store in this window. */
+  /** How many processes sent a request to the store in this window or in the one before. */
   members: number;
 }

@@ -84,7 +84,10 @@ const StoredRecord = z.object({
   beforeTurn: z._default(z.number(), 0),
   minuteSlots: counts,
   daySlots: counts,
-  members: z.record(z.string(), z.object({ granted: z.number(), requestedAtMs: z._default(z.number(), 0) })),
+  members: z.record(
+    z.string(),
+    z.object({ granted: z.number(), requestedAtMs: z._default(z.number(), 0), isExpected: z.optional(z.literal(true)) }),
+  ),
 });
 
 /** A record that is damaged counts as lost, so that it is replaced. */

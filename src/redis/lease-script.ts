@@ -135,7 +135,11 @@ local function describe(window)
   record.minute = { limit = window.limit, left = left, firstRemaining = window.remaining, resetAtMs = window.resetAtMs, endsAtMs = now + window.endsInMs }
 end
 local function beginMinute(minute)
-  record.members = record.probeUntilMs > 0 and { [record.probeBy] = record.members[record.probeBy] } or {}
+  for name, member in pairs(record.members) do
+    if record.probeUntilMs == 0 or name ~= record.probeBy then
+      record.members[name] = not member.isExpected and { granted = 0, requestedAtMs = now, isExpected = true, number = member.number } or nil
+    end
+  end
   record.minute = minute
   record.probeUntilMs = 0
 end
@@ -189,7 +193,7 @@ local function grantProbe()
   turn()
   if math.min(freeByPlan(), freeInDay()) < 1 then return waitForQuota() end
   for name, member in pairs(record.members) do
-    if record.minute or now - (member.requestedAtMs or 0) > MINUTE then record.members[name] = nil end
+    if not record.minute and now - (member.requestedAtMs or 0) > MINUTE then record.members[name] = nil end
   end
   record.members[request.member] = { granted = 0, requestedAtMs = now }
   record.probeBy = request.member
@@ -211,8 +215,9 @@ local function grant()
   if record.closedUntilMs > now then return refuse(record.closedUntilMs - now, 'closed') end
   if not isKnown() then return grantProbe() end
   if record.minute.limit == 0 then return refuse(record.minute.endsAtMs - now, 'lost') end
-  if not record.members[request.member] then record.minute.left = math.max(0, record.minute.left - lateOf()) end
-  record.members[request.member] = { granted = record.members[request.member] and record.members[request.member].granted or 0, requestedAtMs = now }
+  local member = record.members[request.member]
+  if not member or member.isExpected then record.minute.left = math.max(0, record.minute.left - lateOf()) end
+  record.members[request.member] = { granted = member and member.granted or 0, requestedAtMs = now }
   local free = math.min(record.minute.left, freeByPlan(), freeInDay())
   if free < 1 then return waitForQuota() end
   local members = size(record.members)

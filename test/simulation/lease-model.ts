@@ -407,7 +407,6 @@ function recordBack(record: QuotaRecord): QuotaRecord {
 function normalRecord({ record, members, nowMs }: State, knowsPlan: boolean): QuotaRecord {
   const { minute } = record;
   const isOver = minute !== undefined && minute.endsAtMs <= nowMs;
-  const hasBegun = record.probeUntilMs > 0 || (minute && !isOver);
   const isAwaited = members.some((member, index) => nameOf(index) === record.probeBy && isProbing(member));
   return {
     ...record,
@@ -418,8 +417,7 @@ function normalRecord({ record, members, nowMs }: State, knowsPlan: boolean): Qu
     minute: isOver ? normalMinute(minute, knowsPlan) : minute,
     daySlots: {},
     ...(knowsPlan ? normalCounts(record, nowMs) : { minuteSlots: {}, turnedAtMs: 0, sinceTurn: 0 }),
-    // Without a probe those of an earlier window are forgotten when the next one begins.
-    members: hasBegun ? normalRequests(record.members, nowMs) : {},
+    members: minute && isOver ? normalOfEnded(record) : normalRequests(record.members, nowMs),
   };
 }
 
@@ -439,10 +437,18 @@ function normalCounts(record: QuotaRecord, nowMs: number): Pick<QuotaRecord, 'mi
   return { minuteSlots: Object.fromEntries(slots), sinceTurn: Math.min(record.sinceTurn, inSlots) };
 }
 
+/** Those of a window that is over are expected in the next one; those that were expected in it are forgotten when that begins. */
+function normalOfEnded({ members, probeBy, probeUntilMs }: QuotaRecord): QuotaRecord['members'] {
+  const normal = Object.entries(members)
+    .filter(([, { isExpected }]) => !isExpected)
+    .map(([name, { granted }]) => [name, { granted: probeUntilMs > 0 && name === probeBy ? granted : 0, requestedAtMs: OLD_MS }] as const);
+  return Object.fromEntries(normal);
+}
+
 /** Of when a process requested it matters whether that was within the last second. */
 function normalRequests(members: QuotaRecord['members'], nowMs: number): QuotaRecord['members'] {
-  const normal = Object.entries(members).map(([name, { granted, requestedAtMs }]) => {
-    return [name, { granted, requestedAtMs: requestedAtMs === nowMs ? nowMs : OLD_MS }] as const;
+  const normal = Object.entries(members).map(([name, { requestedAtMs, ...member }]) => {
+    return [name, { ...member, requestedAtMs: requestedAtMs === nowMs ? nowMs : OLD_MS }] as const;
   });
   return Object.fromEntries(normal);
 }
@@ -465,7 +471,7 @@ function rankOf(member: Member, { record, index }: { record: QuotaRecord; index:
   const known = record.members[nameOf(index)];
   const held = slots > 0 ? `${slots}${isProbe ? 'p' : ''}${expiresAtMs - WINDOW_BEGINS_MS}` : '';
   const out = sent ? `${sent.isLate ? 'l' : ''}${sent.isProbe ? 'p' : 'r'}` : '';
-  const there = known ? `${known.granted}/${known.requestedAtMs === OLD_MS ? 'gone' : 'there'}` : '';
+  const there = known ? `${known.granted}/${known.requestedAtMs === OLD_MS ? 'gone' : 'there'}${known.isExpected ? '?' : ''}` : '';
   return `${held}|${out}|${observed?.remaining}|${late}|${closedUntilMs > 0 ? 'c' : ''}|${there}|${record.probeBy === nameOf(index) ? 'p' : ''}`;
 }
 

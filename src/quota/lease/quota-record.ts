@@ -18,7 +18,10 @@ const LEASES_OF_LIMIT = 20;
 const PART_POLL_MS = 150;
 /** A window that ends sooner than this after the plan's count was last reset does not reset it. */
 const EARLIEST_TURN_MS = 54_000;
-/** A process that requested within this time is active: its part of the window is kept for it. */
+/**
+ * A process that requested within this time is active: its part of the window is kept for it. So long after a window began, this is also so
+ * for one that requested in the window before: it may learn of the new one late, since `Date` is cut to seconds.
+ */
 const PRESENT_MS = 1000;
 /** A record written further in the future than this is void: the clock was set back, and what it says would hold for too long. */
 export const FUTURE_MS = 60_000;
@@ -43,6 +46,8 @@ export interface RecordedMinute extends RecordedWindow {
 interface RecordedMember {
   granted: number;
   requestedAtMs: number;
+  /** It requested in the window before, and has not in this one: `requestedAtMs` is when this one began. */
+  isExpected?: true | undefined;
 }
 
 /** How many requests were granted in each time slot, by the slot's number: a plain object, which JSON can hold, and which keeps such names ascending. */
@@ -65,7 +70,7 @@ export interface QuotaRecord {
   /** Slots granted in each twelfth of a minute, and in each 144th of a day. */
   minuteSlots: SlotCounts;
   daySlots: SlotCounts;
-  /** The processes that requested since the window began. */
+  /** The processes that requested in this window or in the one before. */
   members: Record<string, RecordedMember>;
 }
 
@@ -140,14 +145,19 @@ function observe(record: QuotaRecord, request: LeaseRequest, nowMs: number): voi
   // If the headers did not describe the minute, only the plan limits the next minute. A minute that they described may be over.
   const isDescribed = request.minute !== undefined && nowMs - request.minute.ageMs >= record.probeUntilMs - PROBE_TIMEOUT_MS;
   if (!underWay(record.minute, nowMs) && !isDescribed)
-    beginMinute(record, { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS });
+    beginMinute(record, { limit: UNLIMITED, left: UNLIMITED, firstRemaining: UNLIMITED, resetAtMs: 0, endsAtMs: nowMs + MINUTE_MS }, nowMs);
   record.probeUntilMs = 0;
 }
 
 /** The window begins with its last probe. An earlier one whose answer was slow is under way like any other request. */
-function beginMinute(record: QuotaRecord, minute: RecordedMinute): void {
-  // If the window did not begin with a probe, the recorded grants are those of the window before.
-  for (const name of Object.keys(record.members)) if (record.probeUntilMs === 0 || name !== record.probeBy) delete record.members[name];
+function beginMinute(record: QuotaRecord, minute: RecordedMinute, nowMs: number): void {
+  const prober = record.probeUntilMs > 0 ? record.probeBy : undefined;
+  for (const [name, { isExpected }] of Object.entries(record.members)) {
+    if (name === prober) continue;
+    // Other grants than that of the probe were of the window before.
+    if (isExpected) delete record.members[name];
+    else record.members[name] = { granted: 0, requestedAtMs: nowMs, isExpected: true };
+  }
   record.minute = minute;
   record.probeUntilMs = 0;
 }
@@ -192,7 +202,8 @@ function observeMinute(record: QuotaRecord, request: LeaseRequest, window: Obser
   // That the service counts so holds for the windows that follow, until the next closure.
   const isWeighted = window.isWeighted || (record.minute?.endsAtMs && record.minute.carried);
   const carried = isWeighted ? { requests: carriedOver(record, window), atMs: nowMs } : undefined;
-  beginMinute(record, { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs: nowMs + endsInMs, carried });
+  const endsAtMs = nowMs + endsInMs;
+  beginMinute(record, { limit: isForgotten ? 0 : limit, left, firstRemaining: remaining, resetAtMs, endsAtMs, carried }, nowMs);
 }
 
 /** What Remaining lacks and was not granted in this window; no more than was granted in the one before, weighted: the rest is of others. */
@@ -223,7 +234,7 @@ function grant(record: QuotaRecord, request: LeaseRequest, nowMs: number): Lease
   if (!minute) return grantProbe(record, request, nowMs);
   if (minute.limit === 0) return refuse(record, { waitMs: minute.endsAtMs - nowMs, reason: 'lost' });
   const member = record.members[request.member];
-  if (!member) minute.left = Math.max(0, minute.left - lateOf(request, minute));
+  if (!member || member.isExpected) minute.left = Math.max(0, minute.left - lateOf(request, minute));
   record.members[request.member] = { granted: member?.granted ?? 0, requestedAtMs: nowMs };
   const free = Math.min(minute.left, freeByPlan(record, request), freeInDay(record, request, nowMs));
   if (free < 1) return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
@@ -254,7 +265,7 @@ function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): 
     return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
   // Until a window is known, its members are the processes that sent a probe within the last minute.
   for (const [name, { requestedAtMs }] of Object.entries(record.members))
-    if (record.minute || nowMs - requestedAtMs > MINUTE_MS) delete record.members[name];
+    if (!record.minute && nowMs - requestedAtMs > MINUTE_MS) delete record.members[name];
   record.members[request.member] = { granted: 0, requestedAtMs: nowMs };
   record.probeBy = request.member;
   record.probeUntilMs = nowMs + PROBE_TIMEOUT_MS;

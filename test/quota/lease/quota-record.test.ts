@@ -308,6 +308,51 @@ describe('exchangeLease', () => {
     expect(granted.reduce((sum, slots) => sum + slots)).toBe(19);
   });
 
+  describe('in the window after the one in which two processes requested', () => {
+    const next = observed({ limit: 20, remaining: 19, resetAtMs: RESET + 60_000, endsInMs: 60_000 });
+
+    /** A record whose next window was observed by the probe of process `a`. */
+    function turnedRecord(): QuotaRecord {
+      const record = knownRecord({ limit: 20, remaining: 2 });
+      for (let slot = 0; slot < 3; slot++) take(record, 'b', 1);
+      take(record, 'a', 1, RESET);
+      exchangeLease(record, leaseRequestOf({ minute: next, isProbeAnswered: true }), RESET + 100);
+      return record;
+    }
+
+    /** How many slots a process gets one by one, until the record refuses it. */
+    function takeAll(record: QuotaRecord, member: string, nowMs: number): number {
+      const granted = Array.from({ length: 30 }, () => take(record, member, 1, nowMs).granted);
+      return granted.reduce((sum, slots) => sum + slots);
+    }
+
+    test('keeps the part of the one that learns of it late', () => {
+      const record = turnedRecord();
+      expect(takeAll(record, 'a', RESET + 100)).toBe(9);
+      expect(takeAll(record, 'a', RESET + 1050)).toBe(0);
+      expect(takeAll(record, 'b', RESET + 1100)).toBe(10);
+    });
+
+    test('gives it to the other if that one does not come, and keeps nothing in the window after', () => {
+      const record = turnedRecord();
+      expect(takeAll(record, 'a', RESET + 1101)).toBe(19);
+      take(record, 'a', 1, RESET + 60_100);
+      const after = { ...next, resetAtMs: RESET + 120_000 };
+      exchangeLease(record, leaseRequestOf({ minute: after, isProbeAnswered: true }), RESET + 60_200);
+      expect(takeAll(record, 'a', RESET + 60_200)).toBe(19);
+    });
+
+    test('counts once what may be under way of the one that comes late', () => {
+      const record = turnedRecord();
+      const late = leaseRequestOf({ member: 'b', wanted: 1, unanswered: 3 });
+      const left = [RESET + 200, RESET + 300].map((nowMs) => {
+        exchangeLease(record, late, nowMs);
+        return record.minute?.left;
+      });
+      expect(left).toEqual([19 - 3 - 1, 19 - 3 - 2]);
+    });
+  });
+
   test('refuses all processes while the key is closed, and then lets one send a probe', () => {
     const record = knownRecord();
     exchangeLease(record, leaseRequestOf({ closedForMs: 7000 }), NOON);
@@ -412,15 +457,18 @@ describe('exchangeLease', () => {
     // The requests that are under way are a later probe, and the one of this process that has no answer yet.
     expect(exchangeLease(record, request, NOON + 2500)).toMatchObject({ granted: 1, reason: 'quota' });
     expect(record.minute).toMatchObject({ limit: 30, left: 25 });
-    expect(Object.keys(record.members)).toEqual([probes[2], 'a']);
+    expect(Object.keys(record.members)).toEqual([...new Set(probes)]);
   });
 
-  test('remembers probes without an answer for a minute', () => {
+  test('remembers probes without an answer for a minute, and those of the last minute until the next window ends', () => {
     const record = emptyRecord();
     for (const second of Array(100).keys()) take(record, `process ${second}`, 1, NOON + second * 1000);
     expect(Object.keys(record.members)).toHaveLength(61);
     const answered = leaseRequestOf({ member: 'process 99', isProbeAnswered: true });
     exchangeLease(record, answered, NOON + 99_500);
+    expect(Object.keys(record.members)).toHaveLength(61);
+    take(record, 'process 99', 1, NOON + 159_500);
+    exchangeLease(record, answered, NOON + 159_600);
     expect(Object.keys(record.members)).toEqual(['process 99']);
   });
 });
