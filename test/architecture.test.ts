@@ -21,7 +21,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
   'shared-table': [],
   'around-fetch': ['shared-table', 'thrown'],
   duration: [],
-  json: ['contract'],
+  json: ['contract', 'errors'],
   errors: ['contract'],
   'hiding-key': ['errors', 'redactor', 'shared-table'],
   events: ['channels', 'contract', 'errors', 'thrown'],

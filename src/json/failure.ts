@@ -1,21 +1,9 @@
 import type { Int64 } from '../contract/models.ts';
+import type { InvalidResponseReason, Problem } from '../errors.ts';
 
-/** What is wrong at one place of a document. */
-export interface Problem {
-  /** `[3].quantity` in a list, `quantity` in a single item, `[3]` for a whole row, empty for the whole document. */
-  path: string;
-  /** A sentence without its subject, such as `must be an integer, not a string`. It quotes nothing of the document except numbers. */
-  message: string;
-}
-
-/**
- * Why a document is refused: it is not JSON (RFC 8259), not UTF-8, not as the contract promises, or has an item longer than
- * {@link MAX_ITEM_BYTES}.
- */
-export type FailureReason = 'invalid-json' | 'invalid-utf8' | 'schema' | 'too-large';
-
+/** Why a document is refused. */
 export interface ReadFailure {
-  reason: FailureReason;
+  reason: InvalidResponseReason;
   /** One to {@link MAX_PROBLEMS} problems, in the order of the document, or the values in which the schema finds the problems later. */
   problems: Problem[] | BadRows;
 }
@@ -41,7 +29,7 @@ export const MAX_ITEM_BYTES = 1_048_576;
 export const MAX_PROBLEMS = 10;
 
 /** A failure with one problem. */
-export function failureAt(path: string, reason: FailureReason, message: string): ReadFailure {
+export function failureAt(path: string, reason: InvalidResponseReason, message: string): ReadFailure {
   return { reason, problems: [{ path, message }] };
 }
 

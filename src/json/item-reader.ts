@@ -1,7 +1,8 @@
 import type { Int64, InventoryItem } from '../contract/models.ts';
+import type { InvalidResponseReason } from '../errors.ts';
 import { AnyItems } from './any-items.ts';
 import { BYTE, skipSpace } from './bytes.ts';
-import { type FailureReason, failureAt, MAX_ITEM_BYTES, type ReadFailure } from './failure.ts';
+import { failureAt, MAX_ITEM_BYTES, type ReadFailure } from './failure.ts';
 import { PendingBytes } from './pending-bytes.ts';
 import { PlainItems } from './plain-items.ts';
 import type { Rows } from './read-rows.ts';
@@ -127,7 +128,7 @@ export class ItemReader<Ids extends Int64> {
     return true;
   }
 
-  #fail(reason: FailureReason, message: string): false {
+  #fail(reason: InvalidResponseReason, message: string): false {
     this.#failure = failureAt('', reason, message);
     return false;
   }

@@ -1,5 +1,5 @@
 import type { Int64, InventoryItem } from '../contract/models.ts';
-import { isInt64 } from '../contract/pet-id.ts';
+import { isPetId } from '../contract/pet-id.ts';
 
 /** The type of an id under the option `int64`. */
 export type ItemId<Ids extends Int64> = InventoryItem<Ids>['petId'];
@@ -23,9 +23,5 @@ function readNumber(value: unknown): number | undefined {
 }
 
 function readBigInt(value: unknown): bigint | undefined {
-  return isExactInt64(value) ? BigInt(value) : undefined;
-}
-
-export function isExactInt64(value: unknown): value is number | bigint {
-  return typeof value === 'bigint' ? isInt64(value) : isSafeInteger(value);
+  return isPetId(value) ? BigInt(value) : undefined;
 }

@@ -1,8 +1,9 @@
 import * as z from 'zod/mini';
 import type { Int64 } from '../contract/models.ts';
-import { isInt64 } from '../contract/pet-id.ts';
-import { type BadRows, MAX_PROBLEMS, type Problem } from './failure.ts';
-import { isExactInt64, isSafeInteger } from './pet-id.ts';
+import { isInt64, isPetId } from '../contract/pet-id.ts';
+import type { Problem } from '../errors.ts';
+import { type BadRows, MAX_PROBLEMS } from './failure.ts';
+import { isSafeInteger } from './pet-id.ts';
 import { typeName } from './type-name.ts';
 
 const quantity = z.number({ error: expected('an integer') }).check(z.refine(Number.isSafeInteger, 'must be an integer within ±(2^53−1)'));
@@ -12,7 +13,7 @@ const error = expected('an object');
 /** The schema of an item. It only checks values that `readItem` does not accept. */
 export const itemSchema = {
   number: z.object({ petId: z.custom<number>(isSafeInteger, { error: describeId }), quantity, status }, { error }),
-  bigint: z.object({ petId: z.custom<number | bigint>(isExactInt64, { error: describeId }), quantity, status }, { error }),
+  bigint: z.object({ petId: z.custom<number | bigint>(isPetId, { error: describeId }), quantity, status }, { error }),
 } as const;
 
 /** The first problems of values that do not match, at most {@link MAX_PROBLEMS}. */

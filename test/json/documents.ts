@@ -1,6 +1,7 @@
 import * as z from 'zod/mini';
 import type { Int64 } from '../../src/contract/models.ts';
-import { BadRows, type Problem, type ReadFailure } from '../../src/json/failure.ts';
+import type { Problem } from '../../src/errors.ts';
+import { BadRows, type ReadFailure } from '../../src/json/failure.ts';
 import { ItemReader } from '../../src/json/item-reader.ts';
 import { itemSchema, problemsOf } from '../../src/json/problems.ts';
 
