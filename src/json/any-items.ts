@@ -2,8 +2,7 @@ import type { Int64 } from '../contract/models.ts';
 import { BYTE, skipSpace } from './bytes.ts';
 import { failureAt, itemTooLarge, MAX_ITEM_BYTES, notJson, type ReadFailure } from './failure.ts';
 import { ItemScan } from './item-scan.ts';
-import { parseRows } from './parse-rows.ts';
-import type { Rows } from './read-rows.ts';
+import { parseRows, type Rows } from './parse-rows.ts';
 
 /** Larger groups are no faster. */
 const MAX_GROUP_BYTES = 65_536;

@@ -3,9 +3,9 @@ import type { InvalidResponseReason } from '../errors.ts';
 import { AnyItems } from './any-items.ts';
 import { BYTE, skipSpace } from './bytes.ts';
 import { failureAt, MAX_ITEM_BYTES, type ReadFailure } from './failure.ts';
+import type { Rows } from './parse-rows.ts';
 import { PendingBytes } from './pending-bytes.ts';
 import { PlainItems } from './plain-items.ts';
-import type { Rows } from './read-rows.ts';
 
 /** What has to begin at the next byte that is not white space. */
 type Expected = 'document' | 'list' | 'item or end' | 'item' | 'comma or end' | 'nothing';
