@@ -15,9 +15,6 @@ export interface Holdup {
   until: Date | undefined;
 }
 
-/** What is known about the effect of a call's requests. */
-type Progress = 'not-sent' | 'in-doubt' | 'rejected';
-
 const VERBS = {
   listInventory: 'list the inventory',
   streamInventory: 'read the inventory',
@@ -67,6 +64,8 @@ export class Call {
   lastFailure: PetStoreError | undefined;
   /** The later update of the same pet that was sent in place of this one. */
   supersededBy: number | undefined;
+  /** Whether the latest attempt ended before its request was sent. */
+  isUnsent = false;
   /** Whether the retry budget has paid for a retry that has not been sent yet. */
   hasPaidRetry = false;
   /** Tells what the call waits for, while it does: in the queue of the gate or of its pet, or in a backoff. */
@@ -76,11 +75,10 @@ export class Call {
   #lifeSign = isRequestBound() ? new LifeSign() : undefined;
   // Whether the incoming request had ended before the call did.
   #wasGone = false;
-  // Never improves: once a request may have arrived, no later answer shows that it did not.
-  #progress: Progress = 'not-sent';
-  // The progress before the current attempt.
-  #before: Progress = 'not-sent';
-  #isUnsent = false;
+  // Once a request may have arrived, no later answer shows that it did not: it stays `unknown`.
+  #outcome: UpdateOutcome = 'not-sent';
+  // The outcome before the current attempt.
+  #before: UpdateOutcome = 'not-sent';
   readonly #stops: (() => void)[] = [];
   readonly #emitter: Emitter;
 
@@ -125,13 +123,9 @@ export class Call {
     return this.#own?.isIdempotent ?? true;
   }
 
-  /** Whether the latest attempt ended before its request was sent. */
-  get isUnsent(): boolean {
-    return this.#isUnsent;
-  }
-
+  /** What is known about the effect of its requests so far. */
   get outcome(): UpdateOutcome {
-    return this.#progress === 'in-doubt' ? 'unknown' : this.#progress;
+    return this.#outcome;
   }
 
   /** Ends the call, whatever step it has reached. */
@@ -156,16 +150,16 @@ export class Call {
   sent(): void {
     this.attempts++;
     this.hasPaidRetry = false;
-    this.#isUnsent = false;
-    this.#before = this.#progress;
-    this.#progress = 'in-doubt';
+    this.isUnsent = false;
+    this.#before = this.#outcome;
+    this.#outcome = 'unknown';
   }
 
   /** The attempt ended, and changed nothing. */
   refused(by: 'service' | 'connection'): void {
-    this.#isUnsent = by === 'connection';
-    if (this.#before === 'in-doubt') return;
-    this.#progress = by === 'service' ? 'rejected' : this.#before;
+    this.isUnsent = by === 'connection';
+    if (this.#before === 'unknown') return;
+    this.#outcome = by === 'service' ? 'rejected' : this.#before;
   }
 
   /** The details of this call for its errors. */
