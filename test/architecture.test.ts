@@ -52,6 +52,7 @@ const MAY_IMPORT: Record<string, readonly string[]> = {
     'call',
     'certificate-codes',
     'duration',
+    'json',
     'load-part',
     'options',
     'proxy-codes',

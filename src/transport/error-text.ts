@@ -1,3 +1,4 @@
+import { parseJson } from '../json/parse-json.ts';
 import type { Redactor } from '../redactor.ts';
 import { textOf } from '../thrown.ts';
 
@@ -13,17 +14,9 @@ export interface ErrorText {
 
 /** Reads an Error body field by field; what is missing or of another type is left out (specification, Error). */
 export function readErrorText(text: string, redactor: Redactor): ErrorText {
-  const body = parse(text);
+  const body = parseJson(text);
   const read = (field: string) => redactor.clean(textOf(body, field) ?? '') || undefined;
   const [code, message] = [read('code'), read('message')];
   const isErrorBody = code !== undefined || message !== undefined;
   return isErrorBody || text === '' ? { code, message } : { bodyText: redactor.clean(text, SHOWN_BODY) };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }
