@@ -5,7 +5,7 @@ import type { Int64 } from './contract/models.ts';
 import { isPetStoreError, type RateLimit } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
 import { hidingKey } from './hiding-key.ts';
-import { badOption, numberOption, refuseUnknown } from './options/rules.ts';
+import { badOption, functionOption, numberOption, refuseUnknown } from './options/rules.ts';
 import { unharmed } from './thrown.ts';
 import { VERSION } from './version.ts';
 
@@ -81,7 +81,7 @@ function checkOptions(options: RecordOptions): void {
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object such as { latest: 1000 }', { shown: options });
   refuseUnknown(options, ['write', 'latest']);
   numberOption('latest', options.latest, LATEST, { min: 0, integer: true });
-  if (options.write !== undefined && typeof options.write !== 'function') throw badOption('write', 'a function', { shown: options.write });
+  functionOption('write', options.write);
 }
 
 type Note = (name: keyof ClientEvents, event: CallEvent, told: object) => void;

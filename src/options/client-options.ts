@@ -8,7 +8,7 @@ import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
 import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
 import { keyFileSource } from './key-file.ts';
-import { badOption, booleanOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
+import { badOption, booleanOption, functionOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
 
 /**
  * Gives the key when an attempt is about to be sent: visible ASCII (RFC 6750 section 2.1). If it throws, the call rejects with a
@@ -170,7 +170,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
     share: resolveShare(options.share),
     quotaStore: resolveQuotaStore(options.quotaStore),
     maxResponseBytes: numberOption('maxResponseBytes', options.maxResponseBytes, 268_435_456, { min: 1, integer: true }),
-    fetch: resolveFetch(options.fetch),
+    fetch: functionOption('fetch', options.fetch),
     logger: resolveLogger(options.logger),
     call: resolveDefaults(options),
   };
@@ -246,9 +246,7 @@ function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
   const named = Object.entries(PLANS).find(([name]) => name === plan);
   if (named) return named[1];
   if (typeof plan === 'object' && plan !== null && !Array.isArray(plan)) return resolveLimits(plan);
-  throw badOption('plan', `${PLAN_WORDS} { requestsPerMinute, requestsPerDay }`, {
-    shown: plan,
-  });
+  throw badOption('plan', `${PLAN_WORDS} { requestsPerMinute, requestsPerDay }`, { shown: plan });
 }
 
 function resolveLimits(limits: object): PlanLimits {
@@ -272,11 +270,6 @@ function resolveShare(share: unknown): number | { low: number } {
 function resolveInt64<Ids extends Int64>(int64: Ids | undefined): Ids;
 function resolveInt64(int64: Int64 | undefined): Int64 {
   return wordOption('int64', int64, 'number', ['number', 'bigint']);
-}
-
-function resolveFetch(fetch: typeof globalThis.fetch | undefined): typeof globalThis.fetch | undefined {
-  if (fetch === undefined || typeof fetch === 'function') return fetch;
-  throw badOption('fetch', 'a function', { shown: fetch });
 }
 
 function resolveQuotaStore(store: QuotaStore | undefined): QuotaStore | undefined {

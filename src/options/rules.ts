@@ -81,6 +81,12 @@ export function booleanOption(option: string, value: unknown, fallback: boolean)
   throw badOption(option, 'true or false', { shown: value });
 }
 
+/** Gives the value of an option that is a function, or undefined if it is left out. */
+export function functionOption<Given>(option: string, value: Given): Given {
+  if (value === undefined || typeof value === 'function') return value;
+  throw badOption(option, 'a function', { shown: value });
+}
+
 /** Whether an object has functions of all these names. */
 export function hasMethods(value: unknown, names: readonly string[]): boolean {
   return typeof value === 'object' && value !== null && names.every((name) => typeof fieldOf(value, name) === 'function');
