@@ -5,17 +5,14 @@ import { isBrowser } from '../options/environment.ts';
 import type { Redactor } from '../redactor.ts';
 import type { AttemptObserver } from './attempt-observer.ts';
 import { type Beginning, readBeginning } from './body.ts';
-import type { HeaderFields, WireAnswer } from './direct-answer.ts';
-import type { Exchange } from './exchange.ts';
+import type { HeaderFields } from './direct-answer.ts';
+import type { Exchange, Received } from './exchange.ts';
 import { statusFailure } from './status-failure.ts';
 
 const MAX_ERROR_BYTES = 65_536;
 const DROPPED_AT_CUT = 4096;
 
-interface Parts {
-  response: WireAnswer;
-  headers: HeaderFields;
-  answer: Answer;
+interface Parts extends Received {
   exchange: Exchange;
   observer: AttemptObserver;
   redactor: Redactor;
