@@ -7,7 +7,7 @@ import { hasMethods, showValue } from '../options/rules.ts';
 import type { Redactor } from '../redactor.ts';
 import type { RequestBody } from '../transport/http.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
-import type { AttemptRequest } from '../transport/transport.ts';
+import { type AttemptRequest, shownPath } from '../transport/transport.ts';
 import type { OnEnd, StreamOperation } from './operation.ts';
 import { isReadOnce, isSpent, ownBody, sendsStreams } from './own-body.ts';
 import { pathBelow } from './path-below.ts';
@@ -78,12 +78,12 @@ class FetchOperation implements StreamOperation<Response> {
   #refused: { failure: PetStoreError; response: Response } | undefined;
 
   constructor(request: AttemptRequest, redactor: FetchTarget['redactor'], unread: Request | undefined) {
-    const { method, path } = request;
+    const { method } = request;
     this.request = request;
     this.own = {
-      // A function that gives the key may not have been called yet. A part of the key may look like a query.
+      // A function that gives the key may not have been called yet.
       get target() {
-        return redactor.hide(`${method} /${path}`).replace(/\?.*/s, '');
+        return `${method} ${shownPath(request, redactor)}`;
       },
       isIdempotent: IDEMPOTENT.has(method),
     };

@@ -27,10 +27,10 @@ export class Deprecations {
     if (this.#announced.has(endpoint)) return;
     // Hidden first, since a part of the key may look like the end of a link.
     const shown = { get: (name: string) => redactor.hide(headers.get(name) ?? '') };
-    const found = readDeprecation(shown, { nowMs: Date.now(), address: `${baseUrl}/${path}` });
+    const found = readDeprecation(shown, { nowMs: Date.now(), address: `${baseUrl}${path}` });
     if (!found) return;
     this.#announced.add(endpoint);
     const link = found.link === undefined ? {} : { link: redactor.clean(found.link) };
-    call.emit('deprecation', (event) => ({ ...event, method, path: `/${path}`, ...found, ...link }));
+    call.emit('deprecation', (event) => ({ ...event, method, path, ...found, ...link }));
   }
 }

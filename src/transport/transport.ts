@@ -161,7 +161,7 @@ export class Transport {
         this.#tellResponse(call, answer, exchange.startedAtMs);
         this.#tellDeprecation(call, request, headers);
       });
-      const address = `${this.#options.baseUrl}/${this.#shownPath(request)}`;
+      const address = `${this.#options.baseUrl}${shownPath(request, this.#options.redactor)}`;
       const open = new OpenAnswer({ ...received, exchange, observer, redactor: this.#options.redactor, reopensAtMs, address });
       if (isSuccess(answer.status)) return open;
       // The status decides it, even if the body never ends.
@@ -187,17 +187,14 @@ export class Transport {
     return send(wired, { baseUrl, fetch: surrounded });
   }
 
-  /**
-   * The path as events and messages show it: without its query, which may hold private data. The caller of `fetch` may have put the key
-   * into it, of which a part may look like a query.
-   */
-  #shownPath({ own, path }: AttemptRequest): string {
-    return (own ? this.#options.redactor.hide(path) : path).replace(/\?.*/s, '');
-  }
-
   #tellRequest(call: Call, request: AttemptRequest): void {
     const { method } = request;
-    call.emit('request', (event) => ({ ...event, attempt: event.attempt + 1, method, path: `/${this.#shownPath(request)}` }));
+    call.emit('request', (event) => ({
+      ...event,
+      attempt: event.attempt + 1,
+      method,
+      path: shownPath(request, this.#options.redactor),
+    }));
   }
 
   #begin(call: Call, request: AttemptRequest, key: string): Omit<WireRequest, 'signal'> {
@@ -220,7 +217,7 @@ export class Transport {
     if (!call.hasListener('deprecation')) return;
     const { baseUrl, redactor } = this.#options;
     this.#deprecations ??= new Deprecations();
-    this.#deprecations.announce(call, { method: request.method, path: this.#shownPath(request), baseUrl, headers }, redactor);
+    this.#deprecations.announce(call, { method: request.method, path: shownPath(request, redactor), baseUrl, headers }, redactor);
   }
 
   #headers(call: Call, key: string, { body, own }: AttemptRequest): Record<string, string> {
@@ -237,6 +234,14 @@ export class Transport {
 export interface Admission {
   key: string;
   observer: AttemptObserver;
+}
+
+/**
+ * The path of a request as events and messages show it, below the service's address and without its query, which may hold private data.
+ * The caller of `fetch` may have put the key into it, of which a part may look like a query.
+ */
+export function shownPath({ own, path }: Pick<AttemptRequest, 'own' | 'path'>, redactor: Pick<Redactor, 'hide'>): string {
+  return (own ? redactor.hide(`/${path}`) : `/${path}`).replace(/\?.*/s, '');
 }
 
 /** What sends a request that a caller composed, through ky: loaded with the first such request. */

@@ -134,6 +134,15 @@ describe('petstore.fetch', () => {
     expect(shown.map((text) => [text.includes('/keys/***'), text.includes('part-one')])).toEqual(Array(4).fill([true, false]));
   });
 
+  test('shows no key that begins with a slash and that its caller gave as the path', async () => {
+    const apiKey = '/base64+key/of+a+caller=';
+    const { client } = scriptedClient([() => json(404, {})], { apiKey });
+    const shown: unknown[] = [];
+    client.on('request', ({ path }) => shown.push(path));
+    await client.fetch(apiKey);
+    expect(shown).toEqual(['***']);
+  });
+
   test('passes on the other options of fetch', async () => {
     const fetch = vi.fn(async (..._given: unknown[]) => json(200, {}));
     const { client } = scriptedClient([], { fetch });
