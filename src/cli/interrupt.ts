@@ -1,5 +1,4 @@
-import { monotonicMs } from '../clock/monotonic.ts';
-import { startTimer } from '../clock/timer.ts';
+import { startSteadyTimer } from '../clock/timer.ts';
 import { EXIT, type ExitCode } from './exit-code.ts';
 import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
@@ -51,19 +50,4 @@ export function interruptSignal(
     stopTimer?.();
   };
   return { signal: controller.signal, end: (interruption) => controller.abort(interruption), stopListening };
-}
-
-/** How often to look at the clock: a timer takes no notice of the time in which the machine is suspended. */
-const LOOK_EVERY_MS = 1_000;
-
-/** Calls `onEnd` once after `ms` milliseconds, suspensions included. Returns a function that stops this. */
-function startSteadyTimer(ms: number, onEnd: () => void): () => void {
-  const endsAtMs = monotonicMs() + ms;
-  const startPart = (): (() => void) => startTimer(Math.min(endsAtMs - monotonicMs(), LOOK_EVERY_MS), look);
-  const look = (): void => {
-    if (monotonicMs() >= endsAtMs) onEnd();
-    else stop = startPart();
-  };
-  let stop = startPart();
-  return () => stop();
 }

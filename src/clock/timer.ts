@@ -27,6 +27,24 @@ function startLongTimer(endsAtMs: number, onEnd: () => void, options: TimerOptio
   return () => stop();
 }
 
+/** How often a steady timer looks at the clock. */
+const LOOK_EVERY_MS = 1_000;
+
+/**
+ * Calls `onEnd` once after `ms` milliseconds, a second late at most if the machine was suspended meanwhile. It wakes the process every
+ * second. Returns a function that stops the timer.
+ */
+export function startSteadyTimer(ms: number, onEnd: () => void): () => void {
+  const endsAtMs = monotonicMs() + ms;
+  const startPart = (): (() => void) => startTimer(Math.min(endsAtMs - monotonicMs(), LOOK_EVERY_MS), look);
+  const look = (): void => {
+    if (monotonicMs() >= endsAtMs) onEnd();
+    else stop = startPart();
+  };
+  let stop = startPart();
+  return () => stop();
+}
+
 /** A time limit that ends later than this was held up: the process was stopped or busy. */
 const LATE_MS = 100;
 

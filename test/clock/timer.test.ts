@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { describe, expect, test, vi } from 'vitest';
-import { startTimeLimit, startTimer } from '../../src/clock/timer.ts';
+import { startSteadyTimer, startTimeLimit, startTimer } from '../../src/clock/timer.ts';
 import { holdTime } from '../support/time.ts';
 
 /** The longest delay that a platform timer can hold. */
@@ -71,6 +71,17 @@ describe('startTimer', () => {
     vi.advanceTimersByTime(3 * LONGEST_DELAY_MS);
     expect(onEnd).not.toHaveBeenCalled();
   });
+});
+
+test('startSteadyTimer can be stopped after any number of looks at the clock', () => {
+  const onEnd = vi.fn();
+  const stop = startSteadyTimer(100 * HOUR_MS, onEnd);
+  vi.advanceTimersByTime(20 * HOUR_MS);
+  expect(vi.getTimerCount()).toBe(1);
+  stop();
+  expect(vi.getTimerCount()).toBe(0);
+  vi.advanceTimersByTime(100 * HOUR_MS);
+  expect(onEnd).not.toHaveBeenCalled();
 });
 
 test('startTimeLimit calls later if it was held up, so that an answer that came meanwhile is read first; startTimer does not', () => {
