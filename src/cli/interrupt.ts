@@ -33,12 +33,14 @@ export function interruptSignal(
   { notice, until }: InterruptOptions = {},
 ): { signal: AbortSignal; end: (interruption: Interruption) => void; stopListening: () => void } {
   const controller = new AbortController();
+  let isInterrupted = false;
   const ignore = terminal.onInterrupt((name) => {
     const { message, exitCode } = INTERRUPTIONS[name];
-    if (controller.signal.aborted) {
+    if (isInterrupted) {
       StatusLine.of(terminal).clear();
       return terminal.exit(exitCode);
     }
+    isInterrupted = true;
     const line = notice?.();
     if (line !== undefined) tell(terminal, line);
     controller.abort(new Interruption(message, exitCode));

@@ -660,6 +660,17 @@ describe('petstore sandbox', () => {
     expect(await run(['sandbox', '--state', '--port', port])).toMatchObject({ code: 1, err: expect.stringContaining('start it with') });
   });
 
+  test('ends by an interrupt that comes before its addresses are written', async () => {
+    const terminal = new FakeTerminal();
+    const listen = terminal.onInterrupt.bind(terminal);
+    terminal.onInterrupt = (listener) => {
+      queueMicrotask(() => terminal.interrupt());
+      return listen(listener);
+    };
+    expect(await runCli(['sandbox', '--port', '0'], terminal)).toBe(0);
+    expect(terminal.exited).toBeUndefined();
+  });
+
   test('keeps serving when the reader of its variables has closed its output', async () => {
     const terminal = new FakeTerminal({ stdoutError: 'EPIPE' });
     const running = runCli(['sandbox', '--port', '0'], terminal);

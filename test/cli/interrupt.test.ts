@@ -1,6 +1,6 @@
 import os from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { interruptSignal } from '../../src/cli/interrupt.ts';
+import { Interruption, interruptSignal } from '../../src/cli/interrupt.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
 const HOUR_MS = 3_600_000;
@@ -31,4 +31,15 @@ test('interruptSignal counts the time in which the machine was suspended, and ti
   expect(signal.aborted).toBe(false);
   await vi.advanceTimersByTimeAsync(1_000);
   expect(String(signal.reason)).toBe('AbortError: the time is up (--until 3h)');
+});
+
+test('interruptSignal ends the process at the second signal, even if something else aborted it before the first one', async () => {
+  const terminal = new FakeTerminal();
+  const { signal, end, stopListening } = interruptSignal(terminal, { notice: () => 'petstore: finishing' });
+  onTestFinished(stopListening);
+  end(new Interruption('the lock was lost', 1));
+  terminal.interrupt();
+  expect([terminal.exited, terminal.err]).toEqual([undefined, 'petstore: finishing\n']);
+  terminal.interrupt();
+  expect([terminal.exited, String(signal.reason)]).toEqual([130, 'AbortError: the lock was lost']);
 });

@@ -1,3 +1,4 @@
+import { untilAborted } from '../../clock/until-aborted.ts';
 import { VERSION_SEGMENT } from '../../contract/http.ts';
 import type { PlanLimits } from '../../contract/plans.ts';
 import type { ServedSandbox } from '../../node/index.ts';
@@ -70,7 +71,7 @@ async function serve(options: SandboxCommandOptions, terminal: Terminal): Promis
       options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : describeServed({ url, stagingUrl, pageUrl, keys }),
     );
     tell(terminal, `The sandbox is at ${pageUrl}; Ctrl-C ends it`);
-    await new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
+    await untilAborted(new Promise(() => {}), signal).catch(() => {});
   } finally {
     stopListening();
     await served.close();
