@@ -3,6 +3,7 @@ import { VERSION_SEGMENT } from '../../contract/http.ts';
 import type { PlanLimits } from '../../contract/plans.ts';
 import type { ServedSandbox } from '../../node/index.ts';
 import { parsePlanLimits } from '../../options/client-options.ts';
+import { refuseGiven } from '../contradictions.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
@@ -45,10 +46,9 @@ async function askServed(options: SandboxCommandOptions, terminal: Terminal): Pr
 }
 
 /** Refuses options that a sandbox takes only when it is started. @throws UsageError */
-function refuseUnused(options: SandboxCommandOptions): void {
-  const unused = (['db', 'pets', 'limits', 'cors'] as const).find((name) => options[name] !== undefined);
-  if (unused === undefined) return;
-  throw new UsageError(`Cannot use --${unused} with --${options.reset ? 'reset' : 'state'}: the sandbox at --port is already served`);
+function refuseUnused({ db, pets, limits, cors, reset }: SandboxCommandOptions): void {
+  const unused = { '--db': db, '--pets': pets, '--limits': limits, '--cors': cors };
+  refuseGiven(unused, `with --${reset ? 'reset' : 'state'}: the sandbox at --port is already served`);
 }
 
 /** Serves until it is interrupted. Writes addresses and keys to stdout, in the format of an .env file or as JSON. */
