@@ -6,6 +6,7 @@ import { type PetStoreClientOptions, parsePlanLimits } from '../options/client-o
 import { fetchUsesProxies, PROXY_RULE, parseProxy, proxyFor, readProxyVariables } from '../options/proxy.ts';
 import { noteAddress } from './asked-address.ts';
 import { refuseContradictions, refuseSameFile } from './contradictions.ts';
+import { type InterruptOptions, type Interrupts, interruptSignal } from './interrupt.ts';
 import { durationOption, shareOption } from './option-values.ts';
 import { recordInto } from './recording-file.ts';
 import { openState, type SharedState, stateFiles } from './state.ts';
@@ -32,7 +33,7 @@ export interface CommonOptions {
 }
 
 /** What a command needs of its connection. */
-interface Needs {
+interface Needs extends InterruptOptions {
   /** The option that needs the shared state, if there is one. */
   needsState?: string | undefined;
   /** The paths that it reads or writes, by their names in messages. */
@@ -64,8 +65,15 @@ export interface Connection {
   close(): void;
 }
 
-/** Makes a command's client, for the service or a new sandbox, and reports its waits and retries. @throws ConfigurationError, UsageError */
-export async function connect(options: CommonOptions, terminal: Terminal, needs: Needs = {}): Promise<Connection> {
+/** A connection whose command ends at an interrupt. */
+interface Session extends Connection, Pick<Interrupts, 'signal' | 'end'> {}
+
+/**
+ * Makes a command's client, for the service or a new sandbox, reports its waits and retries, and listens for interrupts.
+ *
+ * @throws ConfigurationError, UsageError
+ */
+export async function connect(options: CommonOptions, terminal: Terminal, needs: Needs = {}): Promise<Session> {
   refuseContradictions(options);
   const { PETSTORE_API_KEY_FILE } = terminal.env;
   refuseSameFile({ ...stateFiles(options, terminal), PETSTORE_API_KEY_FILE, ...needs.files, '--record': options.record });
@@ -79,9 +87,13 @@ export async function connect(options: CommonOptions, terminal: Terminal, needs:
   tellRetries(client, asked, terminal);
   tellWaits(client, terminal);
   tellStore(client, terminal);
+  const { signal, end, stopListening } = interruptSignal(terminal, needs);
   return {
     ...connection,
+    signal,
+    end,
     close: () => {
+      stopListening();
       close();
       StatusLine.of(terminal).clear();
     },

@@ -18,7 +18,18 @@ export const EXIT = {
 } as const;
 export type ExitCode = (typeof EXIT)[keyof typeof EXIT];
 
+/** Why a command was stopped: SIGINT, SIGTERM, SIGHUP, the time of `--until`, or a lost lock. */
+export class Interruption extends DOMException {
+  readonly exitCode: ExitCode;
+
+  constructor(message: string, exitCode: ExitCode) {
+    super(message, 'AbortError');
+    this.exitCode = exitCode;
+  }
+}
+
 export function exitCodeOf(error: unknown): ExitCode {
+  if (error instanceof Interruption) return error.exitCode;
   if (error instanceof UsageError) return EXIT.usage;
   if (error instanceof JournalError) return isStorageFailure(error) ? EXIT.failure : EXIT.usage;
   if (error instanceof SandboxError) return isStorageFailure(error.cause) ? EXIT.failure : EXIT.usage;

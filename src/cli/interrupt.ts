@@ -1,18 +1,8 @@
 import { startSteadyTimer } from '../clock/timer.ts';
-import { EXIT, type ExitCode } from './exit-code.ts';
+import { EXIT, Interruption } from './exit-code.ts';
 import { StatusLine } from './status-line.ts';
 import { tell } from './tell.ts';
 import type { Terminal } from './terminal.ts';
-
-/** Why a command was stopped: SIGINT, SIGTERM, SIGHUP, the time of `--until`, or a lost lock. */
-export class Interruption extends DOMException {
-  readonly exitCode: ExitCode;
-
-  constructor(message: string, exitCode: ExitCode) {
-    super(message, 'AbortError');
-    this.exitCode = exitCode;
-  }
-}
 
 const INTERRUPTIONS = {
   SIGINT: { message: 'interrupted', exitCode: EXIT.interrupted },
@@ -20,18 +10,22 @@ const INTERRUPTIONS = {
   SIGHUP: { message: 'the terminal was closed', exitCode: EXIT.hungUp },
 } as const;
 
-interface InterruptOptions {
+export interface InterruptOptions {
   /** What is printed at the first signal, if anything. */
   notice?: () => string | undefined;
   /** Aborts the command at this instant. */
   until?: { atMs: number; option: string } | undefined;
 }
 
+export interface Interrupts {
+  signal: AbortSignal;
+  /** Aborts the signal. */
+  end: (interruption: Interruption) => void;
+  stopListening: () => void;
+}
+
 /** The abort signal of a command: the first interrupt aborts it, the second one ends the process at once. */
-export function interruptSignal(
-  terminal: Terminal,
-  { notice, until }: InterruptOptions = {},
-): { signal: AbortSignal; end: (interruption: Interruption) => void; stopListening: () => void } {
+export function interruptSignal(terminal: Terminal, { notice, until }: InterruptOptions = {}): Interrupts {
   const controller = new AbortController();
   let isInterrupted = false;
   const ignore = terminal.onInterrupt((name) => {

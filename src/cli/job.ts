@@ -4,12 +4,11 @@ import type { ReviewedChange, SyncOptions, SyncReport } from '../sync/index.ts';
 import { type ReviewedList, refuseTooMany } from '../sync/sync-options.ts';
 import { type Client, type CommonOptions, connect } from './connect.ts';
 import { refuseGiven, refuseSharing } from './contradictions.ts';
-import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport } from './exit-code.ts';
+import { EXIT, type ExitCode, exitCodeOf, exitCodeOfReport, Interruption } from './exit-code.ts';
 import { explainError, oneLine } from './explain-error.ts';
 import { FinishingClient } from './finishing-client.ts';
 import { hideKey } from './hide-key.ts';
 import type { BadRow } from './input/wanted-row.ts';
-import { Interruption, interruptSignal } from './interrupt.ts';
 import { checkLock, type JobLock, takeLock } from './job-lock.ts';
 import { maxChangesOf, untilOption, wholeNumber } from './option-values.ts';
 import { writePlan } from './plan-text.ts';
@@ -64,8 +63,17 @@ interface Run {
   settings: Pick<SyncOptions, 'concurrency' | 'priority' | 'signal' | 'now'>;
   options: JobOptions;
   terminal: Terminal;
-  /** Takes the lock of `--lock`, if there is one. */
-  lock: () => Promise<JobLock | undefined>;
+}
+
+/** How a run ended. */
+interface End {
+  /** Undefined if the run failed before there was one. */
+  report?: SyncReport;
+  exitCode: ExitCode;
+  /** Why it ended early, or what went wrong. */
+  ending: string | undefined;
+  /** What the command reports as its failure. */
+  error?: unknown;
 }
 
 const NOTICE = 'petstore: finishing the requests under way; interrupt again to end at once';
@@ -74,24 +82,28 @@ const NOTICE = 'petstore: finishing the requests under way; interrupt again to e
 export async function runJob(job: Job, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = limitsOf(options);
   refuseUseless(job, options);
-  const until = options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until };
-  const { client, state, close } = await connect(withWait(options), terminal, {
-    needsState: options.lock === undefined ? undefined : '--lock',
-    files: { ...job.files, '--report': options.report },
-  });
   // A run that still waits for its lock has sent nothing; a dry run sends no updates.
   let mayUpdate = false;
-  const { signal, end, stopListening } = interruptSignal(terminal, { notice: () => (mayUpdate ? NOTICE : undefined), until });
+  const { client, state, signal, end, close } = await connect(withWait(options), terminal, {
+    needsState: options.lock === undefined ? undefined : '--lock',
+    files: { ...job.files, '--report': options.report },
+    notice: () => (mayUpdate ? NOTICE : undefined),
+    until: options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until },
+  });
   const settings = { ...limits, signal, now: terminal.now };
-  const lock = async () => {
-    const taken = await lockOf(options, { state, onLost: end, signal, terminal });
+  const run = { job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal };
+  const work = async (): Promise<End> => {
+    const lock = await lockOf(options, { state, onLost: end, signal, terminal });
     mayUpdate = !options.dryRun;
-    return taken;
+    try {
+      return await (options.dryRun ? dryRun(run) : realRun(run));
+    } finally {
+      await lock?.release();
+    }
   };
   try {
-    return await withReport({ job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal, lock });
+    return await withReport(run, work);
   } finally {
-    stopListening();
     close();
   }
 }
@@ -104,46 +116,37 @@ async function lockOf({ lock, dryRun }: JobOptions, parts: Omit<Parameters<typeo
   return undefined;
 }
 
-/** Runs the job while it holds its lock. */
-async function lockedRun(run: Run): Promise<End> {
-  const lock = await run.lock();
+/** Does the work of a job, and writes the file of `--report`, even if the work fails. */
+async function withReport(run: Run, work: () => Promise<End>): Promise<ExitCode> {
+  const { report } = run.options;
+  const file = report === undefined ? undefined : await ReportFile.at(report);
+  const end = await work().catch(failed);
   try {
-    return await (run.options.dryRun ? dryRun(run) : realRun(run));
-  } finally {
-    await lock?.release();
+    if (file) await writeReport(run, { end, file });
+  } catch (error) {
+    if (!('error' in end)) throw error;
+    tell(run.terminal, `petstore: ${explainError(error)}`);
   }
+  if ('error' in end) throw end.error;
+  return end.exitCode;
 }
 
-/** How a run ended: with a report, or with an error. */
-type End = { report: SyncReport; exitCode: ExitCode; ending: string | undefined } | { error: unknown };
-
-/** Runs the job, and writes the file of `--report`, even if the run fails. */
-async function withReport(run: Run): Promise<ExitCode> {
-  const { options } = run;
-  const file = options.report === undefined ? undefined : await ReportFile.at(options.report);
-  const end = await lockedRun(run).catch((error: unknown): End => ({ error }));
-  const [writing] = await Promise.allSettled([file && writeReport(run, { end, file })]);
-  if ('error' in end) throw end.error;
-  if (writing.status === 'rejected') throw writing.reason;
-  return end.exitCode;
+function failed(error: unknown): End {
+  return { error, exitCode: exitCodeOf(error), ending: explainError(error) };
 }
 
 /** Writes the report. A run of a job that was finished earlier does nothing, so it does not overwrite the report of an earlier run. */
 async function writeReport(run: Run, { end, file }: { end: End; file: ReportFile }): Promise<void> {
-  const wasFinished = 'report' in end && end.report.finishedAt !== undefined;
-  if (wasFinished && !(await file.isEmpty()))
+  if (end.report?.finishedAt !== undefined && !(await file.isEmpty()))
     tell(run.terminal, `petstore: --report ${run.options.report} keeps its report of the earlier run`);
   else await file.write(reportParts(run, end));
 }
 
-function reportParts({ job, client, record, options, terminal }: Run, end: End): ReportParts {
+function reportParts({ job, client, record, options, terminal }: Run, { report, exitCode, ending }: End): ReportParts {
   const { rejects = [], rejected = 0 } = job.input ?? {};
   const { title, journal } = job;
   const about = { title, journal, service: hideKey(client.baseUrl, terminal), isDryRun: options.dryRun ?? false };
-  const known = { ...about, record, endedAtMs: terminal.now(), quota: client.quota, rejects, rejected };
-  if (!('error' in end)) return { ...known, ...end };
-  const exitCode = end.error instanceof Interruption ? end.error.exitCode : exitCodeOf(end.error);
-  return { ...known, report: undefined, exitCode, ending: explainError(end.error) };
+  return { ...about, record, endedAtMs: terminal.now(), quota: client.quota, rejects, rejected, report, exitCode, ending };
 }
 
 async function realRun(run: Run): Promise<End> {
@@ -158,28 +161,21 @@ async function realRun(run: Run): Promise<End> {
         status.show({ bar: progressBar(progress), progress: progressText({ ...progress, requests: record.requests.sent }) }),
       review: (changes, list) => {
         if (options.report !== undefined) record.plan(changes);
-        refuse({ job, options, changes, list });
+        refuse(run, { changes, list });
       },
     });
   } finally {
     status.clear();
   }
   const rejected = job.input?.rejected ?? 0;
-  let ending: string | undefined;
-  try {
-    await writeResult(
-      terminal.stdout,
-      options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected),
-    );
-  } finally {
-    ending = tellEnd(run, report);
-  }
-  return { report, ending, exitCode: exitCode(report, { signal: run.signal, rejected }) };
+  const text = options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected);
+  const failure = await writeResult(terminal.stdout, text).then(() => undefined, failed);
+  return { report, ending: tellEnd(run, report), exitCode: exitCode(run, report), ...failure };
 }
 
 async function dryRun(run: Run): Promise<End> {
-  const { job, client, record, signal, settings, options, terminal } = run;
-  let planned: { changes: Iterable<ReviewedChange>; list: ReviewedList } | undefined;
+  const { job, client, record, settings, options, terminal } = run;
+  let planned: Planned | undefined;
   const report = await job.start(client, {
     ...settings,
     dryRun: true,
@@ -189,25 +185,23 @@ async function dryRun(run: Run): Promise<End> {
     },
   });
   const ending = tellEnd(run, report);
-  if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(report, { signal, rejected: 0 }) };
+  if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(run, report) };
   const isNothingSent = record.requests.sent === 0;
   const rejected = job.input?.rejected ?? 0;
   const quota = quotaFor(settings.priority ?? 'low', client.quota);
   const parts = { report, quota, name: job.name, options, terminal, rejected, isNothingSent };
   await writePlan(planned?.changes ?? [], parts);
-  if (planned) refuse({ job, options, ...planned });
+  if (planned) refuse(run, planned);
   return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done };
 }
 
-interface Reviewed {
-  job: Job;
-  options: JobOptions;
+interface Planned {
   changes: Iterable<ReviewedChange>;
   list: ReviewedList;
 }
 
 /** @throws UsageError, InvalidArgumentError for changes that are probably a mistake */
-function refuse({ job, options, changes, list }: Reviewed): void {
+function refuse({ job, options }: Run, { changes, list }: Planned): void {
   if (list.missing > list.wanted / 2 && !options.allowMissing) {
     const what = `${list.missing} of its ${list.wanted} pets are missing in the service's list of ${list.listed}`;
     throw new UsageError(`Cannot use ${job.name}: ${what}; check the file and the address, or allow it with --allow-missing`);
@@ -243,11 +237,10 @@ function lostLock({ reason }: AbortSignal): Interruption | undefined {
   return reason instanceof Interruption && reason.exitCode === EXIT.failure ? reason : undefined;
 }
 
-function exitCode(report: SyncReport, { signal, rejected }: { signal: AbortSignal; rejected: number }): ExitCode {
-  if (lostLock(signal)) return EXIT.failure;
-  if (report.stopped === 'abort' && signal.reason instanceof Interruption) return signal.reason.exitCode;
+function exitCode({ job, signal }: Run, report: SyncReport): ExitCode {
+  if (report.stopped === 'abort' || lostLock(signal)) return exitCodeOf(signal.reason);
   const code = exitCodeOfReport(report);
-  return code === EXIT.done && rejected > 0 ? EXIT.partlyDone : code;
+  return code === EXIT.done && (job.input?.rejected ?? 0) > 0 ? EXIT.partlyDone : code;
 }
 
 /** Longer than a day, so that a job waits for the next day's quota. */
@@ -255,9 +248,8 @@ const LONGEST_WAIT = '7d';
 
 /** The options with `--wait` turned into a maxWait. */
 function withWait(options: JobOptions): JobOptions {
-  if (!options.wait) return options;
-  if (options.maxWait !== undefined) throw new UsageError('Cannot use --wait with --max-wait: --wait waits as long as the service asks');
-  return { ...options, maxWait: LONGEST_WAIT };
+  if (options.maxWait !== undefined) refuseGiven({ '--wait': options.wait }, 'with --max-wait: --wait waits as long as the service asks');
+  return options.wait ? { ...options, maxWait: LONGEST_WAIT } : options;
 }
 
 /** The `journal` option for `syncInventory`, if there is a path. */

@@ -1,7 +1,6 @@
 import { CommanderError } from 'commander';
-import { EXIT, exitCodeOf } from './exit-code.ts';
+import { EXIT, exitCodeOf, Interruption } from './exit-code.ts';
 import { errorDetails, explainError } from './explain-error.ts';
-import { Interruption } from './interrupt.ts';
 import { createProgram } from './program.ts';
 import { tell } from './tell.ts';
 import { ReaderGoneError, type Terminal, writeText } from './terminal.ts';

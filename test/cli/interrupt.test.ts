@@ -1,6 +1,7 @@
 import os from 'node:os';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Interruption, interruptSignal } from '../../src/cli/interrupt.ts';
+import { Interruption } from '../../src/cli/exit-code.ts';
+import { interruptSignal } from '../../src/cli/interrupt.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
 const HOUR_MS = 3_600_000;

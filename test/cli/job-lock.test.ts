@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import { beforeEach, describe, expect, test, vi } from 'vitest';
-import type { Interruption } from '../../src/cli/interrupt.ts';
+import type { Interruption } from '../../src/cli/exit-code.ts';
 import { takeLock } from '../../src/cli/job-lock.ts';
 import { type LockExchange, openState, type SharedState } from '../../src/cli/state.ts';
 import { QuotaFile } from '../../src/node/quota-file.ts';

@@ -298,4 +298,31 @@ describe('--report', () => {
     expect(err).toMatch(/^caused by Error: E/m);
     expect(served.sandbox.inventory.get(1)?.quantity).toBe(9);
   });
+
+  test.skipIf(process.platform !== 'linux')('that the disk has no room for is told beside the error that ended the run', async () => {
+    const { sync, file } = await jobFolder();
+    await symlink('/dev/full', file('r.txt'));
+    const { code, err } = await sync('petId,quantity\n1,-9\n', ['--report', file('r.txt')]);
+    expect(code).toBe(2);
+    expect(err).toMatch(
+      /^petstore: Cannot write --report r\.txt: E.*\npetstore: Cannot use in\.csv: it would take pet 1 from 5 to -9;.*\n$/,
+    );
+  });
+
+  test('tells all results of a run whose result could not be written to stdout', async () => {
+    const { served, sync, file } = await jobFolder();
+    served.sandbox.faults.add({ status: 400, when: ({ path }) => path === '/inventory/2' });
+    const { code } = await sync(
+      'petId,quantity\n1,9\n2,9\n3,5\n',
+      ['--report', file('r.json')],
+      new FakeTerminal({ stdoutError: 'ENOSPC' }),
+    );
+    expect(code).toBe(1);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({
+      exitCode: 1,
+      ending: 'Cannot write to stdout: ENOSPC: write',
+      counts: { updated: 1, unchanged: 1, failed: 1, pending: 0 },
+      failed: [{ petId: 2, error: { kind: 'bad-request' } }],
+    });
+  });
 });

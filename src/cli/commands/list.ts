@@ -6,7 +6,6 @@ import { refuseGiven } from '../contradictions.ts';
 import { csvLine } from '../csv-line.ts';
 import { counted } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
-import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { NAMED_STATUSES, noSuchStatus, statusText } from '../stock-text.ts';
 import { tell } from '../tell.ts';
@@ -29,8 +28,7 @@ interface Format {
 /** Writes the inventory as it arrives, in constant memory. */
 export async function list(options: ListOptions, terminal: Terminal): Promise<ExitCode> {
   if (options.json) refuseGiven({ '--csv': options.csv }, 'with --json: the output has one format; leave one out');
-  const { client, close } = await connect(options, terminal);
-  const { signal, stopListening } = interruptSignal(terminal);
+  const { client, signal, close } = await connect(options, terminal);
   const format = formatOf(options, paintFor(terminal.stdout, terminal));
   const statuses = new Set<string>();
   let count = 0;
@@ -44,7 +42,6 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
     }
     await writeText(terminal.stdout, `${begin()}${format.last(count)}`);
   } finally {
-    stopListening();
     close();
   }
   if (terminal.stdout.isTTY && !options.json && !options.csv) tell(terminal, counted(count, 'pet'));

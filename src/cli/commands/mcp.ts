@@ -7,8 +7,8 @@ import type { McpServer } from '@modelcontextprotocol/sdk/server/mcp.js';
 import { StdioServerTransport } from '@modelcontextprotocol/sdk/server/stdio.js';
 import { type CommonOptions, connect } from '../connect.ts';
 import { refuseGiven } from '../contradictions.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { Interruption, interruptSignal } from '../interrupt.ts';
+import { EXIT, type ExitCode, Interruption } from '../exit-code.ts';
+import type { Interrupts } from '../interrupt.ts';
 import { type PlanLimits, Plans } from '../mcp/plans.ts';
 import { createMcpServer } from '../mcp/server.ts';
 import { Unanswered } from '../mcp/unanswered.ts';
@@ -40,8 +40,7 @@ const LAST_ANSWERS_MS = 60_000;
 export async function mcp(options: McpOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = options.allowUpdates ? limitsOf(options, terminal) : undefined;
   if (!limits) refuseUpdating(options);
-  const { client, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
-  const { signal, end, stopListening } = interruptSignal(terminal);
+  const { client, signal, end, close } = await connect({ maxWait: MAX_WAIT, ...options }, terminal);
   const plans = limits && new Plans(client, limits);
   const server = createMcpServer(client, plans, signal);
   try {
@@ -51,17 +50,13 @@ export async function mcp(options: McpOptions, terminal: Terminal): Promise<Exit
     end(new Interruption('the server ends', EXIT.done));
     await plans?.settled();
     await server.close();
-    stopListening();
     close();
     if (limits?.areKept === false) rmSync(limits.journals, { recursive: true, force: true });
   }
 }
 
-interface Serving {
+interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
   terminal: Terminal;
-  signal: AbortSignal;
-  /** Aborts the signal. */
-  end: (interruption: Interruption) => void;
 }
 
 /** Resolves when stdin has ended, or the signal is aborted, and every call is answered. */

@@ -6,7 +6,6 @@ import { refuseSharing } from '../contradictions.ts';
 import { duration } from '../duration.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { hideKey } from '../hide-key.ts';
-import { interruptSignal } from '../interrupt.ts';
 import type { SharedState } from '../state.ts';
 import { type Terminal, writeResult } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
@@ -18,9 +17,9 @@ export interface QuotaCommandOptions extends CommonOptions {
 /** Shows what is left of the key's quota, at the cost of one request. */
 export async function quota(options: QuotaCommandOptions, terminal: Terminal): Promise<ExitCode> {
   refuseSharing({ '--reset': options.reset }, options);
-  const { client, state, environment, close } = await connect(options, terminal, { needsState: options.reset ? '--reset' : undefined });
+  const needsState = options.reset ? '--reset' : undefined;
+  const { client, state, environment, signal, close } = await connect(options, terminal, { needsState });
   const serviceClock = observeClock(client, terminal);
-  const { signal, stopListening } = interruptSignal(terminal);
   try {
     if (options.reset) return await reset({ client, state, options, terminal });
     const refusal = await askOnce(client, signal);
@@ -33,7 +32,6 @@ export async function quota(options: QuotaCommandOptions, terminal: Terminal): P
     );
     if (refusal) throw refusal;
   } finally {
-    stopListening();
     close();
   }
   return EXIT.done;

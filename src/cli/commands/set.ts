@@ -1,6 +1,5 @@
 import { type CommonOptions, connect } from '../connect.ts';
-import { EXIT, type ExitCode } from '../exit-code.ts';
-import { Interruption, interruptSignal } from '../interrupt.ts';
+import { EXIT, type ExitCode, Interruption } from '../exit-code.ts';
 import { jsonText } from '../json-text.ts';
 import { petIdOf, quantityOf } from '../option-values.ts';
 import { stockText } from '../stock-text.ts';
@@ -25,8 +24,7 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
     throw new UsageError(
       `Cannot use ${quantity} as quantity: a stock below zero is probably a mistake; correct it, or allow it with --allow-negative`,
     );
-  const { client, close } = await connect(options, terminal);
-  const { signal, stopListening } = interruptSignal(terminal);
+  const { client, signal, close } = await connect(options, terminal);
   let isInDoubt = false;
   client.on('settled', ({ outcome }) => {
     isInDoubt = outcome === 'unknown';
@@ -44,7 +42,6 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
     if (!isInDoubt || !(error instanceof Interruption)) throw error;
     throw new Interruption(`${error.message}: pet ${petId} may have been set to ${quantity}`, error.exitCode);
   } finally {
-    stopListening();
     close();
   }
 }

@@ -5,7 +5,6 @@ import { type StockChange, StockView } from '../../view/index.ts';
 import { type CommonOptions, connect } from '../connect.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { messageLine } from '../explain-error.ts';
-import { interruptSignal } from '../interrupt.ts';
 import { jsonText } from '../json-text.ts';
 import { quantityOf } from '../option-values.ts';
 import { noSuchStatus, stockText } from '../stock-text.ts';
@@ -25,8 +24,7 @@ const WITHOUT_LIMIT_MS = 1_000;
 /** Writes a line for each change of a pet until it is interrupted. Lists as often as half of the key's quota allows. */
 export async function watch(options: WatchOptions, terminal: Terminal): Promise<ExitCode> {
   const isWanted = filterOf(options);
-  const { client, close } = await connect(options, terminal);
-  const { signal, stopListening } = interruptSignal(terminal);
+  const { client, signal, close } = await connect(options, terminal);
   // The view waits for a closed key itself, so the client reports no wait.
   client.on('settled', ({ error }) => {
     if (error instanceof RateLimitError) tell(terminal, `petstore: ${messageLine(error.message)}; watching again then`);
@@ -39,7 +37,6 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
       if (isWanted(change.after ?? change.before)) await writeText(terminal.stdout, lineOf(change, options));
     }
   } finally {
-    stopListening();
     close();
   }
   return EXIT.done;
