@@ -1,5 +1,6 @@
 import type { PetId } from '../contract/models.ts';
 import { IdTable } from '../stock/id-table.ts';
+import { IntColumn } from '../stock/int-column.ts';
 
 /**
  * The wanted stock of one pet: a quantity, or an adjustment of its current quantity. Both are safe integers.
@@ -18,19 +19,14 @@ export type WantedEntry =
       quantity?: undefined;
     };
 
-const INITIAL_ROWS = 1024;
 const RELATIVE = 1;
 const GIVEN_AS_BIGINT = 2;
 
-/**
- * The wanted state: one row for each pet, in the order of each pet's first entry.
- *
- * The columns are typed arrays, so that a million rows need little memory.
- */
+/** The wanted state: one row for each pet, in the order of each pet's first entry. */
 export class WantedStock {
   readonly #ids = new IdTable();
-  #amounts = new Float64Array(INITIAL_ROWS);
-  #marks = new Uint8Array(INITIAL_ROWS);
+  readonly #amounts = new IntColumn();
+  readonly #marks = new IntColumn(1);
   #entries = 0;
 
   /** Number of pets. */
@@ -45,12 +41,15 @@ export class WantedStock {
 
   /** Adds an entry: a quantity replaces the pet's earlier entries, adjustments add up. Returns the pet's new amount. */
   add({ petId, quantity, adjust }: WantedEntry): number {
-    const row = this.#rowFor(petId);
+    const known = this.size;
+    const row = this.#ids.take(petId);
+    if (row === known) this.#marks.set(row, RELATIVE | (typeof petId === 'bigint' ? GIVEN_AS_BIGINT : 0));
+    if (quantity !== undefined) this.#marks.set(row, this.#marks.get(row) & ~RELATIVE);
+    // Adding 0 makes -0 a plain 0.
+    const amount = quantity === undefined ? this.amount(row) + adjust : quantity + 0;
+    this.#amounts.set(row, amount);
     this.#entries += 1;
-    if (quantity !== undefined) return this.#setAbsolute(row, quantity);
-    const sum = this.amount(row) + adjust;
-    this.#amounts[row] = sum;
-    return sum;
+    return amount;
   }
 
   rowOf(petId: PetId): number | undefined {
@@ -58,12 +57,12 @@ export class WantedStock {
   }
 
   isRelative(row: number): boolean {
-    return ((this.#marks[row] ?? 0) & RELATIVE) !== 0;
+    return (this.#marks.get(row) & RELATIVE) !== 0;
   }
 
   /** The quantity, or the sum of the adjustments. */
   amount(row: number): number {
-    return this.#amounts[row] ?? 0;
+    return this.#amounts.get(row);
   }
 
   /** The wanted quantity of a pet whose quantity is `from`. */
@@ -76,36 +75,14 @@ export class WantedStock {
     return this.isRelative(row) ? { petId, adjust: this.amount(row) } : { petId, quantity: this.amount(row) };
   }
 
-  /** Every pet with its row (0, 1, 2, ...) and its id, a bigint if its first entry had one. */
+  /** The id of a pet, a bigint if its first entry had one. */
+  petIdOf(row: number): PetId {
+    const petId = this.#ids.idOf(row);
+    return (this.#marks.get(row) & GIVEN_AS_BIGINT) === 0 ? petId : BigInt(petId);
+  }
+
+  /** Every pet's id and row (0, 1, 2, ...). */
   *pets(): Generator<[petId: PetId, row: number]> {
-    for (let row = 0; row < this.#ids.size; row++) {
-      const petId = this.#ids.idOf(row);
-      yield [((this.#marks[row] ?? 0) & GIVEN_AS_BIGINT) === 0 ? petId : BigInt(petId), row];
-    }
-  }
-
-  #setAbsolute(row: number, quantity: number): number {
-    // Adding 0 makes -0 a plain 0.
-    this.#amounts[row] = quantity + 0;
-    this.#marks[row] = (this.#marks[row] ?? 0) & ~RELATIVE;
-    return quantity;
-  }
-
-  #rowFor(petId: PetId): number {
-    const known = this.#ids.size;
-    const row = this.#ids.take(petId);
-    if (row < known) return row;
-    if (row === this.#amounts.length) this.#grow();
-    this.#marks[row] = RELATIVE | (typeof petId === 'bigint' ? GIVEN_AS_BIGINT : 0);
-    return row;
-  }
-
-  #grow(): void {
-    const amounts = new Float64Array(this.#amounts.length * 2);
-    amounts.set(this.#amounts);
-    this.#amounts = amounts;
-    const marks = new Uint8Array(this.#marks.length * 2);
-    marks.set(this.#marks);
-    this.#marks = marks;
+    for (let row = 0; row < this.#ids.size; row++) yield [this.petIdOf(row), row];
   }
 }
