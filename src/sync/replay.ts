@@ -4,7 +4,7 @@ import { type Journal, JournalError, named } from './journal.ts';
 import { isBeginning, type JournalRecord, newerVersion, parseRecord } from './journal-record.ts';
 import { JOURNAL_VERSION } from './record-line.ts';
 import { restoreError } from './recorded-error.ts';
-import type { FailedUpdate, StockJob } from './stock-job.ts';
+import type { StockJob } from './stock-job.ts';
 
 /** What identifies a job. */
 export interface JobIdentity {
@@ -116,12 +116,8 @@ function takeOverPet(record: PetRecord, job: StockJob): void {
       job.miss(row);
       break;
     case 'failed':
-      job.fail(row, restoreFailure(record));
+      job.fail(row, restoreError(record.error, job.stock.petIdOf(row)), record.quantity);
   }
-}
-
-function restoreFailure({ petId, quantity, error }: Extract<PetRecord, { type: 'failed' }>): FailedUpdate {
-  return { petId, quantity, error: restoreError(error, petId) };
 }
 
 function unreadable(journal: Journal, lineNumber: number): JournalError {

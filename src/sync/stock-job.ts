@@ -97,8 +97,8 @@ export class StockJob {
     this.#set(row, 'done');
   }
 
-  fail(row: number, failed: FailedUpdate): void {
-    this.failed.set(row, failed);
+  fail(row: number, error: FailedUpdate['error'], quantity = this.#to(row)): void {
+    this.failed.set(row, { petId: this.stock.petIdOf(row), quantity, error });
     this.#set(row, 'failed');
   }
 
@@ -133,9 +133,9 @@ export class StockJob {
         this.finish(row);
         confirmed.push(petId);
       }
-      if (state === 'duplicate') this.fail(row, this.#failure(petId, row, duplicateError(petId)));
-      if (state === 'outOfRange') this.fail(row, this.#failure(petId, row, this.#rangeError(petId, row)));
-      if (state === 'conflict') this.fail(row, this.#failure(petId, row, this.#conflictError(petId, row)));
+      if (state === 'duplicate') this.fail(row, duplicateError(petId));
+      if (state === 'outOfRange') this.fail(row, this.#rangeError(petId, row));
+      if (state === 'conflict') this.fail(row, this.#conflictError(petId, row));
     }
     return confirmed;
   }
@@ -214,10 +214,6 @@ export class StockJob {
     const sum = `its quantity ${this.#from[row]} and the adjustment ${this.stock.amount(row)} add up to more than ±(2^53−1)`;
     const details = { argument: 'quantity', operation: 'updateInventory', petId, outcome: 'not-sent' } as const;
     return new InvalidArgumentError(`Cannot update pet ${petId}: ${sum}`, details);
-  }
-
-  #failure(petId: PetId, row: number, error: FailedUpdate['error']): FailedUpdate {
-    return { petId, quantity: this.#to(row), error };
   }
 
   #state(row: number): State {

@@ -154,7 +154,7 @@ export class UpdateRun {
   #fail({ petId, row, to }: Change, thrown: unknown): void {
     const { job, log } = this.#parts;
     const error = asFailure(thrown);
-    job.fail(row, { petId, quantity: to, error });
+    job.fail(row, error);
     if (isFinal(thrown)) log.note({ type: 'failed', petId, quantity: to, error: recordError(error) });
     else this.#openFailures += 1;
   }

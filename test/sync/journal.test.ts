@@ -221,6 +221,14 @@ describe('a journal', () => {
     expect(store.requests).toEqual(['GET', 'PATCH 2 7']);
   });
 
+  test('gives a refusal of an earlier run with the id that this run wants', async () => {
+    const journal = new MemoryJournal();
+    const store = new FakeStore(pets(1, 5), { treat: () => 'refuse' });
+    await syncInventory(store, [{ petId: 1, quantity: 9 }], { journal });
+    const { failed } = await syncInventory(store, [{ petId: 1n, quantity: 9 }], { journal });
+    expect(failed).toMatchObject([{ petId: 1n, quantity: 9, error: { kind: 'bad-request', petId: 1n } }]);
+  });
+
   test('keeps an update without an answer in doubt, and reports the quantity of its promise', async () => {
     const { store, journal } = await runOnce({ 2: 'drop' });
     store.settings = { listError: new AuthenticationError('no', { status: 401 }) };
