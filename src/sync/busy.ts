@@ -1,3 +1,4 @@
+// Apart from `journal.ts`, of which the entry points for Node take only what the main one exports.
 import { JournalError } from './journal.ts';
 
 /** The error for a journal, named as in messages, with which another job of this process is at work. */

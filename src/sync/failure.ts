@@ -1,6 +1,7 @@
 // Errors are identified by their fields, so that the errors of another copy of the package, or of a fake client, are recognised too.
 import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
 import { fieldOf, messageOf } from '../thrown.ts';
+import type { FailedUpdate } from './stock-job.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
 /**
@@ -73,11 +74,8 @@ export function isFinal(error: unknown): boolean {
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
 
-/** Why an update failed: an error of the client, or one of the synchronisation itself. */
-export type UpdateFailure = PetStoreFailure | SyncItemError;
-
 /** Turns what an update threw into a failure. Only a client that is not a `PetStoreClient` throws other errors. */
-export function asFailure(thrown: unknown): UpdateFailure {
+export function asFailure(thrown: unknown): FailedUpdate['error'] {
   if (isPetStoreError(thrown) || thrown instanceof SyncItemError) return thrown;
   const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];
   return new SyncItemError(`Cannot update: ${messageOf(thrown)}`, {

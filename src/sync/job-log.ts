@@ -1,6 +1,5 @@
 import type { Journal } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
-import { writeRecord } from './record-line.ts';
 
 /** Most lines that `noteAll` keeps before it appends them, so that the text of a whole job is never in memory. */
 const BATCH = 1000;
@@ -19,7 +18,7 @@ export class JobLog {
 
   /** Keeps a record to be written with the next intent. */
   note(record: JournalRecord): void {
-    if (this.#journal) this.#noted.push(writeRecord(record));
+    if (this.#journal) this.#noted.push(lineOf(record));
   }
 
   /** Resolves when the record and all earlier ones are on disk. */
@@ -40,4 +39,8 @@ export class JobLog {
     this.#noted = [];
     if (lines.length > 0) await this.#journal?.append(lines);
   }
+}
+
+function lineOf(record: JournalRecord): string {
+  return JSON.stringify(record, (_key, value: unknown) => (typeof value === 'bigint' ? String(value) : value));
 }

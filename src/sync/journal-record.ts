@@ -1,7 +1,7 @@
 import * as z from 'zod/mini';
 import type { PetId } from '../contract/models.ts';
 import { isPetId } from '../contract/pet-id.ts';
-import { JOURNAL_VERSION } from './record-line.ts';
+import { JOURNAL_VERSION } from './journal.ts';
 
 /** An id in JSON: a number if a double holds it exactly, else a string of its digits. */
 const RecordedId = z.union([
@@ -12,6 +12,7 @@ const RecordedId = z.union([
   ),
 ]);
 
+/** The part of a failure that a journal or a report keeps. */
 const RecordedError = z.object({
   name: z.string(),
   kind: z.string(),
@@ -20,6 +21,8 @@ const RecordedError = z.object({
   status: z.optional(z.number()),
   reason: z.optional(z.string()),
 });
+
+export type RecordedError = z.infer<typeof RecordedError>;
 
 /** An instant as `toISOString` writes it. */
 const Instant = z.string().check(z.refine((text) => !Number.isNaN(Date.parse(text))));

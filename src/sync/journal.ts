@@ -44,6 +44,9 @@ export interface Journal {
   undoJournal?(): Journal;
 }
 
+/** The version of new journals. Version 1 has neither `undoes` nor `undo`. */
+export const JOURNAL_VERSION = 2;
+
 /** The name of a journal in messages. */
 export function named({ name }: Journal): string {
   return name === undefined ? 'this journal' : `journal ${name}`;

@@ -1,18 +1,16 @@
 import type { PetStoreApi } from '../api.ts';
 import { untilAborted } from '../clock/until-aborted.ts';
 import type { Int64 } from '../contract/models.ts';
+import { loadPart } from '../load-part.ts';
 import { busy } from './busy.ts';
 import { isAbort, type Stop, stopBy } from './failure.ts';
-import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
-import { loadReplay } from './load-replay.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
-import { JOURNAL_VERSION } from './record-line.ts';
 import { recordError } from './recorded-error.ts';
-import type { History } from './replay.ts';
+import type { History, UndoneJob } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import type { StockJob } from './stock-job.ts';
 import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooMany } from './sync-options.ts';
@@ -23,8 +21,7 @@ export interface JobParts {
   client: PetStoreApi<Int64>;
   job: StockJob;
   options: CheckedOptions;
-  /** The identity of the job that this one undoes. */
-  undone?: { wanted: string; undoes: string };
+  undone?: UndoneJob;
   /** Whether it is not finished even when its updates, which are so many, were sent: what it found may still change. */
   staysOpen?: (updates: number) => boolean;
   /** Called before the first update, if there is one. */
@@ -48,7 +45,12 @@ async function readHistory({ client, job, options, undone }: JobParts): Promise<
   const { journal, signal } = options;
   if (!journal) return undefined;
   const { replay } = await loadReplay(signal);
-  return replay(journal, { job, store: client.baseUrl, undone, lines: itemsUntilAborted(journal.read(), signal) });
+  return replay(journal, { job, store: client.baseUrl, undone, signal });
+}
+
+/** Loads the reader of journals. It needs zod, and most jobs have no journal. */
+export function loadReplay(signal = new AbortController().signal): Promise<typeof import('./replay.ts')> {
+  return loadPart('zod', { purpose: 'read the journal', details: () => ({}), signal }, import('./replay.ts'));
 }
 
 /** The journals of the jobs and undos that have not ended. */
@@ -80,7 +82,7 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   const log = new JobLog(dryRun ? undefined : options.journal);
   const progress = new ProgressReporter(client, job, { onProgress: options.onProgress, priority, now });
   progress.begin();
-  await log.noteAll(openingRecords(job, history, now()));
+  await log.noteAll(openingRecords(history, now()));
   await log.flush();
 
   const stoppedListing = await listInto(job, { client, progress, options });
@@ -144,11 +146,8 @@ async function review(job: StockJob, options: CheckedOptions): Promise<Stop | un
   }
 }
 
-function* openingRecords(job: StockJob, history: History | undefined, nowMs: number): Generator<JournalRecord> {
-  if (history?.isNew) {
-    const { store, wanted, undoes } = history;
-    yield { type: 'job', version: JOURNAL_VERSION, store, wanted, pets: job.stock.size, undoes };
-  }
+function* openingRecords(history: History | undefined, nowMs: number): Generator<JournalRecord> {
+  if (history?.opening) yield history.opening;
   yield { type: 'run', at: new Date(nowMs).toISOString() };
 }
 

@@ -1,35 +1,32 @@
 import { InvalidArgumentError } from '../errors.ts';
 import { fingerprint } from './fingerprint.ts';
-import { type Journal, JournalError, named } from './journal.ts';
+import { itemsUntilAborted } from './items-until-aborted.ts';
+import { JOURNAL_VERSION, type Journal, JournalError, named } from './journal.ts';
 import { isBeginning, type JournalRecord, newerVersion, parseRecord } from './journal-record.ts';
-import { JOURNAL_VERSION } from './record-line.ts';
 import { restoreError } from './recorded-error.ts';
 import type { StockJob } from './stock-job.ts';
 
-/** What identifies a job. */
-export interface JobIdentity {
-  /** The fingerprint of the wanted state. */
-  wanted: string;
-  /** The service's address; undefined if the client has none. */
-  store: string | undefined;
-  /** The job that this one undoes; undefined if it is not an undo. */
-  undoes: string | undefined;
-}
+type JobRecord = Extract<JournalRecord, { type: 'job' }>;
 
-/** The job of a journal: new, begun, or finished. */
-export interface History extends JobIdentity {
-  isNew: boolean;
-  /** When the job was finished; undefined if it is not. */
-  finishedAt: Date | undefined;
-}
+/** What identifies the job that an undo undoes. */
+export type UndoneJob = Pick<JobRecord, 'wanted'> & { undoes: string };
 
 /** The job that a journal must belong to. */
 interface OwnJob {
   job: StockJob;
+  /** The service's address; undefined if the client has none. */
   store: string | undefined;
-  /** For an undo, the identity of the job that it undoes. */
-  undone?: { wanted: string; undoes: string } | undefined;
-  lines: AsyncIterable<string>;
+  /** Undefined if the job is not an undo. */
+  undone?: UndoneJob | undefined;
+  signal: AbortSignal | undefined;
+}
+
+/** What a journal says of its job. */
+export interface History {
+  /** The record of the job, as long as the journal lacks it. */
+  opening: JobRecord | undefined;
+  /** When the job was finished; undefined if it is not. */
+  finishedAt: Date | undefined;
 }
 
 /**
@@ -37,34 +34,39 @@ interface OwnJob {
  * pet on: before, as after a run that was refused, another job may have it.
  *
  * @throws InvalidArgumentError when the journal belongs to another job or another store, or its job was undone.
- * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
+ * @throws what `recordsOf` throws
  */
-export async function replay(journal: Journal, { job, store, undone, lines }: OwnJob): Promise<History> {
-  const identity = { store, wanted: undone?.wanted ?? fingerprint(job.stock), undoes: undone?.undoes };
-  const history: History = { ...identity, isNew: true, finishedAt: undefined };
+export async function replay(journal: Journal, { job, store, undone, signal }: OwnJob): Promise<History> {
+  const { wanted = fingerprint(job.stock), undoes } = undone ?? {};
+  const own: JobRecord = { type: 'job', version: JOURNAL_VERSION, store, wanted, pets: job.stock.size, undoes };
+  const history: History = { opening: own, finishedAt: undefined };
   let refusal: InvalidArgumentError | undefined;
-  for await (const record of recordsOf(journal, lines)) {
+  for await (const record of recordsOf(journal, signal)) {
+    if (record.type === 'run') continue;
     if (record.type === 'job') {
-      refusal = refusalOf(record, { history, pets: job.stock.size, journal });
-      history.isNew = refusal !== undefined;
-    } else if (record.type !== 'run') {
-      if (refusal) throw refusal;
-      takeOver(record, { history, job, journal });
+      refusal = refusalOf(record, own, journal);
+      history.opening = refusal && own;
+      continue;
     }
+    if (refusal) throw refusal;
+    if (record.type === 'undo') throw wasUndone(journal, record.at);
+    if (record.type === 'end') history.finishedAt = new Date(record.at);
+    else takeOver(record, job);
   }
   return history;
 }
 
 /**
- * The records in the lines of a journal, the first of them its job.
+ * The records of a journal, the first of them its job.
  *
  * @throws JournalError when a line is neither a record nor the torn end of a run, or a newer version wrote the journal.
+ * @throws the reason of an abort, without waiting for the next line
  */
-export async function* recordsOf(journal: Journal, lines: AsyncIterable<string>): AsyncGenerator<JournalRecord> {
+export async function* recordsOf(journal: Journal, signal: AbortSignal | undefined): AsyncGenerator<JournalRecord> {
   let lineNumber = 0;
   let tornAt: number | undefined;
   let hasBegun = false;
-  for await (const line of lines) {
+  for await (const line of itemsUntilAborted(journal.read(), signal)) {
     lineNumber += 1;
     const record = parseRecord(line);
     if (!record) refuseNewer(journal, line);
@@ -77,29 +79,14 @@ export async function* recordsOf(journal: Journal, lines: AsyncIterable<string>)
   }
 }
 
-type JobRecord = Extract<JournalRecord, { type: 'job' }>;
-
 /** Why a journal cannot be this job's; undefined if it is. */
-function refusalOf(
-  { store, undoes, wanted, pets: theirs }: JobRecord,
-  { history, pets, journal }: { history: JobIdentity; pets: number; journal: Journal },
-): InvalidArgumentError | undefined {
-  if (store !== history.store) return otherStore(journal, store, history.store);
-  if (undoes !== history.undoes) return otherKind(journal, undoes);
-  return wanted === history.wanted ? undefined : otherJob(journal, theirs, pets);
+function refusalOf(theirs: JobRecord, own: JobRecord, journal: Journal): InvalidArgumentError | undefined {
+  if (theirs.store !== own.store) return otherStore(journal, theirs.store, own.store);
+  if (theirs.undoes !== own.undoes) return otherKind(journal, theirs.undoes);
+  return theirs.wanted === own.wanted ? undefined : otherJob(journal, theirs.pets, own.pets);
 }
 
-type LaterRecord = Exclude<JournalRecord, { type: 'job' | 'run' }>;
-
-function takeOver(record: LaterRecord, { history, job, journal }: { history: History; job: StockJob; journal: Journal }): void {
-  if (record.type === 'undo') throw wasUndone(journal, record.at);
-  if (record.type === 'end') history.finishedAt = new Date(record.at);
-  else takeOverPet(record, job);
-}
-
-type PetRecord = Exclude<LaterRecord, { type: 'undo' | 'end' }>;
-
-function takeOverPet(record: PetRecord, job: StockJob): void {
+function takeOver(record: Exclude<JournalRecord, { type: 'job' | 'run' | 'undo' | 'end' }>, job: StockJob): void {
   const row = job.stock.rowOf(record.petId);
   if (row === undefined) return;
   switch (record.type) {
@@ -132,12 +119,8 @@ function refuseNewer(journal: Journal, line: string): void {
   throw new JournalError(`Cannot read ${named(journal)}: ${why}; use that version here too`, { code: 'journal_version' });
 }
 
-/** @throws InvalidArgumentError when a journal belongs to a job for another address */
-export function checkStore(journal: Journal, theirs: string | undefined, ours: string | undefined): void {
-  if (theirs !== ours) throw otherStore(journal, theirs, ours);
-}
-
-function otherStore(journal: Journal, theirs: string | undefined, ours: string | undefined): InvalidArgumentError {
+/** The error for a journal that belongs to a job for another address. */
+export function otherStore(journal: Journal, theirs: string | undefined, ours: string | undefined): InvalidArgumentError {
   const shown = (store: string | undefined): string => store ?? 'a store with an unknown address';
   return refused(
     `Cannot use ${named(journal)} for ${shown(ours)}: it belongs to a job for ${shown(theirs)}; name journals after their job and store`,

@@ -4,12 +4,11 @@ import { InvalidArgumentError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { badOption } from '../options/rules.ts';
 import { IdTable } from '../stock/id-table.ts';
-import { itemsUntilAborted } from './items-until-aborted.ts';
+import { JobLog } from './job-log.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
-import { loadReplay } from './load-replay.ts';
-import { performJob, withJournal } from './perform-job.ts';
-import { writeRecord } from './record-line.ts';
+import { loadReplay, performJob, withJournal } from './perform-job.ts';
+import type { UndoneJob } from './replay.ts';
 import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
 import { checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
@@ -82,7 +81,7 @@ async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts)
     staysOpen: (updates) => inDoubt > 0 || (updates === 0 && past.mayGoOn),
     // If the job's process still runs, it finds this line, which it has not written, and stops.
     beforeUpdates: async () => {
-      if (!past.isClosed) await journal.append([writeRecord({ type: 'undo', at: new Date(now()).toISOString() })]);
+      if (!past.isClosed) await new JobLog(journal).record({ type: 'undo', at: new Date(now()).toISOString() });
     },
   });
   return inDoubt === 0 || options.dryRun || report.stopped !== undefined ? report : { ...report, inDoubt };
@@ -99,7 +98,7 @@ function resolveUndoOptions(given: UndoOptions): UndoParts & { undoJournal: Jour
 
 /** The job that is undone, from its journal. */
 interface Past {
-  identity: { wanted: string; undoes: string };
+  identity: UndoneJob;
   changes: PastChanges;
   /** Whether an earlier undo began and closed the job. */
   isClosed: boolean;
@@ -109,12 +108,12 @@ interface Past {
 
 /** @throws InvalidArgumentError, JournalError, the reason of an abort */
 async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
-  const { checkStore, recordsOf } = await loadReplay(signal);
+  const { otherStore, recordsOf } = await loadReplay(signal);
   const changes = new PastChanges();
   let job: Extract<JournalRecord, { type: 'job' }> | undefined;
   let beganAt: string | undefined;
   let [isClosed, isFinished] = [false, false];
-  for await (const record of recordsOf(journal, itemsUntilAborted(journal.read(), signal))) {
+  for await (const record of recordsOf(journal, signal)) {
     // Updates that a run recorded after the undo had closed the job were never sent, or are in doubt already.
     isClosed ||= record.type === 'undo';
     if (isClosed) break;
@@ -124,12 +123,9 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
     changes.take(record);
   }
   if (!job) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
-  checkStore(journal, job.store, store);
-  return { changes, identity: identityOf(job.wanted, beganAt), isClosed, mayGoOn: !isClosed && !isFinished };
-}
-
-function identityOf(wanted: string, beganAt = ''): Past['identity'] {
-  return { wanted, undoes: `${wanted} ${beganAt}` };
+  if (job.store !== store) throw otherStore(journal, job.store, store);
+  const identity = { wanted: job.wanted, undoes: `${job.wanted} ${beganAt ?? ''}` };
+  return { changes, identity, isClosed, mayGoOn: !isClosed && !isFinished };
 }
 
 /** The quantity of each pet before and after a job: those of its last intended update that was or may have been applied. */
