@@ -6,6 +6,11 @@ export function quotaFor(priority: 'normal' | 'low', quota: Quota | undefined): 
   return priority === 'low' ? quota : quota && { ...quota, share: undefined };
 }
 
+/** The windows of a quota that limit its calls: those of the share, if there is one. */
+export function limitsOf(quota: Quota | undefined): Pick<Quota, 'minute' | 'day'> | undefined {
+  return quota?.share ?? quota;
+}
+
 /** The current window and those after it: the requests left now, the time until the reset, and the limit of each later window. */
 interface Windows {
   left: number;
@@ -20,7 +25,7 @@ interface Windows {
  * Without a quota, the free plan is assumed. A window without a limit admits everything.
  */
 export function estimateMs(requests: number, quota: Quota | undefined, nowMs: number): number {
-  const { minute, day } = quota?.share ?? quota ?? { minute: { limit: PLANS.free.requestsPerMinute }, day: {} };
+  const { minute, day } = limitsOf(quota) ?? { minute: { limit: PLANS.free.requestsPerMinute }, day: {} };
   const closedMs = (quota?.closedUntil?.getTime() ?? nowMs) - nowMs;
   const days = windows(day, DAY_MS, nowMs);
   const minutes = windows(minute, MINUTE_MS, nowMs);
@@ -35,7 +40,7 @@ export function estimateMs(requests: number, quota: Quota | undefined, nowMs: nu
  * then `remaining` is the most that the plan can have left, and other programs may have used it.
  */
 export function fitsToday(requests: number, quota: Quota | undefined): boolean | undefined {
-  const { remaining, resetAt } = (quota?.share ?? quota)?.day ?? {};
+  const { remaining, resetAt } = limitsOf(quota)?.day ?? {};
   if (remaining === undefined) return undefined;
   if (requests > remaining) return false;
   return resetAt === undefined ? undefined : true;

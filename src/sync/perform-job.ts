@@ -14,7 +14,7 @@ import type { History, UndoneJob } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import type { StockJob } from './stock-job.ts';
 import { type CheckedOptions, type ReviewedChange, type ReviewedList, refuseTooMany } from './sync-options.ts';
-import { UpdateRun } from './update-run.ts';
+import { type RunParts, UpdateRun } from './update-run.ts';
 
 /** A job with its client and options. */
 export interface JobParts {
@@ -78,14 +78,14 @@ export async function withJournal(
 }
 
 async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
-  const { signal, concurrency, priority, dryRun, now = Date.now } = options;
+  const { dryRun, now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
-  const progress = new ProgressReporter(client, job, { onProgress: options.onProgress, priority, now });
-  progress.begin();
+  const progress = new ProgressReporter({ client, job, options });
+  progress.begin('listing');
   await log.noteAll(openingRecords(history, now()));
   await log.flush();
 
-  const stoppedListing = await listInto(job, { client, progress, options });
+  const stoppedListing = await listInto({ client, job, progress, options });
   if (stoppedListing) return reportOf(job, stoppedListing);
   const failedBefore = job.failed.size;
   await log.noteAll(job.endList().map((petId) => ({ type: 'done', petId }) as const));
@@ -97,25 +97,18 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   // Only now, since with the first record of a pet the journal belongs to this job, which may have been refused.
   await log.noteAll(failedRecords(job, failedBefore));
 
-  progress.beginUpdates();
-  const run = new UpdateRun({ client, job, log, progress, priority, signal, now });
-  await run.send(concurrency);
+  progress.begin('updating');
+  const run = new UpdateRun({ client, job, log, progress, options });
+  await run.send();
   if (run.isComplete && !staysOpen?.(updates)) await log.noteAll(closingRecords(job, now()));
   await log.flush();
-  progress.end();
+  progress.begin('done');
   return reportOf(job, run.stop);
 }
 
-interface ListParts {
-  client: PetStoreApi<Int64>;
-  progress: ProgressReporter;
-  options: CheckedOptions;
-}
-
 /** Reads the list. Returns why the run has to stop, if it has to. */
-async function listInto(job: StockJob, { client, progress, options }: ListParts): Promise<Stop | undefined> {
-  const { signal, priority, now = Date.now } = options;
-  if (!job.needsList) return undefined;
+async function listInto({ client, job, progress, options }: Omit<RunParts, 'log'>): Promise<Stop | undefined> {
+  const { signal, priority, now } = options;
   try {
     await readList(client, job, { signal, progress, priority });
     return undefined;

@@ -75,7 +75,7 @@ export async function planSync(
   const { signal, now = Date.now } = options;
   const job = new StockJob(await readWanted(wanted, { client, signal }));
   signal?.throwIfAborted();
-  if (job.needsList) await readList(client, job, { signal });
+  await readList(client, job, { signal });
   const unsendable = { ambiguous: [...job.petsThatAre('duplicate')], outOfRange: [...job.petsThatAre('outOfRange')] };
   job.endList();
 

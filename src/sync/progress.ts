@@ -1,7 +1,7 @@
 import type { PetStoreApi } from '../api.ts';
 import type { Quota } from '../quota/ledger/quota.ts';
 import { unharmed } from '../thrown.ts';
-import { estimateMs, quotaFor } from './estimate.ts';
+import { estimateMs, limitsOf, quotaFor } from './estimate.ts';
 import type { StockJob } from './stock-job.ts';
 
 /**
@@ -41,66 +41,48 @@ export interface SyncProgress {
 /** Items of the list between two reports. */
 const LISTED_STEP = 1000;
 
-/** Reports the progress of a run to a listener. */
+interface ProgressParts {
+  client: Pick<PetStoreApi, 'quota'>;
+  job: StockJob;
+  options: { onProgress?: ((progress: SyncProgress) => void) | undefined; priority: 'normal' | 'low'; now: () => number };
+}
+
+/** Reports the progress of a run to its `onProgress`. */
 export class ProgressReporter {
-  readonly #listener: ((progress: SyncProgress) => void) | undefined;
-  readonly #client: Pick<PetStoreApi, 'quota'>;
-  readonly #now: () => number;
-  readonly #priority: 'normal' | 'low';
-  readonly #job: StockJob;
+  readonly #parts: ProgressParts;
   #phase: SyncProgress['phase'] = 'listing';
   #requests = 0;
   /** When updates began, and how many pets were settled then. */
   #start = { atMs: 0, settled: 0 };
 
-  constructor(
-    client: Pick<PetStoreApi, 'quota'>,
-    job: StockJob,
-    options: { onProgress: ((progress: SyncProgress) => void) | undefined; priority: 'normal' | 'low'; now: () => number },
-  ) {
-    this.#client = client;
-    this.#job = job;
-    this.#listener = options.onProgress;
-    this.#now = options.now;
-    this.#priority = options.priority;
+  constructor(parts: ProgressParts) {
+    this.#parts = parts;
   }
 
-  begin(): void {
-    this.#tell();
+  begin(phase: SyncProgress['phase']): void {
+    this.#phase = phase;
+    if (phase === 'updating') this.#start = { atMs: this.#parts.options.now(), settled: this.#settled };
+    this.tell();
   }
 
   countRequest(): void {
     this.#requests += 1;
   }
 
-  countListed(listed: number): void {
-    if (listed % LISTED_STEP === 0) this.#tell();
+  /** Called for each item of the list. */
+  countListed(): void {
+    if (this.#parts.job.listed % LISTED_STEP === 0) this.tell();
   }
 
-  beginUpdates(): void {
-    this.#phase = 'updating';
-    this.#start = { atMs: this.#now(), settled: this.#settled };
-    this.#tell();
-  }
-
-  countUpdate(): void {
-    this.#tell();
-  }
-
-  end(): void {
-    this.#phase = 'done';
-    this.#tell();
-  }
-
-  #tell(): void {
-    const listener = this.#listener;
-    if (listener) unharmed(() => listener(this.#progress()));
+  tell(): void {
+    const { onProgress } = this.#parts.options;
+    if (onProgress) unharmed(() => onProgress(this.#progress()));
   }
 
   #progress(): SyncProgress {
-    const job = this.#job;
-    const nowMs = this.#now();
-    const quota = quotaFor(this.#priority, this.#client.quota);
+    const { client, job, options } = this.#parts;
+    const nowMs = options.now();
+    const quota = quotaFor(options.priority, client.quota);
     const waitingUntil = closedUntil(quota, nowMs);
     return {
       phase: this.#phase,
@@ -121,16 +103,17 @@ export class ProgressReporter {
   /** The time that the remaining updates would take at the pace so far. */
   #paceMs(nowMs: number): number {
     const sent = this.#settled - this.#start.settled;
-    return sent === 0 ? 0 : Math.round(((nowMs - this.#start.atMs) / sent) * this.#job.count('change'));
+    return sent === 0 ? 0 : Math.round(((nowMs - this.#start.atMs) / sent) * this.#parts.job.count('change'));
   }
 
   get #settled(): number {
-    return this.#job.count('done') + this.#job.failed.size;
+    const { job } = this.#parts;
+    return job.count('done') + job.failed.size;
   }
 }
 
 function closedUntil(quota: Quota | undefined, nowMs: number): Date | undefined {
-  const share = quota?.share ?? quota;
-  const ends = [quota?.closedUntil, ...[share?.day, share?.minute].map((window) => (window?.remaining === 0 ? window.resetAt : undefined))];
+  const { day, minute } = limitsOf(quota) ?? {};
+  const ends = [quota?.closedUntil, ...[day, minute].map((window) => (window?.remaining === 0 ? window.resetAt : undefined))];
   return ends.filter((end) => end !== undefined && end.getTime() > nowMs).sort((a, b) => Number(b) - Number(a))[0];
 }

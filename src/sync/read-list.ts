@@ -9,12 +9,13 @@ interface ListOptions {
   priority?: 'normal' | 'low';
 }
 
-/** Reads the service's list into a job, with one call. @throws what the client throws, and for what is no item; then the job is as before. */
+/** Reads the service's list into a job, with one call, if the job needs it. @throws what the client throws, and for what is no item; then the job is as before. */
 export async function readList(
   client: Pick<PetStoreApi<Int64>, 'streamInventory'>,
   job: StockJob,
   { signal, progress, priority = 'low' }: ListOptions,
 ): Promise<void> {
+  if (!job.needsList) return;
   progress?.countRequest();
   try {
     await collect(client.streamInventory({ priority, ...(signal && { signal }) }), {
@@ -24,7 +25,7 @@ export async function readList(
         for (const item of items) {
           checkItem(item, job.listed);
           job.observe(item.petId, item.quantity);
-          progress?.countListed(job.listed);
+          progress?.countListed();
         }
       },
     });

@@ -118,7 +118,7 @@ export const SYNC_OPTIONS = [
 ] as const;
 
 /** Checked options with their defaults. */
-export type CheckedOptions = SyncOptions & { dryRun: boolean; concurrency: number; priority: 'normal' | 'low' };
+export type CheckedOptions = SyncOptions & { dryRun: boolean; concurrency: number; priority: 'normal' | 'low'; now: () => number };
 
 /** Checks options and fills in their defaults. @throws ConfigurationError that names the option */
 export function resolveSyncOptions(options: SyncOptions): CheckedOptions {
@@ -132,6 +132,7 @@ export function resolveSyncOptions(options: SyncOptions): CheckedOptions {
     dryRun,
     concurrency: numberOption('concurrency', options.concurrency, DEFAULT_CONCURRENCY, rule),
     priority: wordOption<'normal' | 'low'>('priority', options.priority, 'low', ['normal', 'low']),
+    now: options.now ?? Date.now,
   };
 }
 

@@ -1,11 +1,13 @@
 import { checkUpdated, type PetStoreApi } from '../api.ts';
 import type { Int64, PetId } from '../contract/models.ts';
+import type { UpdateOutcome } from '../errors.ts';
 import { asFailure, isBadOption, isFinal, outcomeOf, type Stop, stopBy } from './failure.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
 import { recordError } from './recorded-error.ts';
 import type { Change, StockJob } from './stock-job.ts';
 import { SyncItemError } from './sync-item-error.ts';
+import type { CheckedOptions } from './sync-options.ts';
 
 /** What an update run needs. */
 export interface RunParts {
@@ -13,13 +15,16 @@ export interface RunParts {
   job: StockJob;
   log: JobLog;
   progress: ProgressReporter;
-  priority: 'normal' | 'low';
-  signal: AbortSignal | undefined;
-  now: () => number;
+  options: Pick<CheckedOptions, 'concurrency' | 'priority' | 'signal' | 'now'>;
 }
 
-/** Stands for an error, where an update was recorded in the journal but not sent. */
-const NOT_SENT = { outcome: 'not-sent' } as const;
+/** An update that was called and has not ended, as the client's events tell. */
+interface Underway {
+  /** The calls for its pet that have started since it was called, with its own. */
+  readonly callIds: Set<number>;
+  /** Whether it has sent no request that may have been applied. Never, if the client does not tell. */
+  isUnsent: boolean;
+}
 
 /** Sends the updates of a job until all are sent or something ends the run. Each is recorded in the journal before it is sent. */
 export class UpdateRun {
@@ -27,10 +32,8 @@ export class UpdateRun {
   #stop: Stop | undefined;
   #isBroken = false;
   #openFailures = 0;
-  // The pets whose updates are waiting, and have sent no request that may have been applied; always empty if the client does not tell.
-  readonly #unsent = new Set<string>();
-  // By pet, the calls for it that have started since its update began, with that of the update.
-  readonly #started = new Map<string, Set<number>>();
+  /** By pet. */
+  readonly #underway = new Map<string, Underway>();
 
   constructor(parts: RunParts) {
     this.#parts = parts;
@@ -47,28 +50,25 @@ export class UpdateRun {
   }
 
   /** @throws what the journal throws, and a ConfigurationError of the client; in both cases after all requests in flight have ended */
-  async send(concurrency: number): Promise<void> {
+  async send(): Promise<void> {
     const { client } = this.#parts;
     const stops = [
-      client.on?.('started', ({ petId, callId }) => this.#started.get(String(petId))?.add(callId)),
-      client.on?.('request', (event) => this.#mayBeOwn(event) && this.#unsent.delete(String(event.petId))),
+      client.on?.('started', ({ petId, callId }) => this.#underway.get(String(petId))?.callIds.add(callId)),
+      client.on?.('request', (event) => this.#setUnsent(event, false)),
       // The outcome is that of all requests so far: after a 429, for example, nothing was applied.
-      client.on?.(
-        'retry',
-        (event) => this.#mayBeOwn(event) && outcomeOf(event.error) !== 'unknown' && this.#unsent.add(String(event.petId)),
-      ),
+      client.on?.('retry', (event) => this.#setUnsent(event, outcomeOf(event.error) !== 'unknown')),
     ];
     try {
-      await this.#sendAll(concurrency);
+      await this.#sendAll();
     } finally {
       for (const stop of stops) stop?.();
     }
   }
 
-  async #sendAll(concurrency: number): Promise<void> {
-    const { job } = this.#parts;
+  async #sendAll(): Promise<void> {
+    const { job, options } = this.#parts;
     const changes = job.changes();
-    const workers = Array.from({ length: Math.min(concurrency, job.count('change')) }, () => this.#work(changes));
+    const workers = Array.from({ length: Math.min(options.concurrency, job.count('change')) }, () => this.#work(changes));
     const ends = await Promise.allSettled(workers);
     const broken = ends.find((end) => end.status === 'rejected');
     if (broken) throw broken.reason;
@@ -80,7 +80,7 @@ export class UpdateRun {
       if (this.#hasEnded()) return;
       await this.#recordIntent(change);
       // The run may have ended while the intent was being written.
-      if (this.#hasEnded()) this.#withdraw(change, NOT_SENT);
+      if (this.#hasEnded()) this.#withdraw(change, 'not-sent');
       else await this.#update(change);
     }
     // There may be no next intent with which the last records would be written.
@@ -88,7 +88,7 @@ export class UpdateRun {
   }
 
   #hasEnded(): boolean {
-    if (this.#parts.signal?.aborted) this.#stop ??= { stopped: 'abort' };
+    if (this.#parts.options.signal?.aborted) this.#stop ??= { stopped: 'abort' };
     return this.#isBroken || this.#stop !== undefined;
   }
 
@@ -102,11 +102,12 @@ export class UpdateRun {
   }
 
   async #update(change: Change): Promise<void> {
-    const { client, job, log, progress, priority, signal } = this.#parts;
+    const { client, job, log, progress, options } = this.#parts;
     const { petId, row, to } = change;
+    const { priority, signal } = options;
+    const underway: Underway = { callIds: new Set(), isUnsent: client.on !== undefined };
+    this.#underway.set(String(petId), underway);
     progress.countRequest();
-    if (client.on) this.#unsent.add(String(petId));
-    this.#started.set(String(petId), new Set());
     try {
       // Updates of a job must not be superseded, since its report says which quantities were set.
       const item = await client.updateInventory(petId, { quantity: to }, { priority, latestOnly: false, ...(signal && { signal }) });
@@ -116,27 +117,32 @@ export class UpdateRun {
       job.finish(row);
       log.note({ type: 'done', petId });
     } catch (error) {
-      await this.#takeFailure(change, error);
+      await this.#takeFailure(change, error, underway);
     }
-    this.#unsent.delete(String(petId));
-    this.#started.delete(String(petId));
-    progress.countUpdate();
+    this.#underway.delete(String(petId));
+    progress.tell();
   }
 
-  /** Whether an event may be of the run's update of that pet. Calls that started before it are the caller's; a wrapper may send it later. */
-  #mayBeOwn({ petId, callId }: { petId?: PetId; callId: number }): boolean {
-    const started = this.#started.get(String(petId));
-    return !started || started.size === 0 || started.has(callId);
+  /** Takes an event that may be of an update under way. Calls that started before it are the caller's; a wrapper may send it later. */
+  #setUnsent({ petId, callId }: { petId?: PetId; callId: number }, isUnsent: boolean): void {
+    const underway = this.#underway.get(String(petId));
+    if (underway && (underway.callIds.size === 0 || underway.callIds.has(callId))) underway.isUnsent = isUnsent;
   }
 
-  async #takeFailure(change: Change, thrown: unknown): Promise<void> {
-    const { signal, now } = this.#parts;
-    const stop = stopBy(thrown, signal, now());
-    if (stop === undefined && isBadOption(thrown)) return this.#breakOff(change, thrown);
+  async #takeFailure(change: Change, thrown: unknown, { isUnsent }: Underway): Promise<void> {
+    const { log, options } = this.#parts;
+    const stop = stopBy(thrown, options.signal, options.now());
+    if (stop === undefined && isBadOption(thrown)) {
+      this.#isBroken = true;
+      this.#withdraw(change, outcomeOf(thrown));
+      await log.flush();
+      throw thrown;
+    }
     if (stop) this.#end(stop);
     else this.#fail(change, thrown);
-    if (stop?.stopped === 'abort') this.#withdrawUnsent(change);
-    else if (stop || !isFinal(thrown)) this.#withdraw(change, thrown);
+    // The reason of an abort has no outcome.
+    if (stop?.stopped === 'abort') this.#withdraw(change, isUnsent ? 'not-sent' : 'unknown');
+    else if (stop || !isFinal(thrown)) this.#withdraw(change, outcomeOf(thrown));
   }
 
   // Of several refusals, the last one knows the latest Retry-After.
@@ -144,29 +150,19 @@ export class UpdateRun {
     if (this.#stop === undefined || this.#stop.stopped === stop.stopped) this.#stop = stop;
   }
 
-  async #breakOff(change: Change, thrown: unknown): Promise<never> {
-    this.#isBroken = true;
-    this.#withdraw(change, thrown);
-    await this.#parts.log.flush();
-    throw thrown;
-  }
-
   #fail({ petId, row, to }: Change, thrown: unknown): void {
-    const { job, log } = this.#parts;
     const error = asFailure(thrown);
-    job.fail(row, error);
-    if (isFinal(thrown)) log.note({ type: 'failed', petId, quantity: to, error: recordError(error) });
+    this.#parts.job.fail(row, error);
+    if (isFinal(thrown)) this.#parts.log.note({ type: 'failed', petId, quantity: to, error: recordError(error) });
     else this.#openFailures += 1;
   }
 
-  // An aborted update of which a request has left may have been applied, so its intent stays in the journal.
-  #withdrawUnsent(change: Change): void {
-    if (this.#unsent.has(String(change.petId))) this.#withdraw(change, NOT_SENT);
-  }
-
-  // An update that an earlier run intended stays doubtful, since that run's request may still be in flight.
-  #withdraw({ petId, row }: Change, thrown: unknown): void {
-    if (outcomeOf(thrown) !== 'unknown' && !this.#parts.job.isDoubtful(row)) this.#parts.log.note({ type: 'void', petId });
+  /**
+   * Unless the update may have been applied, its intent does not count. An update that an earlier run intended stays doubtful, since that
+   * run's request may still be in flight.
+   */
+  #withdraw({ petId, row }: Change, outcome: UpdateOutcome): void {
+    if (outcome !== 'unknown' && !this.#parts.job.isDoubtful(row)) this.#parts.log.note({ type: 'void', petId });
   }
 }
 
