@@ -57,16 +57,12 @@ export function loadReplay(signal = new AbortController().signal): Promise<typeo
 const inUse = new WeakSet<Journal>();
 
 /**
- * Does a job that has its journal and the others for itself, then closes them.
+ * Does a job that has its journals for itself, then closes them.
  *
  * @throws the job's error, else a journal's; a JournalError if another job of this process uses one of them
  */
-export async function withJournal(
-  journal: Journal | undefined,
-  job: () => Promise<SyncReport>,
-  others: readonly Journal[] = [],
-): Promise<SyncReport> {
-  const own = new Set(journal ? [journal, ...others] : others);
+export async function withJournals(journals: readonly (Journal | undefined)[], job: () => Promise<SyncReport>): Promise<SyncReport> {
+  const own = new Set(journals.filter((journal) => journal !== undefined));
   for (const each of own) if (inUse.has(each)) throw busy(named(each));
   for (const each of own) inUse.add(each);
   const [run] = await Promise.allSettled([job()]);

@@ -1,7 +1,7 @@
 import { checkClient, type PetStoreApi } from '../api.ts';
 import type { Int64 } from '../contract/models.ts';
 import { hidingKey } from '../hiding-key.ts';
-import { performJob, withJournal } from './perform-job.ts';
+import { performJob, withJournals } from './perform-job.ts';
 import { readWanted, type Wanted } from './read-wanted.ts';
 import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
@@ -29,5 +29,5 @@ export async function syncInventory(client: PetStoreApi<Int64>, wanted: Wanted, 
   const options = hidingKey(client, () => resolveSyncOptions(given));
   checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
   const job = new StockJob(await readWanted(wanted, { client, signal: options.signal }));
-  return withJournal(options.journal, () => performJob({ client, job, options }));
+  return withJournals([options.journal], () => performJob({ client, job, options }));
 }

@@ -3,15 +3,14 @@ import type { Int64, PetId } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { badOption } from '../options/rules.ts';
-import { IdTable } from '../stock/id-table.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
-import { loadReplay, performJob, withJournal } from './perform-job.ts';
+import { loadReplay, performJob, withJournals } from './perform-job.ts';
 import type { UndoneJob } from './replay.ts';
 import type { SyncReport } from './report.ts';
 import { StockJob } from './stock-job.ts';
-import { checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
+import { type CheckedOptions, checkJournal, checkOptions, resolveSyncOptions, SYNC_OPTIONS, type SyncOptions } from './sync-options.ts';
 import { WantedStock } from './wanted-stock.ts';
 
 /**
@@ -57,21 +56,21 @@ export interface UndoOptions extends Omit<SyncOptions, 'journal'> {
  * console.log(report.updated, report.failed); // → 2 []
  */
 export async function undoSync(client: PetStoreApi<Int64>, given: UndoOptions): Promise<SyncReport> {
-  const { journal, undoJournal, options } = hidingKey(client, () => resolveUndoOptions(given));
-  checkClient(client, options.dryRun ? ['streamInventory'] : undefined);
-  return withJournal(undoJournal, () => undo(client, { journal, options: { ...options, journal: undoJournal } }), [journal]);
+  const parts = hidingKey(client, () => resolveUndoOptions(given));
+  checkClient(client, parts.options.dryRun ? ['streamInventory'] : undefined);
+  return withJournals([parts.options.journal, parts.journal], () => undo(client, parts));
 }
 
 interface UndoParts {
   journal: Journal;
-  options: ReturnType<typeof resolveSyncOptions>;
+  /** With the journal of the undo itself. */
+  options: CheckedOptions;
 }
 
 async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts): Promise<SyncReport> {
   const past = await readPast(journal, client.baseUrl, options.signal);
-  const { stock, ...expected } = past.changes.toBeSetBack();
-  const { inDoubt } = past.changes;
-  const { now = Date.now } = options;
+  const { stock, ...expected } = toBeSetBack(past.updates);
+  const inDoubt = expected.late.length;
   const report = await performJob({
     client,
     job: new StockJob(stock, expected),
@@ -81,25 +80,37 @@ async function undo(client: PetStoreApi<Int64>, { journal, options }: UndoParts)
     staysOpen: (updates) => inDoubt > 0 || (updates === 0 && past.mayGoOn),
     // If the job's process still runs, it finds this line, which it has not written, and stops.
     beforeUpdates: async () => {
-      if (!past.isClosed) await new JobLog(journal).record({ type: 'undo', at: new Date(now()).toISOString() });
+      if (!past.isClosed) await new JobLog(journal).record({ type: 'undo', at: new Date(options.now()).toISOString() });
     },
   });
   return inDoubt === 0 || options.dryRun || report.stopped !== undefined ? report : { ...report, inDoubt };
 }
 
-function resolveUndoOptions(given: UndoOptions): UndoParts & { undoJournal: Journal | undefined } {
+function resolveUndoOptions(given: UndoOptions): UndoParts {
   checkOptions(given, [...SYNC_OPTIONS, 'undoJournal']);
   const { journal, undoJournal, ...rest } = given;
   if (journal === undefined) throw badOption('journal', 'the journal of the job that is undone', { shown: journal });
   checkJournal('journal', journal);
   if (undoJournal !== undefined) checkJournal('undoJournal', undoJournal);
-  return { journal, undoJournal: undoJournal ?? journal.undoJournal?.(), options: resolveSyncOptions(rest) };
+  return { journal, options: { ...resolveSyncOptions(rest), journal: undoJournal ?? journal.undoJournal?.() } };
 }
+
+/** The last update that a job intended for a pet. */
+interface PastUpdate {
+  petId: PetId;
+  from: number;
+  to: number;
+  /** Undefined while it is in doubt: the journal has no end of it, so that the job's process may still send it. */
+  end: 'done' | 'void' | 'failed' | undefined;
+}
+
+/** By the digits of each pet's id. */
+type PastUpdates = Map<string, PastUpdate>;
 
 /** The job that is undone, from its journal. */
 interface Past {
   identity: UndoneJob;
-  changes: PastChanges;
+  updates: PastUpdates;
   /** Whether an earlier undo began and closed the job. */
   isClosed: boolean;
   /** Whether the job is neither finished nor closed. */
@@ -109,7 +120,7 @@ interface Past {
 /** @throws InvalidArgumentError, JournalError, the reason of an abort */
 async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
   const { otherStore, recordsOf } = await loadReplay(signal);
-  const changes = new PastChanges();
+  const updates: PastUpdates = new Map();
   let job: Extract<JournalRecord, { type: 'job' }> | undefined;
   let beganAt: string | undefined;
   let [isClosed, isFinished] = [false, false];
@@ -120,60 +131,37 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
     if (record.type === 'job') [job, beganAt] = [record, undefined];
     isFinished = record.type === 'end';
     if (record.type === 'run') beganAt ??= record.at;
-    changes.take(record);
+    takeRecord(updates, record);
   }
   if (!job) throw new InvalidArgumentError(`Cannot undo ${named(journal)}: it has no job`, { argument: 'journal' });
   if (job.store !== store) throw otherStore(journal, job.store, store);
   const identity = { wanted: job.wanted, undoes: `${job.wanted} ${beganAt ?? ''}` };
-  return { changes, identity, isClosed, mayGoOn: !isClosed && !isFinished };
+  return { updates, identity, isClosed, mayGoOn: !isClosed && !isFinished };
 }
 
-/** The quantity of each pet before and after a job: those of its last intended update that was or may have been applied. */
-class PastChanges {
-  readonly #rows = new IdTable();
-  readonly #petIds: PetId[] = [];
-  readonly #from: number[] = [];
-  readonly #to: number[] = [];
-  readonly #isKept: boolean[] = [];
-  // The rows of updates that have no end in the journal, so that the job's process may still send them.
-  readonly #doubtful = new Set<number>();
-
-  take(record: JournalRecord): void {
-    if (record.type === 'intent') return this.#intend(record);
-    if (record.type !== 'void' && record.type !== 'failed' && record.type !== 'done') return;
-    const row = this.#rows.rowOf(record.petId);
-    if (row === undefined) return;
-    // A pet that was listed twice failed without an update, so an earlier one stays in doubt.
-    if (record.type === 'failed' && record.error.reason === 'duplicate') return;
-    this.#doubtful.delete(row);
-    if (record.type !== 'done') this.#isKept[row] = false;
+function takeRecord(updates: PastUpdates, record: JournalRecord): void {
+  if (record.type === 'intent') {
+    const { petId, from, to } = record;
+    updates.set(String(petId), { petId, from, to, end: undefined });
+    return;
   }
+  if (record.type !== 'void' && record.type !== 'failed' && record.type !== 'done') return;
+  // A pet that was listed twice failed without an update, so an earlier one stays in doubt.
+  if (record.type === 'failed' && record.error.reason === 'duplicate') return;
+  const update = updates.get(String(record.petId));
+  if (update) update.end = record.type;
+}
 
-  /** How many updates are in doubt. */
-  get inDoubt(): number {
-    return this.#doubtful.size;
+/** The updates that were or may have been applied: by row, the quantity to restore, and the one that the pet must have now. */
+function toBeSetBack(updates: PastUpdates): { stock: WantedStock; left: Float64Array; late: number[] } {
+  const stock = new WantedStock();
+  const left: number[] = [];
+  const late: number[] = [];
+  for (const { petId, from, to, end } of updates.values()) {
+    if (end === 'void' || end === 'failed') continue;
+    if (end === undefined) late.push(left.length);
+    stock.add({ petId, quantity: from });
+    left.push(to);
   }
-
-  /** By row, the quantity to restore for each pet, and the one that it must have now; and the rows that the job's process may still set. */
-  toBeSetBack(): { stock: WantedStock; left: Float64Array; late: ReadonlySet<number> } {
-    const stock = new WantedStock();
-    const left: number[] = [];
-    const late = new Set<number>();
-    for (const [row, petId] of this.#petIds.entries()) {
-      if (!this.#isKept[row]) continue;
-      if (this.#doubtful.has(row)) late.add(left.length);
-      stock.add({ petId, quantity: this.#from[row] ?? 0 });
-      left.push(this.#to[row] ?? 0);
-    }
-    return { stock, left: Float64Array.from(left), late };
-  }
-
-  #intend({ petId, from, to }: Extract<JournalRecord, { type: 'intent' }>): void {
-    const row = this.#rows.take(petId);
-    this.#petIds[row] = petId;
-    this.#from[row] = from;
-    this.#to[row] = to;
-    this.#isKept[row] = true;
-    this.#doubtful.add(row);
-  }
+  return { stock, left: Float64Array.from(left), late };
 }
