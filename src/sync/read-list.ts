@@ -9,7 +9,11 @@ interface ListOptions {
   priority?: 'normal' | 'low';
 }
 
-/** Reads the service's list into a job, with one call, if the job needs it. @throws what the client throws, and for what is no item; then the job is as before. */
+/**
+ * Reads the service's list into a job, with one call, if the job needs it.
+ *
+ * @throws what the client throws, and for what is no item; then the job is as before
+ */
 export async function readList(
   client: Pick<PetStoreApi<Int64>, 'streamInventory'>,
   job: StockJob,

@@ -42,8 +42,8 @@ export class StockJob {
   readonly #from: Float64Array;
   /** The quantities, by row, of the doubtful updates: an earlier run intended them, and the journal has no end of them. */
   readonly #doubtful = new Map<number, number>();
-  /** The listed quantity, by row, of each pet in conflict. */
-  readonly #listedQuantity = new Map<number, number>();
+  /** What contradicts what, by row, for each pet in conflict. */
+  readonly #conflicts = new Map<number, string>();
   /** For an undo, the quantity at which the job left each pet. A pet with another quantity was changed since, and is not changed back. */
   readonly #left: Float64Array | undefined;
   /** For an undo, the rows of the pets that the job may still set to that quantity, even after they were set back. */
@@ -135,7 +135,7 @@ export class StockJob {
       }
       if (state === 'duplicate') this.fail(row, duplicateError(petId));
       if (state === 'outOfRange') this.fail(row, this.#rangeError(petId, row));
-      if (state === 'conflict') this.fail(row, this.#conflictError(petId, row));
+      if (state === 'conflict') this.fail(row, conflictError(petId, this.#conflicts.get(row)));
     }
     return confirmed;
   }
@@ -183,31 +183,24 @@ export class StockJob {
 
   #plan(row: number, quantity: number): void {
     this.#from[row] = quantity;
-    if (!Number.isSafeInteger(this.#to(row))) this.#set(row, 'outOfRange');
-    else if (this.#to(row) === quantity) this.#set(row, 'unchanged');
-    else if (this.#left === undefined || this.#left[row] === quantity) this.#set(row, 'change');
-    else this.#contradict(row, quantity);
-  }
-
-  #contradict(row: number, quantity: number): void {
-    this.#listedQuantity.set(row, quantity);
-    this.#set(row, 'conflict');
+    const [left, to] = [this.#left?.[row], this.#to(row)];
+    if (!Number.isSafeInteger(to)) this.#set(row, 'outOfRange');
+    else if (to === quantity) this.#set(row, 'unchanged');
+    else if (left === undefined || left === quantity) this.#set(row, 'change');
+    else this.#contradict(row, `${quantity}, neither ${left}, which the job set, nor ${to}, as before the job`);
   }
 
   // The listed quantity may already include an adjustment, so a doubtful update keeps the quantities that it was intended with.
   #resume(row: number, quantity: number): void {
-    if (quantity === this.#to(row)) this.#set(row, 'confirmed');
-    else if (quantity === this.#from[row]) this.#set(row, 'change');
-    else this.#contradict(row, quantity);
+    const [from, to] = [this.#from[row], this.#to(row)];
+    if (quantity === to) this.#set(row, 'confirmed');
+    else if (quantity === from) this.#set(row, 'change');
+    else this.#contradict(row, `${quantity}, neither ${from}, as before, nor ${to}, which an interrupted run was setting`);
   }
 
-  #conflictError(petId: PetId, row: number): SyncItemError {
-    const where = this.#doubtful.has(row)
-      ? `neither ${this.#from[row]}, as before, nor ${this.#to(row)}, which an interrupted run was setting`
-      : `neither ${this.#left?.[row]}, which the job set, nor ${this.#to(row)}, as before the job`;
-    return new SyncItemError(`Cannot update pet ${petId}: conflict: its quantity is ${this.#listedQuantity.get(row)}, ${where}`, {
-      reason: 'conflict',
-    });
+  #contradict(row: number, quantities: string): void {
+    this.#conflicts.set(row, quantities);
+    this.#set(row, 'conflict');
   }
 
   #rangeError(petId: PetId, row: number): InvalidArgumentError {
@@ -226,6 +219,10 @@ export class StockJob {
     this.#tally.set(state, this.count(state) + 1);
     this.#states[row] = STATES.indexOf(state);
   }
+}
+
+function conflictError(petId: PetId, quantities = ''): SyncItemError {
+  return new SyncItemError(`Cannot update pet ${petId}: conflict: its quantity is ${quantities}`, { reason: 'conflict' });
 }
 
 function duplicateError(petId: PetId): SyncItemError {
