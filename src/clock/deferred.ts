@@ -18,14 +18,14 @@ export interface Deferred<T> {
  * Makes a promise that other code settles, perhaps on behalf of another request. Where promises are bound to requests, the waiter polls
  * with a timer of its own, and calls `onLook` before each check, since the timers of other requests may be gone.
  */
-export function defer<T>(onLook: () => void): Deferred<T> {
+export function defer<T>(onLook?: () => void): Deferred<T> {
   const { promise, resolve, reject } = Promise.withResolvers<T>();
   if (!isRequestBound()) return { promise, resolve, reject, isAwake };
   let settle: (() => void) | undefined;
   let lookedAtMs = Date.now();
   const timer = setInterval(() => {
     lookedAtMs = Date.now();
-    if (!settle) onLook();
+    if (!settle) onLook?.();
     if (!settle) return;
     clearInterval(timer);
     settle();

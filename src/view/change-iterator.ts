@@ -1,7 +1,7 @@
 import { type Deferred, defer } from '../clock/deferred.ts';
 import type { Int64, InventoryItem, PetId } from '../contract/models.ts';
-import { type AnyChange, keyOf } from './held-stock.ts';
-import type { AnyItem } from './stock-columns.ts';
+import { keyOf } from './held-stock.ts';
+import type { AnyChange, AnyItem } from './stock-columns.ts';
 
 /**
  * A change of one pet.
@@ -43,8 +43,7 @@ interface IteratorParts<Ids extends Int64> {
 export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<StockChange<Ids>, undefined> {
   readonly #parts: IteratorParts<Ids>;
   readonly #changes = new Map<PetId, AnyChange>();
-  // The next pets, the first one last. A Map keeps the places of what was deleted, so that finding its first key takes longer each time.
-  #nextPets: PetId[] = [];
+  readonly #walk = this.#takeAll();
   readonly #takers: Deferred<IteratorResult<StockChange<Ids>, undefined>>[] = [];
   readonly #onAbort: () => void;
   #failed: { error: unknown } | undefined;
@@ -86,10 +85,8 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
   /** Resolves pending reads with the changes. */
   flush(): void {
     const count = this.#takers.length;
-    while (this.#takers.length > 0 && this.#changes.size > 0) {
-      const change = this.#takeNext();
-      if (change) this.#takers.shift()?.resolve({ done: false, value: this.#form(change) });
-    }
+    while (this.#takers.length > 0 && this.#changes.size > 0)
+      this.#takers.shift()?.resolve({ done: false, value: this.#form(this.#walk.next().value) });
     if (count > this.#takers.length) this.#parts.onWait();
   }
 
@@ -97,7 +94,7 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     this.#join();
     if (this.#failed) return this.#rejectOnce(this.#failed);
     if (this.#isOver) return { done: true, value: undefined };
-    const taker = defer<IteratorResult<StockChange<Ids>, undefined>>(ignore);
+    const taker = defer<IteratorResult<StockChange<Ids>, undefined>>();
     this.hasBegun = true;
     this.#takers.push(taker);
     this.flush();
@@ -121,13 +118,13 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     for (const taker of others) taker.resolve({ done: true, value: undefined });
   }
 
-  /** Undefined if the change has been cancelled out since its pet was queued. */
-  #takeNext(): AnyChange | undefined {
-    if (this.#nextPets.length === 0) this.#nextPets = [...this.#changes.keys()].reverse();
-    const petId = this.#nextPets.pop();
-    const change = petId === undefined ? undefined : this.#changes.get(petId);
-    if (petId !== undefined) this.#changes.delete(petId);
-    return change;
+  /** To be asked only while there are changes. Goes on where it was, since a new walk of a Map passes all entries that were deleted. */
+  *#takeAll(): Generator<AnyChange, never> {
+    for (;;)
+      for (const [petId, change] of this.#changes) {
+        this.#changes.delete(petId);
+        yield change;
+      }
   }
 
   #join(): void {
@@ -165,5 +162,3 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
 function isNone({ before, after }: AnyChange): boolean {
   return before?.quantity === after?.quantity && before?.status === after?.status;
 }
-
-function ignore(): void {}

@@ -3,7 +3,7 @@ import { startTimer } from '../clock/timer.ts';
 import type { Int64 } from '../contract/models.ts';
 import { fieldOf } from '../thrown.ts';
 import { ChangeIterator, type FormItem } from './change-iterator.ts';
-import type { AnyChange } from './held-stock.ts';
+import type { AnyChange } from './stock-columns.ts';
 
 /** The kinds of failures that a later list would meet too, such as a refused key. */
 const FINAL_KINDS: readonly unknown[] = ['authentication', 'configuration', 'invalid-argument'];

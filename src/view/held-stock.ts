@@ -1,13 +1,7 @@
 import { monotonicMs } from '../clock/monotonic.ts';
 import type { PetId } from '../contract/models.ts';
 import type { UpdateFollower } from '../update-news.ts';
-import { type AnyItem, StockColumns } from './stock-columns.ts';
-
-/** A change of one pet. */
-export interface AnyChange {
-  before: AnyItem | undefined;
-  after: AnyItem | undefined;
-}
+import { type AnyChange, type AnyItem, StockColumns } from './stock-columns.ts';
 
 /** When a list was sent. It contains all updates that were confirmed before its stamp. */
 export interface Departure {
@@ -28,7 +22,7 @@ export class HeldStock implements UpdateFollower {
   // The updates that were confirmed after the list that is being read was sent; undefined if none is being read.
   #since: Map<PetId, AnyItem> | undefined;
   // The stamp at which each pet came into doubt.
-  #doubts: Map<PetId, number> | undefined;
+  readonly #doubts = new Map<PetId, number>();
   #lastStamp = 0;
   /** Whether the client gives ids as bigints; known after the first item. */
   areIdsBigint = false;
@@ -61,12 +55,11 @@ export class HeldStock implements UpdateFollower {
 
   /** Whether the pet is in doubt; without an id, whether any pet is. */
   isDoubted(petId: PetId | undefined): boolean {
-    return this.#doubts !== undefined && (petId === undefined || this.#doubts.has(keyOf(petId)));
+    return this.#doubts.size > 0 && (petId === undefined || this.#doubts.has(keyOf(petId)));
   }
 
   /** The stamp at which the pet came into doubt; without an id, the latest such stamp. Smaller than all stamps if there is none. */
   doubtedAt(petId: PetId | undefined): number {
-    if (!this.#doubts) return BEFORE_ALL;
     if (petId !== undefined) return this.#doubts.get(keyOf(petId)) ?? BEFORE_ALL;
     let latest = BEFORE_ALL;
     for (const stamp of this.#doubts.values()) latest = Math.max(latest, stamp);
@@ -90,7 +83,7 @@ export class HeldStock implements UpdateFollower {
     let next = columns;
     for (const item of this.#since?.values() ?? []) next = next.with(item);
     this.#since = undefined;
-    this.#trustSince(departure);
+    for (const [petId, doubtedAt] of this.#doubts) if (doubtedAt < departure.stamp) this.#doubts.delete(petId);
     const old = this.#columns;
     this.#columns = next;
     this.#departure = departure;
@@ -110,7 +103,7 @@ export class HeldStock implements UpdateFollower {
   /** The service confirmed an update. The item is copied, since its caller may change it. */
   confirmed({ ...item }: AnyItem): void {
     this.areIdsBigint = typeof item.petId === 'bigint';
-    this.#trust(item.petId);
+    this.#doubts.delete(keyOf(item.petId));
     this.#since?.set(keyOf(item.petId), item);
     if (!this.#columns) return;
     const before = this.#columns.find(item.petId);
@@ -120,7 +113,6 @@ export class HeldStock implements UpdateFollower {
 
   /** An update of the pet ended with an unknown outcome. */
   inDoubt(petId: PetId): void {
-    this.#doubts ??= new Map();
     this.#doubts.set(keyOf(petId), this.mark());
   }
 
@@ -128,15 +120,6 @@ export class HeldStock implements UpdateFollower {
   clear(): void {
     this.#columns = undefined;
     this.#departure = undefined;
-  }
-
-  #trustSince({ stamp }: Departure): void {
-    for (const [petId, doubtedAt] of this.#doubts ?? []) if (doubtedAt < stamp) this.#trust(petId);
-  }
-
-  #trust(petId: PetId): void {
-    this.#doubts?.delete(keyOf(petId));
-    if (this.#doubts?.size === 0) this.#doubts = undefined;
   }
 }
 

@@ -51,7 +51,7 @@ export class ListRun<Ids extends Int64> {
 
   /** Resolves when the list is complete; rejects with its error, or the signal's reason. */
   async join({ signal, isLow }: ListReader): Promise<void> {
-    const turn = defer<void>(ignore);
+    const turn = defer<void>();
     const onAbort = () => turn.reject(signal?.reason);
     signal?.addEventListener('abort', onAbort);
     this.#waiting.add(turn);
@@ -125,7 +125,7 @@ export class ListRun<Ids extends Int64> {
     };
     const stop = Departures.of(this.#parts.client)?.watch(begin, (hasLeft) => this.#leave(controller, hasLeft));
     if (!stop) this.#leave(controller);
-    return { reading: reading ?? read(), stop: stop ?? ignore };
+    return { reading: reading ?? read(), stop: stop ?? (() => {}) };
   }
 
   /** A request of the list was sent, or has failed; then the next one leaves later. */
@@ -150,5 +150,3 @@ export class ListRun<Ids extends Int64> {
     }
   }
 }
-
-function ignore(): void {}

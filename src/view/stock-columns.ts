@@ -7,6 +7,12 @@ import { StatusTable } from './status-table.ts';
 /** An item with an id of either type. */
 export type AnyItem = InventoryItem<Int64>;
 
+/** A change of one pet. */
+export interface AnyChange {
+  before: AnyItem | undefined;
+  after: AnyItem | undefined;
+}
+
 /** If a table has more statuses, the next list starts a new one, since the old table may hold statuses that no recent list had. */
 const MOST_STATUSES_KEPT = 64;
 const LARGEST_BYTE = 255;
@@ -113,7 +119,7 @@ export class StockColumns {
   }
 
   /** The changes from other columns to these. */
-  *changesSince(others: StockColumns): Generator<{ before: AnyItem | undefined; after: AnyItem | undefined }> {
+  *changesSince(others: StockColumns): Generator<AnyChange> {
     for (let row = this.#endOfShared(0, others); row < this.#size; row = this.#endOfShared(row + 1, others)) {
       const old = others.#rowLike(row, this);
       if (old === undefined) yield { before: undefined, after: this.itemAt(row) };

@@ -11,7 +11,7 @@ export class Turns {
   /** Runs a task in its turn. If the signal aborts while it waits, it rejects with the signal's reason; later tasks keep their order. */
   async run<T>(petId: PetId, signal: EndSignal, work: () => Promise<T>): Promise<T> {
     const before = this.#ends.get(petId) ?? Promise.resolve();
-    const own = defer<void>(ignore);
+    const own = defer<void>();
     const end = before.then(() => own.promise);
     this.#ends.set(petId, end);
     // `end` also waits for the tasks before this one, which may end later than this one if it is aborted.
@@ -28,5 +28,3 @@ export class Turns {
     if (this.#ends.get(petId) === end) this.#ends.delete(petId);
   }
 }
-
-function ignore(): void {}

@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { PetId } from '../../src/contract/models.ts';
-import { type AnyChange, HeldStock } from '../../src/view/held-stock.ts';
+import { HeldStock } from '../../src/view/held-stock.ts';
+import type { AnyChange } from '../../src/view/stock-columns.ts';
 
 const item = (petId: PetId, quantity: number, status = 'sold') => ({ petId, quantity, status });
 
