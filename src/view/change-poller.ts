@@ -18,8 +18,6 @@ interface PollerParts<Ids extends Int64> {
   dueInMs: (maxAgeMs: MaxAgeMs) => number;
   /** Reads a list of low priority, or joins one. */
   look: (maxAgeMs: MaxAgeMs, signal: AbortSignal) => Promise<void>;
-  /** Called with the number of iterations when it changes. */
-  onCount: (count: number) => void;
 }
 
 /** Reads lists for the iterations over changes, as often as the strictest `maxAgeMs` among them requires. */
@@ -40,14 +38,15 @@ export class ChangePoller<Ids extends Int64> {
       form: this.#parts.form,
       signal,
       maxAgeMs,
-      onBegin: (iterator) => this.#join(iterator),
+      onBegin: (iterator) => this.#iterators.add(iterator),
       onWait: () => this.arm(),
       onEnd: (iterator) => this.#leave(iterator),
     });
   }
 
-  /** Passes changes on to all iterations. */
+  /** Passes changes on to all iterations. They are computed as they are read, so that without an iteration they cost nothing. */
   tell(changes: Iterable<AnyChange>): void {
+    if (this.#iterators.size === 0) return;
     for (const change of changes) for (const iterator of this.#iterators) iterator.push(change);
     for (const iterator of this.#iterators) iterator.flush();
   }
@@ -70,14 +69,8 @@ export class ChangePoller<Ids extends Int64> {
     for (const iterator of this.#iterators) iterator.fail(reason);
   }
 
-  #join(iterator: ChangeIterator<Ids>): void {
-    this.#iterators.add(iterator);
-    this.#parts.onCount(this.#iterators.size);
-  }
-
   #leave(iterator: ChangeIterator<Ids>): void {
     this.#iterators.delete(iterator);
-    this.#parts.onCount(this.#iterators.size);
     if (this.#iterators.size === 0) this.#looking?.abort(new DOMException('No iteration needs this list any more', 'AbortError'));
     this.arm();
   }

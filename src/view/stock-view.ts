@@ -336,15 +336,15 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   #pollerForAll(): ChangePoller<Ids> {
-    this.#poller ??= new ChangePoller<Ids>({
+    if (this.#poller) return this.#poller;
+    const poller = new ChangePoller<Ids>({
       form: (item) => this.#form(item),
       dueInMs: (maxAgeMs = this.#options.maxAgeMs) => this.#dueInMs(maxAgeMs),
       look: (maxAgeMs = this.#options.maxAgeMs, signal) => this.#renew({ maxAgeMs, petId: undefined, signal }, true),
-      onCount: (count) => {
-        this.#held.onChange = count === 0 ? undefined : (changes) => this.#poller?.tell(changes);
-      },
     });
-    return this.#poller;
+    this.#poller = poller;
+    this.#held.onChange = (changes) => poller.tell(changes);
+    return poller;
   }
 
   #dueInMs(maxAgeMs: number | 'quota'): number {
