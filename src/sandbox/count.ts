@@ -24,7 +24,7 @@ export class Count {
   constructor({ policy, lagMs, tellsBurst, ...size }: CountRules) {
     this.#window = createWindow(policy, size);
     this.#copy = lagMs > 0 ? new LaggingCopy(createWindow(policy, size), lagMs) : undefined;
-    this.#toldLimit = tellsBurst && policy === 'token-bucket' ? (size.burst ?? size.limit) : size.limit;
+    this.#toldLimit = tellsBurst ? (size.burst ?? size.limit) : size.limit;
   }
 
   /** When the next request may be sent: now, if one is left. */

@@ -15,21 +15,6 @@ export const POLICIES = ['fixed-clock', 'fixed-first', 'sliding-log', 'token-buc
  */
 export type Policy = (typeof POLICIES)[number];
 
-/** One limit of one key, counted by one policy. Instants are milliseconds since 1970. */
-export interface Window {
-  readonly limit: number;
-  /** Requests that may still be sent now. */
-  remaining(nowMs: number): number;
-  /** The instant in `X-RateLimit-Reset`: the end of the window, the oldest request's leaving of the log, or a full bucket. */
-  resetAtMs(nowMs: number): number;
-  /** When the next request may be sent: now, if one is left. */
-  opensAtMs(nowMs: number): number;
-  /** Counts one request. */
-  take(nowMs: number): void;
-  /** Removes a request that was counted at `takenAtMs` from the count. */
-  giveBack(takenAtMs: number, nowMs: number): void;
-}
-
 /** The size of a window. */
 export interface WindowSize {
   readonly limit: number;
@@ -38,93 +23,133 @@ export interface WindowSize {
   readonly burst?: number | undefined;
 }
 
+/** One limit of one key, counted by one policy. Instants are milliseconds since 1970. */
+export abstract class Window {
+  readonly limit: number;
+  protected readonly lengthMs: number;
+
+  constructor({ limit, lengthMs }: WindowSize) {
+    this.limit = limit;
+    this.lengthMs = lengthMs;
+  }
+
+  /** Requests that may still be sent now. */
+  abstract remaining(nowMs: number): number;
+  /** The instant in `X-RateLimit-Reset`: the end of the window, the oldest request's leaving of the log, or a full bucket. */
+  abstract resetAtMs(nowMs: number): number;
+  /** Counts one request. */
+  abstract take(nowMs: number): void;
+  /** Removes a request that was counted at `takenAtMs` from the count. */
+  abstract giveBack(takenAtMs: number, nowMs: number): void;
+  /** When the next request may be sent, if none is left now. */
+  protected abstract reopensAtMs(nowMs: number): number;
+
+  /** When the next request may be sent: now, if one is left. */
+  opensAtMs(nowMs: number): number {
+    return this.remaining(nowMs) > 0 ? nowMs : this.reopensAtMs(nowMs);
+  }
+}
+
 /** Rounding errors of refilling and weighting; a request that lacks no more than this is allowed. */
 const ROUNDING = 1e-6;
 
-/** Makes the window of a policy. */
-export function createWindow(policy: Policy, size: WindowSize): Window {
-  if (policy === 'sliding-log') return new SlidingLog(size);
-  if (policy === 'token-bucket') return new TokenBucket(size);
-  if (policy === 'sliding-counter') return new SlidingCounter(size);
-  return new FixedWindow(size, policy === 'fixed-clock');
-}
-
-class FixedWindow implements Window {
-  readonly limit: number;
-  readonly #lengthMs: number;
-  readonly #aligned: boolean;
-  #startMs: number | undefined;
-  #used = 0;
-
-  constructor({ limit, lengthMs }: WindowSize, aligned: boolean) {
-    this.limit = limit;
-    this.#lengthMs = lengthMs;
-    this.#aligned = aligned;
-  }
+/** Windows aligned to the clock. */
+class FixedClock extends Window {
+  /** Of the current window; undefined if none has begun. */
+  protected startMs: number | undefined;
+  protected used = 0;
 
   remaining(nowMs: number): number {
-    this.#turn(nowMs);
-    return this.limit - this.#used;
+    this.turn(nowMs);
+    return this.limit - this.used;
   }
 
   resetAtMs(nowMs: number): number {
-    this.#turn(nowMs);
-    return (this.#startMs ?? nowMs) + this.#lengthMs;
-  }
-
-  opensAtMs(nowMs: number): number {
-    return this.remaining(nowMs) > 0 ? nowMs : this.resetAtMs(nowMs);
+    this.turn(nowMs);
+    return (this.startMs ?? nowMs) + this.lengthMs;
   }
 
   take(nowMs: number): void {
-    this.#turn(nowMs);
-    this.#startMs ??= nowMs;
-    this.#used += 1;
+    this.turn(nowMs);
+    this.startMs ??= nowMs;
+    this.used += 1;
   }
 
   giveBack(takenAtMs: number): void {
-    if (this.#startMs !== undefined && takenAtMs >= this.#startMs) this.#used -= 1;
+    if (this.startMs !== undefined && takenAtMs >= this.startMs) this.used -= 1;
   }
 
-  #turn(nowMs: number): void {
-    const startMs = this.#aligned ? Math.floor(nowMs / this.#lengthMs) * this.#lengthMs : this.#running(nowMs);
-    if (startMs === this.#startMs) return;
-    this.#startMs = startMs;
-    this.#used = 0;
+  protected reopensAtMs(nowMs: number): number {
+    return this.resetAtMs(nowMs);
   }
 
-  #running(nowMs: number): number | undefined {
-    const startMs = this.#startMs;
-    return startMs !== undefined && nowMs >= startMs && nowMs < startMs + this.#lengthMs ? startMs : undefined;
+  protected startOf(nowMs: number): number | undefined {
+    return Math.floor(nowMs / this.lengthMs) * this.lengthMs;
+  }
+
+  protected turn(nowMs: number): void {
+    const startMs = this.startOf(nowMs);
+    if (startMs === this.startMs) return;
+    this.startMs = startMs;
+    this.used = 0;
   }
 }
 
-class SlidingLog implements Window {
-  readonly limit: number;
-  readonly #lengthMs: number;
+/** Windows that begin with a request. */
+class FixedFirst extends FixedClock {
+  protected override startOf(nowMs: number): number | undefined {
+    const { startMs } = this;
+    return startMs !== undefined && nowMs >= startMs && nowMs < startMs + this.lengthMs ? startMs : undefined;
+  }
+}
+
+/** Windows aligned to the clock, in which a part of the previous one's count still counts. */
+class SlidingCounter extends FixedClock {
+  #before = 0;
+
+  override remaining(nowMs: number): number {
+    const startMs = this.resetAtMs(nowMs) - this.lengthMs;
+    const weight = 1 - (nowMs - startMs) / this.lengthMs;
+    return Math.floor(this.limit - this.used - this.#before * weight + ROUNDING);
+  }
+
+  override giveBack(takenAtMs: number): void {
+    super.giveBack(takenAtMs);
+    const { startMs = takenAtMs } = this;
+    if (takenAtMs < startMs && takenAtMs >= startMs - this.lengthMs) this.#before -= 1;
+  }
+
+  protected override reopensAtMs(nowMs: number): number {
+    const endMs = this.resetAtMs(nowMs);
+    if (this.used < this.limit) return this.#weightedAtMs(endMs - this.lengthMs, (this.limit - 1 - this.used) / this.#before);
+    return this.#weightedAtMs(endMs, (this.limit - 1) / this.used);
+  }
+
+  protected override turn(nowMs: number): void {
+    const { startMs, used } = this;
+    super.turn(nowMs);
+    if (startMs !== this.startMs) this.#before = startMs !== undefined && this.startMs === startMs + this.lengthMs ? used : 0;
+  }
+
+  /** When the weight of the previous window has sunk to `weight`, in the window that begins at `startMs`. */
+  #weightedAtMs(startMs: number, weight: number): number {
+    return startMs + this.lengthMs * (1 - Math.min(1, weight));
+  }
+}
+
+class SlidingLog extends Window {
   readonly #times: number[] = [];
   // Times before this index have left the log. They are removed many at once, since shifting each one moves the whole array.
   #first = 0;
 
-  constructor({ limit, lengthMs }: WindowSize) {
-    this.limit = limit;
-    this.#lengthMs = lengthMs;
-  }
-
   remaining(nowMs: number): number {
-    this.#forget(nowMs - this.#lengthMs);
+    this.#forget(nowMs - this.lengthMs);
     return this.limit - (this.#times.length - this.#first);
   }
 
   resetAtMs(nowMs: number): number {
-    this.#forget(nowMs - this.#lengthMs);
-    return (this.#times[this.#first] ?? nowMs) + this.#lengthMs;
-  }
-
-  opensAtMs(nowMs: number): number {
-    const remaining = this.remaining(nowMs);
-    // The log may hold more than the limit, if requests are counted when they end, or if refused requests are counted.
-    return remaining > 0 ? nowMs : (this.#times[this.#first - remaining] ?? nowMs) + this.#lengthMs;
+    this.#forget(nowMs - this.lengthMs);
+    return (this.#times[this.#first] ?? nowMs) + this.lengthMs;
   }
 
   take(nowMs: number): void {
@@ -136,6 +161,11 @@ class SlidingLog implements Window {
     if (index >= this.#first) this.#times.splice(index, 1);
   }
 
+  protected reopensAtMs(nowMs: number): number {
+    // The log may hold more than the limit, if requests are counted when they end, or if refused requests are counted.
+    return (this.#times[this.#first - this.remaining(nowMs)] ?? nowMs) + this.lengthMs;
+  }
+
   #forget(untilMs: number): void {
     while ((this.#times[this.#first] ?? Number.POSITIVE_INFINITY) <= untilMs) this.#first += 1;
     if (this.#first <= 1_000 || this.#first * 2 < this.#times.length) return;
@@ -144,18 +174,17 @@ class SlidingLog implements Window {
   }
 }
 
-class TokenBucket implements Window {
-  readonly limit: number;
+class TokenBucket extends Window {
   readonly #perMs: number;
   readonly #burst: number;
   #level: number;
   #levelAtMs: number | undefined;
 
-  constructor({ limit, lengthMs, burst = limit }: WindowSize) {
-    this.limit = limit;
-    this.#perMs = limit / lengthMs;
-    this.#burst = burst;
-    this.#level = burst;
+  constructor(size: WindowSize) {
+    super(size);
+    this.#perMs = size.limit / size.lengthMs;
+    this.#burst = size.burst ?? size.limit;
+    this.#level = this.#burst;
   }
 
   remaining(nowMs: number): number {
@@ -168,10 +197,6 @@ class TokenBucket implements Window {
     return nowMs + (this.#burst - this.#level) / this.#perMs;
   }
 
-  opensAtMs(nowMs: number): number {
-    return this.remaining(nowMs) > 0 ? nowMs : nowMs + (1 - this.#level) / this.#perMs;
-  }
-
   take(nowMs: number): void {
     this.#refill(nowMs);
     this.#level -= 1;
@@ -182,6 +207,11 @@ class TokenBucket implements Window {
     this.#level = Math.min(this.#burst, this.#level + 1);
   }
 
+  protected reopensAtMs(nowMs: number): number {
+    this.#refill(nowMs);
+    return nowMs + (1 - this.#level) / this.#perMs;
+  }
+
   #refill(nowMs: number): void {
     const passedMs = Math.max(0, nowMs - (this.#levelAtMs ?? nowMs));
     this.#level = Math.min(this.#burst, this.#level + passedMs * this.#perMs);
@@ -189,55 +219,15 @@ class TokenBucket implements Window {
   }
 }
 
-class SlidingCounter implements Window {
-  readonly limit: number;
-  readonly #lengthMs: number;
-  #startMs = Number.NEGATIVE_INFINITY;
-  #before = 0;
-  #used = 0;
+const WINDOWS = {
+  'fixed-clock': FixedClock,
+  'fixed-first': FixedFirst,
+  'sliding-log': SlidingLog,
+  'token-bucket': TokenBucket,
+  'sliding-counter': SlidingCounter,
+};
 
-  constructor({ limit, lengthMs }: WindowSize) {
-    this.limit = limit;
-    this.#lengthMs = lengthMs;
-  }
-
-  remaining(nowMs: number): number {
-    this.#turn(nowMs);
-    const weight = 1 - (nowMs - this.#startMs) / this.#lengthMs;
-    return Math.floor(this.limit - this.#used - this.#before * weight + ROUNDING);
-  }
-
-  resetAtMs(nowMs: number): number {
-    this.#turn(nowMs);
-    return this.#startMs + this.#lengthMs;
-  }
-
-  opensAtMs(nowMs: number): number {
-    if (this.remaining(nowMs) > 0) return nowMs;
-    if (this.#used < this.limit) return this.#weightedAtMs(this.#startMs, (this.limit - 1 - this.#used) / this.#before);
-    return this.#weightedAtMs(this.#startMs + this.#lengthMs, (this.limit - 1) / this.#used);
-  }
-
-  take(nowMs: number): void {
-    this.#turn(nowMs);
-    this.#used += 1;
-  }
-
-  giveBack(takenAtMs: number): void {
-    if (takenAtMs >= this.#startMs) this.#used -= 1;
-    else if (takenAtMs >= this.#startMs - this.#lengthMs) this.#before -= 1;
-  }
-
-  /** When the weight of the previous window has sunk to `weight`, in the window that begins at `startMs`. */
-  #weightedAtMs(startMs: number, weight: number): number {
-    return startMs + this.#lengthMs * (1 - Math.min(1, weight));
-  }
-
-  #turn(nowMs: number): void {
-    const startMs = Math.floor(nowMs / this.#lengthMs) * this.#lengthMs;
-    if (startMs === this.#startMs) return;
-    this.#before = startMs === this.#startMs + this.#lengthMs ? this.#used : 0;
-    this.#startMs = startMs;
-    this.#used = 0;
-  }
+/** Makes the window of a policy. */
+export function createWindow(policy: Policy, size: WindowSize): Window {
+  return new WINDOWS[policy](size);
 }
