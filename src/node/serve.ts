@@ -7,6 +7,7 @@ import { errorAnswer } from '../sandbox/answers.ts';
 import type { OptionRules } from '../sandbox/check-options.ts';
 import { checkSandboxOptions, type SandboxOptions } from '../sandbox/options.ts';
 import { createPage } from '../sandbox/page/page.ts';
+import { BASE_PATHS } from '../sandbox/reception.ts';
 import { assembleSandbox, type Sandbox, type SandboxParts } from '../sandbox/sandbox.ts';
 import { SandboxError } from '../sandbox/sandbox-error.ts';
 import { CORS_RULE, corsSchema, listOrigins, shareAnswer } from './serve-cors.ts';
@@ -114,8 +115,8 @@ interface Running {
 }
 
 function describeServed({ sandbox }: SandboxParts, { server, origin, closeStock }: Running): ServedSandbox<string> {
-  const url = `${origin}/${VERSION_SEGMENT}`;
-  const stagingUrl = `${origin}/staging/${VERSION_SEGMENT}`;
+  const url = `${origin}${BASE_PATHS.production}`;
+  const stagingUrl = `${origin}${BASE_PATHS.staging}`;
   let closing: Promise<void> | undefined;
   const stop = () =>
     new Promise<void>((resolve) => {

@@ -17,8 +17,8 @@ export class Keyring {
   readonly #meters = new Map<string, Meter>();
   #issued = 0;
 
-  constructor(plans: ReadonlyMap<string, PlanLimits>, rules: MeterRules) {
-    this.#plans = plans;
+  constructor(plans: Readonly<Record<string, PlanLimits>>, rules: MeterRules) {
+    this.#plans = new Map(Object.entries(plans));
     this.#rules = rules;
   }
 
@@ -63,6 +63,11 @@ export class Keyring {
     this.#meters.clear();
   }
 
+  /** The names of all plans. */
+  plans(): string[] {
+    return [...this.#plans.keys()];
+  }
+
   /** All valid keys, in the order in which they were added. */
   list(): KnownKey[] {
     return [...this.#known.values()];
@@ -73,7 +78,7 @@ export class Keyring {
     if (this.#plans.has(key)) {
       return 'Cannot add a key: plan and key are swapped; `keys` maps each key to its plan, and `addKey` takes the plan first';
     }
-    return `Cannot add a key for that plan: the plans are ${words([...this.#plans.keys()])}, and \`keys\` maps each key to its plan`;
+    return `Cannot add a key for that plan: the plans are ${words(this.plans())}, and \`keys\` maps each key to its plan`;
   }
 
   #inventKey(plan: string): string {

@@ -1,60 +1,13 @@
 import { DAY_MS, type PlanLimits } from '../contract/plans.ts';
 import { Count, type ToldLimit } from './count.ts';
-import type { LimitHeaders } from './limit-headers.ts';
-import { type RetryAfterForm, waitsUntilMs } from './retry-after.ts';
-import type { Policy } from './windows.ts';
-
-/**
- * When a key that keeps sending during a penalty is banned, and for how long: our reading of the specification (Authentication, 4).
- * Only refused requests count towards the ban: a request that is admitted during the penalty may be another program's.
- *
- * @example
- * const ban: Ban = { after: 3, forMs: 5_000 };
- * const strict = createSandbox({ ban });
- */
-export interface Ban {
-  /** How many requests during a penalty are refused with a 429; the next refused one starts the ban. */
-  after: number;
-  /** How long the ban lasts, in milliseconds. */
-  forMs: number;
-}
-
-/**
- * What costs quota, and when.
- *
- * @example
- * const counting: Counting = { at: 'completion', uncounted: [404, 503] };
- * const lenient = createSandbox({ counting });
- */
-export interface Counting {
-  /**
-   * Whether a request is counted when it arrives or when its answer leaves. With `completion`, requests that are in flight together are
-   * all admitted, and all of the latency comes before the answer is written.
-   * @default 'arrival'
-   */
-  at?: 'arrival' | 'completion';
-  /** Whether a request that the limit refuses costs quota. @default false */
-  refused?: boolean;
-  /** Statuses of admitted requests that cost no quota. @default none */
-  uncounted?: readonly number[];
-}
-
-/** Fills in the defaults. */
-export function resolveCounting({ at = 'arrival', refused = false, uncounted = [] }: Counting = {}): Required<Counting> {
-  return { at, refused, uncounted };
-}
+import type { Rules } from './options.ts';
+import { waitsUntilMs } from './retry-after.ts';
 
 /** The rules by which all keys of a sandbox are counted. */
-export interface MeterRules {
-  readonly minutePolicy: Policy;
-  readonly dayPolicy: Policy;
-  readonly minuteMs: number;
-  readonly ban: Ban | false;
-  readonly burst: number | undefined;
-  readonly counting: Required<Counting>;
-  readonly retryAfter: RetryAfterForm;
-  readonly limitHeaders: Required<LimitHeaders>;
-}
+export type MeterRules = Pick<
+  Rules,
+  'minutePolicy' | 'dayPolicy' | 'minuteMs' | 'ban' | 'burst' | 'counting' | 'retryAfter' | 'limitHeaders'
+>;
 
 /** The meter's decision on one request. */
 export interface Verdict {

@@ -1,7 +1,8 @@
 import * as z from 'zod/mini';
 import { createDocument } from 'zod-openapi';
-import { API_VERSION, INVENTORY_PATH, VERSION_SEGMENT } from '../contract/http.ts';
+import { API_VERSION, INVENTORY_PATH } from '../contract/http.ts';
 import { ErrorBody, InventoryItem, InventoryUpdate, PetId, PetStatus } from '../contract/models.ts';
+import { BASE_PATHS } from './reception.ts';
 
 const HEADERS = {
   'X-RateLimit-Limit': { description: 'The limit in force', schema: { type: 'integer' } },
@@ -49,8 +50,8 @@ export function describeService(): ReturnType<typeof createDocument> {
       openapi: '3.1.0',
       info: { title: 'Pet Store inventory (sandbox)', version: API_VERSION },
       servers: [
-        { url: `/${VERSION_SEGMENT}`, description: 'Production' },
-        { url: `/staging/${VERSION_SEGMENT}`, description: 'Staging' },
+        { url: BASE_PATHS.production, description: 'Production' },
+        { url: BASE_PATHS.staging, description: 'Staging' },
       ],
       security: [{ bearerAuth: [] }],
       components: {

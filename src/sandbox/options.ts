@@ -6,9 +6,7 @@ import type { TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
 import { checkFault, type Fault } from './fault.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
-import { LIMIT_FIELDS, type LimitHeaders, TOLD_WINDOWS, type ToldWindow } from './limit-headers.ts';
-import type { Ban, Counting } from './meter.ts';
-import type { DateHeader } from './reception.ts';
+import { LIMIT_FIELDS, type LimitHeaders, resolveLimitHeaders, TOLD_WINDOWS, type ToldWindow } from './limit-headers.ts';
 import { RETRY_AFTER_FORMS, type RetryAfterForm } from './retry-after.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 import type { StockEntry } from './stock.ts';
@@ -27,6 +25,53 @@ import { POLICIES, type Policy } from './windows.ts';
  * console.log((await (await petstore.fetch('/pets/42')).json()).name); // → Rex
  */
 export type SandboxRoutes = (request: Request) => Response | undefined | Promise<Response | undefined>;
+
+/**
+ * When a key that keeps sending during a penalty is banned, and for how long: our reading of the specification (Authentication, 4).
+ * Only refused requests count towards the ban: a request that is admitted during the penalty may be another program's.
+ *
+ * @example
+ * const ban: Ban = { after: 3, forMs: 5_000 };
+ * const strict = createSandbox({ ban });
+ */
+export interface Ban {
+  /** How many requests during a penalty are refused with a 429; the next refused one starts the ban. */
+  after: number;
+  /** How long the ban lasts, in milliseconds. */
+  forMs: number;
+}
+
+/**
+ * What costs quota, and when.
+ *
+ * @example
+ * const counting: Counting = { at: 'completion', uncounted: [404, 503] };
+ * const lenient = createSandbox({ counting });
+ */
+export interface Counting {
+  /**
+   * Whether a request is counted when it arrives or when its answer leaves. With `completion`, requests that are in flight together are
+   * all admitted, and all of the latency comes before the answer is written.
+   * @default 'arrival'
+   */
+  at?: 'arrival' | 'completion';
+  /** Whether a request that the limit refuses costs quota. @default false */
+  refused?: boolean;
+  /** Statuses of admitted requests that cost no quota. @default none */
+  uncounted?: readonly number[];
+}
+
+/**
+ * The difference between the `Date` header and the clock by which the service counts.
+ *
+ * @example
+ * const date: DateHeader = { aheadMs: -1_500 };
+ * const late = createSandbox({ date });
+ */
+export interface DateHeader {
+  /** By how many milliseconds the header is ahead, at most 1e13; behind, if negative. */
+  aheadMs: number;
+}
 
 /**
  * The options of a sandbox; all are optional.
@@ -93,6 +138,33 @@ export interface SandboxOptions<Plans extends string = string> {
   domains?: readonly (string | DomainRedirect)[] | undefined;
   /** How many of the latest requests are kept in full, at least; a quarter more at most. The counts include all. @default 100000 */
   history?: number | undefined;
+}
+
+/** The options that apply to every request, with their defaults. */
+export type Rules = ReturnType<typeof rulesOf>;
+
+export function rulesOf({
+  policy = 'fixed-clock',
+  counting: { at = 'arrival', refused = false, uncounted = [] } = {},
+  ...given
+}: SandboxOptions) {
+  const { minute, day }: { minute: Policy; day: Policy } =
+    typeof policy === 'string' ? { minute: policy, day: policy === 'token-bucket' ? 'fixed-clock' : policy } : policy;
+  return {
+    minutePolicy: minute,
+    dayPolicy: day,
+    minuteMs: given.window ?? 60_000,
+    burst: given.burst,
+    counting: { at, refused, uncounted },
+    ban: given.ban ?? { after: 10, forMs: 600_000 },
+    retryAfter: given.retryAfter ?? 'seconds',
+    rateLimitBody: given.rateLimitBody ?? 'error',
+    limitHeaders: resolveLimitHeaders(given.limitHeaders),
+    date: given.date ?? { aheadMs: 0 },
+    nodes: given.nodes ?? [0],
+    latency: given.latency ?? 0,
+    routes: given.routes,
+  };
 }
 
 const whole = z.int().check(z.gte(0));
@@ -177,10 +249,9 @@ export function checkSandboxOptions(options: SandboxOptions, more: OptionRules<o
   for (const [index, fault] of (options.faults ?? []).entries()) checkFault(fault, `faults[${index}]`);
 }
 
-function checkBurst({ burst, limitHeaders: told, policy = 'fixed-clock' }: SandboxOptions): void {
-  const ofMinute = typeof policy === 'string' ? policy : policy.minute;
-  const tellsBurst = typeof told === 'object' && told.limit === 'burst';
-  if ((burst === undefined && !tellsBurst) || ofMinute === 'token-bucket') return;
+function checkBurst(options: SandboxOptions): void {
+  const { burst, limitHeaders, minutePolicy } = rulesOf(options);
+  if ((burst === undefined && limitHeaders.limit === 'plan') || minutePolicy === 'token-bucket') return;
   const option = burst === undefined ? 'limitHeaders.limit: "burst"' : 'burst';
-  throw new SandboxError(`Cannot use \`${option}\` with the policy "${ofMinute}": only the minute's "token-bucket" has one`);
+  throw new SandboxError(`Cannot use \`${option}\` with the policy "${minutePolicy}": only the minute's "token-bucket" has one`);
 }

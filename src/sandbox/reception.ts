@@ -1,18 +1,25 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { RETRY_AFTER_HEADER } from '../contract/http.ts';
+import { RETRY_AFTER_HEADER, VERSION_SEGMENT } from '../contract/http.ts';
 import { jsonAnswer, refuse } from './answers.ts';
 import type { SandboxClock } from './clock.ts';
 import type { ToldLimit } from './count.ts';
+import type { Domains } from './domains.ts';
 import type { Failure } from './fault.ts';
 import { type Faults, type Mishap, nameMishap } from './faults.ts';
 import type { Keyring } from './keyring.ts';
-import { drawLatency, type Latency } from './latency.ts';
+import { drawLatency } from './latency.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
-import { type LimitHeaders, writeLimitHeaders } from './limit-headers.ts';
-import type { Counting, Meter, Verdict } from './meter.ts';
+import { writeLimitHeaders } from './limit-headers.ts';
+import type { Meter, Verdict } from './meter.ts';
+import type { Rules } from './options.ts';
 import type { Random } from './random.ts';
-import { type RetryAfterForm, readRetryAfter, retryAfterValue } from './retry-after.ts';
-import { parsePetId } from './stock.ts';
+import { readRetryAfter, retryAfterValue } from './retry-after.ts';
+import { parsePetId, type Stock } from './stock.ts';
+
+type Environment = SandboxRequest['environment'];
+
+/** The path at which each environment is served (specification, Versioning). */
+export const BASE_PATHS = { production: `/${VERSION_SEGMENT}`, staging: `/staging/${VERSION_SEGMENT}` } as const;
 
 /** What Hono's context holds for a request. */
 export interface ServiceEnv {
@@ -22,47 +29,26 @@ export interface ServiceEnv {
 
 /** What all requests of a sandbox share. */
 export interface Desk {
+  readonly rules: Rules;
   readonly clock: SandboxClock;
+  readonly random: Random;
+  readonly faults: Faults;
   readonly keyring: Keyring;
   readonly ledger: Ledger;
-  readonly faults: Faults;
-  readonly latency: Latency;
-  readonly random: Random;
-  readonly retryAfter: RetryAfterForm;
-  readonly rateLimitBody: 'error' | 'empty';
-  readonly limitHeaders: Required<LimitHeaders>;
-  readonly counting: Required<Counting>;
-  readonly nodes: readonly number[];
-  readonly date: DateHeader | false;
+  readonly domains: Domains;
+  readonly stocks: Readonly<Record<Environment, Stock>>;
 }
 
-/**
- * The difference between the `Date` header and the clock by which the service counts.
- *
- * @example
- * const date: DateHeader = { aheadMs: -1_500 };
- * const late = createSandbox({ date });
- */
-export interface DateHeader {
-  /** By how many milliseconds the header is ahead, at most 1e13; behind, if negative. */
-  aheadMs: number;
-}
-
-/** An environment and the path at which it is served. */
-export interface Entrance {
-  readonly environment: SandboxRequest['environment'];
-  readonly basePath: string;
-}
-
-interface Arrival {
+/** One request at the desk. */
+interface Visit {
+  readonly desk: Desk;
+  /** When the request was counted: at its arrival, or when its answer leaves. */
   readonly nowMs: number;
   readonly request: SandboxRequest;
+  /** Undefined without a valid key. */
   readonly verdict: Verdict | undefined;
   readonly meter: Meter;
   readonly told: ToldLimit;
-}
-
-interface Visit extends Arrival {
   readonly mishap: Mishap | undefined;
   /** By how much the clock of the node that answers is ahead. */
   readonly aheadMs: number;
@@ -72,52 +58,49 @@ interface Visit extends Arrival {
 const NOTHING_DONE: ReadonlySet<Failure | undefined> = new Set(['reset', 'stall']);
 
 /** Receives every request of an environment: records it, counts it, admits or refuses it, and applies faults to its answer. */
-export function receive(entrance: Entrance, desk: Desk): MiddlewareHandler<ServiceEnv> {
+export function receive(environment: Environment, desk: Desk): MiddlewareHandler<ServiceEnv> {
+  const { rules, clock, random } = desk;
   return async (context, next) => {
-    const latencyMs = drawLatency(desk.latency, desk.random);
+    const latencyMs = drawLatency(rules.latency, random);
     // The signal is only read if needed: a server creates it on first access, which costs more than the whole answer.
-    if (latencyMs > 0) await desk.clock.travel(latencyMs / 2, context.req.raw.signal);
-    const arrival = arrive(context, { entrance, desk });
-    const visit = meetFaults(arrival, desk);
-    const early = answerEarly(context, { visit, desk });
+    if (latencyMs > 0) await clock.travel(latencyMs / 2, context.req.raw.signal);
+    const visit = arrive(context, { environment, desk });
+    const early = answerEarly(context, visit);
     if (early === undefined) await next();
     else context.res = early;
-    const isCountedAtOnce = desk.counting.at === 'arrival';
-    if (isCountedAtOnce) finish(context, { visit, desk });
+    const isCountedAtOnce = rules.counting.at === 'arrival';
+    if (isCountedAtOnce) finish(context, visit);
     const restMs = latencyMs / 2 + (visit.mishap?.delayMs ?? 0);
-    if (restMs > 0) await desk.clock.sleep(restMs, context.req.raw.signal);
-    if (!isCountedAtOnce) finish(context, { visit, desk });
-    if (arrival.request.status === 429 && isHeard(context.res, visit.mishap)) startPenalty(context.res.headers, { visit, desk });
+    if (restMs > 0) await clock.sleep(restMs, context.req.raw.signal);
+    if (!isCountedAtOnce) finish(context, visit);
+    if (visit.request.status === 429 && isHeard(context.res, visit.mishap)) startPenalty(visit, context.res.headers);
   };
 }
 
-function arrive(context: Context<ServiceEnv>, { entrance, desk }: { entrance: Entrance; desk: Desk }): Arrival {
-  const nowMs = desk.clock.now();
-  const known = desk.keyring.identify(context.req.header('authorization'));
-  const meter = known === undefined ? desk.keyring.meterOf('free') : desk.keyring.meter(entrance.environment, known);
+function arrive(context: Context<ServiceEnv>, { environment, desk }: { environment: Environment; desk: Desk }): Visit {
+  const { clock, keyring, ledger, faults } = desk;
+  const nowMs = clock.now();
+  const known = keyring.identify(context.req.header('authorization'));
+  const meter = known === undefined ? keyring.meterOf('free') : keyring.meter(environment, known);
   const verdict = known && meter.judge(nowMs);
-  const request = desk.ledger.open({
+  const request = ledger.open({
     atMs: nowMs,
     method: context.req.method,
-    environment: entrance.environment,
-    ...placeOf(context.req.path.slice(entrance.basePath.length)),
+    environment,
+    ...placeOf(context.req.path.slice(BASE_PATHS[environment].length)),
     key: known?.key,
     plan: known?.plan,
     duringPenalty: verdict?.duringPenalty ?? false,
   });
-  if (verdict?.beginsBan) desk.ledger.noteBan();
+  if (verdict?.beginsBan) ledger.noteBan();
   context.set('request', request);
-  return { nowMs, request, verdict, meter, told: meter.told(nowMs, request.number) };
-}
-
-function meetFaults(arrival: Arrival, desk: Desk): Visit {
-  const { request } = arrival;
-  const mishap = desk.faults.draw(request);
+  const told = meter.told(nowMs, request.number);
+  const mishap = faults.draw(request);
   request.fault = mishap && nameMishap(mishap);
-  return { ...arrival, mishap, aheadMs: pickNode(desk) };
+  return { desk, nowMs, request, verdict, meter, told, mishap, aheadMs: pickNode(desk) };
 }
 
-function pickNode({ nodes, random }: Desk): number {
+function pickNode({ rules: { nodes }, random }: Desk): number {
   return (nodes.length > 1 ? nodes[Math.floor(random() * nodes.length)] : nodes[0]) ?? 0;
 }
 
@@ -126,13 +109,13 @@ function placeOf(path: string): Pick<SandboxRequest, 'path' | 'petId'> {
   return { path, petId: digits === undefined ? undefined : parsePetId(digits) };
 }
 
-function answerEarly(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): Response | undefined {
+function answerEarly(context: Context<ServiceEnv>, visit: Visit): Response | undefined {
   const { mishap, verdict, request } = visit;
   if (mishap?.status !== undefined) return faultAnswer(request, { ...mishap, status: mishap.status });
   if (NOTHING_DONE.has(mishap?.fail)) return new Response(null);
   if (verdict === undefined) return unauthorized(request, context.req.header('authorization') !== undefined);
   if (verdict.kind === 'banned') return banned(request, verdict.untilMs);
-  return verdict.kind === 'limited' ? rateLimited({ visit, desk, untilMs: verdict.untilMs }) : undefined;
+  return verdict.kind === 'limited' ? rateLimited(visit, verdict.untilMs) : undefined;
 }
 
 function faultAnswer(request: SandboxRequest, { body, status }: { body?: string | undefined; status: number }): Response {
@@ -159,11 +142,11 @@ function banned(request: SandboxRequest, untilMs: number): Response {
   });
 }
 
-function rateLimited({ visit, desk, untilMs }: { visit: Visit; desk: Desk; untilMs: number }): Response {
-  const message = 'The rate limit is exceeded';
-  const refusal = refuse(visit.request, { status: 429, code: 'rate_limited', message });
-  const answer = desk.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
-  const value = retryAfterValue(desk.retryAfter, { ...visit, untilMs });
+function rateLimited(visit: Visit, untilMs: number): Response {
+  const { rules } = visit.desk;
+  const refusal = refuse(visit.request, { status: 429, code: 'rate_limited', message: 'The rate limit is exceeded' });
+  const answer = rules.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
+  const value = retryAfterValue(rules.retryAfter, { ...visit, untilMs });
   if (value !== undefined) answer.headers.set(RETRY_AFTER_HEADER, value);
   if (isHeard(answer, visit.mishap)) visit.meter.penalise(untilMs, visit.nowMs);
   return answer;
@@ -176,43 +159,37 @@ function isHeard({ body }: Response, mishap: Mishap | undefined): boolean {
 }
 
 /** Starts the penalty of a 429 that a fault or an endpoint of the caller's own gave, when it is handed out. The limit's own starts at the arrival. */
-function startPenalty(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
-  const { verdict, meter, mishap, aheadMs } = visit;
+function startPenalty({ desk, verdict, meter, mishap, aheadMs }: Visit, headers: Headers): void {
   if (verdict === undefined || (verdict.kind === 'limited' && mishap?.status === undefined)) return;
   const nowMs = desk.clock.now();
   const untilMs = readRetryAfter(headers.get(RETRY_AFTER_HEADER), { nowMs, aheadMs });
   if (untilMs !== undefined) meter.penalise(untilMs, nowMs);
 }
 
-function finish(context: Context<ServiceEnv>, { visit, desk }: { visit: Visit; desk: Desk }): void {
-  const { request, mishap } = visit;
+function finish(context: Context<ServiceEnv>, visit: Visit): void {
+  const { desk, request, mishap } = visit;
   if (mishap?.fail === 'malformed') context.res = jsonAnswer(context.res.status, '{"petId":');
   const status = NOTHING_DONE.has(mishap?.fail) ? undefined : context.res.status;
-  writeHeaders(context.res.headers, { visit: settle(visit, { status, desk }), desk });
+  writeHeaders(context.res.headers, settle(visit, status));
   if (mishap?.fail !== undefined && mishap.fail !== 'malformed') context.env.breakOff(mishap.fail);
   desk.ledger.settle(request, status);
 }
 
 /** Updates the count by the answer. If that changes it, the headers report the new count. */
-function settle(visit: Visit, { status, desk }: { status: number | undefined; desk: Desk }): Visit {
-  const { verdict, meter, nowMs: arrivedAtMs } = visit;
+function settle(visit: Visit, status: number | undefined): Visit {
+  const { desk, verdict, meter, request, nowMs: arrivedAtMs } = visit;
   const nowMs = desk.clock.now();
   if (verdict === undefined || !meter.settle(verdict, { status, arrivedAtMs, nowMs })) return visit;
-  return { ...visit, nowMs, told: meter.told(nowMs, visit.request.number) };
+  return { ...visit, nowMs, told: meter.told(nowMs, request.number) };
 }
 
 /** By default, every answer reports the limit and the service's time (specification, Limits; RFC 9110 section 6.6.1). */
-function writeHeaders(headers: Headers, { visit, desk }: { visit: Visit; desk: Desk }): void {
-  const { told, aheadMs } = visit;
+function writeHeaders(headers: Headers, { desk, told, aheadMs, mishap, ...visit }: Visit): void {
+  const { limitHeaders: form, date } = desk.rules;
   const nowMs = visit.nowMs + aheadMs;
-  const form = desk.limitHeaders;
   const isTold = form.rate === 1 || desk.random() < form.rate;
   if (isTold) writeLimitHeaders(headers, { form, told: { ...told, resetAtMs: told.resetAtMs + aheadMs }, nowMs });
-  if (desk.date !== false) headers.set('date', new Date(nowMs + desk.date.aheadMs).toUTCString());
-  overrideHeaders(headers, visit.mishap);
-}
-
-function overrideHeaders(headers: Headers, mishap: Mishap | undefined): void {
+  if (date !== false) headers.set('date', new Date(nowMs + date.aheadMs).toUTCString());
   for (const [name, value] of Object.entries(mishap?.headers ?? {})) {
     if (value === null) headers.delete(name);
     else headers.set(name, value);

@@ -4,7 +4,7 @@ import { jsonAnswer, refuse } from './answers.ts';
 import { bodyOf, itemText, listPieces } from './item-text.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
 import type { SandboxRoutes } from './options.ts';
-import type { ServiceEnv } from './reception.ts';
+import type { Desk, ServiceEnv } from './reception.ts';
 import { show } from './sandbox-error.ts';
 import { parsePetId, type Stock } from './stock.ts';
 import { readUpdate } from './update-body.ts';
@@ -12,21 +12,13 @@ import { readUpdate } from './update-body.ts';
 /** A list of up to this length is sent as one text, with a Content-Length; a longer one is streamed. */
 const MAX_ITEMS_AT_ONCE = 1_000;
 
-interface RouteParts {
-  readonly stock: Stock;
-  readonly ledger: Ledger;
-  /** Endpoints of the caller's own. */
-  readonly own: SandboxRoutes | undefined;
-}
-
 /** The operations of one environment (specification, Endpoints), and the errors for all other requests. */
-export function createRoutes(parts: RouteParts): Hono<ServiceEnv> {
+export function createRoutes(stock: Stock, { ledger, rules: { routes: own } }: Desk): Hono<ServiceEnv> {
   const routes = new Hono<ServiceEnv>();
-  routes.get(`/${INVENTORY_PATH}`, () => listInventory(parts.stock));
-  routes.patch(`/${INVENTORY_PATH}/:petId`, (context) => updateInventory(context, parts));
+  routes.get(`/${INVENTORY_PATH}`, () => listInventory(stock));
+  routes.patch(`/${INVENTORY_PATH}/:petId`, (context) => updateInventory(context, { stock, ledger }));
   routes.all(`/${INVENTORY_PATH}`, (context) => methodNotAllowed(context.var.request, 'GET'));
   routes.all(`/${INVENTORY_PATH}/:petId`, (context) => methodNotAllowed(context.var.request, 'PATCH'));
-  const { own } = parts;
   if (own) routes.all('*', async (context, next) => answerOwn(context.req.raw, own, next));
   routes.get('/pets/:petId', (context) => notShown(context.var.request, 'GET /pets/{petId} is deprecated, and its record is not shown'));
   routes.get('/store/orders', (context) => notShown(context.var.request, 'The record of GET /store/orders is not shown'));
@@ -68,7 +60,10 @@ function listInventory(stock: Stock): Response {
   return new Response(bodyOf(pieces), { headers: { 'content-type': 'application/json' } });
 }
 
-async function updateInventory(context: Context<ServiceEnv, '/inventory/:petId'>, { stock, ledger }: RouteParts): Promise<Response> {
+async function updateInventory(
+  context: Context<ServiceEnv, '/inventory/:petId'>,
+  { stock, ledger }: { stock: Stock; ledger: Ledger },
+): Promise<Response> {
   const { request } = context.var;
   const petId = parsePetId(context.req.param('petId'));
   if (petId === undefined) return refuse(request, { status: 400, code: 'invalid_pet_id', message: 'petId must be the digits of an int64' });

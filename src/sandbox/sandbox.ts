@@ -1,5 +1,5 @@
-import { API_VERSION, VERSION_SEGMENT } from '../contract/http.ts';
-import { PLANS, type PlanLimits, type PlanName } from '../contract/plans.ts';
+import { API_VERSION } from '../contract/http.ts';
+import { PLANS, type PlanName } from '../contract/plans.ts';
 import { SandboxClock } from './clock.ts';
 import { Domains } from './domains.ts';
 import { Faults } from './faults.ts';
@@ -7,16 +7,13 @@ import { createFetch } from './fetch.ts';
 import { Inventory } from './inventory.ts';
 import { Keyring } from './keyring.ts';
 import { Ledger, type SandboxReport, type SandboxRequest } from './ledger.ts';
-import { resolveLimitHeaders } from './limit-headers.ts';
-import { type MeterRules, resolveCounting } from './meter.ts';
-import { checkEntry, checkSandboxOptions, type SandboxOptions } from './options.ts';
+import { checkEntry, checkSandboxOptions, rulesOf, type SandboxOptions } from './options.ts';
 import { createRandom } from './random.ts';
-import type { Desk } from './reception.ts';
-import { createService, type Environment, type Service } from './service.ts';
+import { BASE_PATHS, type Desk } from './reception.ts';
+import { createService, type Service } from './service.ts';
 import { inventPets, MemoryStock, type Stock, type StockItem, toStockItem } from './stock.ts';
 
 const DEFAULT_PETS = 12;
-const DEFAULT_BAN = { after: 10, forMs: 600_000 };
 
 /**
  * A sandbox of the service: it answers, counts, refuses and fails as the specification says or as its options say.
@@ -70,9 +67,7 @@ export interface Sandbox<Plans extends string = never> {
 export interface SandboxParts {
   readonly sandbox: Sandbox<string>;
   readonly service: Service;
-  readonly keyring: Keyring;
-  readonly ledger: Ledger;
-  readonly stock: Stock;
+  readonly desk: Desk;
 }
 
 let sandboxCount = 0;
@@ -96,92 +91,58 @@ export function createSandbox(options: SandboxOptions = {}): Sandbox<string> {
 
 /** Makes a sandbox of checked options with its stock in `stock`, such as a file. If that was filled before, it keeps its pets. */
 export function assembleSandbox(options: SandboxOptions, stock: Stock = new MemoryStock()): SandboxParts {
-  const stagingStock = new MemoryStock();
-  const plans = new Map<string, PlanLimits>(Object.entries({ ...PLANS, ...options.plans }));
-  const rules = meterRules(options);
-  const keyring = new Keyring(plans, rules);
-  const ledger = new Ledger(options.history ?? 100_000);
+  const rules = rulesOf(options);
   const random = createRandom((options.seed ?? 1) + 1);
   const desk: Desk = {
+    rules,
     clock: new SandboxClock(options.clock),
-    keyring,
-    ledger,
     random,
     faults: new Faults(options.faults ?? [], random),
-    latency: options.latency ?? 0,
-    retryAfter: rules.retryAfter,
-    rateLimitBody: options.rateLimitBody ?? 'error',
-    limitHeaders: rules.limitHeaders,
-    counting: rules.counting,
-    nodes: options.nodes ?? [0],
-    date: options.date ?? { aheadMs: 0 },
+    keyring: new Keyring({ ...PLANS, ...options.plans }, rules),
+    ledger: new Ledger(options.history ?? 100_000),
+    domains: new Domains(options.domains ?? []),
+    stocks: { production: stock, staging: new MemoryStock() },
   };
-  const domains = new Domains(options.domains ?? []);
-  const service = createService({ ...desk, domains, routes: options.routes, environments: environmentsOf({ stock, stagingStock }) });
-  const first = firstStocks(options);
-  const reset = () => {
-    stock.fill(first.pets());
-    stagingStock.fill(first.staging());
-    keyring.refill();
-    desk.faults.refill();
-    ledger.reset();
-  };
-  const sandbox = openSandbox(options, { ...desk, domains, service, stock, stagingStock, plans: [...plans.keys()], reset });
-  if (stock.isNew) stock.fill(first.pets());
-  stagingStock.fill(first.staging());
-  return { sandbox, service, keyring, ledger, stock };
-}
-
-function environmentsOf({ stock, stagingStock }: Stocks): Environment[] {
-  return [
-    { environment: 'production', basePath: `/${VERSION_SEGMENT}`, stock },
-    { environment: 'staging', basePath: `/staging/${VERSION_SEGMENT}`, stock: stagingStock },
-  ];
-}
-
-interface Opened extends Desk, Stocks {
-  readonly service: Service;
-  readonly domains: Domains;
-  readonly plans: readonly string[];
-  readonly reset: () => void;
+  const service = createService(desk);
+  const first = firstPets(options);
+  const sandbox = openSandbox(options, { desk, service, first });
+  if (stock.isNew) stock.fill(first.production());
+  desk.stocks.staging.fill(first.staging());
+  return { sandbox, service, desk };
 }
 
 /** Gives a sandbox its address and its keys. */
-function openSandbox(options: SandboxOptions, { keyring, ledger, domains, ...opened }: Opened): Sandbox<string> {
+function openSandbox(
+  options: SandboxOptions,
+  { desk, service, first }: { desk: Desk; service: Service; first: FirstPets },
+): Sandbox<string> {
+  const { keyring, ledger, domains, stocks, clock, faults } = desk;
   sandboxCount += 1;
   const host = `sandbox-${sandboxCount}.localhost`;
-  const keys = issueKeys(keyring, { plans: opened.plans, suffix: String(sandboxCount) });
+  const keys = issueKeys(keyring, String(sandboxCount));
   for (const [key, plan] of Object.entries(options.keys ?? {})) keyring.add(plan, key);
   return {
-    fetch: createFetch({ service: opened.service, owns: (url) => url.host === host || domains.has(url.hostname) }),
-    baseUrl: `http://${host}/${VERSION_SEGMENT}`,
+    fetch: createFetch({ service, owns: (url) => url.host === host || domains.has(url.hostname) }),
+    baseUrl: `http://${host}${BASE_PATHS.production}`,
     version: API_VERSION,
     keys,
-    inventory: new Inventory(opened.stock),
-    staging: { baseUrl: `http://${host}/staging/${VERSION_SEGMENT}`, inventory: new Inventory(opened.stagingStock) },
+    inventory: new Inventory(stocks.production),
+    staging: { baseUrl: `http://${host}${BASE_PATHS.staging}`, inventory: new Inventory(stocks.staging) },
     requests: ledger.requests,
-    clock: opened.clock,
-    faults: opened.faults,
+    clock,
+    faults,
     domains,
     report: () => ledger.report(),
     clear: () => ledger.clear(),
-    reset: opened.reset,
+    reset: () => {
+      stocks.production.fill(first.production());
+      stocks.staging.fill(first.staging());
+      keyring.refill();
+      faults.refill();
+      ledger.reset();
+    },
     addKey: (plan, key) => keyring.add(plan, key),
     revokeKey: (key) => keyring.revoke(key),
-  };
-}
-
-function meterRules({ policy = 'fixed-clock', window = 60_000, ban = DEFAULT_BAN, ...told }: SandboxOptions): MeterRules {
-  const both = typeof policy === 'string' ? { minute: policy, day: policy === 'token-bucket' ? ('fixed-clock' as const) : policy } : policy;
-  return {
-    minutePolicy: both.minute,
-    dayPolicy: both.day,
-    minuteMs: window,
-    ban,
-    burst: told.burst,
-    counting: resolveCounting(told.counting),
-    retryAfter: told.retryAfter ?? 'seconds',
-    limitHeaders: resolveLimitHeaders(told.limitHeaders),
   };
 }
 
@@ -190,30 +151,22 @@ function inAscii(plan: string): string {
   return plan.replaceAll(' ', '_').replace(/[^!-~]/gu, (character) => character.codePointAt(0)?.toString(16) ?? '');
 }
 
-function issueKeys(keyring: Keyring, { plans, suffix }: { plans: readonly string[]; suffix: string }): Sandbox<string>['keys'] {
+function issueKeys(keyring: Keyring, suffix: string): Sandbox<string>['keys'] {
   const keyOf = (plan: string) => keyring.add(plan, `psk_sandbox_${inAscii(plan)}_${suffix}`);
   const listed = { free: keyOf('free'), pro: keyOf('pro'), business: keyOf('business') };
-  const custom = plans.filter((plan) => !Object.hasOwn(PLANS, plan));
+  const custom = keyring.plans().filter((plan) => !Object.hasOwn(PLANS, plan));
   return { ...Object.fromEntries(custom.map((plan) => [plan, keyOf(plan)])), ...listed };
 }
 
-interface Stocks {
-  readonly stock: Stock;
-  readonly stagingStock: Stock;
-}
-
-/** The initial pets of each stock. They are made at each call, so that a reset has none of the later changes. */
-interface FirstStocks {
-  pets: () => Iterable<StockItem>;
-  staging: () => Iterable<StockItem>;
-}
+/** Gives the initial pets of each environment. They are made at each call, so that a reset has none of the later changes. */
+type FirstPets = Record<keyof Desk['stocks'], () => Iterable<StockItem>>;
 
 /** Staging gets the same list of pets, or a few made-up ones: it shows that environments are separate, and need not be large. */
-function firstStocks({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions): FirstStocks {
+function firstPets({ pets = DEFAULT_PETS, seed = 1 }: SandboxOptions): FirstPets {
   if (typeof pets === 'number') {
     const invent = (count: number, from: number) => inventPets(count, createRandom(from));
-    return { pets: () => invent(pets, seed), staging: () => invent(Math.min(pets, DEFAULT_PETS), seed + 2) };
+    return { production: () => invent(pets, seed), staging: () => invent(Math.min(pets, DEFAULT_PETS), seed + 2) };
   }
   const listed = Array.from(pets, (pet, index) => toStockItem(checkEntry(pet, index)));
-  return { pets: () => listed, staging: () => listed };
+  return { production: () => listed, staging: () => listed };
 }

@@ -1,12 +1,9 @@
 import { Hono } from 'hono';
 import { errorAnswer } from './answers.ts';
-import type { Domains } from './domains.ts';
 import type { Failure } from './fault.ts';
-import type { SandboxRoutes } from './options.ts';
-import { type Desk, type Entrance, receive, type ServiceEnv } from './reception.ts';
+import { BASE_PATHS, type Desk, receive, type ServiceEnv } from './reception.ts';
 import { createRoutes } from './routes.ts';
 import { SandboxError } from './sandbox-error.ts';
-import type { Stock } from './stock.ts';
 
 /** An answer, and the failure with which the transport (a function call or a socket) has to break the exchange, if any. */
 export interface Exchange {
@@ -22,28 +19,18 @@ export interface Service {
   answer(request: Request): Promise<Exchange>;
 }
 
-/** An environment with its stock (specification, What the service does). */
-export interface Environment extends Entrance {
-  readonly stock: Stock;
-}
-
-interface ServiceParts extends Desk {
-  readonly environments: readonly Environment[];
-  readonly domains: Domains;
-  readonly routes: SandboxRoutes | undefined;
-}
-
 /** Assembles the service: domains first, then one set of routes for each environment. */
-export function createService({ environments, domains, routes, ...desk }: ServiceParts): Service {
+export function createService(desk: Desk): Service {
   const app = new Hono<ServiceEnv>();
   app.use('*', async (context, next) => {
-    const redirect = domains.redirectOf(context.req.url);
+    const redirect = desk.domains.redirectOf(context.req.url);
     if (redirect === undefined) return next();
     return dated(new Response(null, { status: redirect.status, headers: { location: redirect.location } }), desk);
   });
-  for (const environment of environments) {
-    app.use(`${environment.basePath}/*`, receive(environment, desk));
-    app.route(environment.basePath, createRoutes({ stock: environment.stock, ledger: desk.ledger, own: routes }));
+  for (const environment of ['production', 'staging'] as const) {
+    const path = BASE_PATHS[environment];
+    app.use(`${path}/*`, receive(environment, desk));
+    app.route(path, createRoutes(desk.stocks[environment], desk));
   }
   app.notFound(() => dated(errorAnswer({ status: 404, code: 'not_found', message: 'There is no such path' }), desk));
   app.onError((error) => {
@@ -55,7 +42,7 @@ export function createService({ environments, domains, routes, ...desk }: Servic
 }
 
 /** For an answer to a request that no environment receives. */
-function dated(response: Response, { clock, date }: Desk): Response {
+function dated(response: Response, { clock, rules: { date } }: Desk): Response {
   if (date !== false) response.headers.set('date', new Date(clock.now() + date.aheadMs).toUTCString());
   return response;
 }

@@ -1,5 +1,6 @@
-import type { Keyring, KnownKey } from '../keyring.ts';
-import type { Ledger, SandboxRequest } from '../ledger.ts';
+import type { KnownKey } from '../keyring.ts';
+import type { SandboxRequest } from '../ledger.ts';
+import type { Desk } from '../reception.ts';
 
 /** The length of the graph. */
 const SECONDS = 300;
@@ -26,19 +27,17 @@ interface KeyHistory extends KnownKey {
 
 /** Keeps the latest minutes of every key that is used in production: one sample for each second with a request. */
 export class History {
-  readonly #keyring: Keyring;
-  readonly #now: () => number;
+  readonly #desk: Desk;
   readonly #byKey = new Map<string, KeyHistory>();
 
-  constructor({ keyring, ledger, now }: { keyring: Keyring; ledger: Ledger; now: () => number }) {
-    this.#keyring = keyring;
-    this.#now = now;
-    ledger.subscribe((request) => this.#note(request));
+  constructor(desk: Desk) {
+    this.#desk = desk;
+    desk.ledger.subscribe((request) => this.#note(request));
   }
 
   /** The keys that were used in the latest minutes. */
   list(): KeyHistory[] {
-    const first = Math.floor(this.#now() / 1000) - SECONDS;
+    const first = Math.floor(this.#desk.clock.now() / 1000) - SECONDS;
     for (const [key, { samples }] of this.#byKey) {
       while (samples[0] !== undefined && samples[0].second < first) samples.shift();
       if (samples.length === 0) this.#byKey.delete(key);
@@ -60,8 +59,8 @@ export class History {
   }
 
   #sampleOf({ samples, ...known }: KeyHistory): Sample {
-    const nowMs = this.#now();
-    const { minute, penaltyUntilMs, bannedUntilMs } = this.#keyring.meter('production', known).gauges(nowMs);
+    const nowMs = this.#desk.clock.now();
+    const { minute, penaltyUntilMs, bannedUntilMs } = this.#desk.keyring.meter('production', known).gauges(nowMs);
     const figures = { ...minute, waitsUntilMs: Math.max(penaltyUntilMs, bannedUntilMs, 0), isBanned: bannedUntilMs > nowMs };
     const second = Math.floor(nowMs / 1000);
     const last = samples.at(-1);

@@ -26,8 +26,8 @@ const SECURITY_HEADERS = {
 /** The additional routes of a served sandbox: the page at `/` and the description at `/openapi.json`. */
 export function createPage(parts: SandboxParts): Hono {
   const page = new Hono();
-  const { keyring, ledger, sandbox, stock } = parts;
-  const history = new History({ keyring, ledger, now: () => sandbox.clock.now() });
+  const { sandbox, desk } = parts;
+  const history = new History(desk);
   page.use('*', async (context, next) => {
     await next();
     for (const [name, value] of Object.entries(SECURITY_HEADERS)) context.header(name, value);
@@ -37,7 +37,9 @@ export function createPage(parts: SandboxParts): Hono {
   page.get('/page/script.js', (context) => context.body(PAGE_SCRIPT, 200, { 'content-type': 'text/javascript; charset=utf-8' }));
   page.get('/page/stock', async (context) => {
     const { search: words = '', from = '0' } = context.req.query();
-    return context.json(await searchStock(stock, { words, from: Number.parseInt(from, 10) || 0, signal: context.req.raw.signal }));
+    return context.json(
+      await searchStock(desk.stocks.production, { words, from: Number.parseInt(from, 10) || 0, signal: context.req.raw.signal }),
+    );
   });
   page.get('/page/history', (context) => context.json({ nowMs: sandbox.clock.now(), keys: history.list() }));
   page.get('/page/state', (context) => context.json(JSON.parse(newsOf(parts, []))));
@@ -62,8 +64,8 @@ export function createPage(parts: SandboxParts): Hono {
 /** Sends the news a few times a second, however many requests there are, until the reader disconnects. */
 function sendNews(context: Context, parts: SandboxParts): Response {
   return streamSSE(context, async (stream) => {
-    let fresh: SandboxRequest[] = parts.ledger.requests.slice(-MAX_REQUESTS_TOLD);
-    const unsubscribe = parts.ledger.subscribe((request) => {
+    let fresh: SandboxRequest[] = parts.desk.ledger.requests.slice(-MAX_REQUESTS_TOLD);
+    const unsubscribe = parts.desk.ledger.subscribe((request) => {
       if (fresh.length < MAX_REQUESTS_TOLD) fresh.push(request);
     });
     stream.onAbort(unsubscribe);
@@ -77,8 +79,8 @@ function sendNews(context: Context, parts: SandboxParts): Response {
   });
 }
 
-function newsOf({ sandbox, keyring, ledger }: SandboxParts, requests: readonly SandboxRequest[]): string {
-  const nowMs = sandbox.clock.now();
+function newsOf({ desk: { clock, keyring, ledger } }: SandboxParts, requests: readonly SandboxRequest[]): string {
+  const nowMs = clock.now();
   const known = keyring.list().slice(0, MAX_KEYS_TOLD);
   const keys = known.map((key) => ({ ...key, ...keyring.meter('production', key).gauges(nowMs) }));
   const { updatesByPet: _, ...report } = ledger.report();
