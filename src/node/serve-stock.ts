@@ -64,15 +64,15 @@ class SqliteStock implements Stock {
     return row && toItem(row);
   }
 
-  set(item: StockItem): void {
-    if (this.get(item.petId) === undefined) this.#size += 1;
-    this.#put.run(item.petId, item.quantity, item.status);
+  set(petId: bigint, { quantity, status }: StockItem): void {
+    if (this.get(petId) === undefined) this.#size += 1;
+    this.#put.run(petId, quantity, status);
   }
 
   fill(items: Iterable<StockItem>): void {
     this.#database.exec('BEGIN; DELETE FROM pets;');
     this.#size = 0;
-    for (const item of items) this.set(item);
+    for (const item of items) this.set(item.petId, item);
     this.#mark();
     this.#database.exec('COMMIT;');
     this.#isNew = false;

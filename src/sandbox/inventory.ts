@@ -35,7 +35,7 @@ export class Inventory {
    */
   set(petId: number | bigint, entry: Omit<StockEntry, 'petId'>): void {
     const item = toStockItem({ ...entry, petId });
-    this.#stock.set({ ...item, status: entry.status ?? this.#stock.get(item.petId)?.status ?? item.status });
+    this.#stock.set(item.petId, { ...item, status: entry.status ?? this.#stock.get(item.petId)?.status ?? item.status });
   }
 
   /**

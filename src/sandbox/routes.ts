@@ -78,7 +78,7 @@ async function updateInventory(
   const item = stock.get(petId);
   if (item === undefined) return refuse(request, { status: 404, code: 'pet_missing', message: `There is no pet ${petId}` });
   const updated = { ...item, quantity };
-  stock.set(updated);
+  stock.set(petId, updated);
   ledger.noteUpdate(petId);
   return jsonAnswer(200, itemText(updated));
 }

@@ -1,4 +1,5 @@
 import type { InventoryItem, PetStatus } from '../contract/models.ts';
+import { isInt64 } from '../contract/pet-id.ts';
 import type { Random } from './random.ts';
 import { SandboxError, show } from './sandbox-error.ts';
 
@@ -33,7 +34,7 @@ export interface Stock {
   /** Whether it was never filled, in this run or an earlier one. A stock whose pets were all removed is not new. */
   readonly isNew: boolean;
   get(petId: bigint): StockItem | undefined;
-  set(item: StockItem): void;
+  set(petId: bigint, item: StockItem): void;
   /** Replaces all pets by these. */
   fill(items: Iterable<StockItem>): void;
   delete(petId: bigint): boolean;
@@ -41,38 +42,13 @@ export interface Stock {
 }
 
 /** The default: pets in this process's memory, in the order in which they were added. */
-export class MemoryStock implements Stock {
-  readonly #items = new Map<bigint, StockItem>();
-  #isNew = true;
-
-  get isNew(): boolean {
-    return this.#isNew;
-  }
-
-  get size(): number {
-    return this.#items.size;
-  }
-
-  get(petId: bigint): StockItem | undefined {
-    return this.#items.get(petId);
-  }
-
-  set(item: StockItem): void {
-    this.#items.set(item.petId, item);
-  }
+export class MemoryStock extends Map<bigint, StockItem> implements Stock {
+  isNew = true;
 
   fill(items: Iterable<StockItem>): void {
-    this.#isNew = false;
-    this.#items.clear();
-    for (const item of items) this.set(item);
-  }
-
-  delete(petId: bigint): boolean {
-    return this.#items.delete(petId);
-  }
-
-  values(): IterableIterator<StockItem> {
-    return this.#items.values();
+    this.isNew = false;
+    this.clear();
+    for (const item of items) this.set(item.petId, item);
   }
 }
 
@@ -92,7 +68,7 @@ export function toStockItem({ petId, quantity, status = 'available' }: StockEntr
     throw new SandboxError(`Cannot stock pet ${petId}: an id must be an integer, beyond ±(2^53−1) as a bigint`);
   }
   const id = BigInt(petId);
-  if (BigInt.asIntN(64, id) !== id) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);
+  if (!isInt64(id)) throw new SandboxError(`Cannot stock pet ${petId}: an id must be an int64`);
   if (!Number.isSafeInteger(quantity)) throw new SandboxError(`Cannot stock pet ${petId}: ${show(quantity)} is not an integer`);
   // A stock has no -0.
   return { petId: id, quantity: quantity + 0, status };
@@ -102,5 +78,5 @@ export function toStockItem({ petId, quantity, status = 'available' }: StockEntr
 export function parsePetId(digits: string): bigint | undefined {
   if (!/^-?\d{1,19}$/.test(digits)) return undefined;
   const petId = BigInt(digits);
-  return BigInt.asIntN(64, petId) === petId ? petId : undefined;
+  return isInt64(petId) ? petId : undefined;
 }
