@@ -4,6 +4,12 @@ import { SandboxError, show } from './sandbox-error.ts';
 /** For each option, what it accepts, and the sentence that says so. */
 export type OptionRules<Options> = Readonly<Record<keyof Options, readonly [schema: z.ZodMiniType, rule: string]>>;
 
+export const POSITIVE = z.int().check(z.gte(1));
+/** A part of all requests or answers. */
+export const SHARE = z.number().check(z.gte(0), z.lte(1));
+/** A function of the caller's, whose result is checked when it is called. */
+export const FUNCTION = z.custom<() => unknown>((value) => typeof value === 'function');
+
 /** Names in quotes, separated by commas, for a rule. */
 export const words = (names: readonly string[]) => names.map((name) => `"${name}"`).join(', ');
 

@@ -4,8 +4,7 @@
  */
 export type { SandboxClock, TimeSource } from './clock.ts';
 export type { DomainRedirect, Domains } from './domains.ts';
-export type { Failure, Fault } from './fault.ts';
-export type { Faults } from './faults.ts';
+export type { Failure, Fault, Faults } from './faults.ts';
 export type { Inventory } from './inventory.ts';
 export type { Latency } from './latency.ts';
 export type { SandboxReport, SandboxRequest } from './ledger.ts';

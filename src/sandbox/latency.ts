@@ -1,4 +1,5 @@
 import * as z from 'zod/mini';
+import { FUNCTION } from './check-options.ts';
 import type { Random } from './random.ts';
 import { callOwn, SandboxError, show } from './sandbox-error.ts';
 
@@ -43,7 +44,7 @@ export const LATENCY_RULE = 'it must be milliseconds, { fromMs, toMs }, { median
 /** The schema of `Latency`. */
 export const latencySchema = z.union([
   time,
-  z.custom<() => number>((value) => typeof value === 'function'),
+  FUNCTION,
   z.strictObject({ fromMs: time, toMs: time }).check(z.refine(({ fromMs, toMs }) => fromMs <= toMs)),
   z.strictObject({ medianMs: time, p99Ms: time }).check(z.refine(({ medianMs, p99Ms }) => medianMs > 0 && medianMs <= p99Ms)),
 ]);

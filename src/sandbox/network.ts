@@ -1,4 +1,4 @@
-import type { Failure } from './fault.ts';
+import type { Failure } from './faults.ts';
 import type { Exchange } from './service.ts';
 
 /** Makes the error with which Node's fetch rejects when there is no answer, with the code on its cause. */

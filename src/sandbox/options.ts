@@ -1,10 +1,10 @@
 import * as z from 'zod/mini';
 import { InventoryItem, PetId } from '../contract/models.ts';
 import type { PlanLimits } from '../contract/plans.ts';
-import { checkObject, checkOptions, type OptionRules, recordOf, words } from './check-options.ts';
+import { checkObject, checkOptions, FUNCTION, type OptionRules, POSITIVE, recordOf, SHARE, words } from './check-options.ts';
 import type { TimeSource } from './clock.ts';
 import type { DomainRedirect } from './domains.ts';
-import { checkFault, type Fault } from './fault.ts';
+import { checkFault, type Fault } from './faults.ts';
 import { LATENCY_RULE, type Latency, latencySchema } from './latency.ts';
 import { LIMIT_FIELDS, type LimitHeaders, resolveLimitHeaders, TOLD_WINDOWS, type ToldWindow } from './limit-headers.ts';
 import { RETRY_AFTER_FORMS, type RetryAfterForm } from './retry-after.ts';
@@ -168,15 +168,13 @@ export function rulesOf({
 }
 
 const whole = z.int().check(z.gte(0));
-const positive = z.int().check(z.gte(1));
 /** Three centuries, so that the year of every date in an answer has four digits. */
 const LONGEST_MS = 1e13;
 const time = z.number().check(z.gte(0), z.lte(LONGEST_MS));
 const aheadMs = z.number().check(z.gte(-LONGEST_MS), z.lte(LONGEST_MS));
-const call = z.custom<() => unknown>((value) => typeof value === 'function');
 
 const entry = z.strictObject({ petId: PetId, quantity: InventoryItem.shape.quantity, status: z.optional(z.string()) });
-const plan = z.strictObject({ requestsPerMinute: positive, requestsPerDay: z.optional(positive) });
+const plan = z.strictObject({ requestsPerMinute: POSITIVE, requestsPerDay: z.optional(POSITIVE) });
 const policy = z.enum(POLICIES);
 const counting = z.strictObject({
   at: z.optional(z.enum(['arrival', 'completion'])),
@@ -187,7 +185,7 @@ const limitHeaders = z.strictObject({
   window: z.optional(z.enum(TOLD_WINDOWS)),
   limit: z.optional(z.enum(['plan', 'burst'])),
   omit: z.optional(z.array(z.enum(LIMIT_FIELDS))),
-  rate: z.optional(z.number().check(z.gte(0), z.lte(1))),
+  rate: z.optional(SHARE),
   lagMs: z.optional(time),
   reset: z.optional(z.enum(['seconds', 'milliseconds', 'seconds-to-go'])),
   rounding: z.optional(z.enum(['up', 'down'])),
@@ -203,12 +201,12 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   plans: [recordOf(plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],
   window: [z.int().check(z.gte(1), z.lte(LONGEST_MS)), 'it must be a whole number of milliseconds, from 1 to 1e13'],
   policy: [z.union([policy, z.strictObject({ minute: policy, day: policy })]), `it must be one of ${words(POLICIES)} or { minute, day }`],
-  burst: [positive, 'it must be a whole number, 1 or more'],
+  burst: [POSITIVE, 'it must be a whole number, 1 or more'],
   counting: [counting, 'it must be { at?: "arrival" or "completion", refused?: boolean, uncounted?: a list of statuses }'],
-  clock: [z.union([call, z.looseObject({ now: call })]), 'it must be a function that returns the time, or an object with now()'],
+  clock: [z.union([FUNCTION, z.looseObject({ now: FUNCTION })]), 'it must be a function that returns the time, or an object with now()'],
   latency: [latencySchema, LATENCY_RULE],
   faults: [z.array(z.unknown()), 'it must be a list of faults'],
-  routes: [call, 'it must be a function that returns a Response or undefined'],
+  routes: [FUNCTION, 'it must be a function that returns a Response or undefined'],
   seed: [z.int(), 'it must be a whole number'],
   ban: [
     z.union([z.literal(false), z.strictObject({ after: whole, forMs: time })]),
@@ -223,7 +221,7 @@ const OPTION_RULES: OptionRules<SandboxOptions> = {
   date: [z.union([z.literal(false), z.strictObject({ aheadMs })]), 'it must be { aheadMs } with at most 1e13 milliseconds, or false'],
   nodes: [z.array(aheadMs).check(z.minLength(1)), 'it must be a list of milliseconds, at most 1e13, one for each node'],
   domains: [z.array(z.union([z.string(), redirect])), 'it must be a list of host names and redirects { from, to, status? }'],
-  history: [positive, 'it must be a whole number, 1 or more'],
+  history: [POSITIVE, 'it must be a whole number, 1 or more'],
 };
 
 function isList(pets: unknown): boolean {

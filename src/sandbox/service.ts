@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { errorAnswer } from './answers.ts';
-import type { Failure } from './fault.ts';
+import type { Failure } from './faults.ts';
 import { BASE_PATHS, type Desk, receive, type ServiceEnv } from './reception.ts';
 import { createRoutes } from './routes.ts';
 import { SandboxError } from './sandbox-error.ts';
