@@ -1,16 +1,16 @@
 import { type Context, Hono, type Next } from 'hono';
 import { INVENTORY_PATH } from '../contract/http.ts';
 import { jsonAnswer, refuse } from './answers.ts';
-import { bodyOf, itemText, listPieces } from './item-text.ts';
 import type { Ledger, SandboxRequest } from './ledger.ts';
 import type { SandboxRoutes } from './options.ts';
 import type { Desk, ServiceEnv } from './reception.ts';
 import { show } from './sandbox-error.ts';
-import { parsePetId, type Stock } from './stock.ts';
-import { readUpdate } from './update-body.ts';
+import { parsePetId, type Stock, type StockItem } from './stock.ts';
+import { parseQuantity, readUpdate } from './update-body.ts';
 
 /** A list of up to this length is sent as one text, with a Content-Length; a longer one is streamed. */
 const MAX_ITEMS_AT_ONCE = 1_000;
+const PIECE_LENGTH = 65_536;
 
 /** The operations of one environment (specification, Endpoints), and the errors for all other requests. */
 export function createRoutes(stock: Stock, { ledger, rules: { routes: own } }: Desk): Hono<ServiceEnv> {
@@ -60,6 +60,40 @@ function listInventory(stock: Stock): Response {
   return new Response(bodyOf(pieces), { headers: { 'content-type': 'application/json' } });
 }
 
+/** Writes an entry as JSON without JSON.stringify, which rejects a bigint; a number would round the id. */
+function itemText({ petId, quantity, status }: StockItem): string {
+  return `{"petId":${petId},"quantity":${quantity},"status":${JSON.stringify(status)}}`;
+}
+
+/** Writes a list as JSON in pieces of about 64 KiB, so that a list of any length needs little memory and starts at once. */
+function* listPieces(items: Iterable<StockItem>): Generator<string> {
+  let piece = '[';
+  let separator = '';
+  for (const item of items) {
+    piece += separator + itemText(item);
+    separator = ',';
+    if (piece.length < PIECE_LENGTH) continue;
+    yield piece;
+    piece = '';
+  }
+  yield `${piece}]`;
+}
+
+/** Makes a body that takes a piece only when its reader is ready for one. */
+function bodyOf(pieces: Iterator<string>): ReadableStream<Uint8Array<ArrayBuffer>> {
+  const encoder = new TextEncoder();
+  return new ReadableStream({
+    pull(controller) {
+      const piece = pieces.next();
+      if (piece.done) controller.close();
+      else controller.enqueue(encoder.encode(piece.value));
+    },
+    cancel() {
+      pieces.return?.();
+    },
+  });
+}
+
 async function updateInventory(
   context: Context<ServiceEnv, '/inventory/:petId'>,
   { stock, ledger }: { stock: Stock; ledger: Ledger },
@@ -67,10 +101,14 @@ async function updateInventory(
   const { request } = context.var;
   const petId = parsePetId(context.req.param('petId'));
   if (petId === undefined) return refuse(request, { status: 400, code: 'invalid_pet_id', message: 'petId must be the digits of an int64' });
-  const { broken, isTooLarge, quantity } = await readUpdate(context.req.raw);
-  // The answer is only recorded: whoever sent half a request gets none.
-  if (broken !== undefined) context.env.breakOff('lost', broken);
-  if (isTooLarge) return refuse(request, { status: 413, code: 'body_too_large', message: 'The body must not be larger than 64 KiB' });
+  const text = await readUpdate(context.req.raw).catch((broken) => {
+    // The answer is only recorded: whoever sent half a request gets none.
+    context.env.breakOff('lost', broken ?? null);
+    return '';
+  });
+  if (text === undefined)
+    return refuse(request, { status: 413, code: 'body_too_large', message: 'The body must not be larger than 64 KiB' });
+  const quantity = parseQuantity(text);
   if (quantity === undefined) {
     return refuse(request, { status: 400, code: 'invalid_body', message: 'The body must be JSON with a whole number as quantity' });
   }

@@ -2,26 +2,8 @@ import { InventoryUpdate } from '../contract/models.ts';
 
 const MAX_UPDATE_BYTES = 65_536;
 
-/** The body of an update. */
-interface UpdateBody {
-  /** What broke the body off, if anything did. */
-  readonly broken?: unknown;
-  readonly isTooLarge: boolean;
-  /** Undefined if the body is not valid. */
-  readonly quantity: number | undefined;
-}
-
-/** Reads the body of an update. */
-export async function readUpdate(request: Request): Promise<UpdateBody> {
-  try {
-    const text = await readBodyText(request, MAX_UPDATE_BYTES);
-    return { isTooLarge: text === undefined, quantity: text === undefined ? undefined : parseQuantity(text) };
-  } catch (error) {
-    return { broken: error ?? null, isTooLarge: false, quantity: undefined };
-  }
-}
-
-function parseQuantity(text: string): number | undefined {
+/** The quantity in the body of an update; undefined if the body is not valid. */
+export function parseQuantity(text: string): number | undefined {
   try {
     const update = InventoryUpdate.safeParse(JSON.parse(text));
     // JSON knows -0, but a stock has no -0.
@@ -31,15 +13,15 @@ function parseQuantity(text: string): number | undefined {
   }
 }
 
-/** Reads the text of a request's body; undefined if it is larger than `maxBytes`. */
-async function readBodyText(request: Request, maxBytes: number): Promise<string | undefined> {
+/** Reads the body of an update; undefined if it is larger than 64 KiB. */
+export async function readUpdate(request: Request): Promise<string | undefined> {
   const announced = request.headers.get('content-length');
   // A server does not let a client send more than it announced. Reading the text at once is twice as fast as piece by piece.
-  if (Number(announced ?? 0) > maxBytes) return undefined;
+  if (Number(announced ?? 0) > MAX_UPDATE_BYTES) return undefined;
   // Firefox has no `body` of a Request.
   if (announced !== null || !request.body) {
     const text = await request.text();
-    return text.length > maxBytes ? undefined : text;
+    return text.length > MAX_UPDATE_BYTES ? undefined : text;
   }
   const reader = request.body.getReader();
   const decoder = new TextDecoder();
@@ -47,7 +29,7 @@ async function readBodyText(request: Request, maxBytes: number): Promise<string 
   let bytes = 0;
   for (let piece = await reader.read(); !piece.done; piece = await reader.read()) {
     bytes += piece.value.byteLength;
-    if (bytes > maxBytes) {
+    if (bytes > MAX_UPDATE_BYTES) {
       await reader.cancel();
       return undefined;
     }
