@@ -1,21 +1,17 @@
 import { DAY_MS, type PlanLimits } from '../contract/plans.ts';
 import { Count, type ToldLimit } from './count.ts';
 import type { Rules } from './options.ts';
-import { waitsUntilMs } from './retry-after.ts';
 
 /** The rules by which all keys of a sandbox are counted. */
-export type MeterRules = Pick<
-  Rules,
-  'minutePolicy' | 'dayPolicy' | 'minuteMs' | 'ban' | 'burst' | 'counting' | 'retryAfter' | 'limitHeaders'
->;
+export type MeterRules = Pick<Rules, 'minutePolicy' | 'dayPolicy' | 'minuteMs' | 'ban' | 'burst' | 'counting' | 'limitHeaders'>;
 
 /** The meter's decision on one request. */
 export interface Verdict {
   readonly kind: 'admitted' | 'limited' | 'banned';
   /** Whether the request came after a 429 and before the end of the wait that this 429 asked for. */
   readonly duringPenalty: boolean;
-  /** For `limited`: the end of the wait that the 429 asks for. For `banned`: the end of the ban. Milliseconds since 1970. */
-  readonly untilMs: number;
+  /** When the key may send again: now, when the limit admits it, or when the ban ends. Milliseconds since 1970. */
+  readonly opensAtMs: number;
   /** Whether this request started the ban. */
   readonly beginsBan: boolean;
 }
@@ -48,13 +44,13 @@ export class Meter {
   /** Decides on a request at its arrival, and counts it if the rules count at arrival. */
   judge(nowMs: number): Verdict {
     const duringPenalty = nowMs < this.#penaltyUntilMs;
-    if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan: false, untilMs: this.#bannedUntilMs };
+    if (nowMs < this.#bannedUntilMs) return { kind: 'banned', duringPenalty, beginsBan: false, opensAtMs: this.#bannedUntilMs };
     if (!duringPenalty) this.#refusedInPenalty = 0;
     const isAdmitted = this.#opensAtMs(nowMs) <= nowMs;
     const { at, refused } = this.#rules.counting;
     if (at === 'arrival' && (isAdmitted || refused)) this.#take(nowMs);
     if (!isAdmitted) return this.#refuse({ opensAtMs: this.#opensAtMs(nowMs), nowMs, duringPenalty });
-    return { kind: 'admitted', duringPenalty, beginsBan: false, untilMs: nowMs };
+    return { kind: 'admitted', duringPenalty, beginsBan: false, opensAtMs: nowMs };
   }
 
   /** Starts the penalty of a 429 that asks to wait until `untilMs`. A ban goes on without it. */
@@ -109,13 +105,10 @@ export class Meter {
   #refuse({ opensAtMs, nowMs, duringPenalty }: { opensAtMs: number; nowMs: number; duringPenalty: boolean }): Verdict {
     if (duringPenalty) this.#refusedInPenalty += 1;
     const { ban } = this.#rules;
-    if (ban === false || this.#refusedInPenalty <= ban.after) {
-      const untilMs = waitsUntilMs(this.#rules.retryAfter, { opensAtMs, nowMs });
-      return { kind: 'limited', duringPenalty, beginsBan: false, untilMs };
-    }
+    if (ban === false || this.#refusedInPenalty <= ban.after) return { kind: 'limited', duringPenalty, beginsBan: false, opensAtMs };
     this.#bannedUntilMs = nowMs + ban.forMs;
     this.#penaltyUntilMs = Number.NEGATIVE_INFINITY;
     this.#refusedInPenalty = 0;
-    return { kind: 'banned', duringPenalty, beginsBan: true, untilMs: this.#bannedUntilMs };
+    return { kind: 'banned', duringPenalty, beginsBan: true, opensAtMs: this.#bannedUntilMs };
   }
 }

@@ -12,7 +12,7 @@ import { writeLimitHeaders } from './limit-headers.ts';
 import type { Meter, Verdict } from './meter.ts';
 import type { Rules } from './options.ts';
 import type { Random } from './random.ts';
-import { readRetryAfter, retryAfterValue } from './retry-after.ts';
+import { readRetryAfter, writeRetryAfter } from './retry-after.ts';
 import { parsePetId, type Stock } from './stock.ts';
 
 type Environment = SandboxRequest['environment'];
@@ -113,8 +113,8 @@ function answerEarly(context: Context<ServiceEnv>, visit: Visit): Response | und
   if (mishap?.status !== undefined) return faultAnswer(request, { ...mishap, status: mishap.status });
   if (NOTHING_DONE.has(mishap?.fail)) return new Response(null);
   if (verdict === undefined) return unauthorized(request, context.req.header('authorization') !== undefined);
-  if (verdict.kind === 'banned') return banned(request, verdict.untilMs);
-  return verdict.kind === 'limited' ? rateLimited(visit, verdict.untilMs) : undefined;
+  if (verdict.kind === 'banned') return banned(request, verdict.opensAtMs);
+  return verdict.kind === 'limited' ? rateLimited(visit, verdict.opensAtMs) : undefined;
 }
 
 function faultAnswer(request: SandboxRequest, { body, status }: { body?: string | undefined; status: number }): Response {
@@ -141,13 +141,12 @@ function banned(request: SandboxRequest, untilMs: number): Response {
   });
 }
 
-function rateLimited(visit: Visit, untilMs: number): Response {
-  const { rules } = visit.desk;
-  const refusal = refuse(visit.request, { status: 429, code: 'rate_limited', message: 'The rate limit is exceeded' });
+function rateLimited({ desk: { rules }, request, meter, mishap, nowMs, aheadMs }: Visit, opensAtMs: number): Response {
+  const refusal = refuse(request, { status: 429, code: 'rate_limited', message: 'The rate limit is exceeded' });
   const answer = rules.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
-  const value = retryAfterValue(rules.retryAfter, { ...visit, untilMs });
-  if (value !== undefined) answer.headers.set(RETRY_AFTER_HEADER, value);
-  if (isHeard(answer, visit.mishap)) visit.meter.penalise(untilMs, visit.nowMs);
+  const wait = writeRetryAfter(rules.retryAfter, { opensAtMs, nowMs, aheadMs });
+  if (wait !== undefined) answer.headers.set(RETRY_AFTER_HEADER, wait);
+  if (isHeard(answer, mishap)) meter.penalise(readRetryAfter(wait, { nowMs, aheadMs }) ?? opensAtMs, nowMs);
   return answer;
 }
 

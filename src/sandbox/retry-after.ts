@@ -9,26 +9,22 @@ export const RETRY_AFTER_FORMS = ['seconds', 'date', 'decimal', 'short', 'missin
  */
 export type RetryAfterForm = (typeof RETRY_AFTER_FORMS)[number];
 
-/** The end of the wait that a 429 asks for. Only with `short` is it before the opening of the window. */
-export function waitsUntilMs(form: RetryAfterForm, { opensAtMs, nowMs }: { opensAtMs: number; nowMs: number }): number {
-  if (form === 'seconds') return nowMs + Math.ceil((opensAtMs - nowMs) / 1_000) * 1_000;
-  if (form === 'short') return nowMs + Math.floor((opensAtMs - nowMs) / 1_000) * 1_000;
-  if (form === 'date') return Math.ceil(opensAtMs / 1_000) * 1_000;
-  return form === 'decimal' ? nowMs + Math.ceil(opensAtMs - nowMs) : opensAtMs;
-}
-
 /** The end of the wait that a header asks for, in seconds or as a date on the clock of the answering node; undefined for anything else. */
-export function readRetryAfter(value: string | null, { nowMs, aheadMs }: { nowMs: number; aheadMs: number }): number | undefined {
-  if (value === null) return undefined;
+export function readRetryAfter(
+  value: string | null | undefined,
+  { nowMs, aheadMs }: { nowMs: number; aheadMs: number },
+): number | undefined {
+  if (!value) return undefined;
   if (/^\d+(\.\d+)?$/.test(value)) return nowMs + Math.round(Number(value) * 1_000);
   const dateMs = value.endsWith(' GMT') ? Date.parse(value) : Number.NaN;
   return Number.isNaN(dateMs) ? undefined : dateMs - aheadMs;
 }
 
 /** The header's value; undefined for none. A date follows the clock of the answering node, `aheadMs` ahead of the clock that counts. */
-export function retryAfterValue(form: RetryAfterForm, wait: { untilMs: number; nowMs: number; aheadMs: number }): string | undefined {
+export function writeRetryAfter(form: RetryAfterForm, wait: { opensAtMs: number; nowMs: number; aheadMs: number }): string | undefined {
   if (form === 'missing') return undefined;
-  if (form === 'date') return new Date(Math.ceil((wait.untilMs + wait.aheadMs) / 1_000) * 1_000).toUTCString();
-  const waitMs = wait.untilMs - wait.nowMs;
-  return String(form === 'decimal' ? waitMs / 1_000 : Math.ceil(waitMs / 1_000));
+  if (form === 'date') return new Date(Math.ceil((wait.opensAtMs + wait.aheadMs) / 1_000) * 1_000).toUTCString();
+  const waitMs = wait.opensAtMs - wait.nowMs;
+  if (form === 'decimal') return String(Math.ceil(waitMs) / 1_000);
+  return String(form === 'short' ? Math.floor(waitMs / 1_000) : Math.ceil(waitMs / 1_000));
 }

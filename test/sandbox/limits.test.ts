@@ -135,6 +135,23 @@ describe('a 429 has', () => {
     expect(node.headers.get('retry-after')).toBe('Sat, 21 Nov 2026 10:00:30 GMT');
   });
 
+  test('the wait as a date that is rounded once, up to which requests are early', async () => {
+    let nowMs = START_MS;
+    const sandbox = createSandbox({
+      plans: { free: { requestsPerMinute: 1 } },
+      policy: 'fixed-first',
+      retryAfter: 'date',
+      nodes: [500],
+      clock: () => nowMs,
+    });
+    await asked(sandbox, '/inventory');
+    const refused = await asked(sandbox, '/inventory');
+    const endsAtMs = Date.parse(refused.headers.get('retry-after') ?? '') - 500;
+    for (nowMs of [endsAtMs - 1, endsAtMs]) await asked(sandbox, '/inventory');
+    expect(endsAtMs - START_MS).toBe(60_250);
+    expect(sandbox.requests.map(({ duringPenalty }) => duringPenalty)).toEqual([false, false, true, false]);
+  });
+
   test('no wait at all', async () => {
     expect((await limited({ retryAfter: 'missing' })).headers.has('retry-after')).toBe(false);
   });

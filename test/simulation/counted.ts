@@ -56,7 +56,6 @@ export function meterOf(plan: PlanLimits, policy: Policy): Meter {
     ban: false,
     burst: undefined,
     counting: { at: 'arrival', refused: false, uncounted: [] },
-    retryAfter: 'seconds',
     limitHeaders: { window: 'tightest', limit: 'plan', omit: [], rate: 1, lagMs: 0, reset: 'seconds', rounding: 'up' },
   });
 }

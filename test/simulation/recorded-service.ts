@@ -64,7 +64,7 @@ export class RecordedService {
     if (failure && this.counted.failures.has(failure)) this.#meter?.judge(nowMs);
     if (failure) return this.#fail(failure, nowMs);
     const verdict = this.#meter?.judge(nowMs);
-    const waitMs = this.#closedMs(this.#time.nowMs) ?? (verdict?.kind === 'limited' ? verdict.untilMs - nowMs : undefined);
+    const waitMs = this.#closedMs(this.#time.nowMs) ?? (verdict?.kind === 'limited' ? verdict.opensAtMs - nowMs : undefined);
     if (waitMs !== undefined) return this.#respond({ status: 429, body: '', nowMs, waitMs });
     const status = ownStatusOf(call);
     if (status !== undefined) return this.#respond({ status, body: '', nowMs });
