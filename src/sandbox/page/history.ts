@@ -18,7 +18,6 @@ export interface Sample {
   resetAtMs: number;
   /** The end of the penalty or ban, in milliseconds since 1970. */
   waitsUntilMs: number;
-  isBanned: boolean;
 }
 
 interface KeyHistory extends KnownKey {
@@ -61,7 +60,7 @@ export class History {
   #sampleOf({ samples, ...known }: KeyHistory): Sample {
     const nowMs = this.#desk.clock.now();
     const { minute, penaltyUntilMs, bannedUntilMs } = this.#desk.keyring.meter('production', known).gauges(nowMs);
-    const figures = { ...minute, waitsUntilMs: Math.max(penaltyUntilMs, bannedUntilMs, 0), isBanned: bannedUntilMs > nowMs };
+    const figures = { ...minute, waitsUntilMs: Math.max(penaltyUntilMs, bannedUntilMs, 0) };
     const second = Math.floor(nowMs / 1000);
     const last = samples.at(-1);
     if (last?.second === second) return Object.assign(last, figures);

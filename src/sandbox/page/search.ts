@@ -7,8 +7,6 @@ const ITEMS_AT_ONCE = 20_000;
 interface StockPage {
   /** Number of pets in the stock. */
   size: number;
-  /** Index of the first item among the pets that match, from 0. */
-  from: number;
   hasMore: boolean;
   /** Ids are text, since the page would round long numbers. */
   items: { petId: string; quantity: number; status: string }[];
@@ -17,6 +15,7 @@ interface StockPage {
 interface Search {
   /** Part of an id or status; a pet with exactly this id comes first. Empty for all pets. */
   words: string;
+  /** Index of the first item among the pets that match, from 0. */
   from: number;
   signal: AbortSignal;
 }
@@ -41,5 +40,5 @@ export async function searchStock(stock: Stock, { words, from, signal }: Search)
     if (item.petId !== exact?.petId && `${item.petId} ${item.status}`.toLowerCase().includes(wanted)) take(item);
   }
   const items = found.slice(0, ITEMS_ON_PAGE).map(({ petId, ...rest }) => ({ petId: String(petId), ...rest }));
-  return { size: stock.size, from, hasMore: found.length > ITEMS_ON_PAGE, items };
+  return { size: stock.size, hasMore: found.length > ITEMS_ON_PAGE, items };
 }
