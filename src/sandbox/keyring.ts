@@ -1,5 +1,6 @@
 import type { PlanLimits } from '../contract/plans.ts';
 import { words } from './check-options.ts';
+import type { SandboxRequest } from './ledger.ts';
 import { Meter, type MeterRules } from './meter.ts';
 import { SandboxError } from './sandbox-error.ts';
 
@@ -14,7 +15,7 @@ export class Keyring {
   readonly #plans: ReadonlyMap<string, PlanLimits>;
   readonly #rules: MeterRules;
   readonly #known = new Map<string, KnownKey>();
-  readonly #meters = new Map<string, Meter>();
+  readonly #meters = { production: new Map<string, Meter>(), staging: new Map<string, Meter>() };
   #issued = 0;
 
   constructor(plans: Readonly<Record<string, PlanLimits>>, rules: MeterRules) {
@@ -33,9 +34,7 @@ export class Keyring {
 
   /** Makes a key invalid at once; returns whether it was valid. If it is added again, it starts with a full quota. */
   revoke(key: string): boolean {
-    for (const address of [...this.#meters.keys()]) {
-      if (address.endsWith(` ${key}`)) this.#meters.delete(address);
-    }
+    for (const meters of Object.values(this.#meters)) meters.delete(key);
     return this.#known.delete(key);
   }
 
@@ -46,10 +45,10 @@ export class Keyring {
   }
 
   /** The meter of a key in an environment. */
-  meter(environment: string, { key, plan }: KnownKey): Meter {
-    const address = `${environment} ${key}`;
-    const meter = this.#meters.get(address) ?? this.meterOf(plan);
-    this.#meters.set(address, meter);
+  meter(environment: SandboxRequest['environment'], { key, plan }: KnownKey): Meter {
+    const meters = this.#meters[environment];
+    const meter = meters.get(key) ?? this.meterOf(plan);
+    meters.set(key, meter);
     return meter;
   }
 
@@ -60,7 +59,7 @@ export class Keyring {
 
   /** Gives every key its full quota, and ends bans. */
   refill(): void {
-    this.#meters.clear();
+    for (const meters of Object.values(this.#meters)) meters.clear();
   }
 
   /** The names of all plans. */
