@@ -164,7 +164,7 @@ function createHandler(parts: SandboxParts, { hostname, origins }: Access): Para
     if (preflight) return preflight;
     if (!isServed(whole?.host ?? incoming.headers.host ?? 'localhost', { parts, hostname })) return domainNotServed();
     if (!isService) return page.fetch(request);
-    const exchange = await parts.service.answer(request);
+    const exchange = await parts.service(request);
     // A `Vary` of the answer replaces the one that is set for it.
     if (isShared) exchange.response.headers.append('vary', 'Origin');
     // Node would add a `Date` where the sandbox leaves it out.

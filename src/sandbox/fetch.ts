@@ -49,7 +49,7 @@ async function travel(parts: FetchParts, trip: Trip): Promise<Response> {
   const { request, signal, redirects } = trip;
   const url = new URL(request.url);
   if (!parts.owns(url)) throw networkError('ENOTFOUND', `getaddrinfo ENOTFOUND ${url.hostname}`);
-  const response = await deliver(await parts.service.answer(request), signal);
+  const response = await deliver(await parts.service(request), signal);
   const location = response.headers.get('location');
   const isRedirect = REDIRECT_STATUSES.includes(response.status);
   if (isRedirect && request.redirect === 'error') throw networkError('ERR_REDIRECT', 'unexpected redirect');

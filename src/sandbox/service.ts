@@ -13,11 +13,8 @@ export interface Exchange {
   readonly cause?: unknown;
 }
 
-/** The service without its transport, which is a function call or a socket. */
-export interface Service {
-  /** @throws {SandboxError} if a function of the caller's that faults or latencies ask failed */
-  answer(request: Request): Promise<Exchange>;
-}
+/** The service without its transport. It rejects with a `SandboxError` if a function of the caller's that faults or latencies ask failed. */
+export type Service = (request: Request) => Promise<Exchange>;
 
 /** Assembles the service: domains first, then one set of routes for each environment. */
 export function createService(desk: Desk): Service {
@@ -38,7 +35,7 @@ export function createService(desk: Desk): Service {
     if (error instanceof SandboxError) throw error;
     return errorAnswer({ status: 500, code: 'internal', message: `The sandbox could not answer: ${error.message}` });
   });
-  return { answer: (request) => exchange(app, request) };
+  return (request) => exchange(app, request);
 }
 
 /** For an answer to a request that no environment receives. */
