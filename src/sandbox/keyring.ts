@@ -1,6 +1,6 @@
 import type { PlanLimits } from '../contract/plans.ts';
 import { words } from './check-options.ts';
-import type { SandboxRequest } from './ledger.ts';
+import type { Environment } from './environments.ts';
 import { Meter, type MeterRules } from './meter.ts';
 import { SandboxError } from './sandbox-error.ts';
 
@@ -45,7 +45,7 @@ export class Keyring {
   }
 
   /** The meter of a key in an environment. */
-  meter(environment: SandboxRequest['environment'], { key, plan }: KnownKey): Meter {
+  meter(environment: Environment, { key, plan }: KnownKey): Meter {
     const meters = this.#meters[environment];
     const meter = meters.get(key) ?? this.meterOf(plan);
     meters.set(key, meter);

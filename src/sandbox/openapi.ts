@@ -2,7 +2,7 @@ import * as z from 'zod/mini';
 import { createDocument } from 'zod-openapi';
 import { API_VERSION, INVENTORY_PATH } from '../contract/http.ts';
 import { ErrorBody, InventoryItem, InventoryUpdate, PetId, PetStatus } from '../contract/models.ts';
-import { BASE_PATHS } from './reception.ts';
+import { BASE_PATHS } from './environments.ts';
 
 const HEADERS = {
   'X-RateLimit-Limit': { description: 'The limit in force', schema: { type: 'integer' } },

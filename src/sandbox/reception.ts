@@ -1,9 +1,10 @@
 import type { Context, MiddlewareHandler } from 'hono';
-import { RETRY_AFTER_HEADER, VERSION_SEGMENT } from '../contract/http.ts';
+import { RETRY_AFTER_HEADER } from '../contract/http.ts';
 import { jsonAnswer, refuse } from './answers.ts';
 import type { SandboxClock } from './clock.ts';
 import type { ToldLimit } from './count.ts';
 import type { Domains } from './domains.ts';
+import { BASE_PATHS, type Environment } from './environments.ts';
 import { type Failure, type Faults, type Mishap, nameMishap } from './faults.ts';
 import type { Keyring } from './keyring.ts';
 import { drawLatency } from './latency.ts';
@@ -14,11 +15,6 @@ import type { Rules } from './options.ts';
 import type { Random } from './random.ts';
 import { readRetryAfter, writeRetryAfter } from './retry-after.ts';
 import { parsePetId, type Stock } from './stock.ts';
-
-type Environment = SandboxRequest['environment'];
-
-/** The path at which each environment is served (specification, Versioning). */
-export const BASE_PATHS = { production: `/${VERSION_SEGMENT}`, staging: `/staging/${VERSION_SEGMENT}` } as const;
 
 /** What Hono's context holds for a request. */
 export interface ServiceEnv {

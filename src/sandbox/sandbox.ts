@@ -2,6 +2,7 @@ import { API_VERSION } from '../contract/http.ts';
 import { PLANS, type PlanName } from '../contract/plans.ts';
 import { SandboxClock } from './clock.ts';
 import { Domains } from './domains.ts';
+import { BASE_PATHS } from './environments.ts';
 import { Faults } from './faults.ts';
 import { createFetch } from './fetch.ts';
 import { Inventory } from './inventory.ts';
@@ -9,7 +10,7 @@ import { Keyring } from './keyring.ts';
 import { Ledger, type SandboxReport, type SandboxRequest } from './ledger.ts';
 import { checkEntry, checkSandboxOptions, rulesOf, type SandboxOptions } from './options.ts';
 import { createRandom } from './random.ts';
-import { BASE_PATHS, type Desk } from './reception.ts';
+import type { Desk } from './reception.ts';
 import { createService, type Service } from './service.ts';
 import { inventPets, MemoryStock, type Stock, type StockItem, toStockItem } from './stock.ts';
 

@@ -1,7 +1,8 @@
 import { Hono } from 'hono';
 import { errorAnswer } from './answers.ts';
+import { BASE_PATHS } from './environments.ts';
 import type { Failure } from './faults.ts';
-import { BASE_PATHS, type Desk, receive, type ServiceEnv } from './reception.ts';
+import { type Desk, receive, type ServiceEnv } from './reception.ts';
 import { createRoutes } from './routes.ts';
 import { SandboxError } from './sandbox-error.ts';
 
