@@ -1,3 +1,4 @@
+import { type EventEmitter, once } from 'node:events';
 import { accessSync, constants } from 'node:fs';
 import { isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
@@ -19,7 +20,8 @@ export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
   const servername = isIP(host) ? '' : host;
   const secure = connect({ socket, host, servername, ALPNProtocols: ['h2', 'http/1.1'], rejectUnauthorized: false });
   try {
-    await handshake(secure);
+    const closed = once(secure, 'close').then(() => Promise.reject('ECONNRESET'));
+    await Promise.race([happens(secure, 'secureConnect'), closed]);
     return judge(secure);
   } catch (error) {
     const code = codeOf(error);
@@ -41,13 +43,15 @@ export function hostOf({ hostname }: URL): string {
   return hostname.replace(/^\[|\]$/g, '');
 }
 
-function handshake(secure: TLSSocket): Promise<void> {
-  return new Promise((resolve, reject) => {
-    secure.setTimeout(PATIENCE_MS, () => reject('ETIMEDOUT'));
-    secure.once('secureConnect', resolve);
-    secure.once('error', reject);
-    secure.once('close', () => reject('ECONNRESET'));
-  });
+/** Waits for an event, but no longer than a step may take. Later errors are ignored. @throws its error, or the code of a timeout */
+export async function happens(source: EventEmitter, event: string): ReturnType<typeof once> {
+  const patience = AbortSignal.timeout(PATIENCE_MS);
+  source.on('error', () => {});
+  try {
+    return await once(source, event, { signal: patience });
+  } catch (error) {
+    throw patience.aborted ? 'ETIMEDOUT' : error;
+  }
 }
 
 function judge(secure: TLSSocket): Finding {

@@ -1,13 +1,12 @@
 import { lookup } from 'node:dns/promises';
 import { request as requestHttp } from 'node:http';
 import { request as requestHttps } from 'node:https';
-import { connect, isIP, type Socket } from 'node:net';
+import { connect, isIP } from 'node:net';
 import type { Duplex } from 'node:stream';
 import { type NamedProxy, PROXY_RULE, parseProxy, proxyAuthorization } from '../../options/proxy.ts';
 import { fieldOf } from '../../thrown.ts';
 import { type Finding, GUIDES } from './finding.ts';
-import { PATIENCE_MS } from './patience.ts';
-import { checkTls, codeOf, hostOf } from './tls.ts';
+import { checkTls, codeOf, happens, hostOf } from './tls.ts';
 
 /** Checks each step of the connection to an address, until one fails. Neither HTTP nor the key is sent to the service. */
 export async function checkWay(address: URL, proxy: NamedProxy | undefined): Promise<Finding[]> {
@@ -46,61 +45,38 @@ interface Opened {
   socket?: Duplex;
 }
 
-function openSocket(url: URL): Promise<Opened> {
+async function openSocket(url: URL): Promise<Opened> {
   const startedAtMs = performance.now();
-  const socket = connect({ host: hostOf(url), port: portOf(url), timeout: PATIENCE_MS });
-  return new Promise((resolve) => {
-    socket.once('connect', () => {
-      const ms = Math.round(performance.now() - startedAtMs);
-      const message = `connected to ${String(socket.remoteAddress)}:${portOf(url)} in ${ms} ms`;
-      resolve({ socket: unbound(socket), finding: { check: 'connection', outcome: 'ok', message, facts: { ms } } });
-    });
-    const fail = (error: unknown) => {
-      socket.destroy();
-      resolve({ finding: noConnection(url.host, error) });
-    };
-    socket.once('timeout', () => fail('ETIMEDOUT'));
-    socket.once('error', fail);
-  });
-}
-
-/** Removes the time limit of the connection attempt. */
-function unbound(socket: Socket): Socket {
-  socket.setTimeout(0);
-  socket.removeAllListeners('timeout');
-  return socket;
+  const socket = connect({ host: hostOf(url), port: portOf(url) });
+  try {
+    await happens(socket, 'connect');
+    const ms = Math.round(performance.now() - startedAtMs);
+    const message = `connected to ${String(socket.remoteAddress)}:${portOf(url)} in ${ms} ms`;
+    return { socket, finding: { check: 'connection', outcome: 'ok', message, facts: { ms } } };
+  } catch (error) {
+    socket.destroy();
+    return { finding: noConnection(url.host, error) };
+  }
 }
 
 /** Asks a proxy for a tunnel to the service (RFC 9110 section 9.3.6). */
-function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProxy & { address: URL }): Promise<Opened> {
+async function openTunnel(address: URL, { address: proxy, shown, variable }: NamedProxy & { address: URL }): Promise<Opened> {
   const target = `${address.hostname}:${portOf(address)}`;
   const authorization = proxyAuthorization(proxy);
   const headers = { host: target, ...(authorization && { 'proxy-authorization': authorization }) };
   const open = proxy.protocol === 'https:' ? requestHttps : requestHttp;
-  const request = open({
-    host: hostOf(proxy),
-    port: portOf(proxy),
-    method: 'CONNECT',
-    path: target,
-    headers,
-    timeout: PATIENCE_MS,
-  });
-  return new Promise((resolve) => {
-    request.once('connect', ({ statusCode = 0 }, socket) => {
-      if (statusCode >= 200 && statusCode < 300)
-        return resolve({ socket, finding: { check: 'connection', outcome: 'ok', message: `the proxy ${shown} leads to ${target}` } });
-      socket.destroy();
-      resolve({ finding: refusedByProxy(statusCode, { shown, variable, target }) });
-    });
-    const fail = (error: unknown) => {
-      request.destroy();
-      const advice = `check ${variable}, and whether the proxy runs`;
-      resolve({ finding: { ...noConnection(`the proxy ${shown}`, error), advice, see: GUIDES.proxy } });
-    };
-    request.once('timeout', () => fail('ETIMEDOUT'));
-    request.on('error', fail);
-    request.end();
-  });
+  const request = open({ host: hostOf(proxy), port: portOf(proxy), method: 'CONNECT', path: target, headers }).end();
+  try {
+    const [{ statusCode }, socket] = await happens(request, 'connect');
+    if (statusCode >= 200 && statusCode < 300)
+      return { socket, finding: { check: 'connection', outcome: 'ok', message: `the proxy ${shown} leads to ${target}` } };
+    socket.destroy();
+    return { finding: refusedByProxy(statusCode, { shown, variable, target }) };
+  } catch (error) {
+    request.destroy();
+    const advice = `check ${variable}, and whether the proxy runs`;
+    return { finding: { ...noConnection(`the proxy ${shown}`, error), advice, see: GUIDES.proxy } };
+  }
 }
 
 function noProxy(proxy: NamedProxy | undefined): Finding {
