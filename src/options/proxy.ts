@@ -17,11 +17,11 @@ interface ProxyVariable {
   value: string;
 }
 
-/** What the variables say about proxies. */
-interface ProxyVariables {
-  http: ProxyVariable | undefined;
-  https: ProxyVariable | undefined;
-  /** Hosts that are reached without a proxy. */
+/** The proxy for each protocol of the service's address, and the hosts that are reached without one. */
+export interface Proxies<Proxy> {
+  http: Proxy | undefined;
+  https: Proxy | undefined;
+  /** As in `NO_PROXY`. */
   none: string;
 }
 
@@ -31,7 +31,7 @@ type ReadVariable = (name: string) => string | undefined;
  * Reads `HTTPS_PROXY`, `HTTP_PROXY` and `NO_PROXY` by the rules of undici's EnvHttpProxyAgent, which Node uses too: lower case wins over
  * upper case, and https uses the proxy of http if it has none of its own.
  */
-export function readProxyVariables(read: ReadVariable = readVariable): ProxyVariables {
+export function readProxyVariables(read: ReadVariable = readVariable): Proxies<ProxyVariable> {
   const first = (...names: string[]): ProxyVariable | undefined =>
     names.map((name) => ({ name, value: read(name) ?? '' })).find(({ value }) => value !== '');
   const http = first('http_proxy', 'HTTP_PROXY');
@@ -41,10 +41,15 @@ export function readProxyVariables(read: ReadVariable = readVariable): ProxyVari
 /** The proxy that the variables name for an address; undefined if the address is reached directly. */
 export function proxyFor(address: string | URL, read: ReadVariable = readVariable): NamedProxy | undefined {
   const url = new URL(address);
-  const { http, https, none } = readProxyVariables(read);
-  const proxy = url.protocol === 'https:' ? https : http;
-  if (!proxy || isExempt(url, none)) return undefined;
+  const proxy = proxyOf(url, readProxyVariables(read));
+  if (!proxy) return undefined;
   return { variable: proxy.name, url: proxy.value, shown: showAddress(proxy.value).replaceAll('"', '') };
+}
+
+/** The proxy of an address; undefined if it is reached directly. */
+export function proxyOf<Proxy>(url: URL, { http, https, none }: Proxies<Proxy>): Proxy | undefined {
+  if (isExempt(url, none)) return undefined;
+  return url.protocol === 'https:' ? https : http;
 }
 
 /** What a variable or an option that names a proxy must be, for messages. */
@@ -86,7 +91,7 @@ const ENTRY = /^(?:\[(.+)\]|([^:]+)|(.+))(?::(\d+))?$/;
  * Whether NO_PROXY names the host: `*`, a domain such as `example.com` or `.example.com` with all below it, or `*.example.com` for those
  * below it alone, each with or without a port. An IPv6 address with a port has brackets.
  */
-export function isExempt({ protocol, hostname, port }: URL, noProxy: string): boolean {
+function isExempt({ protocol, hostname, port }: URL, noProxy: string): boolean {
   const asked = port || (protocol === 'https:' ? '443' : '80');
   const host = hostname.replace(/^\[|\]$|\.$/g, '');
   return noProxy

@@ -1,30 +1,15 @@
 import { ConfigurationError } from '../errors.ts';
+import type { Proxies } from '../options/proxy.ts';
 import { textOf } from '../thrown.ts';
-import type { Proxies } from './proxies.ts';
+import type { ForwardProxy } from './fetch-options.ts';
 import type { DispatchedRequest } from './read-request.ts';
 import { type RawHeaders, UndiciAnswer } from './read-response.ts';
 import { type Controller, drop, ResponseBody } from './response-body.ts';
 import { routeFailure } from './route-failure.ts';
 
-interface Handler {
-  onRequestStart(controller: Controller, context: unknown): void;
-  onResponseStart(controller: Controller, status: number, headers: RawHeaders, statusText?: string): void;
-  onResponseData(controller: Controller, chunk: Uint8Array<ArrayBuffer>): void;
-  onResponseEnd(controller: Controller, trailers: unknown): void;
-  onResponseError(controller: Controller, error: unknown): void;
-}
-
-/** The part of a dispatcher that is used here. */
+/** The part of a dispatcher that is used here. undici's versions have different types for the options. */
 export interface Dispatcher {
-  dispatch(options: DispatchOptions, handler: Handler): boolean;
-}
-
-interface DispatchOptions extends Pick<DispatchedRequest, 'body' | 'headers'> {
-  origin: string;
-  path: string;
-  method: string;
-  headersTimeout: number;
-  bodyTimeout: number;
+  dispatch(options: object, handler: ResponseHandler): boolean;
 }
 
 /**
@@ -36,7 +21,7 @@ const ENCODINGS = 'gzip, br';
 /** The connections that a request goes through. */
 export interface Way {
   dispatcher: Dispatcher;
-  proxies?: Proxies | undefined;
+  proxies?: Proxies<ForwardProxy> | undefined;
   /** How many answers have ended. */
   ended: number;
   /** Called if an answer did not come, or did not end, within a time limit, and none has ended meanwhile. */
@@ -65,7 +50,7 @@ interface Settling {
 }
 
 /** Handles one response, from its request to the end of its body. */
-class ResponseHandler implements Handler {
+class ResponseHandler {
   readonly #request: DispatchedRequest;
   readonly #way: Way;
   readonly #settling: Settling;
@@ -98,7 +83,7 @@ class ResponseHandler implements Handler {
     this.#settling.resolve(new UndiciAnswer({ status, statusText, headers }, this.#body, this.#request));
   }
 
-  onResponseData(_controller: Controller, chunk: Uint8Array<ArrayBuffer>): void {
+  onResponseData(_controller: Controller, chunk: Buffer<ArrayBuffer>): void {
     this.#body?.push(chunk);
   }
 

@@ -1,7 +1,7 @@
 import type { SecureContext } from 'node:tls';
+import { PROXY_RULE, type Proxies, parseProxy, readProxyVariables } from '../options/proxy.ts';
 import { badOption, booleanOption, numberOption, refuseUnknown } from '../options/rules.ts';
 import { type Certificates, secureContextOf } from './certificates.ts';
-import { type Proxies, resolveProxies } from './proxies.ts';
 
 /**
  * The options of `undiciFetch`.
@@ -51,9 +51,17 @@ const OPTION_NAMES = [
   'allowH2',
 ] as const satisfies readonly (keyof UndiciFetchOptions)[];
 
+/** A forward proxy, and the setting that named it. */
+export interface ForwardProxy {
+  /** The address with user and password. It must never be shown. */
+  url: URL;
+  /** `HTTPS_PROXY`, or `proxy` for the option. */
+  setting: string;
+}
+
 /** The checked options, with undici's names. */
 export interface Route {
-  proxies: Proxies;
+  proxies: Proxies<ForwardProxy>;
   agent: {
     connections?: number;
     keepAliveTimeout?: number;
@@ -82,4 +90,24 @@ export function resolveRoute(options: UndiciFetchOptions): Route {
     },
     secureContext: secureContextOf(options),
   };
+}
+
+/** The proxies of the option, or else of the environment variables. */
+function resolveProxies(proxy: string | URL | false | undefined): Proxies<ForwardProxy> {
+  if (proxy === false) return { https: undefined, http: undefined, none: '' };
+  if (proxy !== undefined) {
+    const given = { url: checkProxy('proxy', proxy), setting: '`proxy`' };
+    return { https: given, http: given, none: '' };
+  }
+  const { http, https, none } = readProxyVariables();
+  const forward = (named: typeof http) => named && { url: checkProxy(named.name, named.value), setting: named.name };
+  return { https: forward(https), http: forward(http), none };
+}
+
+function checkProxy(setting: string, value: unknown): URL {
+  const text = String(value);
+  // Only a variable may contain host and port alone.
+  const url = setting === 'proxy' && !text.includes('://') ? undefined : parseProxy(text);
+  if (!url) throw badOption(setting, PROXY_RULE);
+  return url;
 }

@@ -1,13 +1,14 @@
 import { isCertificateCode } from '../certificate-codes.ts';
 import { showOrigin } from '../options/base-url.ts';
+import { type Proxies, proxyOf } from '../options/proxy.ts';
 import { fieldOf, messageOf, textOf } from '../thrown.ts';
 import { proxyRefusal } from '../transport/proxy-refusal.ts';
-import { type Proxies, proxyOf } from './proxies.ts';
+import type { ForwardProxy } from './fetch-options.ts';
 
 /** A request that failed. */
 interface Attempt {
   url: URL;
-  proxies: Proxies | undefined;
+  proxies: Proxies<ForwardProxy> | undefined;
   /** How often the request was handed to a connection, so that it may have been sent. */
   starts: number;
   /** Whether the answer had begun. */

@@ -1,12 +1,11 @@
 import type { SecureContext } from 'node:tls';
 import { isPromise } from '../clock/is-promise.ts';
 import { ConfigurationError } from '../errors.ts';
-import { proxyAuthorization } from '../options/proxy.ts';
+import { proxyAuthorization, proxyOf } from '../options/proxy.ts';
 import { hasMethods } from '../options/rules.ts';
 import { directly } from '../transport/direct-answer.ts';
 import { type Dispatcher, dispatch, type Way } from './dispatch.ts';
-import { type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
-import { type ForwardProxy, proxyOf } from './proxies.ts';
+import { type ForwardProxy, type Route, resolveRoute, type UndiciFetchOptions } from './fetch-options.ts';
 import { type DispatchedRequest, type Input, readDirectRequest, readRequest } from './read-request.ts';
 import { throwTunnelFailure } from './route-failure.ts';
 
@@ -48,36 +47,31 @@ interface Closable {
 }
 
 /**
- * Makes the dispatcher of a route on the first request. Requests that arrive meanwhile wait for the same one. After a time limit in which
- * no answer ended, the next request gets a new one: the connections may be dead, as after a change of network, and HTTP/2 would put every
- * request onto the same one.
+ * Makes the dispatcher of a route on the first request. After a time limit in which no answer ended, the next request gets a new one: the
+ * connections may be dead, as after a change of network, and HTTP/2 would put every request onto the same one.
  */
 function prepare(route: Route): () => Way | Promise<Way> {
   let made: Way | undefined;
-  let making: Promise<Way> | undefined;
-  const make = async () => {
-    try {
-      const dispatcher = await makeDispatcher(route);
-      const way: Way = {
-        dispatcher,
-        ended: 0,
-        proxies: route.proxies,
-        leave() {
-          if (made === way) made = undefined;
-          // Requests under way go on.
-          dispatcher.close().catch(() => {});
-        },
-      };
-      made = way;
-      return way;
-    } finally {
-      making = undefined;
-    }
+  const make = (undici: Undici): Way => {
+    const dispatcher = makeDispatcher(undici, route);
+    const way: Way = {
+      dispatcher,
+      ended: 0,
+      proxies: route.proxies,
+      leave() {
+        if (made === way) made = undefined;
+        // Requests under way go on.
+        dispatcher.close().catch(() => {});
+      },
+    };
+    return way;
   };
   return () => {
     if (made) return made;
-    making ??= make();
-    return making;
+    return loadUndici().then((undici) => {
+      made ??= make(undici);
+      return made;
+    });
   };
 }
 
@@ -85,17 +79,16 @@ function prepare(route: Route): () => Way | Promise<Way> {
  * Makes an agent for requests without a proxy, and one for each proxy. Not undici's EnvHttpProxyAgent: its versions read `NO_PROXY` in
  * different ways.
  */
-async function makeDispatcher({ proxies, agent, secureContext }: Route): Promise<Dispatcher & Closable> {
-  const undici = await loadUndici();
+function makeDispatcher(undici: Undici, { proxies, agent, secureContext }: Route): Dispatcher & Closable {
   const { connectTimeout: timeout } = agent;
   const tls = { ...(secureContext && { secureContext }), ...(timeout !== undefined && { timeout }) };
-  const direct = adapt(new undici.Agent({ ...agent, connect: tls }));
+  const direct: Dispatcher & Closable = new undici.Agent({ ...agent, connect: tls });
   const agents = new Map<ForwardProxy | undefined, Dispatcher & Closable>();
-  for (const proxy of [proxies.https, proxies.http]) if (proxy) agents.set(proxy, adapt(proxyAgent(undici, proxy, { agent, tls })));
+  for (const proxy of [proxies.https, proxies.http]) if (proxy) agents.set(proxy, proxyAgent(undici, proxy, { agent, tls }));
   if (agents.size === 0) return direct;
   const agentFor = (origin: string) => agents.get(proxyOf(new URL(origin), proxies)) ?? direct;
   return {
-    dispatch: (options, handler) => agentFor(options.origin).dispatch(options, handler),
+    dispatch: (options: { origin: string }, handler) => agentFor(options.origin).dispatch(options, handler),
     close: () => Promise.all([direct, ...agents.values()].map((each) => each.close())),
   };
 }
@@ -108,7 +101,7 @@ interface Connections {
   tls: { secureContext?: SecureContext; timeout?: number };
 }
 
-function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent, tls }: Connections): AnyDispatcher & Closable {
+function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent, tls }: Connections): Dispatcher & Closable {
   const { connectTimeout = CONNECT_TIMEOUT_MS, allowH2 } = agent;
   // It sends only CONNECT. Without an answer to one, undici would hold up all requests for five minutes, even those that come later.
   const clientFactory = (proxy: URL, given: object) => {
@@ -124,12 +117,6 @@ function proxyAgent({ Pool, ProxyAgent }: Undici, { url }: ForwardProxy, { agent
   // undici 8 would offer HTTP/2 to the proxy, with which its CONNECT gets no answer.
   const proxyTls = { ...tls, allowH2: false };
   return new ProxyAgent({ ...agent, uri: url.href, ...(token && { token }), clientFactory, requestTls, proxyTls });
-}
-
-/** The types of undici's versions differ, but not in what is used here. */
-function adapt(dispatcher: AnyDispatcher & Closable): Dispatcher & Closable {
-  if (isDispatcher(dispatcher)) return dispatcher;
-  throw new TypeError('undici gave no dispatcher');
 }
 
 type Undici = typeof import('undici');
