@@ -162,6 +162,15 @@ export class Call {
     this.#outcome = by === 'service' ? 'rejected' : this.#before;
   }
 
+  /** The request waits for a connection, and has changed nothing until the returned function is called: then it is being sent. */
+  held(): () => void {
+    this.refused('connection');
+    return () => {
+      this.isUnsent = false;
+      this.#outcome = 'unknown';
+    };
+  }
+
   /** The details of this call for its errors. */
   details(): FailureDetails {
     const mayChange = this.operation === 'updateInventory' || this.operation === 'fetch';

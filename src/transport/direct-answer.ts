@@ -30,6 +30,8 @@ export interface DirectRequest {
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
   signal: EndSignal;
+  /** Called when the request is handed to a connection; until then, it is certainly not sent. */
+  onStart?: (() => void) | undefined;
 }
 
 type SendDirectly = (address: string, request: DirectRequest) => Promise<DirectAnswer>;
@@ -38,4 +40,4 @@ type SendDirectly = (address: string, request: DirectRequest) => Promise<DirectA
  * How a fetch of this package sends a request for a {@link DirectAnswer}. Found by the function itself, so that a wrapper or mock of it, which
  * may have its properties, is called as the client's fetch.
  */
-export const directly = sharedTable<SendDirectly>('direct-answer.2');
+export const directly = sharedTable<SendDirectly>('direct-answer.3');

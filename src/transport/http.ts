@@ -13,6 +13,8 @@ export interface WireRequest {
   /** Other fetch options of the caller. */
   init?: RequestInit | undefined;
   signal: LightSignal;
+  /** Called by a fetch that knows when the request is sent: until it calls the returned function, nothing is. */
+  hold?: () => () => void;
 }
 
 /** The address to which requests go, and the fetch that sends them. */
@@ -32,9 +34,11 @@ export type Http = (request: WireRequest, target: HttpTarget) => Promise<WireAns
 export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }: HttpTarget): Promise<WireAnswer> {
   const address = `${baseUrl}/${request.path}`;
   const sendDirectly = directly.get(fetch);
-  const { method, headers, body, signal } = request;
+  const { method, headers, body, signal, hold } = request;
   const isText = body === undefined || typeof body === 'string';
-  return sendDirectly && isText ? sendDirectly(address, { method, headers, body, signal }) : fetch(address, initOf(request));
+  return sendDirectly && isText
+    ? sendDirectly(address, { method, headers, body, signal, onStart: hold?.() })
+    : fetch(address, initOf(request));
 }
 
 /** The request as fetch takes it. */

@@ -74,6 +74,7 @@ class ResponseHandler {
     this.#starts += 1;
     // The call ended while the request waited for a connection.
     if (this.#request.signal?.aborted) this.#abort();
+    else this.#request.onStart?.();
   }
 
   onResponseStart(controller: Controller, status: number, headers: RawHeaders, statusText = ''): void {

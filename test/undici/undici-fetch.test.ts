@@ -188,6 +188,23 @@ describe('a service that speaks only HTTP/2', () => {
   });
 });
 
+describe('an update that waits for a connection', () => {
+  const LIMITS = [{ attemptTimeoutMs: 100 }, { totalTimeoutMs: 100 }];
+
+  test.each(UNDICIS.flatMap(([version, library]) => LIMITS.map((limit) => [limit, version, library] as const)))(
+    'is not sent if it ends at %o (undici %s)',
+    async (limit, _version, library) => {
+      use(library);
+      await using service = await startHttp(({ method }, response) => method === 'GET' && response.end('[]'));
+      const client = clientOf(service.url, undiciFetch({ connections: 1 }));
+      await client.listInventory();
+      const sent = failureOf(client.updateInventory(1, { quantity: 2 }, { attemptTimeoutMs: 300 }));
+      const waiting = failureOf(client.updateInventory(2, { quantity: 2 }, limit));
+      expect([(await waiting).kind, (await waiting).outcome, (await sent).outcome]).toEqual(['timeout', 'not-sent', 'unknown']);
+    },
+  );
+});
+
 describe('behind a forward proxy', () => {
   test('the option `proxy` sends requests through it', async () => {
     await using service = await startTls(authority);
