@@ -295,7 +295,7 @@ export class Ledger {
     if (!subject) return undefined;
     if (clock.observeReset(answer, subject.lengthMs, outcome)) this.#forget(nowMs);
     const reset = clock.resetOf(answer, outcome);
-    this.windows.observeLimit(subject, answer, reset);
+    this.windows.observeLimit(subject, answer);
     subject.observe({ ...outcome, serverMs: clock.timeOf(answer, nowMs), reset });
     return subject;
   }

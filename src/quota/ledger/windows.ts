@@ -2,8 +2,8 @@ import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
 import type { ObservedWindow } from '../../quota-store.ts';
 import { QuotaWindow } from './quota-window.ts';
+import { aheadOf } from './server-clock.ts';
 import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
-import type { Reset } from './window-reset.ts';
 
 /** What is known of a key's quota, in the form in which it is reported to other processes. */
 interface Observed {
@@ -178,10 +178,10 @@ export class Windows {
   }
 
   /** Takes the Limit of an answer that describes a window. */
-  observeLimit(subject: QuotaWindow, answer: Answer, reset: Reset | undefined): void {
+  observeLimit(subject: QuotaWindow, answer: Answer): void {
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit === undefined) return;
-    if (!this.#isPlanGiven && !reset && subject === this.minute && limit > LARGEST_LIMIT_WITHOUT_RESET) return;
+    if (!this.#isPlanGiven && subject === this.minute && limit > subject.limit && !mayBeOfMinute(limit, answer)) return;
     if (!subject.observeLimit(limit, answer.remaining)) return;
     if (!this.#isPlanGiven) this.#resize();
     else if (this.areShares) this.#cutToShare(subject, limit);
@@ -238,4 +238,13 @@ function overstatementOf(
   // A plan without a limit overstates nothing. A Limit may be the size of a bucket instead.
   const isKnown = planned !== undefined && observed !== undefined && !isBucket;
   return isKnown && observed < planned ? { window, planned, observed } : undefined;
+}
+
+/**
+ * Whether a Limit that is larger than the known one may be the minute's: if its Reset is that near, by the machine's clock if there is no
+ * `Date`. The Limit of a day would let a thousand requests pass in a minute of sixty.
+ */
+function mayBeOfMinute(limit: number, answer: Answer): boolean {
+  const aheadMs = aheadOf(answer, answer.dateMs ?? answer.receivedAtMs);
+  return aheadMs === undefined ? limit <= LARGEST_LIMIT_WITHOUT_RESET : aheadMs <= USUAL_MINUTE_MS;
 }

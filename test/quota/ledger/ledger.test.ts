@@ -229,6 +229,34 @@ describe('Ledger, told a Reset,', () => {
   });
 });
 
+describe('Ledger, without a plan,', () => {
+  test.each([
+    ['within 62 seconds by `Date`', { dateMs: NOON_MS, resetAtMs: NOON_MS + 62_000 }, 300],
+    ['later by `Date`', { dateMs: NOON_MS, resetAtMs: NOON_MS + 63_000 }, 60],
+    ['within 62 seconds by the clock', { resetAtMs: NOON_MS + 62_000 }, 300],
+    ['later by the clock', { resetAtMs: NOON_MS + 63_000 }, 60],
+    ['six hours later by the clock', { resetAtMs: NOON_MS + 6 * 3_600_000 }, 60],
+    ['in 62 seconds', { resetInMs: 62_000 }, 300],
+    ['in 63 seconds', { resetInMs: 63_000 }, 60],
+  ])("takes a larger Limit for the minute's only if its Reset is near enough: %s", (_, reset, limit) => {
+    const ledger = new Ledger({ plan: undefined, concurrency: 64, share: 1 }, () => 0);
+    const answer = { status: 200, receivedAtMs: NOON_MS, limit: 300, remaining: 299, ...reset };
+    ledger.observe(ledger.send(NOON_MS), answer, NOON_MS);
+    expect(ledger.snapshot(NOON_MS).minute.limit).toBe(limit);
+  });
+
+  test("raises the minute's limit once the Reset is near enough", () => {
+    const ledger = new Ledger({ plan: undefined, concurrency: 64, share: 1 }, () => 0);
+    const limits = [0, 20_000, 40_000].map((ms) => {
+      const nowMs = NOON_MS + ms;
+      const answer = { status: 200, receivedAtMs: nowMs, dateMs: nowMs, limit: 300, remaining: 299, resetAtMs: NOON_MS + 90_000 };
+      ledger.observe(ledger.send(nowMs), answer, nowMs);
+      return ledger.snapshot(nowMs).minute.limit;
+    });
+    expect(limits).toEqual([60, 60, 300]);
+  });
+});
+
 describe('Ledger, of a plan that is smaller than what the service allows,', () => {
   test.each([30_000, 0])('lets no more pass than the plan, by its second count too (Reset in %i ms)', (resetInMs) => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);

@@ -5,7 +5,7 @@ import { Windows } from '../../../src/quota/ledger/windows.ts';
 
 const HOUR_MS = 3_600_000;
 const ANSWER = { status: 200, receivedAtMs: 0 };
-const RESET = { atMs: HOUR_MS, endsAtMs: HOUR_MS, slackMs: 0 };
+const RESET = { resetInMs: 60_000 };
 
 function windowsOf(plan: QuotaSettings['plan']): Windows {
   return new Windows({ plan, concurrency: 64, share: 1 });
@@ -14,7 +14,7 @@ function windowsOf(plan: QuotaSettings['plan']): Windows {
 /** The windows of a key whose plan is learned from a Limit of the minute. */
 function learnedFrom(limit: number, reset: typeof RESET | undefined): Windows {
   const windows = windowsOf(undefined);
-  windows.observeLimit(windows.minute, { ...ANSWER, limit }, reset);
+  windows.observeLimit(windows.minute, { ...ANSWER, limit, ...reset });
   return windows;
 }
 
