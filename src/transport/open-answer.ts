@@ -72,14 +72,16 @@ export class OpenAnswer {
   }
 
   /**
-   * Whether a body without its end may have been cut on the way. Runtimes take a cut compressed stream for a complete one, and Safari also
-   * a chunked body whose connection closes (RFC 9112 section 8). A page may not see the coding, but it sees a length. A 204 has no body.
+   * Whether a body without its end may have been cut on the way. Without a length or chunks, only the end of the connection ends it, and
+   * runtimes do not say how that came about (RFC 9112 section 8). They also take a cut compressed stream for a complete one, and Safari a
+   * cut chunked body. A page may not see the coding and the framing, but it sees a length. A 204 and a 205 have no body.
    */
   get mayBeCut(): boolean {
-    const coding = this.headers.get('content-encoding') ?? '';
-    const length = this.headers.get('content-length');
-    if (isBrowser() && length === null) return this.status !== 204;
-    return !/^\s*(?:identity)?\s*$/i.test(coding) && length !== '0';
+    const header = (name: string) => this.headers.get(name) ?? '';
+    const length = header('content-length');
+    const isEndedByClose = /close/i.test(header('connection')) && !header('transfer-encoding');
+    if (length === '' && (isBrowser() || isEndedByClose)) return this.status !== 204 && this.status !== 205;
+    return !/^\s*(?:identity)?\s*$/i.test(header('content-encoding')) && length !== '0';
   }
 
   /** The error of a body that was cut. */

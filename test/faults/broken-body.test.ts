@@ -26,11 +26,22 @@ function chunked(sizeOf: (text: string) => string, rest: string): Step {
   return (wire) => wire.end(`${head(200, { 'Transfer-Encoding': 'chunked' })}${sizeOf(textFor(wire))}\r\n${textFor(wire)}\r\n${rest}`);
 }
 
+/** Sends half of a body whose only end is that of the connection (RFC 9112 section 6.3). */
+function halfOfUnknownLength(end: (wire: Wire) => void): Step {
+  return (wire) => {
+    const text = textFor(wire);
+    wire.write(head(200, { Connection: 'close' }) + text.slice(0, text.length / 2));
+    setTimeout(() => end(wire), 20);
+  };
+}
+
 const hex = (text: string) => text.length.toString(16);
 const BROKEN: [string, Step][] = [
   ['is reset in the middle', half(({ reset }) => reset())],
   ['ends in the middle', half(({ end }) => end())],
   ['stops in the middle', half(silence)],
+  ['has no length and is reset in the middle', halfOfUnknownLength(({ reset }) => reset())],
+  ['has no length and ends in the middle', halfOfUnknownLength(({ end }) => end())],
   ['is all there, and shorter than announced', (wire) => wire.end(head(200, { 'Content-Length': 999 }) + textFor(wire))],
   ['is announced and does not begin', ({ write }) => write(head(200, { 'Content-Length': 50 }))],
   ['is chunked without a last chunk', chunked(hex, '')],
@@ -84,6 +95,7 @@ test.concurrent.each<[string, Step, string]>([
   ['is nested 100,000 deep', complete('['.repeat(100_000)), 'invalid-json'],
   ['continues after the list', complete('[][]'), 'invalid-json'],
   ['is null', complete('null'), 'schema'],
+  ['has no length and is a page', ({ end }) => end(`${head(200, { Connection: 'close' })}<html>hello</html>`), 'invalid-json'],
   ['is chunked and empty', ({ end }) => end(`${head(200, { 'Transfer-Encoding': 'chunked' })}0\r\n\r\n`), 'invalid-json'],
 ])('a complete body that %s does not make the call send its request again', async (_name, step, reason) => {
   await using at = await lab([step, ok]);
