@@ -13,7 +13,7 @@ export interface WireRequest {
   /** Other fetch options of the caller. */
   init?: RequestInit | undefined;
   signal: LightSignal;
-  /** Called by a fetch that knows when the request is sent: until it calls the returned function, nothing is. */
+  /** Called if the fetch can tell when it sends the request: nothing has been sent until the returned function is called. */
   hold?: () => () => void;
 }
 

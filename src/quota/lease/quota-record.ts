@@ -19,8 +19,8 @@ const PART_POLL_MS = 150;
 /** A window that ends sooner than this after the plan's count was last reset does not reset it. */
 const EARLIEST_TURN_MS = 54_000;
 /**
- * A process that requested within this time is active: its part of the window is kept for it. So long after a window began, this is also so
- * for one that requested in the window before: it may learn of the new one late, since `Date` is cut to seconds.
+ * For how long the part of a process is kept for it: after each of its requests, and after a window began, if it requested in the one before.
+ * It may learn late that a window has begun, since `Date` is cut to seconds.
  */
 const PRESENT_MS = 1000;
 /** A record written further in the future than this is void: the clock was set back, and what it says would hold for too long. */
@@ -154,7 +154,7 @@ function beginMinute(record: QuotaRecord, minute: RecordedMinute, nowMs: number)
   const prober = record.probeUntilMs > 0 ? record.probeBy : undefined;
   for (const [name, { isExpected }] of Object.entries(record.members)) {
     if (name === prober) continue;
-    // Other grants than that of the probe were of the window before.
+    // All grants but that of the probe were of the window before.
     if (isExpected) delete record.members[name];
     else record.members[name] = { granted: 0, requestedAtMs: nowMs, isExpected: true };
   }

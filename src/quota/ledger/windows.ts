@@ -241,8 +241,8 @@ function overstatementOf(
 }
 
 /**
- * Whether a Limit that is larger than the known one may be the minute's: if its Reset is that near, by the machine's clock if there is no
- * `Date`. The Limit of a day would let a thousand requests pass in a minute of sixty.
+ * Whether a Limit above the known one may be the minute's: its Reset is near by `Date`, or by the machine's clock if there is none. If it
+ * were a day's, a thousand requests could leave in a minute that allows sixty.
  */
 function mayBeOfMinute(limit: number, answer: Answer): boolean {
   const aheadMs = aheadOf(answer, answer.dateMs ?? answer.receivedAtMs);
