@@ -28,6 +28,8 @@ export default defineConfig({
     // Far more than any test takes: on a busy machine programs may start a hundred times as slowly.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    // Threads start sooner than processes.
+    pool: 'threads',
     // All cores: much of the time is waiting for processes and timers.
     maxWorkers: '100%',
     coverage: { provider: 'v8', include: ['src/**/*.ts'], exclude: ['src/**/*.d.ts'], thresholds: { lines: 95 } },

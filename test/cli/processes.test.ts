@@ -1,6 +1,6 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { access, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { access, chmod, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -30,8 +30,9 @@ interface Ended {
 }
 
 /** Runs the program with a stdout whose reader closes it at once. */
-function runUnread(words: string[], env: Record<string, string> = {}): Promise<Ended> {
-  const child = spawn(process.execPath, [cli.file, ...words], { env: { ...environment(), ...env }, stdio: ['ignore', 'pipe', 'pipe'] });
+function runUnread(words: string[], env: Record<string, string> = {}, user: { uid?: number } = {}): Promise<Ended> {
+  const start = { env: { ...environment(), ...env }, ...user };
+  const child = spawn(process.execPath, [cli.file, ...words], { ...start, stdio: ['ignore', 'pipe', 'pipe'] });
   let err = '';
   child.stdout.destroy();
   child.stderr.on('data', (chunk) => {
@@ -217,4 +218,21 @@ test.skipIf(process.platform === 'win32')('petstore sync - does not write to the
   const { code, stderr } = await promisify(execFile)('sh', ['-c', command], { env: environment() }).catch((failure) => failure);
   expect([code, stderr]).toEqual([2, `petstore: Cannot use ${csv} as --rejects: it is the input already\n`]);
   expect(await readFile(csv, 'utf8')).toBe('petId,quantity\n1,777\n');
+});
+
+test.skipIf(process.platform === 'win32')('petstore sync writes a --report in place in a folder that takes no new files', async () => {
+  const folder = join(cli.folder, 'closed');
+  const [csv, held, added] = [join(folder, 'in.csv'), join(folder, 'r.json'), join(folder, 'new.json')];
+  await mkdir(folder);
+  await writeFile(csv, 'petId,quantity\n1,9\n');
+  await writeFile(held, 'held');
+  await chmod(held, 0o666);
+  await chmod(cli.folder, 0o755);
+  await chmod(folder, 0o555);
+  onTestFinished(() => chmod(folder, 0o755));
+  // To root, every folder takes new files.
+  const user = process.geteuid?.() === 0 ? { uid: 65_534 } : {};
+  expect((await runUnread(['sync', csv, '--report', added], {}, user)).code).toBe(2);
+  expect((await runUnread(['sync', csv, '--report', held], {}, user)).code).toBe(0);
+  expect(JSON.parse(await readFile(held, 'utf8')).counts).toMatchObject({ updated: 1 });
 });
