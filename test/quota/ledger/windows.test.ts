@@ -39,6 +39,12 @@ describe('Windows', () => {
     expect(windows.describedBy({ ...ANSWER, limit: 1_000 }, 30_000)).toBe(windows.day);
   });
 
+  test("take a Remaining without a Limit for the minute's, also once the minute's Limit is known", () => {
+    const windows = windowsOf({ requestsPerMinute: 1_000 });
+    windows.observeLimit(windows.minute, { ...ANSWER, limit: 1_000, ...RESET });
+    expect(windows.describedBy({ ...ANSWER, remaining: 3 })).toBe(windows.minute);
+  });
+
   test('learn the plan from a Limit, but from one above 10,000 only if it comes with a Reset', () => {
     expect(learnedFrom(PLANS.pro.requestsPerMinute, undefined).day.limit).toBe(PLANS.pro.requestsPerDay);
     expect(learnedFrom(10_001, undefined).minute.limit).toBe(PLANS.free.requestsPerMinute);
