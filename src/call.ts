@@ -150,8 +150,13 @@ export class Call {
   sent(): void {
     this.attempts++;
     this.hasPaidRetry = false;
-    this.isUnsent = false;
     this.#before = this.#outcome;
+    this.started();
+  }
+
+  /** The request, which may have waited for a connection, is handed to one. */
+  started(): void {
+    this.isUnsent = false;
     this.#outcome = 'unknown';
   }
 
@@ -160,15 +165,6 @@ export class Call {
     this.isUnsent = by === 'connection';
     if (this.#before === 'unknown') return;
     this.#outcome = by === 'service' ? 'rejected' : this.#before;
-  }
-
-  /** The request waits for a connection, and has changed nothing until the returned function is called: then it is being sent. */
-  held(): () => void {
-    this.refused('connection');
-    return () => {
-      this.isUnsent = false;
-      this.#outcome = 'unknown';
-    };
   }
 
   /** The details of this call for its errors. */

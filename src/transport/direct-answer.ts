@@ -1,3 +1,4 @@
+import type { Call } from '../call.ts';
 import type { EndSignal } from '../clock/light-signal.ts';
 import { sharedTable } from '../shared-table.ts';
 
@@ -30,8 +31,8 @@ export interface DirectRequest {
   headers: Readonly<Record<string, string>>;
   body: string | undefined;
   signal: EndSignal;
-  /** Called when the request is handed to a connection; until then, it is certainly not sent. */
-  onStart?: (() => void) | undefined;
+  /** The call, which learns when the request waits for a connection, and is certainly not sent, and when it is handed to one. */
+  call?: Pick<Call, 'refused' | 'started'> | undefined;
 }
 
 type SendDirectly = (address: string, request: DirectRequest) => Promise<DirectAnswer>;

@@ -1,5 +1,5 @@
 import type { LightSignal } from '../clock/light-signal.ts';
-import { directly, type WireAnswer } from './direct-answer.ts';
+import { type DirectRequest, directly, type WireAnswer } from './direct-answer.ts';
 
 // Node's types have no BodyInit.
 export type RequestBody = NonNullable<RequestInit['body']>;
@@ -13,8 +13,8 @@ export interface WireRequest {
   /** Other fetch options of the caller. */
   init?: RequestInit | undefined;
   signal: LightSignal;
-  /** Called if the fetch can tell when it sends the request: nothing has been sent until the returned function is called. */
-  hold?: () => () => void;
+  /** For a fetch that can tell when it sends the request. */
+  call?: DirectRequest['call'];
 }
 
 /** The address to which requests go, and the fetch that sends them. */
@@ -34,11 +34,9 @@ export type Http = (request: WireRequest, target: HttpTarget) => Promise<WireAns
 export function http(request: WireRequest, { baseUrl, fetch = globalThis.fetch }: HttpTarget): Promise<WireAnswer> {
   const address = `${baseUrl}/${request.path}`;
   const sendDirectly = directly.get(fetch);
-  const { method, headers, body, signal, hold } = request;
+  const { method, headers, body, signal, call } = request;
   const isText = body === undefined || typeof body === 'string';
-  return sendDirectly && isText
-    ? sendDirectly(address, { method, headers, body, signal, onStart: hold?.() })
-    : fetch(address, initOf(request));
+  return sendDirectly && isText ? sendDirectly(address, { method, headers, body, signal, call }) : fetch(address, initOf(request));
 }
 
 /** The request as fetch takes it. */

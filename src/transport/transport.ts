@@ -201,7 +201,7 @@ export class Transport {
     call.sent();
     if (typeof this.#options.credentials !== 'string') keysOf.set(call, { sent: key, renewed: keysOf.get(call)?.renewed && key });
     const { method, path, body, own } = request;
-    return { method, path, body, init: own?.init, headers: this.#headers(call, key, request), hold: () => call.held() };
+    return { method, path, body, init: own?.init, headers: this.#headers(call, key, request), call };
   }
 
   #tellResponse(call: Call, answer: Answer, startedAtMs: number): void {

@@ -74,7 +74,7 @@ class ResponseHandler {
     this.#starts += 1;
     // The call ended while the request waited for a connection.
     if (this.#request.signal?.aborted) this.#abort();
-    else this.#request.onStart?.();
+    else this.#request.call?.started();
   }
 
   onResponseStart(controller: Controller, status: number, headers: RawHeaders, statusText = ''): void {

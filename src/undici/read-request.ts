@@ -8,8 +8,7 @@ export interface DispatchedRequest {
   headers: Readonly<Record<string, string>>;
   body: string | Uint8Array | AsyncIterable<Uint8Array> | null;
   signal: DirectRequest['signal'] | undefined;
-  /** Called when the request is handed to a connection. */
-  onStart?: DirectRequest['onStart'];
+  call?: DirectRequest['call'];
   /** The Requests that were read. In Node, the signal of one follows its source only until the Request is garbage-collected. */
   held?: readonly unknown[];
 }
@@ -25,8 +24,8 @@ function urlOf(address: string): URL {
 }
 
 /** Reads a request of the client. */
-export function readDirectRequest(address: string, { method, headers, body, signal, onStart }: DirectRequest): DispatchedRequest {
-  return { url: urlOf(address), method, headers, body: body ?? null, signal, onStart };
+export function readDirectRequest(address: string, { method, headers, body, signal, call }: DirectRequest): DispatchedRequest {
+  return { url: urlOf(address), method, headers, body: body ?? null, signal, call };
 }
 
 /** Reads the arguments of fetch. An address and an `init` of plain values are read without making a Request. */

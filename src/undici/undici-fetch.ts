@@ -32,6 +32,7 @@ export function undiciFetch(given: AnyDispatcher | UndiciFetchOptions = {}): typ
   const way = isDispatcher(given) ? () => ({ dispatcher: given, ended: 0 }) : prepare(resolveRoute(given));
   const send = (request: DispatchedRequest) => {
     if (request.signal?.aborted) return Promise.reject(request.signal.reason);
+    request.call?.refused('connection');
     const ready = way();
     // Dispatched synchronously if possible: a promise would delay the request.
     return isPromise(ready) ? ready.then((made) => dispatch(request, made)) : dispatch(request, ready);

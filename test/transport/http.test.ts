@@ -1,8 +1,10 @@
 import { afterEach, describe, expect, test, vi } from 'vitest';
 import { LightSignal } from '../../src/clock/light-signal.ts';
+import { directly } from '../../src/transport/direct-answer.ts';
 import { type Http, http } from '../../src/transport/http.ts';
 import { kyHttp } from '../../src/transport/ky-http.ts';
 import { failure, networkError, text } from '../support/answers.ts';
+import { makeCall } from '../support/call.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { scriptedFetch } from '../support/scripted-fetch.ts';
 
@@ -52,6 +54,17 @@ describe.each<[string, Http]>([
     };
     expect(await rejectionOf(http(get, { baseUrl, fetch }))).toBe(thrown);
   });
+});
+
+test('http gives a fetch of this package the call itself, so that other requests pay nothing for what it can tell', async () => {
+  const [fetch, seen, call] = [vi.fn(), vi.fn(), makeCall()];
+  directly.set(fetch, seen);
+  await http({ ...patch, call }, { baseUrl, fetch });
+  const { method, headers, body } = patch;
+  expect([seen.mock.calls, fetch.mock.calls]).toEqual([
+    [['https://pets.test/v1/inventory/42', { method, headers, body, signal, call }]],
+    [],
+  ]);
 });
 
 test('kyHttp keeps a network error as the cause of an error with the name NetworkError, which names the request', async () => {
