@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import type { CommonOptions } from './connect.ts';
 import { EXIT, exitCodeOf, Interruption } from './exit-code.ts';
 import { errorDetails, explainError } from './explain-error.ts';
 import { createProgram } from './program.ts';
@@ -12,6 +13,7 @@ import { ReaderGoneError, type Terminal, writeText } from './terminal.ts';
  */
 export async function runCli(words: readonly string[], terminal: Terminal): Promise<number> {
   let exitCode: number = EXIT.done;
+  let isVerbose = false;
   let help = Promise.resolve();
   const exit = (code: number): void => {
     exitCode = code;
@@ -20,14 +22,17 @@ export async function runCli(words: readonly string[], terminal: Terminal): Prom
     help = help.then(() => writeText(terminal.stdout, text));
   };
   try {
-    await createProgram(terminal, { exit, writeOut }).parseAsync(words, { from: 'user' });
+    const program = createProgram(terminal, { exit, writeOut }).hook('preAction', (_program, command) => {
+      isVerbose = command.opts<CommonOptions>().verbose === true;
+    });
+    await program.parseAsync(words, { from: 'user' });
     return exitCode;
   } catch (error) {
     const failure = await help.then(
       () => error,
       (cannotWrite: unknown) => cannotWrite,
     );
-    return explain(failure, terminal, words.includes('--verbose') || words.includes('-v'));
+    return explain(failure, terminal, isVerbose);
   }
 }
 

@@ -419,6 +419,11 @@ describe('a failure', () => {
     expect(err).not.toContain(served.keys.pro);
   });
 
+  test('takes a -v that is the value of an option or an argument for no --verbose', async () => {
+    expect((await run(['get', '--', '-v'])).err).toBe('petstore: Cannot use "-v" as petId: it must be an integer\n');
+    expect((await run(['list', '--environment', '-v'])).err).not.toContain('UsageError');
+  });
+
   test('of PETSTORE_LOG names the levels', async () => {
     expect(await run(['list'], new FakeTerminal({ env: { PETSTORE_LOG: 'loud' } }))).toMatchObject({ code: 2 });
   });
