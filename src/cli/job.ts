@@ -190,9 +190,9 @@ async function dryRun(run: Run): Promise<End> {
   const rejected = job.input?.rejected ?? 0;
   const quota = quotaFor(settings.priority ?? 'low', client.quota);
   const parts = { report, quota, name: job.name, options, terminal, rejected, isNothingSent };
-  await writePlan(planned?.changes ?? [], parts);
-  if (planned) refuse(run, planned);
-  return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done };
+  const shown = writePlan(planned?.changes ?? [], parts).then(() => planned && refuse(run, planned));
+  const failure = await shown.then(() => undefined, failed);
+  return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done, ...failure };
 }
 
 interface Planned {

@@ -304,4 +304,20 @@ describe('--report', () => {
       failed: [{ petId: 2, error: { kind: 'bad-request' } }],
     });
   });
+
+  test.each([
+    ['that could not be written to stdout', [], 1, 'Cannot write to stdout: ENOSPC: write'],
+    ['that the run would refuse', ['--max-changes', '1'], 2, expect.stringContaining('--max-changes allows at most 1')],
+  ])('tells all results of a dry run %s', async (_what, words, exitCode, ending) => {
+    const { sync, file } = await jobFolder();
+    const terminal = new FakeTerminal(exitCode === 1 ? { stdoutError: 'ENOSPC' } : {});
+    const rows = 'petId,quantity\n1,9\n2,9\n3,5\n99,1\n';
+    expect((await sync(rows, ['--dry-run', '--report', file('r.json'), ...words], terminal)).code).toBe(exitCode);
+    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({
+      exitCode,
+      ending,
+      counts: { updated: 0, unchanged: 1, missing: 1, pending: 2 },
+      missing: [99],
+    });
+  });
 });
