@@ -147,9 +147,9 @@ function openSandbox(
   };
 }
 
-/** The name of a plan in a key, which is a header's value. */
+/** The name of a plan in a key, which is a header's value: another one for each plan. */
 function inAscii(plan: string): string {
-  return plan.replaceAll(' ', '_').replace(/[^!-~]/gu, (character) => character.codePointAt(0)?.toString(16) ?? '');
+  return plan.replace(/[^!-}]/gu, (character) => `~${character.codePointAt(0)?.toString(16)}~`);
 }
 
 function issueKeys(keyring: Keyring, suffix: string): Sandbox<string>['keys'] {
