@@ -142,7 +142,9 @@ function rateLimited({ desk: { rules }, request, meter, mishap, nowMs, aheadMs }
   const answer = rules.rateLimitBody === 'empty' ? new Response(null, { status: 429 }) : refusal;
   const wait = writeRetryAfter(rules.retryAfter, { opensAtMs, nowMs, aheadMs });
   if (wait !== undefined) answer.headers.set(RETRY_AFTER_HEADER, wait);
-  if (isHeard(answer, mishap)) meter.penalise(readRetryAfter(wait, { nowMs, aheadMs }) ?? opensAtMs, nowMs);
+  setOwn(answer.headers, mishap);
+  const told = readRetryAfter(answer.headers.get(RETRY_AFTER_HEADER), { nowMs, aheadMs });
+  if (isHeard(answer, mishap)) meter.penalise(told ?? opensAtMs, nowMs);
   return answer;
 }
 
@@ -184,6 +186,11 @@ function writeHeaders(headers: Headers, { desk, told, aheadMs, mishap, ...visit 
   const isTold = form.rate === 1 || desk.random() < form.rate;
   if (isTold) writeLimitHeaders(headers, { form, told: { ...told, resetAtMs: told.resetAtMs + aheadMs }, nowMs });
   if (date !== false) headers.set('date', new Date(nowMs + date.aheadMs).toUTCString());
+  setOwn(headers, mishap);
+}
+
+/** Sets and removes the headers that a fault names. */
+function setOwn(headers: Headers, mishap: Mishap | undefined): void {
   for (const [name, value] of Object.entries(mishap?.headers ?? {})) {
     if (value === null) headers.delete(name);
     else headers.set(name, value);

@@ -206,6 +206,21 @@ describe('a 429 of a fault starts the penalty of its Retry-After', () => {
     expect(sandbox.report().duringPenalty).toBe(0);
   });
 
+  test.each([
+    ['1', [false, false, false, false]],
+    ['soon', [false, false, true, true]],
+    ['60', [false, false, true, true]],
+  ])('and so does a 429 of the limit to which a fault gives a Retry-After of %s', async (value, duringPenalty) => {
+    const sandbox = createSandbox({ pets: 1, plans: { free: { requestsPerMinute: 1 } }, faults: [{ headers: { 'Retry-After': value } }] });
+    sandbox.clock.hold();
+    sandbox.clock.set(Date.UTC(2026, 10, 21, 10));
+    for (const afterMs of [0, 0, 2_000, 2_000]) {
+      sandbox.clock.advance(afterMs);
+      await asked(sandbox, '/inventory');
+    }
+    expect(sandbox.requests.map((request) => request.duringPenalty)).toEqual(duringPenalty);
+  });
+
   test('and so does a 429 of `routes`', async () => {
     const sandbox = createSandbox({ routes: () => new Response(null, { status: 429, headers: { 'retry-after': '60' } }) });
     await asked(sandbox, '/pets/42');
