@@ -82,7 +82,7 @@ export interface DateHeader {
  * console.log(own.inventory.get(42)?.quantity); // → 3
  */
 export interface SandboxOptions<Plans extends string = string> {
-  /** The stock: a number of made-up pets with ids from 1, or a list of pets. @default 12 */
+  /** The stock: a number of made-up pets with ids from 1, at most 1e7, or a list of pets. @default 12 */
   pets?: number | Iterable<StockEntry> | undefined;
   /** Keys of your own, each with the name of its plan. Every plan also has a key from the start. @default none */
   keys?: Readonly<Record<string, string>> | undefined;
@@ -168,6 +168,8 @@ export function rulesOf({
 }
 
 const whole = z.int().check(z.gte(0));
+/** They take half a minute and more than a gigabyte; a Map has room for 1.6 times as many. */
+export const MOST_PETS = 1e7;
 /** Three centuries, so that the year of every date in an answer has four digits. */
 const LONGEST_MS = 1e13;
 const time = z.number().check(z.gte(0), z.lte(LONGEST_MS));
@@ -194,8 +196,8 @@ const redirect = z.strictObject({ from: z.string(), to: z.string(), status: z.op
 
 const OPTION_RULES: OptionRules<SandboxOptions> = {
   pets: [
-    z.union([whole, z.custom(isList)]),
-    'it must be a number of pets or a list of { petId, quantity, status? } with numbers (or a bigint as petId)',
+    z.union([whole.check(z.lte(MOST_PETS)), z.custom(isList)]),
+    'it must be a number of pets, at most 1e7, or a list of { petId, quantity, status? } with numbers (or a bigint as petId)',
   ],
   keys: [recordOf(z.string()), 'it must be an object of keys, each with the name of its plan'],
   plans: [recordOf(plan), 'it must be an object of plans { requestsPerMinute, requestsPerDay? }, whole numbers from 1'],

@@ -689,6 +689,7 @@ describe('petstore sandbox', () => {
   test.each([
     [['--port', 'x'], 2, 'Cannot use --port x: it must be a whole number'],
     [['--port', '65536'], 2, 'Cannot use --port 65536: it must be at most 65535, or 0 for a free one'],
+    [['--pets', '10000001'], 2, 'Cannot use --pets 10000001: it must be a whole number from 0 to 10000000'],
     [['--limits', '0'], 2, 'Cannot use --limits 0: it must be requests a minute and a day, such as 60/1000'],
     [['--port', '0', '--db', '/'], 2, 'Cannot use "/" as --db: '],
     [['--port', '0', '--cors', 'http://localhost:5173/'], 2, 'Cannot use "http://localhost:5173/" as --cors: it must be an origin'],

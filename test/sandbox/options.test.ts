@@ -47,8 +47,9 @@ describe('createSandbox refuses', () => {
     ['{"faults":[{"headers":{"__proto__":"a\\nb"}}]}', 'Cannot use that object as `faults[0].headers`'],
     ['{"faults":[{"delayMs":1,"body":"oops"}]}', 'Cannot use `faults[0].body`: it needs a `status`'],
     ['{"faults":[503]}', 'Cannot use 503 as `faults[0]`: it must be a plain object such as { status: 503 }'],
-    ['{"pets":-1}', 'Cannot use -1 as `pets`: it must be a number of pets or a list'],
-    ['{"pets":"1"}', 'Cannot use "1" as `pets`: it must be a number of pets or a list'],
+    ['{"pets":-1}', 'Cannot use -1 as `pets`: it must be a number of pets, at most 1e7, or a list'],
+    ['{"pets":10000001}', 'Cannot use 10000001 as `pets`: it must be a number of pets, at most 1e7, or a list'],
+    ['{"pets":"1"}', 'Cannot use "1" as `pets`: it must be a number of pets, at most 1e7, or a list'],
     [
       '{"pets":[{"petId":1,"quantity":2},null]}',
       'Cannot use null as `pets[1]`: it must be { petId, quantity, status? } with safe integers',

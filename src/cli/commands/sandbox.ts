@@ -3,6 +3,7 @@ import { VERSION_SEGMENT } from '../../contract/http.ts';
 import type { PlanLimits } from '../../contract/plans.ts';
 import type { ServedSandbox } from '../../node/index.ts';
 import { parsePlanLimits } from '../../options/client-options.ts';
+import { MOST_PETS } from '../../sandbox/options.ts';
 import { refuseGiven } from '../contradictions.ts';
 import { EXIT, type ExitCode } from '../exit-code.ts';
 import { interruptSignal } from '../interrupt.ts';
@@ -57,7 +58,7 @@ async function serve(options: SandboxCommandOptions, terminal: Terminal): Promis
   const { serveSandbox } = await import('../../node/serve.ts');
   const served = await serveSandbox({
     port: portNumber(options.port),
-    ...(options.pets !== undefined && { pets: wholeNumber('pets', options.pets) }),
+    ...(options.pets !== undefined && { pets: wholeNumber('pets', options.pets, { min: 0, max: MOST_PETS }) }),
     ...(options.db !== undefined && { db: options.db }),
     ...(options.cors !== undefined && { cors: options.cors }),
     ...(limits && { plans: { free: limits, pro: limits, business: limits } }),
