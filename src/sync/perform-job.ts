@@ -37,7 +37,10 @@ export async function performJob(parts: JobParts): Promise<SyncReport> {
   const { job, options } = parts;
   const history = await readHistory(parts);
   if (history?.finishedAt) return finishedReport(job, history.finishedAt);
-  return options.signal?.aborted ? reportOf(job, { stopped: 'abort' }) : runJob(parts, history);
+  const progress = new ProgressReporter(parts);
+  const stop: Stop | undefined = options.signal?.aborted ? { stopped: 'abort' } : await runJob({ ...parts, progress }, history);
+  progress.begin('done');
+  return reportOf(job, stop);
 }
 
 /** Reads the job's journal; undefined if it has none. */
@@ -73,21 +76,24 @@ export async function withJournals(journals: readonly (Journal | undefined)[], j
   return run.value;
 }
 
-async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobParts, history: History | undefined): Promise<SyncReport> {
+/** Returns why the run stopped early, if it did. */
+async function runJob(
+  { client, job, options, progress, staysOpen, beforeUpdates }: JobParts & Pick<RunParts, 'progress'>,
+  history: History | undefined,
+): Promise<Stop | undefined> {
   const { dryRun, now } = options;
   const log = new JobLog(dryRun ? undefined : options.journal);
-  const progress = new ProgressReporter({ client, job, options });
   progress.begin('listing');
   await log.noteAll(openingRecords(history, now()));
   await log.flush();
 
   const stoppedListing = await listInto({ client, job, progress, options });
-  if (stoppedListing) return reportOf(job, stoppedListing);
+  if (stoppedListing) return stoppedListing;
   const failedBefore = job.failed.size;
   await log.noteAll(job.endList().map((petId) => ({ type: 'done', petId }) as const));
   await log.flush();
   const stoppedReview = await review(job, options);
-  if (dryRun || stoppedReview) return reportOf(job, stoppedReview);
+  if (dryRun || stoppedReview) return stoppedReview;
   const updates = job.count('change');
   if (updates > 0) await beforeUpdates?.();
   // Only now, since with the first record of a pet the journal belongs to this job, which may have been refused.
@@ -98,8 +104,7 @@ async function runJob({ client, job, options, staysOpen, beforeUpdates }: JobPar
   await run.send();
   if (run.isComplete && !staysOpen?.(updates)) await log.noteAll(closingRecords(job, now()));
   await log.flush();
-  progress.begin('done');
-  return reportOf(job, run.stop);
+  return run.stop;
 }
 
 /** Reads the list. Returns why the run has to stop, if it has to. */

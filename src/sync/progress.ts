@@ -34,7 +34,7 @@ export interface SyncProgress {
   requests: number;
   /** According to the client's quota, nothing can be sent before this instant. */
   waitingUntil?: Date;
-  /** The estimated time left in milliseconds, from the quota and the pace so far; missing until the list has been read. */
+  /** The estimated time left in milliseconds, from the quota and the pace so far; missing in the phase `listing`. */
   etaMs?: number;
 }
 
@@ -60,8 +60,9 @@ export class ProgressReporter {
   }
 
   begin(phase: SyncProgress['phase']): void {
+    // Also at an end without updates: what the list settled says nothing about their pace.
+    if (this.#phase === 'listing') this.#start = { atMs: this.#parts.options.now(), settled: this.#settled };
     this.#phase = phase;
-    if (phase === 'updating') this.#start = { atMs: this.#parts.options.now(), settled: this.#settled };
     this.tell();
   }
 

@@ -9,7 +9,7 @@ import {
   RateLimitError,
   ServerError,
 } from '../../src/errors.ts';
-import { planSync, type SyncProgress, syncInventory, undoSync } from '../../src/sync/index.ts';
+import { planSync, type SyncOptions, type SyncProgress, syncInventory, undoSync } from '../../src/sync/index.ts';
 import { asItem, BAD_ITEMS, BAD_UPDATED } from '../support/bad-items.ts';
 import { rejectionOf, thrower } from '../support/outcome.ts';
 import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
@@ -831,7 +831,7 @@ describe('onProgress', () => {
     const store = new FakeStore([], { quota: { minute: closed(61_000), day: closed(90_000), closedUntil: new Date(70_000) } });
     await syncInventory(store, [], options);
     await syncInventory(Object.defineProperty(store, 'quota', { value: undefined }), [], options);
-    expect(seen).toEqual([new Date(90_000), undefined]);
+    expect(seen).toEqual([new Date(90_000), new Date(90_000), undefined, undefined]);
   });
 
   test.each([
@@ -881,6 +881,28 @@ describe('onProgress', () => {
       [4, 0],
       [4, 0],
     ]);
+  });
+
+  test.each<[string, SyncOptions, Partial<SyncProgress>]>([
+    ['of a dry run', { dryRun: true }, { listed: 2, changes: 2, missing: 1, failed: 1, requests: 1, etaMs: 60_000 }],
+    ['of a run that is aborted before it begins', { signal: AbortSignal.abort() }, { listed: 0, changes: 0, requests: 0, etaMs: 0 }],
+    [
+      'of a run that is aborted while it is reviewed',
+      ((controller) => ({ signal: controller.signal, review: () => controller.abort() }))(new AbortController()),
+      { listed: 2, changes: 2, requests: 1 },
+    ],
+  ])('tells the end %s', async (_which, options, end) => {
+    const seen: SyncProgress[] = [];
+    const quota = { minute: { limit: 2, remaining: 0, resetAt: new Date(61_000) }, day: {} };
+    const wanted = [
+      { petId: 1, quantity: 6 },
+      { petId: 2, adjust: Number.MAX_SAFE_INTEGER },
+      { petId: 9, quantity: 6 },
+    ];
+    const store = new FakeStore(pets(2, 5), { quota });
+    await syncInventory(store, wanted, { ...options, onProgress: (progress) => seen.push(progress), now: () => 1_000 });
+    expect(seen.map(({ phase }) => phase).filter((phase) => phase !== 'listing')).toEqual(['done']);
+    expect(seen.at(-1)).toMatchObject({ ...end, phase: 'done' });
   });
 
   test.each<[string, () => void | Promise<void>]>([
