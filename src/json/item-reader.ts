@@ -11,7 +11,8 @@ import { PlainItems } from './plain-items.ts';
 type Expected = 'document' | 'list' | 'item or end' | 'item' | 'comma or end' | 'nothing';
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
-const BEGINS_ANOTHER_VALUE = new Set(new TextEncoder().encode('{"-0123456789tfn'));
+/** The beginnings of words that are values, so that a text such as `not found` is none. */
+const WORDS = ['true', 'fals', 'null'];
 
 /**
  * Reads a list of items from bytes as they arrive, in the memory of one chunk and one item, however long the list is.
@@ -87,7 +88,10 @@ export class ItemReader<Ids extends Int64> {
 
   #enter(byte: number): boolean {
     if (byte === BYTE.openList) return this.#skip('item or end');
-    return BEGINS_ANOTHER_VALUE.has(byte) ? this.#fail('schema', 'must be a list') : this.#fail('invalid-json', 'is not valid JSON');
+    const { view, at } = this.#pending;
+    const begun = String.fromCharCode(...view.subarray(at, at + 4));
+    const isValue = /^["{\d-]/.test(begun) || WORDS.some((word) => word.startsWith(begun));
+    return isValue ? this.#fail('schema', 'must be a list') : this.#fail('invalid-json', 'is not valid JSON');
   }
 
   #readItems(items: InventoryItem<Ids>[]): boolean {

@@ -144,7 +144,9 @@ describe('ItemReader', () => {
 
   test.each([
     ...['{"items":[]}', '"[]"', '-1', '7', 'true', 'false', 'null'].map((text) => [text, 'schema', 'must be a list'] as const),
-    ...['<html>', ']', '+1', 'undefined'].map((text) => [text, 'invalid-json', 'is not valid JSON'] as const),
+    ...['<html>', ']', '+1', 'undefined', 'nope', 'not found', 'try again', 'fault'].map(
+      (text) => [text, 'invalid-json', 'is not valid JSON'] as const,
+    ),
   ])('says of %j: %s, %s', (text, reason, message) => {
     expect(new ItemReader('number').push(encode(text)).failure).toEqual({ reason, problems: [{ path: '', message }] });
   });
