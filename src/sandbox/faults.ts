@@ -114,8 +114,8 @@ export interface Mishap extends Omit<Fault, 'delayMs'> {
  */
 export class Faults {
   readonly #random: Random;
-  /** Each fault, and how often it may still happen. */
-  readonly #active = new Map<Fault, number>();
+  /** Each fault, and how often it may still happen. Its own condition may remove or refill it. */
+  readonly #active = new Map<Fault, { left: number }>();
 
   constructor(faults: readonly Fault[], random: Random) {
     this.#random = random;
@@ -129,7 +129,7 @@ export class Faults {
   add(fault: Fault): () => void {
     checkFault(fault);
     const own = { ...fault };
-    this.#active.set(own, own.times ?? Number.POSITIVE_INFINITY);
+    this.#active.set(own, { left: timesOf(own) });
     return () => this.#active.delete(own);
   }
 
@@ -138,7 +138,7 @@ export class Faults {
    * @internal
    */
   refill(): void {
-    for (const fault of this.#active.keys()) this.#active.set(fault, fault.times ?? Number.POSITIVE_INFINITY);
+    for (const [fault, turns] of this.#active) turns.left = timesOf(fault);
   }
 
   /** Removes all faults. */
@@ -151,9 +151,9 @@ export class Faults {
    * @internal
    */
   draw(request: SandboxRequest): Mishap | undefined {
-    for (const [fault, left] of this.#active) {
-      if (left <= 0 || !this.#hits(fault, request)) continue;
-      this.#active.set(fault, left - 1);
+    for (const [fault, turns] of this.#active) {
+      if (turns.left <= 0 || !this.#hits(fault, request)) continue;
+      turns.left -= 1;
       return { ...fault, delayMs: drawLatency(fault.delayMs ?? 0, this.#random) };
     }
     return undefined;
@@ -164,6 +164,10 @@ export class Faults {
     if (when && !holds(when, request)) return false;
     return rate === undefined || this.#random() < rate;
   }
+}
+
+function timesOf({ times = Number.POSITIVE_INFINITY }: Fault): number {
+  return times;
 }
 
 /** Asks a fault's own condition. @throws {SandboxError} if it throws or returns a promise */

@@ -39,6 +39,30 @@ describe('faults happen', () => {
     expect((await asked(createSandbox(options), '/inventory')).status).toBe(200);
   });
 
+  test('once by a rule that takes its own fault back, and as often again after one that resets the sandbox', async () => {
+    const sandbox = createSandbox();
+    const statuses = async () => {
+      const answers = [await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory'), await asked(sandbox, '/inventory')];
+      return answers.map(({ status }) => status);
+    };
+    const rule = (act: () => void) => () => {
+      act();
+      return true;
+    };
+    const takeBack = sandbox.faults.add({ when: rule(() => takeBack()), status: 503 });
+    const once = await statuses();
+    const resets = vi
+      .fn()
+      .mockImplementationOnce(() => {})
+      .mockImplementationOnce(() => sandbox.reset());
+    sandbox.faults.add({ when: rule(resets), times: 2, status: 500 });
+    expect([once, await statuses(), await statuses()]).toEqual([
+      [503, 200, 200],
+      [500, 500, 500],
+      [200, 200, 200],
+    ]);
+  });
+
   test('once more after `reset()`, but not after `clear()`', async () => {
     const sandbox = createSandbox({
       faults: [
