@@ -118,13 +118,19 @@ export class ChangeIterator<Ids extends Int64> implements AsyncIterableIterator<
     for (const taker of others) taker.resolve({ done: true, value: undefined });
   }
 
-  /** To be asked only while there are changes. Goes on where it was, since a new walk of a Map passes all entries that were deleted. */
+  /**
+   * To be asked only while there are changes. It walks the ids of one moment: each new walk of a Map passes all entries that were deleted,
+   * and a walk that waits for a slow consumer keeps all that the Map grew out of meanwhile.
+   */
   *#takeAll(): Generator<AnyChange, never> {
-    for (;;)
-      for (const [petId, change] of this.#changes) {
+    for (;;) {
+      const petIds = [...this.#changes.keys()].reverse();
+      for (let petId = petIds.pop(); petId !== undefined; petId = petIds.pop()) {
+        const change = this.#changes.get(petId);
         this.#changes.delete(petId);
-        yield change;
+        if (change) yield change;
       }
+    }
   }
 
   #join(): void {

@@ -3,6 +3,7 @@ import * as fc from 'fast-check';
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { ChangeIterator } from '../../src/view/change-iterator.ts';
 import { FUZZ } from '../support/fuzz.ts';
+import { collectGarbage } from '../support/garbage.ts';
 import { rejectionOf } from '../support/outcome.ts';
 
 const quantity = fc.option(fc.integer({ min: 0, max: 2 }), { nil: undefined });
@@ -61,6 +62,21 @@ test('a thousand changes are taken in one walk, since each new walk of a Map pas
   for (let petId = 0; petId < 1_000; petId++) await iterator.next();
   const count = walks.reduce((sum, { mock }) => sum + mock.calls.length, 0);
   expect(count).toBe(1);
+});
+
+test('changes that cancel each other out leave nothing in memory while the consumer is busy', async () => {
+  const iterator = openIterator();
+  for (let petId = 0; petId < 100; petId++) iterator.push({ before: undefined, after: itemOf(petId, 1) });
+  await iterator.next();
+  await collectGarbage();
+  const before = process.memoryUsage().heapUsed;
+  for (let petId = 100; petId < 300_000; petId++) {
+    iterator.push({ before: undefined, after: itemOf(petId, 1) });
+    iterator.push({ before: itemOf(petId, 1), after: undefined });
+  }
+  await collectGarbage();
+  expect(process.memoryUsage().heapUsed - before).toBeLessThan(3_000_000);
+  expect(await iterator.next()).toMatchObject({ value: { petId: 1 } });
 });
 
 test('waiting calls of next() get changes in the order of the calls, and the end if there are no more', async () => {
