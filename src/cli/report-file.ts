@@ -11,7 +11,7 @@ import type { BadRow } from './input/wanted-row.ts';
 import { jsonText } from './json-text.ts';
 import { checkReplaceable, found, replaceFile } from './replace-file.ts';
 import { failedJson } from './report-text.ts';
-import type { ObservedQuota, RunRecord } from './run-record.ts';
+import type { ObservedQuota, RecordedWait, RunRecord } from './run-record.ts';
 import { cannotOpen, UsageError } from './usage-error.ts';
 
 /** The contents of a report. */
@@ -91,10 +91,15 @@ function countsOf({ report, rejected, record }: ReportParts): Record<string, num
   return { updated, unchanged, missing: missing.length, failed: failed.length, pending: pending.length, rejected };
 }
 
+/** The waits of the run. It may have ended before the predicted end of one. */
+function waitsOf({ record, endedAtMs }: ReportParts): RecordedWait[] {
+  return record.waits.map((wait) => ({ ...wait, untilMs: Math.min(wait.untilMs, endedAtMs) }));
+}
+
 function jsonReport(parts: ReportParts): string {
   const { title, service, journal, isDryRun, record, endedAtMs, quota, report, rejects, exitCode, ending } = parts;
   const instant = (observed: ObservedQuota | undefined) => observed && { ...observed, atMs: undefined, at: new Date(observed.atMs) };
-  const waits = record.waits.map(({ reason, fromMs, untilMs }) => ({ reason, from: new Date(fromMs), until: new Date(untilMs) }));
+  const waits = waitsOf(parts).map(({ reason, fromMs, untilMs }) => ({ reason, from: new Date(fromMs), until: new Date(untilMs) }));
   return `${jsonText({
     title,
     service,
@@ -135,7 +140,7 @@ function* csvRows(parts: ReportParts): Generator<Row> {
     if (!planned.has(String(petId))) yield { what: 'failed', petId, to: quantity, detail: messages.get(String(petId)) };
   for (const petId of report?.missing ?? []) yield { what: 'missing', petId };
   for (const { row, reason, text } of rejects) yield { what: 'rejected', row, detail: `${reason}: ${text}` };
-  for (const { reason, fromMs, untilMs } of record.waits) yield { what: 'wait', at: iso(fromMs), until: iso(untilMs), detail: reason };
+  for (const { reason, fromMs, untilMs } of waitsOf(parts)) yield { what: 'wait', at: iso(fromMs), until: iso(untilMs), detail: reason };
 }
 
 function iso(ms: number): string {
@@ -147,7 +152,7 @@ const NAMED = 100;
 
 function textReport(parts: ReportParts): string {
   const { title, service, journal, isDryRun, record, endedAtMs, report, rejects, rejected } = parts;
-  const waits = record.waits.map(({ reason, fromMs, untilMs }) => `  ${iso(fromMs)} to ${iso(untilMs)}: ${reason}`);
+  const waits = waitsOf(parts).map(({ reason, fromMs, untilMs }) => `  ${iso(fromMs)} to ${iso(untilMs)}: ${reason}`);
   return [
     `petstore ${title}${isDryRun ? ' --dry-run' : ''}`,
     ...summaryOf(parts),

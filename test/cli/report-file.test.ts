@@ -116,7 +116,7 @@ describe('--report', () => {
     expect((await readFile(file('r.csv'), 'utf8')).match(/^updated,/gm)).toHaveLength(150);
   });
 
-  test('reports the wait, and what is pending, of a run that is ended', async () => {
+  test('reports the wait until then, and what is pending, of a run that is ended', async () => {
     const { served, sync, file } = await jobFolder();
     const terminal = new FakeTerminal();
     served.sandbox.faults.add({ status: 429, headers: { 'retry-after': '60' }, when: ({ path }) => path === '/inventory/1' });
@@ -124,13 +124,14 @@ describe('--report', () => {
     await vi.waitFor(() => expect(terminal.err).toMatch(/waiting 6\d s/), { timeout: 10_000 });
     terminal.interrupt('SIGTERM');
     expect((await running).code).toBe(143);
-    expect(JSON.parse(await readFile(file('r.json'), 'utf8'))).toMatchObject({
+    const report = JSON.parse(await readFile(file('r.json'), 'utf8'));
+    expect(report).toMatchObject({
       exitCode: 143,
       ending: 'terminated: 0 pets updated, 1 pet left; run it again for the rest; with adjustments, only with a --journal',
       requests: { sent: 2, refused: 1 },
       changes: [{ petId: 1, from: 5, to: 9, result: 'pending' }],
       pending: [{ petId: 1, quantity: 9 }],
-      waits: [{ reason: 'rate-limit', from: INSTANT, until: INSTANT }],
+      waits: [{ reason: 'rate-limit', from: INSTANT, until: report.to }],
     });
   });
 
