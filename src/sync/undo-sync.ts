@@ -1,8 +1,9 @@
 import { checkClient, type PetStoreApi } from '../api.ts';
-import type { Int64, PetId } from '../contract/models.ts';
+import type { Int64 } from '../contract/models.ts';
 import { InvalidArgumentError } from '../errors.ts';
 import { hidingKey } from '../hiding-key.ts';
 import { badOption } from '../options/rules.ts';
+import { IntColumn } from '../stock/int-column.ts';
 import { JobLog } from './job-log.ts';
 import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
@@ -95,17 +96,17 @@ function resolveUndoOptions(given: UndoOptions): UndoParts {
   return { journal, options: { ...resolveSyncOptions(rest), journal: undoJournal ?? journal.undoJournal?.() } };
 }
 
-/** The last update that a job intended for a pet. */
-interface PastUpdate {
-  petId: PetId;
-  from: number;
-  to: number;
-  /** Undefined while it is in doubt: the journal has no end of it, so that the job's process may still send it. */
-  end: 'done' | 'void' | 'failed' | undefined;
-}
+/** How an update ended. It is in doubt while the journal has no end of it, so that the job's process may still send it. */
+const [IN_DOUBT, DONE, UNDONE] = [0, 1, 2];
 
-/** By the digits of each pet's id. */
-type PastUpdates = Map<string, PastUpdate>;
+/** The last update that a job intended for each pet, in columns: a job may have millions. */
+class PastUpdates {
+  /** The pets, and their quantities before. */
+  readonly before = new WantedStock();
+  /** By row, the quantities after. */
+  readonly after = new IntColumn();
+  readonly ends = new IntColumn(1);
+}
 
 /** The job that is undone, from its journal. */
 interface Past {
@@ -120,7 +121,7 @@ interface Past {
 /** @throws InvalidArgumentError, JournalError, the reason of an abort */
 async function readPast(journal: Journal, store: string | undefined, signal: AbortSignal | undefined): Promise<Past> {
   const { otherStore, recordsOf } = await loadReplay(signal);
-  const updates: PastUpdates = new Map();
+  const updates = new PastUpdates();
   let job: Extract<JournalRecord, { type: 'job' }> | undefined;
   let beganAt: string | undefined;
   let [isClosed, isFinished] = [false, false];
@@ -139,29 +140,31 @@ async function readPast(journal: Journal, store: string | undefined, signal: Abo
   return { updates, identity, isClosed, mayGoOn: !isClosed && !isFinished };
 }
 
-function takeRecord(updates: PastUpdates, record: JournalRecord): void {
+function takeRecord({ before, after, ends }: PastUpdates, record: JournalRecord): void {
   if (record.type === 'intent') {
-    const { petId, from, to } = record;
-    updates.set(String(petId), { petId, from, to, end: undefined });
+    before.add({ petId: record.petId, quantity: record.from });
+    const row = before.rowOf(record.petId) ?? 0;
+    after.set(row, record.to);
+    ends.set(row, IN_DOUBT);
     return;
   }
   if (record.type !== 'void' && record.type !== 'failed' && record.type !== 'done') return;
   // A pet that was listed twice failed without an update, so an earlier one stays in doubt.
   if (record.type === 'failed' && record.error.reason === 'duplicate') return;
-  const update = updates.get(String(record.petId));
-  if (update) update.end = record.type;
+  const row = before.rowOf(record.petId);
+  if (row !== undefined) ends.set(row, record.type === 'done' ? DONE : UNDONE);
 }
 
 /** The updates that were or may have been applied: by row, the quantity to restore, and the one that the pet must have now. */
-function toBeSetBack(updates: PastUpdates): { stock: WantedStock; left: Float64Array; late: number[] } {
+function toBeSetBack({ before, after, ends }: PastUpdates): { stock: WantedStock; left: Float64Array; late: number[] } {
   const stock = new WantedStock();
   const left: number[] = [];
   const late: number[] = [];
-  for (const { petId, from, to, end } of updates.values()) {
-    if (end === 'void' || end === 'failed') continue;
-    if (end === undefined) late.push(left.length);
-    stock.add({ petId, quantity: from });
-    left.push(to);
+  for (const [petId, row] of before.pets()) {
+    if (ends.get(row) === UNDONE) continue;
+    if (ends.get(row) === IN_DOUBT) late.push(left.length);
+    stock.add({ petId, quantity: before.amount(row) });
+    left.push(after.get(row));
   }
   return { stock, left: Float64Array.from(left), late };
 }
