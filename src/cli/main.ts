@@ -1,4 +1,5 @@
 import nodeModule from 'node:module';
+import { setTimeout } from 'node:timers';
 import type { Terminal } from './terminal.ts';
 
 // Checked before anything is imported that an older Node does not have.
@@ -37,3 +38,5 @@ process.stderr.on('error', () => {});
 process.exitCode = await runCli(process.argv.slice(2), terminal);
 // A stdin that was not read to its end must not keep the process alive.
 process.stdin.unref?.();
+// Nor must Node's fetch, which connects for ever to a proxy that closes its connections, for calls that have ended too.
+setTimeout(() => process.exit(), 1_000).unref();

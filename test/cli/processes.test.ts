@@ -1,6 +1,7 @@
 import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { access, chmod, mkdir, open, readFile, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
@@ -74,6 +75,22 @@ test.each(['v20.20.2', 'v22.12.0'])('petstore says on Node %s which one it needs
 test('petstore runs where nothing caches compiled code, as in Deno', async () => {
   const lacking = 'data:text/javascript,import m from "node:module"; delete m.enableCompileCache';
   expect(await runUnread(['list'], { NODE_OPTIONS: `--import=${encodeURI(lacking)}` })).toEqual({ code: 0, err: '' });
+});
+
+test("petstore ends, although Node's fetch connects for ever to a proxy that closes its connections", async () => {
+  const proxy = createServer().on('connect', (_request, socket) => socket.destroy());
+  await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => void proxy.close());
+  const address = proxy.address();
+  const env = {
+    ...environment(),
+    PETSTORE_BASE_URL: 'https://shop.example/v1',
+    HTTPS_PROXY: `http://127.0.0.1:${typeof address === 'object' && address?.port}`,
+    NODE_USE_ENV_PROXY: '1',
+  };
+  const words = ['list', '--no-state', '--timeout', '500ms', '--max-wait', '1s'];
+  const ending = promisify(execFile)(process.execPath, [cli.file, ...words], { env, timeout: 30_000 });
+  await expect(ending).rejects.toMatchObject({ code: 1, killed: false, stderr: expect.stringContaining('had no complete answer') });
 });
 
 /** Runs the program, tells it to end when the sandbox has seen so many requests, and gives what it said. */
