@@ -193,7 +193,7 @@ local function grantProbe()
   turn()
   if math.min(freeByPlan(), freeInDay()) < 1 then return waitForQuota() end
   for name, member in pairs(record.members) do
-    if not record.minute and now - (member.requestedAtMs or 0) > MINUTE then record.members[name] = nil end
+    if now - (member.requestedAtMs or 0) > (record.minute and 2 or 1) * MINUTE then record.members[name] = nil end
   end
   record.members[request.member] = { granted = 0, requestedAtMs = now }
   record.probeBy = request.member

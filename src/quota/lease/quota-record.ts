@@ -263,9 +263,9 @@ function grantProbe(record: QuotaRecord, request: LeaseRequest, nowMs: number): 
   turn(record, nowMs);
   if (Math.min(freeByPlan(record, request), freeInDay(record, request, nowMs)) < 1)
     return refuse(record, { waitMs: waitMsOf(record, request, nowMs), reason: 'quota' });
-  // Until a window is known, its members are the processes that sent a probe within the last minute.
-  for (const [name, { requestedAtMs }] of Object.entries(record.members))
-    if (!record.minute && nowMs - requestedAtMs > MINUTE_MS) delete record.members[name];
+  // Until a window is known, its members are the processes that sent a probe within the last minute. Later, those of the last window stay.
+  const keptMs = record.minute ? 2 * MINUTE_MS : MINUTE_MS;
+  for (const [name, { requestedAtMs }] of Object.entries(record.members)) if (nowMs - requestedAtMs > keptMs) delete record.members[name];
   record.members[request.member] = { granted: 0, requestedAtMs: nowMs };
   record.probeBy = request.member;
   record.probeUntilMs = nowMs + PROBE_TIMEOUT_MS;

@@ -471,4 +471,13 @@ describe('exchangeLease', () => {
     exchangeLease(record, answered, NOON + 159_600);
     expect(Object.keys(record.members)).toEqual(['process 99']);
   });
+
+  test('remembers for two minutes those of an outage that follows a window', () => {
+    const record = knownRecord();
+    for (const second of Array(600).keys()) take(record, `process ${second}`, 1, RESET + second * 1000);
+    expect(Object.keys(record.members)).toHaveLength(121);
+    const answered = leaseRequestOf({ member: 'process 599', isProbeAnswered: true });
+    exchangeLease(record, answered, RESET + 599_500);
+    expect(take(record, 'process 599', 1, RESET + 599_500).members).toBe(121);
+  });
 });
