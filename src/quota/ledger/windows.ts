@@ -181,7 +181,9 @@ export class Windows {
   observeLimit(subject: QuotaWindow, answer: Answer): void {
     const limit = answer.limit ?? this.#leastLimit(answer, subject);
     if (limit === undefined) return;
-    if (!this.#isPlanGiven && subject === this.minute && limit > subject.limit && !mayBeOfMinute(limit, answer)) return;
+    // The whole limit: the window may be cut to a share.
+    const { requestsPerMinute: known = UNLIMITED } = this.#limits;
+    if (!this.#isPlanGiven && subject === this.minute && limit > known && !mayBeOfMinute(limit, answer)) return;
     if (!subject.observeLimit(limit, answer.remaining)) return;
     if (!this.#isPlanGiven) this.#resize();
     else if (this.areShares) this.#cutToShare(subject, limit);

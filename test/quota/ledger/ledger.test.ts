@@ -245,6 +245,17 @@ describe('Ledger, without a plan,', () => {
     expect(ledger.snapshot(NOON_MS).minute.limit).toBe(limit);
   });
 
+  test('takes a smaller Limit whatever its Reset, also if its share is smaller still', () => {
+    const ledger = new Ledger({ plan: undefined, concurrency: 64, share: 0.5 }, () => 0);
+    const limits = [300, 200].map((limit, index) => {
+      const nowMs = NOON_MS + index * 5_000;
+      const resetAtMs = nowMs + 60_000 + index * 5_000;
+      ledger.observe(ledger.send(nowMs), { status: 200, receivedAtMs: nowMs, limit, remaining: limit - 1, resetAtMs }, nowMs);
+      return ledger.snapshot(nowMs).minute.limit;
+    });
+    expect(limits).toEqual([150, 100]);
+  });
+
   test("raises the minute's limit once the Reset is near enough", () => {
     const ledger = new Ledger({ plan: undefined, concurrency: 64, share: 1 }, () => 0);
     const limits = [0, 20_000, 40_000].map((ms) => {
