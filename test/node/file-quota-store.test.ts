@@ -68,6 +68,23 @@ describe('fileQuotaStore', () => {
     store.close();
   });
 
+  test('counts a process in the window after its last one, and then no longer', async () => {
+    vi.useFakeTimers({ now: NOW_MS, toFake: ['Date'] });
+    onTestFinished(() => void vi.useRealTimers());
+    using store = fileQuotaStore(path);
+    const { exchange } = store.join(KEY, () => {});
+    const answers = [60_000, 120_000, 180_000].map((endsInMs) => {
+      exchange(REQUEST);
+      const minute = { limit: 20, remaining: 19, resetAtMs: NOW_MS + endsInMs, endsInMs: 60_000, ageMs: 0 };
+      exchange({ ...REQUEST, wanted: 0, isProbeAnswered: true, minute });
+      if (endsInMs === 60_000) exchange({ ...REQUEST, member: 'b' });
+      const answer = exchange(REQUEST);
+      vi.setSystemTime(NOW_MS + endsInMs);
+      return answer;
+    });
+    expect(await Promise.all(answers)).toMatchObject([{ members: 2 }, { members: 2 }, { members: 1 }]);
+  });
+
   test('lets a new process with a plan wait for the Reset, not for a rolling minute', async () => {
     vi.useFakeTimers({ now: NOW_MS, toFake: ['setTimeout', 'clearTimeout', 'Date', 'performance'] });
     onTestFinished(() => void vi.useRealTimers());
