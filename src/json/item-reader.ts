@@ -53,8 +53,9 @@ export class ItemReader<Ids extends Int64> {
   /** To be called after the last bytes. Returns a failure if the list is not closed. */
   end(): Rows<Ids> {
     if (this.#failure === undefined && this.#expected !== 'nothing') {
-      const isEmpty = this.#expected === 'document' || this.#expected === 'list';
-      this.#fail('invalid-json', isEmpty ? 'is empty' : `ends within the list, after ${this.#row} items`);
+      const hasBegun = this.#expected !== 'document' && this.#expected !== 'list';
+      const isEmpty = this.#pending.view.length === this.#pending.at;
+      this.#fail('invalid-json', hasBegun ? `ends within the list, after ${this.#row} items` : isEmpty ? 'is empty' : 'is not valid JSON');
     }
     return this.#rows([]);
   }
@@ -90,8 +91,10 @@ export class ItemReader<Ids extends Int64> {
     if (byte === BYTE.openList) return this.#skip('item or end');
     const { view, at } = this.#pending;
     const begun = String.fromCharCode(...view.subarray(at, at + 4));
-    const isValue = /^["{\d-]/.test(begun) || WORDS.some((word) => word.startsWith(begun));
-    return isValue ? this.#fail('schema', 'must be a list') : this.#fail('invalid-json', 'is not valid JSON');
+    if (/^["{\d-]/.test(begun) || WORDS.includes(begun)) return this.#fail('schema', 'must be a list');
+    // A word may arrive in parts.
+    if (begun.length < 4 && WORDS.some((word) => word.startsWith(begun))) return false;
+    return this.#fail('invalid-json', 'is not valid JSON');
   }
 
   #readItems(items: InventoryItem<Ids>[]): boolean {

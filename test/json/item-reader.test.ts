@@ -144,11 +144,15 @@ describe('ItemReader', () => {
 
   test.each([
     ...['{"items":[]}', '"[]"', '-1', '7', 'true', 'false', 'null'].map((text) => [text, 'schema', 'must be a list'] as const),
-    ...['<html>', ']', '+1', 'undefined', 'nope', 'not found', 'try again', 'fault'].map(
+    ...['<html>', ']', '+1', 'undefined', 'nope', 'not found', 'try again', 'fault', 't', 'nul'].map(
       (text) => [text, 'invalid-json', 'is not valid JSON'] as const,
     ),
-  ])('says of %j: %s, %s', (text, reason, message) => {
-    expect(new ItemReader('number').push(encode(text)).failure).toEqual({ reason, problems: [{ path: '', message }] });
+  ])('says of %j, whole or byte by byte: %s, %s', (text, reason, message) => {
+    const [whole, inBytes] = [new ItemReader('number'), new ItemReader('number')];
+    whole.push(encode(text));
+    for (const byte of encode(text)) inBytes.push(Uint8Array.of(byte));
+    const failure = { reason, problems: [{ path: '', message }] };
+    expect([whole.end().failure, inBytes.end().failure]).toEqual([failure, failure]);
   });
 
   test('refuses a broken item as soon as its end has come, even before a longer one that is cut off', () => {
