@@ -41,4 +41,4 @@ type SendDirectly = (address: string, request: DirectRequest) => Promise<DirectA
  * How a fetch of this package sends a request for a {@link DirectAnswer}. Found by the function itself, so that a wrapper or mock of it, which
  * may have its properties, is called as the client's fetch.
  */
-export const directly = sharedTable<SendDirectly>('direct-answer.3');
+export const directly = sharedTable<SendDirectly>('direct-answer.4');
