@@ -60,9 +60,9 @@ const HEAD = [
   'sent too early',
   'worlds with a ban',
   'calls that succeeded',
-  'without bans',
-  'time, median',
-  'time, p95',
+  'the same without bans',
+  'time without bans, median',
+  'time without bans, p95',
 ];
 
 function isTimed(outcome: Outcome | undefined): boolean {
