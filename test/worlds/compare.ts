@@ -56,7 +56,7 @@ export function tableOf(fared: readonly Fared[]): { table: string; timed: number
 
 const HEAD = [
   '',
-  'answers 429',
+  '429s',
   'sent too early',
   'worlds with a ban',
   'calls that succeeded',
