@@ -11,7 +11,7 @@ import { PlainItems } from './plain-items.ts';
 type Expected = 'document' | 'list' | 'item or end' | 'item' | 'comma or end' | 'nothing';
 
 const BYTE_ORDER_MARK = [0xef, 0xbb, 0xbf] as const;
-/** The beginnings of words that are values, so that a text such as `not found` is none. */
+/** The first four letters of each word that is a JSON value. A text such as `not found` is none. */
 const WORDS = ['true', 'fals', 'null'];
 
 /**
@@ -52,12 +52,14 @@ export class ItemReader<Ids extends Int64> {
 
   /** To be called after the last bytes. Returns a failure if the list is not closed. */
   end(): Rows<Ids> {
-    if (this.#failure === undefined && this.#expected !== 'nothing') {
-      const hasBegun = this.#expected !== 'document' && this.#expected !== 'list';
-      const isEmpty = this.#pending.view.length === this.#pending.at;
-      this.#fail('invalid-json', hasBegun ? `ends within the list, after ${this.#row} items` : isEmpty ? 'is empty' : 'is not valid JSON');
-    }
+    if (this.#failure === undefined && this.#expected !== 'nothing') this.#fail('invalid-json', this.#early);
     return this.#rows([]);
+  }
+
+  /** What is wrong if the bytes end here, before the list does. */
+  get #early(): string {
+    if (this.#expected !== 'document' && this.#expected !== 'list') return `ends within the list, after ${this.#row} items`;
+    return this.#pending.view.length === this.#pending.at ? 'is empty' : 'is not valid JSON';
   }
 
   #rows(items: InventoryItem<Ids>[]): Rows<Ids> {

@@ -97,7 +97,7 @@ function resolveUndoOptions(given: UndoOptions): UndoParts {
 }
 
 /** How an update ended. It is in doubt while the journal has no end of it, so that the job's process may still send it. */
-const [IN_DOUBT, DONE, UNDONE] = [0, 1, 2];
+const [IN_DOUBT, DONE, NOT_APPLIED] = [0, 1, 2];
 
 /** The last update that a job intended for each pet, in columns: a job may have millions. */
 class PastUpdates {
@@ -152,7 +152,7 @@ function takeRecord({ before, after, ends }: PastUpdates, record: JournalRecord)
   // A pet that was listed twice failed without an update, so an earlier one stays in doubt.
   if (record.type === 'failed' && record.error.reason === 'duplicate') return;
   const row = before.rowOf(record.petId);
-  if (row !== undefined) ends.set(row, record.type === 'done' ? DONE : UNDONE);
+  if (row !== undefined) ends.set(row, record.type === 'done' ? DONE : NOT_APPLIED);
 }
 
 /** The updates that were or may have been applied: by row, the quantity to restore, and the one that the pet must have now. */
@@ -161,7 +161,7 @@ function toBeSetBack({ before, after, ends }: PastUpdates): { stock: WantedStock
   const left: number[] = [];
   const late: number[] = [];
   for (const [petId, row] of before.pets()) {
-    if (ends.get(row) === UNDONE) continue;
+    if (ends.get(row) === NOT_APPLIED) continue;
     if (ends.get(row) === IN_DOUBT) late.push(left.length);
     stock.add({ petId, quantity: before.amount(row) });
     left.push(after.get(row));
