@@ -30,15 +30,18 @@ const LONGEST_WAIT_MS = 1e15;
 const FIRST_TIMESTAMP = 1e9;
 /** A Retry-After that reads as an instant at most this far from now is one, and not a wait of decades. */
 const INSTANT_WITHIN_MS = 365 * 24 * 3_600_000;
+// A literal in a function would be a new object in each call.
+const INTEGER = /^\d{1,15}$/;
+const NUMBER = /^\d+(?:\.\d+)?$/;
 
 export function readAnswer(status: number, headers: Pick<Headers, 'get'>, receivedAtMs: number): Answer {
   const dateMs = readDate(headers.get('date') ?? '', receivedAtMs);
   // How long ago a cache stored the answer (RFC 9111 section 5.1); 0 if no cache says that it did.
   const ageMs = (parseInteger(headers.get('age')) ?? 0) * 1000;
-  const answer: Answer = { status, receivedAtMs };
   // What a cached answer says about limits and the time was true when it was stored, and no request was counted.
-  if (ageMs === 0)
-    Object.assign(answer, readRateLimit(headers, { dateMs, receivedAtMs }, status >= 400), dateMs !== undefined && { dateMs });
+  const found = ageMs === 0 ? readRateLimit(headers, { dateMs, receivedAtMs }, status >= 400) : undefined;
+  const answer: Answer = { status, receivedAtMs, ...found };
+  if (found && dateMs !== undefined) answer.dateMs = dateMs;
   // A Retry-After of a successful answer is ignored.
   const retryAfter = status < 300 ? '' : (headers.get(RETRY_AFTER_HEADER) ?? '');
   const retryAfterMs =
@@ -91,10 +94,10 @@ function readReset(reset: number | undefined, nowMs: number, offMs: number): Pic
 }
 
 function parseInteger(text: string | null): number | undefined {
-  return parseNumber(text, /^\d{1,15}$/);
+  return parseNumber(text, INTEGER);
 }
 
-function parseNumber(text: string | null, pattern = /^\d+(?:\.\d+)?$/): number | undefined {
+function parseNumber(text: string | null, pattern = NUMBER): number | undefined {
   return text !== null && pattern.test(text) ? Number(text) : undefined;
 }
 
