@@ -520,6 +520,8 @@ export class QuotaWindow {
   /** Adds doubt to the candidates that fit worse than the best one. Doubts are relative: that of the best candidate is 0. */
   #weigh(misfits: readonly number[]): void {
     const best = Math.min(...misfits);
+    // Most answers fit all candidates.
+    if (misfits.every((misfit) => misfit === best)) return;
     let least = Number.POSITIVE_INFINITY;
     this.#candidates.forEach((candidate, index) => {
       candidate.doubt += Math.min(2, (misfits[index] ?? 0) - best);
