@@ -342,6 +342,15 @@ describe('How badly an answer fits a candidate:', () => {
     expect(candidate.misfitOfRetryAfter(seen)).toBe(expected);
   });
 
+  test('a Retry-After fits a log that opens up to 2.5 s later, or up to 3.5 s and the time of the answer earlier', () => {
+    const log = new SlidingLog(1, MINUTE_MS);
+    sendTimes(log, 2, 0);
+    expect(log.freeAt(0, 20_000)).toBe(60_100);
+    const seen = { endsAtMs: 60_000, remaining: undefined, sentAtMs: 19_900, nowMs: 20_000 };
+    const misfits = [57_599, 57_600, 63_700, 63_701].map((retryAtMs) => log.misfitOfRetryAfter({ ...seen, retryAtMs }));
+    expect(misfits).toEqual([1, 0, 0, 1]);
+  });
+
   test('a Retry-After that ends a whole window after the Reset is that of a penalty, and fits a window', () => {
     const seen = { endsAtMs: 30_000, remaining: 0, sentAtMs: 19_900, nowMs: 20_000 };
     const misfits = [89_999, 90_000, 900_000].map((retryAtMs) => new FixedWindow(60, MINUTE_MS).misfitOfRetryAfter({ ...seen, retryAtMs }));
