@@ -28,6 +28,7 @@ export default defineConfig({
     // Far more than any test takes: on a busy machine programs may start a hundred times as slowly.
     testTimeout: 300_000,
     hookTimeout: 300_000,
+    expect: { poll: { timeout: 60_000 } },
     // Threads start sooner than processes.
     pool: 'threads',
     // All cores: much of the time is waiting for processes and timers.

@@ -153,7 +153,7 @@ describe.skipIf(isBrowserless)('the page of a served sandbox', () => {
     await page.getByLabel('Search by id or status').fill('99999');
     const ids = () => page.locator('#stock td:first-child').allTextContents();
     await expect
-      .poll(ids, { timeout: 20_000 })
+      .poll(ids)
       .toEqual([
         '99999',
         '199999',
