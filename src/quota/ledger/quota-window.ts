@@ -520,7 +520,7 @@ export class QuotaWindow {
   /** Adds doubt to the candidates that fit worse than the best one. Doubts are relative: that of the best candidate is 0. */
   #weigh(misfits: readonly number[]): void {
     const best = Math.min(...misfits);
-    // Most answers fit all candidates.
+    // Where all fit equally well, as with most answers, no doubt changes.
     if (misfits.every((misfit) => misfit === best)) return;
     let least = Number.POSITIVE_INFINITY;
     this.#candidates.forEach((candidate, index) => {

@@ -60,12 +60,12 @@ export class SlidingLog extends Candidate {
   /** Requests that leave this log soon may have left the service's already. */
   override margin(nowMs: number): number {
     const soonMs = nowMs + this.lengthMs / 20;
-    return Math.max(0, this.#sentIn((slot) => this.#leavesAtMs(slot) <= soonMs, soonMs - this.lengthMs) - this.#gone);
+    return Math.max(0, this.#sentIn((slot) => this.#leavesAtMs(slot) <= soonMs, soonMs) - this.#gone);
   }
 
   /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
-    return this.#sentIn(({ firstMs }) => firstMs + this.lengthMs <= nowMs, nowMs - this.lengthMs) - this.#gone;
+    return this.#sentIn(({ firstMs }) => firstMs + this.lengthMs <= nowMs, nowMs) - this.#gone;
   }
 
   override misfitOfReset(seen: SeenReset): number {
@@ -102,11 +102,11 @@ export class SlidingLog extends Candidate {
     return this.#sentIn(({ arrivedMs }) => arrivedMs >= instantMs);
   }
 
-  /** The requests of the slots that are counted, among those that began by `lastMs`: each answer asks, and needs the oldest slots only. */
+  /** The requests of the slots that are counted. Each answer asks only for those that may leave by `lastMs`: the oldest ones. */
   #sentIn(isCounted: (slot: Slot) => boolean, lastMs = Number.POSITIVE_INFINITY): number {
     let sent = 0;
     for (const slot of this.#slots) {
-      if (slot.firstMs > lastMs) break;
+      if (slot.firstMs + this.lengthMs > lastMs) break;
       if (isCounted(slot)) sent += slot.sent;
     }
     return sent;
