@@ -154,7 +154,7 @@ for (const [name, measure] of Object.entries(SECTIONS)) {
 const text = `# Performance
 
 This page compares what calls and lists cost with this package, bare \`fetch\` and other clients. \`npm run bench\` makes it, and \`npm run bench -- 'A call'\` one section of it.
-All clients of a table are measured in the same run, in interleaved rounds, and each figure is the median of the rounds. Ratios are relative to bare \`fetch\` and \`json()\`: compare them within a table. On other machines absolute times differ most, but ratios too: more code costs more where processors are slow or shared. The code is in \`test/bench\`.
+All clients of a table are measured in the same run, in interleaved rounds, and each figure is the median of the rounds. Ratios are relative to bare \`fetch\` and \`json()\`: compare them within a table. Other machines give other ratios too, though they differ less than absolute times. The code is in \`test/bench\`.
 
 ![Ratios to fetch and to res.json()](performance.svg)
 
