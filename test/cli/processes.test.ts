@@ -77,6 +77,24 @@ test('petstore runs where nothing caches compiled code, as in Deno', async () =>
   expect(await runUnread(['list'], { NODE_OPTIONS: `--import=${encodeURI(lacking)}` })).toEqual({ code: 0, err: '' });
 });
 
+test('petstore mcp gives all its answers to a reader that pauses', async () => {
+  const child = spawn(process.execPath, [cli.file, 'mcp', '--sandbox'], { env: environment(), stdio: ['pipe', 'pipe', 'ignore'] });
+  const begin = { protocolVersion: '2025-06-18', capabilities: {}, clientInfo: { name: 'test', version: '1' } };
+  const requests = Array.from({ length: 1_000 }, (_, id) => ({ jsonrpc: '2.0', id: id + 1, method: 'tools/list' }));
+  const lines = [
+    { jsonrpc: '2.0', id: 0, method: 'initialize', params: begin },
+    { jsonrpc: '2.0', method: 'notifications/initialized' },
+    ...requests,
+  ].map((line) => `${JSON.stringify(line)}\n`);
+  child.stdin.end(lines.join(''));
+  await once(child.stdout, 'readable');
+  // Longer than the command waits for its process to end.
+  await setTimeout(2_500);
+  const answered = (await child.stdout.toArray()).join('').trim().split('\n');
+  expect(answered).toHaveLength(1_001);
+  expect(JSON.parse(answered.at(-1) ?? '')).toMatchObject({ id: 1_000 });
+});
+
 test("petstore ends, although Node's fetch connects for ever to a proxy that closes its connections", async () => {
   const proxy = createServer().on('connect', (_request, socket) => socket.destroy());
   await new Promise<void>((resolve) => proxy.listen(0, '127.0.0.1', resolve));
