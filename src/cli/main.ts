@@ -38,8 +38,8 @@ process.stderr.on('error', () => {});
 process.exitCode = await runCli(process.argv.slice(2), terminal);
 // A stdin that was not read to its end must not keep the process alive.
 process.stdin.unref?.();
-// Nor must Node's fetch, which connects for ever to a proxy that closes its connections, for calls that have ended too. What is still to be
-// written is waited for: pipes are asynchronous, and their readers may pause, as `less` does.
+// Nor must Node's fetch: behind a proxy that closes its connections it connects again for ever, even for calls that have ended. What the
+// command printed is written first, since pipes are asynchronous, and a reader may pause, as `less` does.
 const isWriting = (stream: NodeJS.WriteStream): boolean => !stream.destroyed && stream.writableLength > 0;
 const leave = (): void => {
   if ([process.stdout, process.stderr].some(isWriting)) setTimeout(leave, 100).unref();

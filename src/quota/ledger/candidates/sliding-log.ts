@@ -65,7 +65,7 @@ export class SlidingLog extends Candidate {
 
   /** Requests that arrived as soon as they were sent have left the service's log already. */
   override surplus(nowMs: number): number {
-    return this.#sentIn(({ firstMs }) => firstMs + this.lengthMs <= nowMs, nowMs) - this.#gone;
+    return this.#sentIn(() => true, nowMs) - this.#gone;
   }
 
   override misfitOfReset(seen: SeenReset): number {
@@ -102,7 +102,7 @@ export class SlidingLog extends Candidate {
     return this.#sentIn(({ arrivedMs }) => arrivedMs >= instantMs);
   }
 
-  /** The requests of the slots that are counted. Each answer asks only for those that may leave by `lastMs`: the oldest ones. */
+  /** The requests of the slots that are counted. Slots are in order, so the search ends at the first one that cannot leave by `lastMs`. */
   #sentIn(isCounted: (slot: Slot) => boolean, lastMs = Number.POSITIVE_INFINITY): number {
     let sent = 0;
     for (const slot of this.#slots) {
