@@ -95,8 +95,8 @@ export function progressBar({ changes, updated, failed }: SyncProgress): string 
 }
 
 /** The progress of a synchronisation in words. */
-export function progressText({ phase, listed, changes, updated, failed, requests, etaMs = 0 }: SyncProgress): string {
-  if (phase === 'listing') return `reading the list: ${counted(listed, 'pet')}`;
+export function progressText({ listed, changes, updated, failed, requests, etaMs }: SyncProgress): string {
+  if (etaMs === undefined) return `reading the list: ${counted(listed, 'pet')}`;
   const failures = failed > 0 ? `, ${failed} failed` : '';
   return `${updated + failed}/${changes}${failures}, ${counted(requests, 'request')}, ${duration(etaMs)} left`;
 }

@@ -20,7 +20,7 @@ export interface SyncProgress {
   duplicates: number;
   /** Number of items of the service's list that were read. */
   listed: number;
-  /** Number of updates of the job: those that are done, have failed, or are still to be sent. */
+  /** Number of updates of the job: those that are done, have failed, or are still to be sent; complete once the list has been read. */
   changes: number;
   /** Number of pets whose quantity was set. */
   updated: number;
@@ -34,7 +34,7 @@ export interface SyncProgress {
   requests: number;
   /** According to the client's quota, nothing can be sent before this instant. */
   waitingUntil?: Date;
-  /** The estimated time left in milliseconds, from the quota and the pace so far; missing in the phase `listing`. */
+  /** The estimated time left in milliseconds, from the quota and the pace so far; missing until the list has been read. */
   etaMs?: number;
 }
 
@@ -97,7 +97,7 @@ export class ProgressReporter {
       failed: job.failed.size,
       requests: this.#requests,
       ...(waitingUntil && { waitingUntil }),
-      ...(this.#phase !== 'listing' && { etaMs: Math.max(estimateMs(job.count('change'), quota, nowMs), this.#paceMs(nowMs)) }),
+      ...(job.isListed && { etaMs: Math.max(estimateMs(job.count('change'), quota, nowMs), this.#paceMs(nowMs)) }),
     };
   }
 

@@ -51,6 +51,7 @@ export class StockJob {
   /** Those of them that the list has named. */
   readonly #lateListed = new Set<number>();
   #listed = 0;
+  #isListed = false;
   readonly #tally: Map<State, number>;
 
   constructor(stock: WantedStock, { left, late = [] }: { left?: Float64Array; late?: Iterable<number> } = {}) {
@@ -70,6 +71,11 @@ export class StockJob {
   /** Items of the service's list that were read. */
   get listed(): number {
     return this.#listed;
+  }
+
+  /** Whether the service's list has been read to its end, so that the changes are known. */
+  get isListed(): boolean {
+    return this.#isListed;
   }
 
   /** Whether the service's list could still change a pet's state. */
@@ -125,6 +131,7 @@ export class StockJob {
    * whose doubtful updates it has confirmed.
    */
   endList(): PetId[] {
+    this.#isListed = true;
     const confirmed: PetId[] = [];
     for (const [petId, row] of this.stock.pets()) {
       const state = this.#state(row);

@@ -111,8 +111,9 @@ test.each([
 
 test.each([
   [{ phase: 'listing', listed: 2_000 }, 'reading the list: 2,000 pets'],
+  [{ phase: 'done', listed: 0 }, 'reading the list: 0 pets'],
   [{ updated: 2, requests: 3, etaMs: 7_000 }, '2/8, 3 requests, 7 s left'],
-  [{ updated: 2, failed: 1, requests: 4 }, '3/8, 1 failed, 4 requests, 0 s left'],
+  [{ updated: 2, failed: 1, requests: 4, etaMs: 0 }, '3/8, 1 failed, 4 requests, 0 s left'],
 ] as const)('progressText of %o is %s', (progress, text) => {
   expect(progressText({ ...UPDATING, ...progress })).toBe(text);
 });

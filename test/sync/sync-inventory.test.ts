@@ -885,7 +885,7 @@ describe('onProgress', () => {
 
   test.each<[string, SyncOptions, Partial<SyncProgress>]>([
     ['of a dry run', { dryRun: true }, { listed: 2, changes: 2, missing: 1, failed: 1, requests: 1, etaMs: 60_000 }],
-    ['of a run that is aborted before it begins', { signal: AbortSignal.abort() }, { listed: 0, changes: 0, requests: 0, etaMs: 0 }],
+    ['of a run that is aborted before it begins', { signal: AbortSignal.abort() }, { listed: 0, requests: 0 }],
     [
       'of a run that is aborted while it is reviewed',
       ((controller) => ({ signal: controller.signal, review: () => controller.abort() }))(new AbortController()),
@@ -903,6 +903,26 @@ describe('onProgress', () => {
     await syncInventory(store, wanted, { ...options, onProgress: (progress) => seen.push(progress), now: () => 1_000 });
     expect(seen.map(({ phase }) => phase).filter((phase) => phase !== 'listing')).toEqual(['done']);
     expect(seen.at(-1)).toMatchObject({ ...end, phase: 'done' });
+  });
+
+  test.each<[string, (abort: () => undefined) => FakeStore['settings']]>([
+    ['an abort before it begins', (abort) => abort() ?? {}],
+    ['an abort during the list', (abort) => ({ listed: abort })],
+    ['a refused key', () => ({ listError: new AuthenticationError('Cannot list: 401', { status: 401 }) })],
+    ['too long a wait', () => ({ listError: new RateLimitError('Cannot list: wait', { retryAt: new Date(900_000) }) })],
+  ])('gives no ETA if %s ends the run before the list has been read', async (_what, settings) => {
+    const controller = new AbortController();
+    const store = new FakeStore(
+      pets(3, 5),
+      settings(() => void controller.abort()),
+    );
+    const seen: SyncProgress[] = [];
+    const wanted = pets(3, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    const onProgress = (progress: SyncProgress) => seen.push(progress);
+    const report = await syncInventory(store, wanted, { signal: controller.signal, onProgress });
+    expect(report.pending).toHaveLength(3);
+    expect(seen.at(-1)).toMatchObject({ phase: 'done', listed: 0, changes: 0 });
+    expect(seen.at(-1)).not.toHaveProperty('etaMs');
   });
 
   test.each<[string, () => void | Promise<void>]>([
