@@ -7,10 +7,16 @@ import { JOURNAL_VERSION } from './journal.ts';
 const RecordedId = z.union([
   z.custom<PetId>(isPetId),
   z.pipe(
-    z.string().check(z.regex(/^-?\d{1,19}$/)),
-    z.transform((digits) => BigInt(digits)),
+    z.pipe(
+      z.string().check(z.regex(/^-?\d{1,19}$/)),
+      z.transform((digits) => BigInt(digits)),
+    ),
+    z.custom<bigint>(isPetId),
   ),
 ]);
+
+/** The quantity of a failed update may be rounded, beyond ±(2^53−1). */
+const FailedQuantity = z.number().check(z.refine(Number.isInteger));
 
 /** The part of a failure that a journal or a report keeps. */
 const RecordedError = z.object({
@@ -42,13 +48,13 @@ const JournalRecord = z.discriminatedUnion('type', [
   /** An undo of this job began. The job cannot continue after it. */
   z.object({ type: z.literal('undo'), at: Instant }),
   /** Written before an update is sent: from now on the pet's quantity may be `to`. */
-  z.object({ type: z.literal('intent'), petId: RecordedId, from: z.number(), to: z.number() }),
+  z.object({ type: z.literal('intent'), petId: RecordedId, from: z.int(), to: z.int() }),
   /** The service confirmed the intent. */
   z.object({ type: z.literal('done'), petId: RecordedId }),
   /** The intended update was certainly not applied. */
   z.object({ type: z.literal('void'), petId: RecordedId }),
   /** The pet's update failed, and the job does not try it again. */
-  z.object({ type: z.literal('failed'), petId: RecordedId, quantity: z.number(), error: RecordedError }),
+  z.object({ type: z.literal('failed'), petId: RecordedId, quantity: FailedQuantity, error: RecordedError }),
   /** The service's list lacks the pet. Counts only if an `end` follows; another run looks for the pet again. */
   z.object({ type: z.literal('missing'), petId: RecordedId }),
   z.object({ type: z.literal('end'), at: Instant, unchanged: z.int() }),

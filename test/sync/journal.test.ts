@@ -248,6 +248,8 @@ describe('a journal', () => {
 });
 
 describe('a torn or foreign line', () => {
+  const GONE = '"error":{"name":"NotFoundError","kind":"not-found","message":"gone","status":404}';
+
   test('at the end is ignored as the rest of a killed run', async () => {
     const { store, journal } = await runOnce({ 2: 'lose' });
     journal.lines.push('{"type":"int');
@@ -267,6 +269,11 @@ describe('a torn or foreign line', () => {
     ['of a foreign file', 0, 'petId,quantity', 'line 1 is not a record'],
     ['with an id that is not whole', 3, '{"type":"done","petId":"1x"}', 'line 4 is not a record'],
     ['with an id that begins late', 3, '{"type":"done","petId":"x1"}', 'line 4 is not a record'],
+    ['with an id beyond int64', 3, '{"type":"done","petId":"9223372036854775808"}', 'line 4 is not a record'],
+    ['with a quantity before that is not whole', 3, '{"type":"intent","petId":2,"from":5.5,"to":7}', 'line 4 is not a record'],
+    ['with a quantity after that is not whole', 3, '{"type":"intent","petId":2,"from":5,"to":1.5}', 'line 4 is not a record'],
+    ['with a quantity after that was rounded', 3, '{"type":"intent","petId":2,"from":5,"to":9007199254740993}', 'line 4 is not a record'],
+    ['with a failed quantity that is not whole', 3, `{"type":"failed","petId":2,"quantity":1.5,${GONE}}`, 'line 4 is not a record'],
     ['where the header should be', 0, '{"type":"done","petId":1}', 'line 1 is not a record'],
   ])('%s makes the journal unreadable, and nothing is sent or written', async (_name, index, line, message) => {
     const { store, journal } = await runOnce({ 2: 'lose' });
