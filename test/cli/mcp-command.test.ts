@@ -3,6 +3,7 @@ import { once } from 'node:events';
 import { mkdtemp, readdir, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative } from 'node:path';
+import { Writable } from 'node:stream';
 import { Client } from '@modelcontextprotocol/sdk/client/index.js';
 import { StdioClientTransport } from '@modelcontextprotocol/sdk/client/stdio.js';
 import { build } from 'esbuild';
@@ -425,6 +426,22 @@ describe('petstore mcp', () => {
       const ended = 'the server ends (terminated); try again once it is started again';
       expect([code, answerTo(4), answerTo(5)]).toEqual([143, `Cannot list the inventory: ${ended}`, `Cannot plan the updates: ${ended}`]);
       expect([JSON.parse(answerTo(3)), await kinds()]).toEqual([expect.objectContaining({ updated: 3, pending: 0 }), WHOLE_JOB]);
+    });
+
+    test('before it ends, even if a write to stdout takes long', async () => {
+      const log: string[] = [];
+      const terminal = new FakeTerminal({ stdin: [initialize, { id: 2, method: 'tools/list', params: {} }].map(lineOf).join('') });
+      const stdout = new Writable({
+        write(chunk, _encoding, done) {
+          setTimeout(() => {
+            for (const { id } of answersIn(String(chunk))) log.push(`answer ${id} is written`);
+            done();
+          }, 50);
+        },
+      });
+      await runCli(['mcp', '--sandbox'], Object.defineProperty(terminal, 'stdout', { value: stdout }));
+      log.push('mcp ends');
+      expect(log).toEqual(['answer 1 is written', 'answer 2 is written', 'mcp ends']);
     });
 
     test('for a minute at most', async () => {

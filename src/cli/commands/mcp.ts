@@ -59,14 +59,17 @@ interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
   terminal: Terminal;
 }
 
-/** Resolves when stdin has ended, or the signal is aborted, and every call is answered. */
+/** Resolves when stdin has ended, or the signal is aborted, and every answer is written, or when no answer can be written any more. */
 async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<void> {
   const input = Readable.from(terminal.stdin);
   const output = outputOf(terminal);
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
-  output.on('error', () => end(new Interruption('nobody reads stdout', EXIT.done)));
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
+  output.on('error', () => {
+    end(new Interruption('nobody reads stdout', EXIT.done));
+    resolve();
+  });
   let timer: NodeJS.Timeout | undefined;
   const answerLast = (): void => {
     timer ??= setTimeout(() => end(new Interruption('stdin ended a minute ago', EXIT.done)), LAST_ANSWERS_MS);
@@ -121,7 +124,8 @@ function journalsFolder({ sandbox }: McpOptions, env: Terminal['env']): string |
 
 function outputOf({ stdout }: Terminal): Writable {
   const write = (text: string, _encoding: unknown, done: (error?: Error | null) => void) => void stdout.write(text, (error) => done(error));
-  const output = new Writable({ decodeStrings: false, write });
+  // Without a buffer of its own, so that the transport waits until each answer is written.
+  const output = new Writable({ decodeStrings: false, highWaterMark: 0, write });
   // Each answer that waits for a slow reader is a listener; from the eleventh on Node would warn of a leak.
   return output.setMaxListeners(0);
 }

@@ -1,7 +1,7 @@
 import type { Transport } from '@modelcontextprotocol/sdk/shared/transport.js';
 import type { JSONRPCMessage, RequestId } from '@modelcontextprotocol/sdk/types.js';
 
-/** The requests of a host that have no answer yet. A cancelled request gets none (Model Context Protocol, Cancellation). */
+/** The requests of a host whose answer has not been written. A cancelled request gets none (Model Context Protocol, Cancellation). */
 export class Unanswered {
   readonly #ids = new Set<RequestId>();
   /** The callers that wait until there is none. */
@@ -11,13 +11,13 @@ export class Unanswered {
   constructor(transport: Transport) {
     transport.onmessage = (message) => this.#noteReceived(message);
     const send = transport.send.bind(transport);
-    transport.send = (message, options) => {
+    transport.send = async (message, options) => {
+      await send(message, options);
       if (!('method' in message) && message.id !== undefined) this.#end(message.id);
-      return send(message, options);
     };
   }
 
-  /** Resolves as soon as no request is unanswered; one that comes meanwhile counts too. */
+  /** Resolves as soon as no request is unanswered; one that comes meanwhile counts too. Never, if an answer cannot be written. */
   async none(): Promise<void> {
     if (this.#ids.size > 0) await new Promise<void>((resolve) => this.#waiting.push(resolve));
   }

@@ -1,6 +1,8 @@
 import { InMemoryTransport } from '@modelcontextprotocol/sdk/inMemory.js';
 import { beforeEach, describe, expect, test } from 'vitest';
 import { Unanswered } from '../../../src/cli/mcp/unanswered.ts';
+import { deferred } from '../../support/deferred.ts';
+import { nextTurn } from '../../support/unhandled.ts';
 
 describe('Unanswered', () => {
   let server: InMemoryTransport;
@@ -30,6 +32,23 @@ describe('Unanswered', () => {
     await answer('1');
     await Promise.all(both);
     expect(log).toEqual(['1 is answered', 'one', 'other']);
+  });
+
+  test('none() waits until an answer is written', async () => {
+    const written = deferred<void>();
+    const log: string[] = [];
+    const [slow, asking] = InMemoryTransport.createLinkedPair();
+    slow.send = () => written.promise;
+    const slowly = new Unanswered(slow);
+    await Promise.all([slow.start(), asking.start()]);
+    await asking.send({ jsonrpc: '2.0', id: 1, method: 'ping' });
+    const none = slowly.none().then(() => log.push('none'));
+    const sent = slow.send({ jsonrpc: '2.0', id: 1, result: {} });
+    await nextTurn();
+    log.push('is written');
+    written.resolve();
+    await Promise.all([sent, none]);
+    expect(log).toEqual(['is written', 'none']);
   });
 
   test('none() does not wait for a request that the host has cancelled', async () => {
