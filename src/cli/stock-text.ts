@@ -18,5 +18,5 @@ export const NAMED_STATUSES = 10;
 /** What to say of a status that the specification does not name and no pet has: it may be misspelt, but the service may add statuses. */
 export function noSuchStatus(wanted: string, found: Iterable<string>): string {
   const known = [...new Set([...PET_STATUSES, ...found])].slice(0, NAMED_STATUSES).map(statusText);
-  return `petstore: no pet has the status ${showValue(wanted)}; known are ${known.join(', ')}`;
+  return `no pet has the status ${showValue(wanted)}; known are ${known.join(', ')}`;
 }

@@ -134,6 +134,15 @@ describe('petstore mcp', () => {
     expect(await call('get_quota')).toMatchObject({ quota: { minute: { limit: 300, remaining: 299 } } });
   });
 
+  test('says which statuses are known if no pet has an unknown one', async () => {
+    served.sandbox.inventory.set(9, { quantity: 2, status: 'lost' });
+    const { call } = await startAgent();
+    const note = 'no pet has the status "availble"; known are available, pending, sold, lost';
+    expect(await call('list_inventory', { status: 'availble' })).toMatchObject({ pets: [], matching: 0, note });
+    expect(await call('list_inventory', { status: 'pending' })).not.toHaveProperty('note');
+    expect(await call('list_inventory', { status: 'lost', below: 1 })).not.toHaveProperty('note');
+  });
+
   test('plans, applies a shown plan once, and keeps a journal that can be undone', async () => {
     const { call } = await startAgent(withJournals());
     const updates = [

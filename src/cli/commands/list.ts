@@ -45,7 +45,8 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
     close();
   }
   if (terminal.stdout.isTTY && !options.json && !options.csv) tell(terminal, counted(count, 'pet'));
-  if (count === 0 && options.status !== undefined && !isPetStatus(options.status)) tell(terminal, noSuchStatus(options.status, statuses));
+  if (count === 0 && options.status !== undefined && !isPetStatus(options.status))
+    tell(terminal, `petstore: ${noSuchStatus(options.status, statuses)}`);
   return EXIT.done;
 }
 

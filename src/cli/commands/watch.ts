@@ -52,7 +52,7 @@ interface Wanted {
 async function tellMissing(view: StockView<'bigint'>, { status, signal, terminal }: Wanted): Promise<void> {
   const items = await view.items({ signal }).catch(() => undefined);
   const found = new Set(Array.from(items ?? [], (item) => item.status));
-  if (items && !found.has(status)) tell(terminal, noSuchStatus(status, found));
+  if (items && !found.has(status)) tell(terminal, `petstore: ${noSuchStatus(status, found)}`);
 }
 
 /** A filter for the new state of a pet, or for the last state of a pet that is gone. */

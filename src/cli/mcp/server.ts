@@ -3,6 +3,7 @@ import type { RequestHandlerExtra } from '@modelcontextprotocol/sdk/shared/proto
 import type { CallToolResult, ServerNotification, ServerRequest } from '@modelcontextprotocol/sdk/types.js';
 import * as z from 'zod/mini';
 import type { InventoryItem, PetId } from '../../contract/models.ts';
+import { isPetStatus } from '../../contract/pet-status.ts';
 import type { SyncReport, WantedEntry } from '../../sync/index.ts';
 import { VERSION } from '../../version.ts';
 import { eitherSignal } from '../../view/either-signal.ts';
@@ -11,6 +12,7 @@ import type { Client } from '../connect.ts';
 import { Interruption } from '../exit-code.ts';
 import { explainError } from '../explain-error.ts';
 import { shellWord } from '../shell-word.ts';
+import { noSuchStatus } from '../stock-text.ts';
 import { UsageError } from '../usage-error.ts';
 import type { Plans } from './plans.ts';
 
@@ -107,16 +109,20 @@ interface PageOptions {
 
 function page(all: Iterable<InventoryItem<'bigint'>>, { status, below, wanted, offset, limit, asOf }: PageOptions): object {
   const pets: object[] = [];
+  const statuses = new Set<string>();
   let [total, matching] = [0, 0];
   for (const item of all) {
     total += 1;
+    statuses.add(item.status);
     if (status !== undefined && item.status !== status) continue;
     if ((below !== undefined && item.quantity >= below) || wanted?.has(String(item.petId)) === false) continue;
     if (matching >= offset && pets.length < limit) pets.push({ ...item, petId: shownId(item.petId) });
     matching += 1;
   }
   const next = offset + pets.length;
-  return { pets, matching, total, asOf, ...(next < matching && { nextOffset: next }) };
+  const isUnknown = status !== undefined && !isPetStatus(status) && !statuses.has(status);
+  const note = isUnknown && { note: noSuchStatus(status, statuses) };
+  return { pets, matching, total, asOf, ...(next < matching && { nextOffset: next }), ...note };
 }
 
 function addUpdating(server: McpServer, plans: Plans, ending: AbortSignal): void {
