@@ -11,6 +11,7 @@ import type { TextCleaner } from '../redactor.ts';
 import { adviceFor, judgeAnswer, judgeClock, judgeLimits, judgePlan } from './check/answer.ts';
 import { type Asked, askOnce } from './check/ask.ts';
 import { type Finding, GUIDES } from './check/finding.ts';
+import { checkScheme } from './check/tls.ts';
 import { checkWay } from './check/way.ts';
 
 /**
@@ -122,9 +123,11 @@ function asNote({ check, facts }: Finding, message: string): Finding {
   return { check, outcome: 'note', message, ...(facts && { facts }) };
 }
 
-function adviceWithoutAnswer({ kind, code }: PetStoreError): Pick<Finding, 'advice' | 'see'> {
+function adviceWithoutAnswer({ kind, code }: PetStoreError, { protocol }: URL): Pick<Finding, 'advice' | 'see'> {
   if (kind === 'timeout') return { advice: 'check the port of the address, or try again later', see: GUIDES.timeout };
-  return { see: isProxyCode(code ?? '') ? GUIDES.proxy : GUIDES.connection };
+  if (isProxyCode(code ?? '')) return { see: GUIDES.proxy };
+  // Over https, the handshake has shown that the server speaks it.
+  return { see: GUIDES.connection, ...(protocol === 'http:' && { advice: checkScheme(protocol) }) };
 }
 
 /** For the client of an older copy of the package, which does not give its redactor. */
@@ -135,7 +138,7 @@ async function judge<Ids extends Int64>(asked: Asked, client: PetStoreClient<Ids
     return [{ check: 'answer', outcome: 'note', message: `no request was sent: it would have to wait (${asked.reason})` }];
   if (asked.kind === 'failed') {
     const { message, code, status } = asked.error;
-    const advice = status === undefined ? adviceWithoutAnswer(asked.error) : adviceFor(status, true);
+    const advice = status === undefined ? adviceWithoutAnswer(asked.error, new URL(client.baseUrl)) : adviceFor(status, true);
     return [{ check: 'answer', outcome: 'problem', message, ...advice, facts: { code, status } }];
   }
   const { response, receivedAtMs } = asked;

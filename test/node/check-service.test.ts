@@ -151,7 +151,24 @@ describe('checkService', () => {
     const server = createServer(answerList);
     await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
     const { findings } = await checkService(new PetStoreClient({ apiKey: KEY, baseUrl: `https://localhost:${portOf(server)}/v1` }));
-    expect(byName(findings).tls).toMatchObject({ outcome: 'problem', message: expect.stringContaining('does not speak TLS') });
+    expect(byName(findings).tls).toMatchObject({
+      outcome: 'problem',
+      message: expect.stringContaining('does not speak TLS'),
+      advice: 'check the port of the address, and whether the server there uses http: rather than https:',
+      see: 'docs/errors.md#connectionerror-connection',
+    });
+    await new Promise((resolve) => server.close(resolve));
+  });
+
+  test('says what to check if the server at an http: address speaks TLS', async () => {
+    const server = await overTls('well');
+    await new Promise<void>((resolve) => server.listen(0, 'localhost', resolve));
+    const { findings } = await checkService(new PetStoreClient({ apiKey: KEY, baseUrl: `http://localhost:${portOf(server)}/v1` }));
+    expect(byName(findings).answer).toMatchObject({
+      outcome: 'problem',
+      advice: 'check the port of the address, and whether the server there uses https: rather than http:',
+      see: 'docs/errors.md#connectionerror-connection',
+    });
     await new Promise((resolve) => server.close(resolve));
   });
 

@@ -26,16 +26,24 @@ export async function checkTls(socket: Duplex, address: URL): Promise<Finding> {
   } catch (error) {
     const code = codeOf(error);
     const meaning = meaningOf(code);
-    const isSilent = code === 'ETIMEDOUT';
     const message = `the TLS handshake failed: ${code}${meaning ? `: ${meaning}` : ''}`;
-    const advice = isSilent
-      ? 'check firewalls and VPNs in between, and the MTU'
-      : 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
-    const see = isSilent ? GUIDES.connection : GUIDES.certificate;
-    return { check: 'tls', outcome: 'problem', message, advice, see, facts: { code } };
+    return { check: 'tls', outcome: 'problem', message, ...adviceWithoutHandshake(code), facts: { code } };
   } finally {
     secure.destroy();
   }
+}
+
+function adviceWithoutHandshake(code: string): Pick<Finding, 'advice' | 'see'> {
+  if (code === 'ETIMEDOUT') return { advice: 'check firewalls and VPNs in between, and the MTU', see: GUIDES.connection };
+  if (code === 'ERR_SSL_WRONG_VERSION_NUMBER') return { advice: checkScheme('https:'), see: GUIDES.connection };
+  const advice = 'the certificate may not be issued yet: wait, or re-verify the domain; else check the port';
+  return { advice, see: GUIDES.certificate };
+}
+
+/** The advice for an address at which a server listens, but does not speak its protocol. */
+export function checkScheme(protocol: string): string {
+  const other = protocol === 'https:' ? 'http:' : 'https:';
+  return `check the port of the address, and whether the server there uses ${other} rather than ${protocol}`;
 }
 
 /** The host as sockets take it: an IPv6 address without brackets. */
