@@ -135,9 +135,10 @@ export interface LeaseResponse {
   /**
    * Why the process has to wait: the key is closed (`closed`), its quota is used up (`quota`), or another process's probe has no answer yet
    * (`probe`, for a minute at most: that process may have been killed, so let another one send a probe). `lost`: the store was restarted
-   * empty, so that it grants nothing before the window ends.
+   * empty, so that it grants nothing before the window ends. If slots were granted: `probe` if the answer to this one has to show what is
+   * left of the window, before another process is granted any.
    */
   reason: 'closed' | 'quota' | 'probe' | 'lost';
-  /** How many processes sent a request to the store in this window or in the one before. */
+  /** How many processes sent a request to the store in this window or in the one before; 1 if the slot that was granted is a probe. */
   members: number;
 }
