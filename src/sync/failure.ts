@@ -70,7 +70,10 @@ const TEMPORARY: ReadonlySet<unknown> = new Set([408, 425]);
 export function isFinal(error: unknown): boolean {
   const kind = fieldOf(error, 'kind');
   if (kind === 'invalid-argument') return true;
-  if (TEMPORARY.has(fieldOf(error, 'status'))) return false;
+  const status = fieldOf(error, 'status');
+  if (TEMPORARY.has(status)) return false;
+  // Without an Error body a firewall, or a page of another site to which a domain leads for a while, may have answered.
+  if (kind === 'unexpected-status' && fieldOf(error, 'code') === `http_${status}`) return false;
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }
 

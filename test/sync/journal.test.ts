@@ -191,6 +191,13 @@ describe('a journal', () => {
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
   });
 
+  test.each([301, 403])("sends an update again that was refused with %i by an answer that is not the service's", async (status) => {
+    const refusal = { reject: new UnexpectedStatusError('no', { status, code: `http_${status}`, outcome: 'rejected' }) };
+    const { store, journal } = await runOnce({ 2: refusal });
+    expect(journal.story.at(-1)).toBe('void 2');
+    expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
+  });
+
   test('does not change a pet that an earlier run has done, whatever its quantity is now', async () => {
     const { store, journal } = await runOnce({ 2: 'lose' });
     store.stock.set(1, 1);
