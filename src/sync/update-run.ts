@@ -77,7 +77,7 @@ export class UpdateRun {
 
   async #work(changes: Iterable<Change>): Promise<void> {
     for (const change of changes) {
-      if (this.#hasEnded()) return;
+      if (this.#hasEnded()) break;
       await this.#recordIntent(change);
       // The run may have ended while the intent was being written.
       if (this.#hasEnded()) this.#withdraw(change, 'not-sent');

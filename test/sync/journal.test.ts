@@ -1,6 +1,13 @@
 import { reply } from 'petstore-inventory';
 import { describe, expect, test, vi } from 'vitest';
-import { AuthenticationError, BadRequestError, NotFoundError, ServerError, UnexpectedStatusError } from '../../src/errors.ts';
+import {
+  AuthenticationError,
+  BadRequestError,
+  ConfigurationError,
+  NotFoundError,
+  ServerError,
+  UnexpectedStatusError,
+} from '../../src/errors.ts';
 import { JournalError, syncInventory } from '../../src/sync/index.ts';
 import { deferred } from '../support/deferred.ts';
 import { rejectionOf } from '../support/outcome.ts';
@@ -196,6 +203,26 @@ describe('a journal', () => {
     const { store, journal } = await runOnce({ 2: refusal });
     expect(journal.story.at(-1)).toBe('void 2');
     expect(await syncInventory(store, TWO, { journal })).toMatchObject({ updated: 2, failed: [] });
+  });
+
+  test('says how an update ended that was under way when another one ended the run with an error', async () => {
+    const refused = new ConfigurationError('no', { option: 'priority', outcome: 'not-sent' });
+    const ended = deferred<void>();
+    const journal = new MemoryJournal();
+    const store = new FakeStore(pets(3, 5), { treat: (petId) => (petId === 2 ? { reject: refused } : 'apply') });
+    const update = store.updateInventory.bind(store);
+    store.updateInventory = (petId, ...rest) => {
+      if (petId === 1) return reply(ended.promise.then(() => update(petId, ...rest)));
+      // Pet 1 is answered while the journal writes how this one ended.
+      journal.step = async () => {
+        ended.resolve();
+        await nextTurn();
+      };
+      return update(petId, ...rest);
+    };
+    const wanted = pets(3, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    expect(await rejectionOf(syncInventory(store, wanted, { journal, concurrency: 2 }))).toBe(refused);
+    expect(journal.story).toEqual(['job', 'run', 'intent 1', 'intent 2', 'void 2', 'done 1']);
   });
 
   test('does not change a pet that an earlier run has done, whatever its quantity is now', async () => {
