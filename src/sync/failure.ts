@@ -1,4 +1,5 @@
 // Errors are identified by their fields, so that the errors of another copy of the package, or of a fake client, are recognised too.
+import type { PetId } from '../contract/models.ts';
 import { isPetStoreError, type PetStoreFailure, type UpdateOutcome } from '../errors.ts';
 import { fieldOf, messageOf } from '../thrown.ts';
 import type { FailedUpdate } from './stock-job.ts';
@@ -78,10 +79,10 @@ export function isFinal(error: unknown): boolean {
 }
 
 /** Turns what an update threw into a failure. Only a client that is not a `PetStoreClient` throws other errors. */
-export function asFailure(thrown: unknown): FailedUpdate['error'] {
+export function asFailure(thrown: unknown, petId: PetId): FailedUpdate['error'] {
   if (isPetStoreError(thrown) || thrown instanceof SyncItemError) return thrown;
   const [code, status] = [fieldOf(thrown, 'code'), fieldOf(thrown, 'status')];
-  return new SyncItemError(`Cannot update: ${messageOf(thrown)}`, {
+  return new SyncItemError(`Cannot update pet ${petId}: ${messageOf(thrown)}`, {
     reason: 'thrown',
     outcome: outcomeOf(thrown),
     cause: thrown,

@@ -151,7 +151,7 @@ export class UpdateRun {
   }
 
   #fail({ petId, row, to }: Change, thrown: unknown): void {
-    const error = asFailure(thrown);
+    const error = asFailure(thrown, petId);
     this.#parts.job.fail(row, error);
     if (isFinal(thrown)) this.#parts.log.note({ type: 'failed', petId, quantity: to, error: recordError(error) });
     else this.#openFailures += 1;

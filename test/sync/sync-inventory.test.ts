@@ -200,7 +200,7 @@ describe('syncInventory', () => {
     const store = new FakeStore([[1, 5]], { treat: () => ({ reject: thrown }) });
     const report = await syncInventory(store, [{ petId: 1, quantity: 6 }]);
     const [failed] = report.failed;
-    expect(failed?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: `Cannot update: ${message}` });
+    expect(failed?.error).toMatchObject({ kind: 'sync', reason: 'thrown', message: `Cannot update pet 1: ${message}` });
     expect(failed?.error.cause === thrown).toBe(true);
   });
 
