@@ -58,6 +58,37 @@ describe('itemsUntilAborted', () => {
     expect(removed).toHaveBeenCalledExactlyOnceWith('abort', added.mock.calls[0]?.[1]);
   });
 
+  test.each([undefined, new AbortController().signal])(
+    'waits until the source has cleaned up for a reader that stops (%o)',
+    async (signal) => {
+      const log: string[] = [];
+      async function* items() {
+        try {
+          yield 1;
+          yield 2;
+        } finally {
+          await nextTurn();
+          log.push('cleaned up');
+        }
+      }
+      for await (const item of itemsUntilAborted(items(), signal)) {
+        log.push(`got ${item}`);
+        break;
+      }
+      log.push('left');
+      expect(log).toEqual(['got 1', 'cleaned up', 'left']);
+    },
+  );
+
+  test('does not wait for a clean-up during which it is aborted', async () => {
+    const controller = new AbortController();
+    const { source: items } = source([1], 'hangs', { return: () => new Promise(() => controller.abort('enough')) });
+    const reading = (async () => {
+      for await (const _item of itemsUntilAborted(items, controller.signal)) break;
+    })();
+    await expect(reading).resolves.toBeUndefined();
+  });
+
   test.each<[string, object]>([
     ['throws', { return: thrower }],
     ['rejects', { return: async () => thrower() }],
