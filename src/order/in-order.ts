@@ -11,28 +11,15 @@ export class InOrder<Permit, Reply> {
    * Sends an update when every earlier one of its pet has settled. With `latestOnly` a later update may be sent in its place, and both then
    * settle in the same way. Rejects with the reason of an abort.
    */
-  async run(call: Call, sending: Sending<Permit, Reply>): Promise<Reply> {
+  run(call: Call, sending: Sending<Permit, Reply>): Promise<Reply> {
     const pet = String(call.petId);
-    const line = this.#lines.get(pet) ?? new PetLine();
+    const line = this.#lines.get(pet) ?? new PetLine(() => this.#lines.delete(pet));
     this.#lines.set(pet, line);
-    try {
-      return await line.run(call, sending);
-    } finally {
-      this.#forgetEmpty(pet, line);
-    }
+    return line.run(call, sending);
   }
 
   /** Removes an update whose incoming request has ended: it would never leave its line by itself. */
   drop(call: Call): void {
-    const pet = String(call.petId);
-    const line = this.#lines.get(pet);
-    if (!line) return;
-    line.drop(call);
-    this.#forgetEmpty(pet, line);
-  }
-
-  /** The pet may have a new line by now, since superseded updates leave their line after the update that was sent in their place. */
-  #forgetEmpty(pet: string, line: PetLine<Permit, Reply>): void {
-    if (line.isEmpty && this.#lines.get(pet) === line) this.#lines.delete(pet);
+    this.#lines.get(String(call.petId))?.drop(call);
   }
 }

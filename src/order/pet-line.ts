@@ -10,6 +10,7 @@ import { type End, type News, type Sending, Turn } from './turn.ts';
  * updates that keep superseding each other still get sent. The last update is never superseded.
  */
 export class PetLine<Permit, Reply> {
+  readonly #onEmpty: () => void;
   #first: Turn<Permit, Reply> | undefined;
   #last: Turn<Permit, Reply> | undefined;
   /** The update that waits for its permit or is being sent; undefined only if the line is empty. */
@@ -17,8 +18,9 @@ export class PetLine<Permit, Reply> {
   /** The update that allows a shorter wait than the earlier one, which waits for the permit of both. */
   #watched: { turn: Turn<Permit, Reply>; stop: () => void } | undefined;
 
-  get isEmpty(): boolean {
-    return this.#first === undefined;
+  /** @param onEmpty called each time the last update has left */
+  constructor(onEmpty: () => void) {
+    this.#onEmpty = onEmpty;
   }
 
   /** Sends an update when its turn comes. An update that is superseded settles as the later one does. */
@@ -151,6 +153,7 @@ export class PetLine<Permit, Reply> {
     this.#unlink(turn);
     // The last update ended unsent, so those it superseded are sent after all.
     if (this.#last) this.#last.isSuperseded = false;
+    else this.#onEmpty();
     if (this.#current === turn) this.#beginNext(undefined);
     else this.#watchNext();
   }
