@@ -13,7 +13,7 @@ import type { Gate } from './quota/gate/gate.ts';
 import type { Permit } from './quota/gate/permit.ts';
 import type { Answered, Reply } from './reply.ts';
 import { retry } from './retry/retry.ts';
-import { setStack } from './thrown.ts';
+import { setStack, withCallers } from './thrown.ts';
 import type { OpenAnswer } from './transport/open-answer.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
@@ -208,9 +208,9 @@ export class Pipeline<Item extends object> {
   /** Settles a call that failed, and returns the error or reason with which it rejects. */
   #fail(call: Call, failure: unknown): unknown {
     const error: unknown = call.signal.aborted ? call.signal.reason : failure;
-    // Made in a timer or many steps down, an error lacks the line of the call; V8 finds it from here. The reason of an abort is the caller's.
+    // V8 finds the callers from here, two frames up. The reason of an abort is the caller's.
     const isOwn = error instanceof PetStoreError && error !== call.options.signal?.reason && call.supersededBy === undefined;
-    if (isOwn) setStack(error, `${error.stack}\n${new Error('called').stack}`);
+    if (isOwn) setStack(error, withCallers(error.stack, { later: new Error('called').stack, own: 2 }));
     this.#settle(call, { error });
     return error;
   }

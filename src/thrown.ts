@@ -29,6 +29,20 @@ export function setStack(error: Error, stack: string): void {
   Object.defineProperty(error, 'stack', { value: stack, writable: true, configurable: true });
 }
 
+/**
+ * A stack with the callers that it lacks: V8 keeps ten frames, and loses the callers of what a timer calls.
+ * @param later a stack with these callers, which begins with `own` frames of other functions
+ */
+export function withCallers(stack: string | undefined = '', { later = '', own }: { later: string | undefined; own: number }): string {
+  const frames = stack.trimEnd().split('\n');
+  // V8 writes `    at name (file:1:2)` below the message, other engines `name@file:1:2`.
+  const callers = later
+    .split('\n')
+    .filter((line) => /^ +at |@/.test(line))
+    .slice(own);
+  return [...frames, ...callers.slice(callers.indexOf(frames.at(-1) ?? '') + 1)].join('\n');
+}
+
 /** Calls a function of the caller, such as a listener or a logger, and ignores what it throws or rejects with. */
 export function unharmed(call: () => unknown): void {
   try {
