@@ -85,7 +85,9 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   /** Tells how many of the items that it gave are not taken yet. */
   untaken: (() => number) | undefined;
   #opened: ItemBatches<Ids> | undefined;
+  // The latest read, while any has not ended, and how many have not.
   #latest: Promise<unknown> | undefined;
+  #reads = 0;
   #isOver = false;
 
   constructor(open: Opening<Ids>) {
@@ -100,10 +102,15 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
     return this.#opened?.isAborted ?? false;
   }
 
-  /** Reads run one after the other, even if the caller does not await them. The first one begins the call synchronously. */
+  /**
+   * Reads run one after the other, even if the caller does not await them. The first one begins the call synchronously. Nothing else waits
+   * for a read, or V8 would not find the caller in the stack of an error.
+   */
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
-    const next = this.#latest?.then(() => this.#read()) ?? this.#read();
-    this.#latest = next.catch(() => {});
+    const read = () => this.#read();
+    this.#reads++;
+    const next = this.#latest?.then(read, read) ?? read();
+    if (this.#reads > 0) this.#latest = next;
     return next;
   }
 
@@ -115,14 +122,16 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   }
 
   async #read(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
-    if (this.#isOver) return { done: true, value: undefined };
     try {
+      if (this.#isOver) return { done: true, value: undefined };
       this.#opened ??= await this.#open(this.#leaving.signal);
       const value = await this.#opened.next(this.untaken);
       if (value !== undefined) return { done: false, value };
     } catch (error) {
       // A reader that left early does not get the failure of the rest.
       if (!this.#isOver) throw this.#over(error);
+    } finally {
+      if (--this.#reads === 0) this.#latest = undefined;
     }
     return this.#over({ done: true, value: undefined });
   }

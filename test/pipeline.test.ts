@@ -757,6 +757,7 @@ describe('the stack of an error names the line of the call once', () => {
     ['an update that was refused', () => failure(404), (client) => client.updateInventory(42, { quantity: 1 })],
     ['an attempt without an answer', hangDeaf, (client) => client.updateInventory(42, { quantity: 1 })],
     ['a call that took too long', hangDeaf, (client) => client.listInventory({ totalTimeoutMs: 10 })],
+    ['a stream that was refused', () => failure(401), async (client) => await client.streamInventory()[Symbol.asyncIterator]().next()],
     ['a request of `fetch`', () => Promise.reject(networkError('ECONNRESET')), (client) => client.fetch('/store/orders')],
   ])('that %s causes', async (_what, answer, call) => {
     const { client } = scriptedClient([answer], { maxRetries: 0 });
