@@ -16,16 +16,29 @@ const { runCli } = await import('./run-cli.ts');
 
 const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
 
+/**
+ * Programs that start others pass on a signal that their child got as well: GNU timeout does so with its own, and with --foreground with
+ * Ctrl-C. A person takes longer.
+ */
+const SAME_SIGNAL_MS = 200;
+
 const terminal: Terminal = {
   stdin: process.stdin,
   stdout: process.stdout,
   stderr: process.stderr,
   env: process.env,
   onInterrupt: (listener) => {
-    for (const signal of SIGNALS) process.on(signal, listener);
-    return () => {
-      for (const signal of SIGNALS) process.off(signal, listener);
+    let sameUntilMs = 0;
+    const onSignal = (signal: (typeof SIGNALS)[number]): void => {
+      if (performance.now() < sameUntilMs) return;
+      listener(signal);
+      sameUntilMs = performance.now() + SAME_SIGNAL_MS;
     };
+    for (const signal of SIGNALS) process.on(signal, onSignal);
+    const stop = (): void => {
+      for (const signal of SIGNALS) process.off(signal, onSignal);
+    };
+    return () => void setTimeout(stop, Math.max(0, sameUntilMs - performance.now())).unref();
   },
   exit: (code) => process.exit(code),
   now: Date.now,

@@ -147,6 +147,19 @@ describe.skipIf(process.platform === 'win32')('petstore in a process that is tol
     expect((await runUnread(words)).code).toBe(0);
   });
 
+  test('takes a signal that comes twice at once, as from GNU timeout, for one', async () => {
+    served.sandbox.faults.add({ delayMs: 300, when: ({ method }) => method === 'PATCH' });
+    const [csv, report] = [join(cli.folder, 'twice.csv'), join(cli.folder, 'twice.json')];
+    await writeFile(csv, 'petId,adjust\n1,1\n2,1\n');
+    const child = spawn(process.execPath, [cli.file, 'sync', csv, '--report', report, '--concurrency', '1'], { env: environment() });
+    const ended = once(child, 'close');
+    child.stderr.once('data', () => child.kill('SIGTERM'));
+    await vi.waitFor(() => expect(served.sandbox.requests).toHaveLength(2), { timeout: 20_000, interval: 5 });
+    child.kill('SIGTERM');
+    expect(await ended).toEqual([143, null]);
+    expect(JSON.parse(await readFile(report, 'utf8'))).toMatchObject({ exitCode: 143, counts: { updated: 1, pending: 1 } });
+  });
+
   test('ends a list with 143', async () => {
     served.sandbox.faults.add({ fail: 'stall' });
     expect(await runAndEnd(['list'], { requests: 1, signal: 'SIGTERM' })).toEqual({ code: 143, out: '', err: 'petstore: terminated\n' });

@@ -6,6 +6,9 @@ export interface Typing {
   keys: string;
 }
 
+/** A person does not type at once: what comes together with another signal counts as the same. */
+const TYPING_MS = 300;
+
 /** Runs a program at a terminal of its own (`script` of util-linux makes one), and gives its exit code and all that it wrote there. */
 export function runAtTerminal(
   words: readonly string[],
@@ -17,7 +20,10 @@ export function runAtTerminal(
   let screen = '';
   child.stdout.setEncoding('utf8').on('data', (text) => {
     screen += text;
-    if (left[0] && screen.includes(left[0].after)) child.stdin.write(left.shift()?.keys ?? '');
+    if (!left[0] || !screen.includes(left[0].after)) return;
+    const { keys } = left[0];
+    left.shift();
+    setTimeout(() => child.stdin.write(keys), TYPING_MS);
   });
   return new Promise((resolve, reject) => {
     child.once('error', reject);
