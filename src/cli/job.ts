@@ -150,7 +150,7 @@ function reportParts({ job, client, record, options, terminal }: Run, { report, 
 }
 
 async function realRun(run: Run): Promise<End> {
-  const { job, client, record, settings, options, terminal } = run;
+  const { job, client, record, signal, settings, options, terminal } = run;
   const status = StatusLine.of(terminal);
   let report: SyncReport;
   try {
@@ -169,12 +169,12 @@ async function realRun(run: Run): Promise<End> {
   }
   const rejected = job.input?.rejected ?? 0;
   const text = options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected);
-  const failure = await writeResult(terminal.stdout, text).then(() => undefined, failed);
+  const failure = await writeResult(terminal.stdout, text, { signal }).then(() => undefined, failed);
   return { report, ending: tellEnd(run, report), exitCode: exitCode(run, report), ...failure };
 }
 
 async function dryRun(run: Run): Promise<End> {
-  const { job, client, record, settings, options, terminal } = run;
+  const { job, client, record, signal, settings, options, terminal } = run;
   let planned: Planned | undefined;
   const report = await job.start(client, {
     ...settings,
@@ -189,7 +189,7 @@ async function dryRun(run: Run): Promise<End> {
   const isNothingSent = record.requests.sent === 0;
   const rejected = job.input?.rejected ?? 0;
   const quota = quotaFor(settings.priority ?? 'low', client.quota);
-  const parts = { report, quota, name: job.name, options, terminal, rejected, isNothingSent };
+  const parts = { report, quota, name: job.name, options, terminal, signal, rejected, isNothingSent };
   const shown = writePlan(planned?.changes ?? [], parts).then(() => planned && refuse(run, planned));
   const failure = await shown.then(() => undefined, failed);
   return { report, ending, exitCode: rejected > 0 ? EXIT.partlyDone : EXIT.done, ...failure };

@@ -21,6 +21,10 @@ const SIGNALS = ['SIGINT', 'SIGTERM', 'SIGHUP'] as const;
  * Ctrl-C. A person takes longer.
  */
 const SAME_SIGNAL_MS = 200;
+/** The time to write what is still to be written, once the process was told to end. */
+const LAST_WORDS_MS = 5_000;
+
+let isToldToEnd = false;
 
 const terminal: Terminal = {
   stdin: process.stdin,
@@ -31,6 +35,7 @@ const terminal: Terminal = {
     let sameUntilMs = 0;
     const onSignal = (signal: (typeof SIGNALS)[number]): void => {
       if (performance.now() < sameUntilMs) return;
+      isToldToEnd = true;
       listener(signal);
       sameUntilMs = performance.now() + SAME_SIGNAL_MS;
     };
@@ -54,8 +59,10 @@ process.stdin.unref?.();
 // Nor must Node's fetch: behind a proxy that closes its connections it connects again for ever, even for calls that have ended. What the
 // command printed is written first, since pipes are asynchronous, and a reader may pause, as `less` does.
 const isWriting = (stream: NodeJS.WriteStream): boolean => !stream.destroyed && stream.writableLength > 0;
+const impatientAtMs = isToldToEnd ? performance.now() + LAST_WORDS_MS : Number.POSITIVE_INFINITY;
 const leave = (): void => {
-  if ([process.stdout, process.stderr].some(isWriting)) setTimeout(leave, 100).unref();
+  const isPatient = performance.now() < impatientAtMs;
+  if (isPatient && [process.stdout, process.stderr].some(isWriting)) setTimeout(leave, 100).unref();
   else process.exit();
 };
 setTimeout(leave, 1_000).unref();

@@ -15,6 +15,7 @@ interface PlanParts {
   name: string;
   options: { json?: boolean };
   terminal: Terminal;
+  signal?: AbortSignal | undefined;
   /** Rows of the input that are skipped. */
   rejected?: number;
   /** Whether the run would send nothing, not even the list: the job is finished, or has no pets. */
@@ -27,7 +28,7 @@ const BATCH = 1000;
 /** Writes a plan in the form of a diff, or as one JSON object, for as long as it is read. */
 export async function writePlan(
   changes: Iterable<ReviewedChange>,
-  { report, quota, name, options, terminal, rejected = 0, isNothingSent = false }: PlanParts,
+  { report, quota, name, options, terminal, signal, rejected = 0, isNothingSent = false }: PlanParts,
 ): Promise<void> {
   const requests = isNothingSent ? 0 : report.pending.length + 1;
   const cost = {
@@ -39,11 +40,14 @@ export async function writePlan(
   const failed = failedJson(report);
   const skipped = rejected > 0 && { rejected };
   if (options.json)
-    return writeResult(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...skipped, ...cost })}\n`);
+    return writeResult(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...skipped, ...cost })}\n`, {
+      signal,
+    });
   const paint = paintFor(terminal.stdout, terminal);
   await writeResults(
     terminal.stdout,
     planTexts(planLines(changes, report, paint), { name, end: `${summary(report, { ...cost, rejected })}\n`, paint }),
+    { signal },
   );
 }
 

@@ -23,24 +23,52 @@ export class ReaderGoneError extends Error {
 /** The error codes of a write to a pipe without a reader; EOF is the one on Windows. */
 const READER_GONE_CODES: readonly unknown[] = ['EPIPE', 'EOF'];
 
-/** Writes a text to stdout, and resolves when it is written. @throws ReaderGoneError, or an Error for a full disk and the like */
-export function writeText(stream: TextStream, text: string): Promise<void> {
-  return new Promise((resolve, reject) => {
-    stream.write(text, (error) => (error ? reject(cannotWrite(error)) : resolve()));
-  });
+/** A reader that takes nothing for this long after the command was told to end is not waited for. */
+const PATIENCE_MS = 5_000;
+
+interface Ending {
+  /** Tells the command to end. */
+  signal?: AbortSignal | undefined;
 }
 
-/** Writes the result of a job; a closed pipe is not an error here, since the job is done. @throws an Error for a full disk and the like */
-export function writeResult(stream: TextStream, text: string): Promise<void> {
-  return writeResults(stream, [text]);
-}
-
-/** Writes a result in parts, like `writeResult`, and stops once the pipe is closed. @throws an Error for a full disk and the like */
-export async function writeResults(stream: TextStream, texts: Iterable<string>): Promise<void> {
+/**
+ * Writes a text to stdout, and resolves when it is written.
+ *
+ * @throws ReaderGoneError, an Error for a full disk and the like, or the reason of an abort if nobody reads the text after it
+ */
+export async function writeText(stream: TextStream, text: string, { signal }: Ending = {}): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  const hurry = (): void => {
+    timer = setTimeout(() => reject(signal?.reason), PATIENCE_MS);
+  };
+  if (signal?.aborted) hurry();
+  else signal?.addEventListener('abort', hurry, { once: true });
+  stream.write(text, (error) => (error ? reject(cannotWrite(error)) : resolve()));
   try {
-    for (const text of texts) await writeText(stream, text);
+    await promise;
+  } finally {
+    signal?.removeEventListener('abort', hurry);
+    clearTimeout(timer);
+  }
+}
+
+/**
+ * Writes the result of a job. A closed pipe is no error here, since the job is done; nor is a reader who takes nothing after an abort.
+ *
+ * @throws an Error for a full disk and the like
+ */
+export function writeResult(stream: TextStream, text: string, ending?: Ending): Promise<void> {
+  return writeResults(stream, [text], ending);
+}
+
+/** Writes a result in parts, like `writeResult`, for as long as it is read. @throws an Error for a full disk and the like */
+export async function writeResults(stream: TextStream, texts: Iterable<string>, { signal }: Ending = {}): Promise<void> {
+  try {
+    for (const text of texts) await writeText(stream, text, { signal });
   } catch (error) {
-    if (!(error instanceof ReaderGoneError)) throw error;
+    const isUnread = signal?.aborted && error === signal.reason;
+    if (!isUnread && !(error instanceof ReaderGoneError)) throw error;
   }
 }
 

@@ -160,6 +160,23 @@ describe.skipIf(process.platform === 'win32')('petstore in a process that is tol
     expect(JSON.parse(await readFile(report, 'utf8'))).toMatchObject({ exitCode: 143, counts: { updated: 1, pending: 1 } });
   });
 
+  test('writes the report, and ends, although nobody reads stdout and stderr', async () => {
+    const file = (name: string) => join(cli.folder, `unread.${name}`);
+    const [csv, report, journal] = [file('csv'), file('json'), file('journal')];
+    await writeFile(csv, 'petId,adjust\n1,1\n');
+    // The shell holds both ends of the pipe, and fills it.
+    const script =
+      'mkfifo "$3"; exec 7<>"$3"; head -c 65536 /dev/zero >&7; exec "$0" "$1" sync "$2" --report "$4" --journal "$5" -v >&7 2>&7';
+    const words = ['-c', script, process.execPath, cli.file, csv, file('pipe'), report, journal];
+    const child = spawn('sh', words, { env: environment(), stdio: 'ignore' });
+    onTestFinished(() => void child.kill('SIGKILL'));
+    await vi.waitFor(async () => expect(await readFile(journal, 'utf8')).toContain('"end"'), 20_000);
+    await setTimeout(500);
+    child.kill('SIGTERM');
+    expect(await once(child, 'exit')).toEqual([0, null]);
+    expect(JSON.parse(await readFile(report, 'utf8'))).toMatchObject({ exitCode: 0, counts: { updated: 1 } });
+  });
+
   test('ends a list with 143', async () => {
     served.sandbox.faults.add({ fail: 'stall' });
     expect(await runAndEnd(['list'], { requests: 1, signal: 'SIGTERM' })).toEqual({ code: 143, out: '', err: 'petstore: terminated\n' });

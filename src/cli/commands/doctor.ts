@@ -48,7 +48,7 @@ export async function doctor(options: DoctorOptions, terminal: Terminal): Promis
     const text = options.json
       ? `${JSON.stringify({ isWell, environments: diagnoses })}\n`
       : textOf(diagnoses, paintFor(terminal.stdout, terminal));
-    await writeResult(terminal.stdout, hideKey(text, terminal));
+    await writeResult(terminal.stdout, hideKey(text, terminal), { signal });
     return exitCodeOf(diagnoses);
   } finally {
     stopListening();

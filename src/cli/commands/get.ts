@@ -14,7 +14,7 @@ export async function get(wanted: string, options: CommonOptions, terminal: Term
   try {
     const item = await new StockView(client).get(petId, { signal });
     if (!item) throw new NotFoundError(`Cannot get pet ${petId}: the list of the stock has no such pet`, { petId });
-    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`);
+    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`, { signal });
   } finally {
     close();
   }

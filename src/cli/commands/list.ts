@@ -37,10 +37,10 @@ export async function list(options: ListOptions, terminal: Terminal): Promise<Ex
     for await (const batch of client.streamInventory({ signal }).batches()) {
       for (const { status } of batch) if (statuses.size < NAMED_STATUSES) statuses.add(status);
       const items = options.status === undefined ? batch : batch.filter(({ status }) => status === options.status);
-      await writeText(terminal.stdout, `${begin()}${items.map((item, index) => format.item(item, count + index)).join('')}`);
+      await writeText(terminal.stdout, `${begin()}${items.map((item, index) => format.item(item, count + index)).join('')}`, { signal });
       count += items.length;
     }
-    await writeText(terminal.stdout, `${begin()}${format.last(count)}`);
+    await writeText(terminal.stdout, `${begin()}${format.last(count)}`, { signal });
   } finally {
     close();
   }

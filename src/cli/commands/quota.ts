@@ -29,6 +29,7 @@ export async function quota(options: QuotaCommandOptions, terminal: Terminal): P
         nowMs: terminal.now(),
         serviceNowMs: serviceClock(),
       }),
+      { signal },
     );
     if (refusal) throw refusal;
   } finally {

@@ -70,6 +70,7 @@ async function serve(options: SandboxCommandOptions, terminal: Terminal): Promis
     await writeResult(
       terminal.stdout,
       options.json ? `${jsonText({ url, stagingUrl, pageUrl, keys })}\n` : describeServed({ url, stagingUrl, pageUrl, keys }),
+      { signal },
     );
     tell(terminal, `The sandbox is at ${pageUrl}; Ctrl-C ends it`);
     await untilAborted(new Promise(() => {}), signal).catch(() => {});

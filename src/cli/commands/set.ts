@@ -31,7 +31,7 @@ export async function set(wanted: SetArguments, options: SetOptions, terminal: T
   });
   try {
     const item = await client.updateInventory(petId, { quantity }, { signal });
-    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`);
+    await writeResult(terminal.stdout, options.json ? `${jsonText(item)}\n` : `pet ${item.petId}: ${stockText(item)}\n`, { signal });
     if (item.quantity === quantity) return EXIT.done;
     tell(
       terminal,

@@ -34,7 +34,7 @@ export async function watch(options: WatchOptions, terminal: Terminal): Promise<
   if (options.status !== undefined && !isPetStatus(options.status)) void tellMissing(view, { status: options.status, signal, terminal });
   try {
     for await (const change of view.changes({ signal, maxAgeMs })) {
-      if (isWanted(change.after ?? change.before)) await writeText(terminal.stdout, lineOf(change, options));
+      if (isWanted(change.after ?? change.before)) await writeText(terminal.stdout, lineOf(change, options), { signal });
     }
   } finally {
     close();
