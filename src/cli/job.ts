@@ -94,12 +94,12 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   const run = { job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal };
   const work = async (): Promise<End> => {
     const lock = await lockOf(options, { state, onLost: end, signal, terminal });
-    mayUpdate = !options.dryRun;
-    try {
-      return await (options.dryRun ? dryRun(run) : realRun(run));
-    } finally {
+    if (options.dryRun) return dryRun(run);
+    mayUpdate = true;
+    return realRun(run, async () => {
+      mayUpdate = false;
       await lock?.release();
-    }
+    });
   };
   try {
     return await withReport(run, work);
@@ -149,7 +149,8 @@ function reportParts({ job, client, record, options, terminal }: Run, { report, 
   return { ...about, record, endedAtMs: terminal.now(), quota: client.quota, rejects, rejected, report, exitCode, ending };
 }
 
-async function realRun(run: Run): Promise<End> {
+/** Does the job and prints its result. `endUpdates` is called between: a reader who pauses must not keep the lock held. */
+async function realRun(run: Run, endUpdates: () => Promise<void>): Promise<End> {
   const { job, client, record, signal, settings, options, terminal } = run;
   const status = StatusLine.of(terminal);
   let report: SyncReport;
@@ -166,6 +167,7 @@ async function realRun(run: Run): Promise<End> {
     });
   } finally {
     status.clear();
+    await endUpdates();
   }
   const rejected = job.input?.rejected ?? 0;
   const text = options.json ? reportJson(report, { rejected, lists: options.lists }) : reportText(report, rejected);

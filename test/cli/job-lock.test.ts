@@ -66,6 +66,24 @@ describe('--lock', () => {
     expect(await running).toEqual({ code: 1, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n', err: `${lost}\n` });
   });
 
+  test('is released before the result is written, whose reader may pause, and no interrupt then speaks of requests under way', async () => {
+    const { sync, file } = await jobFolder();
+    const words = ['--lock', 'restock', '--quota-store', `file:${file('q.db')}`];
+    const terminal = new FakeTerminal();
+    const write = terminal.stdout.write.bind(terminal.stdout);
+    let read: (() => void) | undefined;
+    terminal.stdout.write = (text, done) => {
+      read = () => void write(text, typeof done === 'function' ? done : undefined);
+      return false;
+    };
+    const running = sync('petId,adjust\n1,1\n', words, terminal);
+    await vi.waitUntil(() => read);
+    expect((await sync('petId,adjust\n1,1\n', words)).code).toBe(0);
+    terminal.interrupt();
+    read?.();
+    expect(await running).toEqual({ code: 0, out: '1 updated, 0 unchanged, 0 missing, 0 failed, 0 pending\n', err: '' });
+  });
+
   test.each([
     [['--lock', 'a b'], 'Cannot use --lock a b: it must be a name'],
     [['--lock', 'job', '--no-state'], 'Cannot use --lock with --no-state, which shares nothing; leave one out\n'],
