@@ -1,3 +1,5 @@
+import { textOf } from '../thrown.ts';
+
 /** A stream to which a command writes. */
 export type TextStream = NodeJS.WritableStream & { readonly isTTY?: boolean; readonly columns?: number };
 
@@ -23,6 +25,9 @@ export class ReaderGoneError extends Error {
 /** The error codes of a write to a pipe without a reader; EOF is the one on Windows. */
 const READER_GONE_CODES: readonly unknown[] = ['EPIPE', 'EOF'];
 
+/** The error code of a write to a terminal that was closed. Of a file, it is that of a broken disk. */
+const TERMINAL_GONE_CODE = 'EIO';
+
 /** A reader that takes nothing for this long after the command was told to end is not waited for. */
 const PATIENCE_MS = 5_000;
 
@@ -44,7 +49,7 @@ export async function writeText(stream: TextStream, text: string, { signal }: En
   };
   if (signal?.aborted) hurry();
   else signal?.addEventListener('abort', hurry, { once: true });
-  stream.write(text, (error) => (error ? reject(cannotWrite(error)) : resolve()));
+  stream.write(text, (error) => (error ? reject(cannotWrite(stream, error)) : resolve()));
   try {
     await promise;
   } finally {
@@ -72,8 +77,9 @@ export async function writeResults(stream: TextStream, texts: Iterable<string>, 
   }
 }
 
-function cannotWrite(error: Error): Error {
-  const isGone = 'code' in error && READER_GONE_CODES.includes(error.code);
+function cannotWrite({ isTTY }: TextStream, error: Error): Error {
+  const code = textOf(error, 'code');
+  const isGone = READER_GONE_CODES.includes(code) || (isTTY === true && code === TERMINAL_GONE_CODE);
   if (isGone) return new ReaderGoneError(error.message, { cause: error });
   return new Error(`Cannot write to stdout: ${error.message}`, { cause: error });
 }

@@ -1,6 +1,7 @@
 import { PassThrough } from 'node:stream';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { writeResult, writeText } from '../../src/cli/terminal.ts';
+import { ReaderGoneError, writeResult, writeText } from '../../src/cli/terminal.ts';
+import { FakeTerminal } from './support/fake-terminal.ts';
 
 /** A stream whose reader has paused: it takes one text, and no other. */
 function paused(): PassThrough {
@@ -54,4 +55,11 @@ test('writeResult takes a reader who pauses when the command is told to end for 
   const writing = writeResult(paused(), 'text', { signal: AbortSignal.abort(ended) });
   await vi.advanceTimersByTimeAsync(5_000);
   await expect(writing).resolves.toBeUndefined();
+});
+
+test('writeText takes a terminal that was closed for a reader that is gone, and a broken disk for a failure', async () => {
+  const closed = new FakeTerminal({ isTTY: true, stdoutError: 'EIO' });
+  const broken = new FakeTerminal({ stdoutError: 'EIO' });
+  await expect(writeText(closed.stdout, 'text')).rejects.toThrow(ReaderGoneError);
+  await expect(writeText(broken.stdout, 'text')).rejects.toThrow('Cannot write to stdout: EIO: write');
 });
