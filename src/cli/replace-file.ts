@@ -17,9 +17,12 @@ export async function found(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Checks that `replaceFile` can write a file, and leaves it as it is. @throws the system's error */
+/** Checks that `replaceFile` can write a file, and leaves it as it is. @throws the system's error, or an Error for a pipe */
 export async function checkReplaceable(path: string): Promise<void> {
-  if (await found(path)) return (await open(path, 'r+')).close();
+  const earlier = await found(path);
+  // Its reader would take the end of this check for the end of the file; the write at the end would wait for another one, for ever.
+  if (earlier?.isFIFO()) throw new Error('it is a pipe; name a file');
+  if (earlier) return (await open(path, 'r+')).close();
   const temporary = beside(await linkedFrom(path));
   await (await open(temporary, 'wx')).close();
   await rm(temporary);

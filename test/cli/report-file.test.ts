@@ -1,3 +1,4 @@
+import { execFileSync } from 'node:child_process';
 import { appendFileSync } from 'node:fs';
 import { chmod, chown, mkdir, open, readdir, readFile, readlink, stat, symlink, writeFile } from 'node:fs/promises';
 import { describe, expect, test, vi } from 'vitest';
@@ -268,6 +269,14 @@ describe('--report', () => {
     const { code, err } = await sync('petId,quantity\n1,9\n', ['--rejects', file('j.csv'), '--report', file('j.csv')]);
     expect({ code, err }).toEqual({ code: 2, err: 'petstore: Cannot use j.csv as --report: it is --rejects already\n' });
     expect(await readFile(file('j.csv'), 'utf8')).toBe('held');
+  });
+
+  test.skipIf(process.platform === 'win32')('refuses a pipe, whose reader would read nothing, before anything is sent', async () => {
+    const { served, sync, file } = await jobFolder();
+    execFileSync('mkfifo', [file('r.txt')]);
+    const { code, err } = await sync('petId,quantity\n1,9\n', ['--report', file('r.txt')]);
+    expect({ code, err }).toEqual({ code: 2, err: 'petstore: Cannot use --report r.txt: it is a pipe; name a file\n' });
+    expect(served.sandbox.requests).toEqual([]);
   });
 
   test.skipIf(process.platform !== 'linux')('that the disk has no room for ends with 1 when the job is done', async () => {
