@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, readFileSync } from 'node:fs';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
-import { beforeEach, describe, expect, test, vi } from 'vitest';
+import { beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import { runCli } from '../../src/cli/run-cli.ts';
 import { serveSandbox } from '../../src/node/serve.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
@@ -275,6 +277,21 @@ describe('bad rows', () => {
       expect(requests()).toEqual([]);
     },
   );
+
+  test.skipIf(process.platform === 'win32')('refuse a pipe that nobody reads as --rejects, which could not be ended', async () => {
+    execFileSync('mkfifo', [file('r.csv')]);
+    const { code, err } = await sync(BAD, ['--rejects', file('r.csv')]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^petstore: Cannot use --rejects r\.csv: ENXIO.*\n$/) });
+    expect(requests()).toEqual([]);
+  });
+
+  test.skipIf(process.platform === 'win32')('are written to a pipe as --rejects', async () => {
+    execFileSync('mkfifo', [file('r.csv')]);
+    const reader = openSync(file('r.csv'), constants.O_RDONLY | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(reader));
+    expect((await sync(BAD, ['--rejects', file('r.csv')])).code).toBe(2);
+    expect(readFileSync(reader, 'utf8').split('\n')).toEqual(expect.arrayContaining(REJECTS));
+  });
 
   test('make no file of --rejects if the input cannot be read', async () => {
     await run(['sync', file('mistyped.csv'), '--rejects', file('r.csv')]);

@@ -129,7 +129,7 @@ export class InputCheck {
   }
 }
 
-const { O_WRONLY, O_APPEND, O_CREAT, O_TRUNC } = constants;
+const { O_WRONLY, O_APPEND, O_CREAT, O_TRUNC, O_NONBLOCK } = constants;
 
 /** A CSV file of bad rows: the row number, the reason, and the text of the row. */
 class RejectsFile {
@@ -145,7 +145,9 @@ class RejectsFile {
   /** Opens the file, and empties it: first make sure that the input can be read. @throws UsageError */
   static async open(path: string): Promise<RejectsFile> {
     try {
-      return new RejectsFile(path, await open(path, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC));
+      // Fails for a named pipe without a reader: to wait for one could neither be ended nor outlived by the process.
+      await using _readable = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_NONBLOCK);
+      return new RejectsFile(path, await open(path, O_WRONLY | O_APPEND));
     } catch (error) {
       throw cannotOpen('--rejects', { path, error });
     }
