@@ -1,5 +1,7 @@
+import { execFileSync } from 'node:child_process';
+import { closeSync, constants, openSync, writeSync } from 'node:fs';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
-import { describe, expect, test } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { jobFolder } from './support/job-folder.ts';
 
 describe('--record', () => {
@@ -69,6 +71,29 @@ describe('--record', () => {
     });
     expect(served.sandbox.requests).toEqual([]);
   });
+
+  test.skipIf(process.platform === 'win32')('refuses a pipe that nobody reads', async () => {
+    const { file, run } = await jobFolder();
+    execFileSync('mkfifo', [file('pipe')]);
+    const { code, err } = await run(['list', '--record', file('pipe')]);
+    expect({ code, err }).toEqual({ code: 2, err: expect.stringMatching(/^petstore: Cannot use --record pipe: ENXIO.*\n$/) });
+  });
+
+  test.skipIf(process.platform === 'win32')(
+    'ends where the reader of a pipe has paused for a second, and the command goes on',
+    async () => {
+      const { file, run } = await jobFolder();
+      execFileSync('mkfifo', [file('pipe')]);
+      const reader = openSync(file('pipe'), constants.O_RDWR | constants.O_NONBLOCK);
+      onTestFinished(() => closeSync(reader));
+      writeSync(reader, Buffer.alloc(65_500));
+      const { code, err } = await run(['list', '--record', file('pipe')]);
+      expect({ code, err }).toEqual({
+        code: 0,
+        err: expect.stringMatching(/^petstore: Cannot write --record pipe, so the recording ends here: EAGAIN[^\n]*\n$/),
+      });
+    },
+  );
 
   test.runIf(process.platform === 'linux')('ends where the disk is full, says so once, and the command goes on', async () => {
     const { run } = await jobFolder();
