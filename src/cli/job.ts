@@ -82,12 +82,11 @@ const NOTICE = 'petstore: finishing the requests under way; interrupt again to e
 export async function runJob(job: Job, options: JobOptions, terminal: Terminal): Promise<ExitCode> {
   const limits = limitsOf(options);
   refuseUseless(job, options);
-  // A run that still waits for its lock has sent nothing; a dry run sends no updates.
-  let mayUpdate = false;
+  let isUpdating = false;
   const { client, state, signal, end, close } = await connect(withWait(options), terminal, {
     needsState: options.lock === undefined ? undefined : '--lock',
     files: { ...job.files, '--report': options.report },
-    notice: () => (mayUpdate ? NOTICE : undefined),
+    notice: () => (isUpdating ? NOTICE : undefined),
     until: options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until },
   });
   const settings = { ...limits, signal, now: terminal.now };
@@ -95,10 +94,14 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   const work = async (): Promise<End> => {
     const lock = await lockOf(options, { state, onLost: end, signal, terminal });
     if (options.dryRun) return dryRun(run);
-    mayUpdate = true;
-    return realRun(run, async () => {
-      mayUpdate = false;
-      await lock?.release();
+    return realRun(run, {
+      beginUpdates: () => {
+        isUpdating = true;
+      },
+      endUpdates: async () => {
+        isUpdating = false;
+        await lock?.release();
+      },
     });
   };
   try {
@@ -149,8 +152,15 @@ function reportParts({ job, client, record, options, terminal }: Run, { report, 
   return { ...about, record, endedAtMs: terminal.now(), quota: client.quota, rejects, rejected, report, exitCode, ending };
 }
 
-/** Does the job and prints its result. `endUpdates` is called between: a reader who pauses must not keep the lock held. */
-async function realRun(run: Run, endUpdates: () => Promise<void>): Promise<End> {
+interface Updates {
+  /** Called before the first one. */
+  beginUpdates: () => void;
+  /** Called before the result is printed: a reader who pauses must not keep the lock held. */
+  endUpdates: () => Promise<void>;
+}
+
+/** Does the job and prints its result. */
+async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise<End> {
   const { job, client, record, signal, settings, options, terminal } = run;
   const status = StatusLine.of(terminal);
   let report: SyncReport;
@@ -163,6 +173,7 @@ async function realRun(run: Run, endUpdates: () => Promise<void>): Promise<End> 
       review: (changes, list) => {
         if (options.report !== undefined) record.plan(changes);
         refuse(run, { changes, list });
+        beginUpdates();
       },
     });
   } finally {

@@ -598,6 +598,16 @@ describe('a stop', () => {
     });
   });
 
+  test('by an interrupt before the first update speaks of no requests under way', async () => {
+    const terminal = new FakeTerminal();
+    served.sandbox.faults.add({ fail: 'stall' });
+    const running = sync('petId,adjust\n1,1\n', [], terminal);
+    await vi.waitUntil(() => requests().length > 0);
+    terminal.interrupt();
+    const { code, err } = await running;
+    expect({ code, err }).toEqual({ code: 130, err: expect.stringMatching(/^petstore: interrupted: 0 pets updated, 1 pet left;.*\n$/) });
+  });
+
   test('by a second interrupt is immediate', async () => {
     const terminal = new FakeTerminal();
     const interruptTwice = (): boolean => {
