@@ -167,13 +167,14 @@ class OpenFile {
     writers.set(this.#place, this);
   }
 
-  /** @throws JournalError if another process has written to the file, or removed it */
+  /** @throws JournalError if another process has written to the file, cut it or removed it */
   #refuse({ size, nlink }: { size: number; nlink: number }): void {
-    if (size !== this.#length) throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');
-    if (nlink === 0 && this.#countsLinks)
+    if (size > this.#length) throw this.#cannotContinue('journal_busy', 'another process has written to it; wait for its end');
+    const isRemoved = nlink === 0 && this.#countsLinks;
+    if (isRemoved || size < this.#length)
       throw this.#cannotContinue(
         'journal_removed',
-        'its file was removed, so that the job cannot be resumed; a new run applies its adjustments again',
+        `its file was ${isRemoved ? 'removed' : 'cut'}, so that the job cannot be resumed; a new run applies its adjustments again`,
       );
   }
 

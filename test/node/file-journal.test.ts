@@ -1,4 +1,4 @@
-import { appendFile, type FileHandle, mkdtemp, open, readFile, rm, stat, symlink, writeFile } from 'node:fs/promises';
+import { appendFile, type FileHandle, mkdtemp, open, readFile, rm, stat, symlink, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { runInNewContext } from 'node:vm';
@@ -281,6 +281,16 @@ describe('fileJournal', () => {
     await journal.append(['c']);
     await journal.close?.();
     expect(await linesOf(path)).toEqual(['c']);
+  });
+
+  test('stops when its file was cut, as by a program that rotates logs, and does not advise to start again', async () => {
+    const journal = fileJournal(path);
+    await journal.append(['a']);
+    await truncate(path);
+    const message = `Cannot continue with journal ${path}: its file was cut, so that the job cannot be resumed; a new run applies its adjustments again`;
+    await expect(journal.append(['b'])).rejects.toMatchObject({ code: 'journal_removed', message });
+    await journal.close?.();
+    expect(await linesOf(path)).toEqual([]);
   });
 
   test('keeps its lines on a file system that counts no links', async () => {
