@@ -62,7 +62,7 @@ async function withIoredis(url: string): Promise<OpenedRedis | undefined> {
   redis.on('error', (error) => {
     lost = error;
   });
-  await redis.connect().catch((error: unknown) => {
+  await answered(redis.connect()).catch((error: unknown) => {
     redis.disconnect();
     throw lost ?? error;
   });
@@ -78,12 +78,25 @@ async function withNodeRedis(url: string): Promise<OpenedRedis | undefined> {
     socket: { connectTimeout: CONNECT_MS, reconnectStrategy: (tries) => (isOpened ? Math.min(tries * 50, 2_000) : false) },
   });
   redis.on('error', () => {});
-  await redis.connect();
+  await answered(redis.connect()).catch((error: unknown) => {
+    if (redis.isOpen) redis.destroy();
+    throw error;
+  });
   isOpened = true;
   return { client: redis, close: () => endGently(redis.close(), () => redis.destroy()) };
 }
 
 const CONNECT_MS = 5_000;
+
+/** Limits the time of a whole connection. The libraries limit only that of TCP, which a Redis that is suspended accepts. */
+function answered(connecting: Promise<unknown>): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error(`it did not answer within ${CONNECT_MS / 1_000} s`)), CONNECT_MS);
+    const stop = () => clearTimeout(timer);
+    connecting.then(() => resolve(), reject).then(stop, stop);
+  });
+}
+
 /** A Redis that does not accept a command for this long counts as down. */
 const END_MS = 500;
 

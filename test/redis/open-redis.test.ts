@@ -1,6 +1,8 @@
+import { once } from 'node:events';
+import { createServer } from 'node:net';
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { exchangeRedisLock } from '../../src/redis/open-redis.ts';
+import { afterAll, beforeAll, describe, expect, onTestFinished, test, vi } from 'vitest';
+import { exchangeRedisLock, openRedis } from '../../src/redis/open-redis.ts';
 import { HAS_REDIS, RedisServer } from '../fleet/redis-server.ts';
 
 describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 30_000 }, () => {
@@ -47,4 +49,22 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('exchangeRedisLock', { timeout: 3
     const message = 'Redis: the key petstore:lock:{restock} holds something that this package did not write: delete it';
     await expect(exchange('one', 30_000)).rejects.toThrow(message);
   });
+});
+
+test('openRedis gives up a server that accepts the connection and does not answer', async () => {
+  vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+  const server = createServer();
+  const accepted = once(server, 'connection');
+  await new Promise<void>((resolve) => server.listen(0, '127.0.0.1', resolve));
+  onTestFinished(() => {
+    vi.useRealTimers();
+    server.close();
+  });
+  const address = server.address();
+  const opening = openRedis(`redis://127.0.0.1:${typeof address === 'object' && address?.port}`);
+  const refused = expect(opening).rejects.toThrow('it did not answer within 5 s');
+  const [socket] = await accepted;
+  await vi.advanceTimersByTimeAsync(5_000);
+  await refused;
+  await once(socket.resume(), 'close');
 });
