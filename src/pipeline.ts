@@ -4,7 +4,7 @@ import { monotonicMs } from './clock/monotonic.ts';
 import { isRequestBound } from './clock/request-bound.ts';
 import { untilAborted } from './clock/until-aborted.ts';
 import { PetStoreError } from './errors.ts';
-import { type ClientEvents, Emitter } from './events.ts';
+import type { ClientEvents, Emitter } from './events.ts';
 import type { Operation, StreamOperation } from './operations/operation.ts';
 import type { CallOptions } from './options/call-options.ts';
 import { InOrder } from './order/in-order.ts';
@@ -73,7 +73,7 @@ export class Pipeline<Item extends object> {
       this.#order ??= new InOrder();
       const reply = await this.#order.run(call, {
         raise: () => this.#steps.gate.raise(call),
-        watch: (onRefusal) => this.#watch(call, onRefusal),
+        watch: (onRefusal) => this.#steps.gate.watch(call, this.#steps.limits, onRefusal),
         // A promise, so that updates that a caller makes synchronously can supersede each other.
         admit: (passed) => Promise.resolve(passed ? this.#use(call, passed.observer, passed.key) : this.#admit(call)),
         cancel: ({ observer }) => observer.cancel(),
@@ -85,25 +85,6 @@ export class Pipeline<Item extends object> {
     } catch (failure) {
       throw this.#fail(call, failure);
     }
-  }
-
-  /**
-   * Reports when an update that is to be sent in place of an earlier one would wait longer than it allows. It is not in the gate's queue:
-   * the earlier one waits for both. So a stand-in with its `maxWaitMs` waits as well, and gives back the permit that it gets.
-   */
-  #watch({ id, operation, petId, options }: Call, onRefusal: (refusal: unknown) => void): () => void {
-    const { gate, limits } = this.#steps;
-    if (gate.needsKey) return () => {};
-    const emitter = new Emitter();
-    const watching = new Call({ id, operation, petId, options: { ...options, signal: undefined, totalTimeoutMs: undefined }, emitter });
-    Promise.resolve(gate.enter(watching, limits)).then(
-      (permit) => permit.cancel(),
-      (refusal: unknown) => (refusal === undefined ? undefined : onRefusal(refusal)),
-    );
-    return () => {
-      watching.abort(undefined);
-      watching.end();
-    };
   }
 
   /** Makes a call that lasts until its result is read to the end. `left` ends it before it is opened. Only the opening is retried. */

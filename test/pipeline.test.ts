@@ -236,6 +236,61 @@ describe('an order of updates', () => {
     expect(seen).toHaveLength(2);
   });
 
+  describe('refuses an update that may not wait for the gate as long as the one before it', () => {
+    /** An update that waits patiently, one behind it that allows a second, and one that waits patiently again. */
+    async function threeUpdates(answers: Answering[], ms: number) {
+      const { client, seen } = scriptedClient(answers);
+      const settled: unknown[] = [];
+      client.on('settled', ({ petId, callId }) => void (petId === 42 && settled.push([callId, Date.now() - NOW_MS])));
+      const first = client.updateInventory(42, { quantity: 1 }, { maxWaitMs: 1_000_000 });
+      await vi.advanceTimersByTimeAsync(ms);
+      const refused = rejectionOf(client.updateInventory(42, { quantity: 2 }, { maxWaitMs: 1_000 }));
+      const last = client.updateInventory(42, { quantity: 3 });
+      await vi.runAllTimersAsync();
+      await Promise.all([first, last]);
+      return { refusal: await refused, settled, sent: seen.map(({ body }) => body), timers: vi.getTimerCount() };
+    }
+
+    const closing = () => failure(429, { 'retry-after': '20' });
+    const EXPECTED = { kind: 'rate-limit', status: undefined, attempts: 0, outcome: 'not-sent', retryAt: new Date(NOW_MS + 20_000) };
+
+    test('at once if the gate is closed', async () => {
+      const { refusal, settled, sent, timers } = await threeUpdates([closing, () => item(42)], 500);
+      expect(refusal).toMatchObject(EXPECTED);
+      expect([settled[0], timers]).toEqual([[2, 500], 0]);
+      expect(sent).toEqual(['{"quantity":1}', '{"quantity":1}', '{"quantity":3}']);
+    });
+
+    test('as soon as the gate closes', async () => {
+      const late = () => new Promise<Response>((resolve) => setTimeout(() => resolve(closing()), 3_000));
+      const { refusal, settled, sent, timers } = await threeUpdates([late, () => item(42)], 500);
+      expect(refusal).toMatchObject({ ...EXPECTED, retryAt: new Date(NOW_MS + 23_000) });
+      expect([settled[0], timers]).toEqual([[2, 3_000], 0]);
+      expect(sent).toEqual(['{"quantity":1}', '{"quantity":1}', '{"quantity":3}']);
+    });
+
+    test('when it has waited so long behind an outage', async () => {
+      const down = () => failure(503);
+      const { refusal, settled, timers } = await threeUpdates([down, down, down, down, down, () => item(42)], 4_000);
+      expect(refusal).toMatchObject({ kind: 'server', status: 503, attempts: 0, outcome: 'not-sent' });
+      expect([settled[0], timers]).toEqual([[2, 5_000], 0]);
+    });
+
+    test('and leaves no timer if both are aborted in an outage', async () => {
+      const { client } = scriptedClient([() => failure(503)]);
+      const leaving = new AbortController();
+      const options = { signal: leaving.signal, maxRetries: 100 };
+      const first = rejectionOf(client.updateInventory(42, { quantity: 1 }, { ...options, maxWaitMs: 1_000_000 }));
+      await vi.advanceTimersByTimeAsync(4_000);
+      const second = rejectionOf(client.updateInventory(42, { quantity: 2 }, { ...options, maxWaitMs: 60_000 }));
+      await vi.advanceTimersByTimeAsync(10);
+      leaving.abort(KEY);
+      expect([await first, await second]).toEqual([KEY, KEY]);
+      await vi.advanceTimersByTimeAsync(0);
+      expect(vi.getTimerCount()).toBe(0);
+    });
+  });
+
   test('raises a low update in front of other low calls when a normal one of its pet waits behind it', async () => {
     const sandbox = createSandbox({ pets: 9 });
     const client = new PetStoreClient({ apiKey: sandbox.keys.free, baseUrl: sandbox.baseUrl, fetch: sandbox.fetch, concurrency: 1 });

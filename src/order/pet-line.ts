@@ -15,8 +15,8 @@ export class PetLine<Permit, Reply> {
   #last: Turn<Permit, Reply> | undefined;
   /** The update that waits for its permit or is being sent; undefined only if the line is empty. */
   #current: Turn<Permit, Reply> | undefined;
-  /** The update that allows a shorter wait than the earlier one, which waits for the permit of both. */
-  #watched: { turn: Turn<Permit, Reply>; stop: () => void } | undefined;
+  /** Upper bound of `maxWaitMs` in the line; may be stale. */
+  #longestWaitMs = 0;
 
   /** @param onEmpty called each time the last update has left */
   constructor(onEmpty: () => void) {
@@ -53,12 +53,13 @@ export class PetLine<Permit, Reply> {
       last.after = turn;
       turn.before = last;
       last.isSuperseded = last.call.options.latestOnly && !last.isSending;
+      if (last.isSuperseded) last.unwatch();
     }
     this.#first ??= turn;
     this.#last = turn;
     this.#current ??= turn;
+    this.#longestWaitMs = Math.max(this.#longestWaitMs, call.options.maxWaitMs);
     if (call.priority === 'normal') this.#raiseFrom(last);
-    this.#watchNext();
     return turn;
   }
 
@@ -67,14 +68,9 @@ export class PetLine<Permit, Reply> {
     for (let earlier = last; earlier?.call.raise(); earlier = earlier.before) earlier.sending.raise();
   }
 
-  /** If the update that waits at the gate allows a longer wait than the one to be sent in its place, the latter is watched as well. */
-  #watchNext(): void {
-    const current = this.#current;
-    const next = this.#successorOf(current);
-    const wanted = next && current && next.call.options.maxWaitMs < current.call.options.maxWaitMs ? next : undefined;
-    if (this.#watched?.turn === wanted) return;
-    this.#watched?.stop();
-    this.#watched = wanted && { turn: wanted, stop: wanted.sending.watch((refusal) => wanted.refuse(refusal)) };
+  /** Lets the gate refuse an update that allows a shorter wait than another, which may be ahead of it. */
+  #watch(turn: Turn<Permit, Reply>): void {
+    if (turn.call.options.maxWaitMs < this.#longestWaitMs) turn.unwatch = turn.sending.watch((refusal) => turn.refuse(refusal));
   }
 
   /** The update that is to be sent in place of another; the other itself if it is not superseded. */
@@ -97,9 +93,11 @@ export class PetLine<Permit, Reply> {
     const news = turn.wait(() => this.#skipGone());
     turn.call.holdup = () => this.#holdupOf(turn);
     turn.call.emit('wait', (event) => ({ ...event, reason: 'order', ms: 0 }));
+    if (!turn.isSuperseded) this.#watch(turn);
     try {
       return await news;
     } finally {
+      turn.unwatch();
       turn.call.holdup = undefined;
       turn.call.waitedMs += monotonicMs() - sinceMs;
     }
@@ -151,11 +149,13 @@ export class PetLine<Permit, Reply> {
   #leave(turn: Turn<Permit, Reply>): void {
     if (!turn.isInLine) return;
     this.#unlink(turn);
+    const last = this.#last;
+    const isRestored = last?.isSuperseded;
     // The last update ended unsent, so those it superseded are sent after all.
-    if (this.#last) this.#last.isSuperseded = false;
+    if (last) last.isSuperseded = false;
     else this.#onEmpty();
     if (this.#current === turn) this.#beginNext(undefined);
-    else this.#watchNext();
+    if (last && isRestored && last !== this.#current) this.#watch(last);
   }
 
   #unlink(turn: Turn<Permit, Reply>): void {
@@ -169,7 +169,6 @@ export class PetLine<Permit, Reply> {
 
   #beginNext(passed: Permit | undefined): void {
     this.#current = this.#successorOf(this.#first);
-    this.#watchNext();
     this.#current?.tell({ passed });
   }
 

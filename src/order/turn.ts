@@ -14,7 +14,7 @@ export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededB
 export interface Sending<Permit, Reply> {
   /** The update, whose priority was low, has a normal one behind it, and must not hold it up. */
   raise(): void;
-  /** Calls `onRefusal`, asynchronously, when a permit would take longer than the update may wait. Returns a function that stops this. */
+  /** Calls `onRefusal` whenever a permit would take longer than the update may wait. Returns a function that stops this. */
   watch(onRefusal: (refusal: unknown) => void): () => void;
   /** Gives the permit for the first request; `passed` is the permit of an update that this one supersedes. */
   admit(passed: Permit | undefined): Permit | Promise<Permit>;
@@ -30,6 +30,8 @@ export class Turn<Permit, Reply> {
   before: Turn<Permit, Reply> | undefined;
   after: Turn<Permit, Reply> | undefined;
   isInLine = true;
+  /** Ends the watch over an update that allows a shorter wait, if there is one. */
+  unwatch = () => {};
   /** Whether it settles like the next turn behind it that is not superseded itself. */
   isSuperseded = false;
   /** Whether it has its permit and is about to be sent, or was sent: it can no longer be superseded. */
@@ -54,18 +56,14 @@ export class Turn<Permit, Reply> {
     const untold = this.#untold;
     this.#untold = undefined;
     if (untold) this.tell(untold);
-    const onAbort = () => this.#refuse(signal.reason);
+    const onAbort = () => this.refuse(signal.reason);
     if (signal.aborted) onAbort();
     signal.addEventListener('abort', onAbort);
     return news.promise.finally(() => signal.removeEventListener('abort', onAbort));
   }
 
-  /** Refuses the turn because the wait is longer than it allows. */
-  refuse(refusal: unknown): void {
-    if (!this.isSuperseded) this.#refuse(refusal);
-  }
-
-  #refuse(reason: unknown): void {
+  /** Ends the wait of the turn, because of an abort or because the wait is longer than it allows. */
+  refuse(reason: unknown): void {
     if (!this.#news) return;
     this.#isLeaving = true;
     this.#news.reject(reason);

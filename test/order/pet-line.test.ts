@@ -249,7 +249,7 @@ describe('PetLine with latestOnly', () => {
     expect(counter.log).toEqual(['queue a', 'watch c', 'leave c', 'watch d', 'leave d', 'watch c', 'leave c', 'send c with permit of a']);
   });
 
-  test('watches no update that is not sent in place of the one that queues', async () => {
+  test('watches an update that allows a shorter wait than one ahead of it, even if that one is not superseded', async () => {
     const counter = new Counter();
     const calls = [willing({ maxWaitMs: 5 }), makeCall({ id: ++lastId }, { maxWaitMs: 5 }), willing({ maxWaitMs: 3 })];
     const all = ['a', 'b', 'c'].map((name, index) => counter.run(name, calls[index] ?? plain()));
@@ -261,10 +261,10 @@ describe('PetLine with latestOnly', () => {
       await counter.answer(answering);
     }
     await Promise.all(all);
-    expect(counter.log).toEqual(['queue a', 'send b with permit of a', 'queue c', 'send c with permit of c']);
+    expect(counter.log).toEqual(['queue a', 'watch c', 'send b with permit of a', 'leave c', 'queue c', 'send c with permit of c']);
   });
 
-  test('watches no update if the one before it was already sent', async () => {
+  test('watches an update that allows a shorter wait than the one that is being sent, until its own turn comes', async () => {
     const counter = new Counter();
     const first = counter.run('a', willing({ maxWaitMs: 5 }));
     await counter.admit('a');
@@ -275,8 +275,19 @@ describe('PetLine with latestOnly', () => {
     expect([await first, await second, counter.log]).toEqual([
       'answer to a',
       'answer to b',
-      ['queue a', 'send a with permit of a', 'queue b', 'send b with permit of b'],
+      ['queue a', 'send a with permit of a', 'watch b', 'leave b', 'queue b', 'send b with permit of b'],
     ]);
+  });
+
+  test('watches no update that allows as long a wait as those ahead of it', async () => {
+    const counter = new Counter();
+    const all = [4, 4, 5].map((maxWaitMs, index) => counter.run(String(index), makeCall({ id: ++lastId }, { maxWaitMs })));
+    for (const name of ['0', '1', '2']) {
+      await counter.admit(name);
+      await counter.answer(name);
+    }
+    await Promise.all(all);
+    expect(counter.log.filter((line) => line.startsWith('watch'))).toEqual([]);
   });
 
   test('raises the low updates that a normal one supersedes, so that it takes a normal place', () => {

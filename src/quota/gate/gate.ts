@@ -17,6 +17,12 @@ import type { RetryBudget } from './retry-budget.ts';
 
 const SWEEP_EVERY_MS = 1000;
 
+/** A call that waits elsewhere, behind one that may wait longer for the gate. */
+interface Onlooker extends WaitingCall {
+  limits: ClientLimits;
+  onRefusal: (refusal: PetStoreError) => void;
+}
+
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
  * There is at most one timer. After every event, if calls wait, the timer is set or a batch is being released, which looks again at its end.
@@ -26,6 +32,8 @@ export class Gate {
   readonly #ledger: Ledger;
   readonly #queue = new Queue();
   readonly #permits: Permits;
+  // Created with the first onlooker: most keys have none.
+  #onlookers: Set<Onlooker> | undefined;
   #sweptAtMs = 0;
   // The outlook of the key when the calls in the queue last had to wait.
   #outlook = FULL;
@@ -132,6 +140,24 @@ export class Gate {
     return this.#wait(waiting, { limits, outlook: outlook.free > 0 && !mayClient ? ofClient : outlook, nowMs });
   }
 
+  /**
+   * Calls `onRefusal` whenever the gate would refuse a call that waits elsewhere and does not need a permit yet. Returns a function that ends
+   * this.
+   */
+  watch(call: Call, limits: ClientLimits, onRefusal: Onlooker['onRefusal']): () => void {
+    const nowMs = this.#clock.now();
+    const onlooker = { call, limits, onRefusal, startedAtMs: this.#clock.begin(call.startedAtMs, nowMs) };
+    this.#onlookers ??= new Set();
+    this.#onlookers.add(onlooker);
+    // In an outage, the timer may have to end earlier.
+    if (this.#refuseOnlookers([onlooker], this.#lookAtKey(nowMs), nowMs) < Number.POSITIVE_INFINITY) this.#pump();
+    return () => {
+      this.#onlookers?.delete(onlooker);
+      // A timer for its deadline must not keep the process alive.
+      if (this.#onlookers?.size === 0) this.#pump();
+    };
+  }
+
   /** Raises a queued call to normal priority. */
   raise(call: Call): void {
     this.#queue.raise(call);
@@ -188,20 +214,27 @@ export class Gate {
   #pump(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    if (this.#queue.size === 0) return;
+    if (this.#queue.size === 0 && !this.#onlookers?.size) return;
     const nowMs = this.#clock.now();
     const ready = this.#queue.ready(nowMs);
-    const ofKey = this.#permits.look(nowMs, { waiting: this.#queue.size, ready });
+    const ofKey = this.#lookAtKey(nowMs, ready);
     this.#refuseQueued(ofKey, nowMs);
-    if (this.#queue.size === 0) return;
+    const firstDeadlineMs = Math.min(
+      this.#refuseOnlookers(this.#onlookers ?? [], ofKey, nowMs),
+      this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs),
+    );
+    if (this.#queue.size === 0) return firstDeadlineMs < Number.POSITIVE_INFINITY ? this.#wakeAt(firstDeadlineMs, nowMs) : undefined;
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
     this.#outlook = ofKey;
     const outlook = ofKey.free > 0 ? this.#queue.look(nowMs) : ofKey;
-    const firstDeadlineMs = this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs);
     this.#wakeAt(Math.min(outlook.lookAt ?? outlook.at, firstDeadlineMs), nowMs);
     // The reports come last: a listener may make a call, which schedules again and replaces this timer.
     if (ofKey.reason === 'rate-limit') this.#permits.report(this.#queue.first, nowMs);
     this.#queue.report(outlook, nowMs);
+  }
+
+  #lookAtKey(nowMs: number, ready = this.#queue.ready(nowMs)): Outlook {
+    return this.#permits.look(nowMs, { waiting: this.#queue.size, ready });
   }
 
   /** Sets the timer, even if only an answer can end the wait: without one, the process could exit with calls in the queue. */
@@ -236,7 +269,7 @@ export class Gate {
   /** Runs inside the limiter; the ledger is consulted again, since a 429 may have closed the gate in the meantime. */
   #release(most: number): void {
     const nowMs = this.#clock.now();
-    const { free } = this.#permits.look(nowMs, { waiting: this.#queue.size, ready: this.#queue.ready(nowMs) });
+    const { free } = this.#lookAtKey(nowMs);
     for (let left = Math.min(free, most); left > 0; left--) {
       const queued = this.#queue.shift(nowMs);
       if (!queued) return;
@@ -265,6 +298,19 @@ export class Gate {
       if (isOutageTooLong || outlooks.some((outlook) => this.#isTooLong(outlook, lane.leastMaxWaitMs, nowMs)))
         this.#queue.refuse((queued) => this.#refusalOf(queued, outlooks, nowMs), nowMs, [lane]);
     }
+  }
+
+  /** Refuses those that would wait longer than they allow. Returns until when the first of them may wait during an outage. */
+  #refuseOnlookers(onlookers: Iterable<Onlooker>, ofKey: Outlook, nowMs: number): number {
+    const since = this.#ledger.outageSinceMs ?? Number.POSITIVE_INFINITY;
+    let firstMs = Number.POSITIVE_INFINITY;
+    for (const onlooker of onlookers) {
+      const { call, limits } = onlooker;
+      const refusal = this.#refusalOf(onlooker, [ofKey, limits.look(call.priority, nowMs)], nowMs);
+      if (refusal) onlooker.onRefusal(refusal);
+      else firstMs = Math.min(firstMs, deadlineMs(onlooker, since));
+    }
+    return firstMs;
   }
 
   /** Whether a wait is longer than a call allows, and no answer that is still to come can shorten it. */
