@@ -26,7 +26,7 @@ export class Keyring {
   /** Makes a key valid; without `key`, a new one is made up. @throws {SandboxError} */
   add(plan: string, key: string = this.#inventKey(plan)): string {
     if (!this.#plans.has(plan)) throw new SandboxError(this.#unknownPlan(key));
-    if (!/^[!-~]+$/.test(key)) throw new SandboxError('Cannot add that key: it must be visible ASCII without spaces');
+    if (!/^[!-~]+$/.test(key)) throw new SandboxError('Cannot add that key of `keys` or `addKey`: it must be visible ASCII without spaces');
     if (this.#known.has(key)) throw new SandboxError('Cannot add that key: the sandbox has it already');
     this.#known.set(key, { key, plan });
     return key;

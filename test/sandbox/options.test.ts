@@ -87,7 +87,7 @@ describe('createSandbox refuses', () => {
   test.each([
     [{ keys: { pro: 'sk_live_42' } }, 'Cannot add a key: plan and key are swapped; `keys` maps each key to its plan, and `addKey`'],
     [{ keys: { mine: 'sk_live_42' } }, 'Cannot add a key for that plan: the plans are "free", "pro", "business", and `keys`'],
-    [{ keys: { 'sk_live_42 ': 'pro' } }, 'Cannot add that key: it must be visible ASCII without spaces'],
+    [{ keys: { 'sk_live_42 ': 'pro' } }, 'Cannot add that key of `keys` or `addKey`: it must be visible ASCII without spaces'],
     [{ keys: { psk_sk_live_42: 'gold' } }, 'Cannot add a key for that plan: '],
     [{ keys: 'sk_live_42' }, 'Cannot use that value as `keys`: it must be an object of keys, each with the name of its plan'],
   ])('%j, and does not show the key', (options: object, message) => {
