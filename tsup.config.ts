@@ -73,8 +73,9 @@ function main(outDir: string): Options {
     entry: { index: 'src/index.ts', 'parts/schemas': 'src/contract/models.ts' },
     noExternal: bundledForStart,
     esbuildPlugins: [zodBeside, schemasBeside, keepMetafile],
-    // In a folder of their own, since chunks of other entry points may have the same names.
-    esbuildOptions: (options) => Object.assign(minified(options), { chunkNames: 'parts/[name]-[hash]' }),
+    // In a folder of their own, since chunks of other entry points may have the same names. With white space esbuild also keeps the comments
+    // that mark calls as pure, so that a bundler leaves out the parts of zod that a page does not need.
+    esbuildOptions: (options) => Object.assign(minified(options), { chunkNames: 'parts/[name]-[hash]', minifyWhitespace: false }),
     onSuccess: async () => metafile && joinStart(outDir, metafile.outputs),
   };
 }
