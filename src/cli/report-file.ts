@@ -1,7 +1,7 @@
 import { extname } from 'node:path';
 import type { Quota } from '../quota/ledger/quota.ts';
 import type { ReviewedChange, SyncReport } from '../sync/index.ts';
-import { recordError } from '../sync/recorded-error.ts';
+import { recordError } from '../sync/record-error.ts';
 import { messageOf } from '../thrown.ts';
 import { csvLine } from './csv-line.ts';
 import { counted, duration } from './duration.ts';

@@ -1,6 +1,6 @@
 import type { FailedUpdate, StopReason, SyncReport } from '../sync/index.ts';
 import type { RecordedError } from '../sync/journal-record.ts';
-import { recordError } from '../sync/recorded-error.ts';
+import { recordError } from '../sync/record-error.ts';
 import { counted } from './duration.ts';
 import { messageLine } from './explain-error.ts';
 import { jsonText } from './json-text.ts';

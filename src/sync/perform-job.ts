@@ -9,7 +9,7 @@ import { type Journal, named } from './journal.ts';
 import type { JournalRecord } from './journal-record.ts';
 import { ProgressReporter } from './progress.ts';
 import { readList } from './read-list.ts';
-import { recordError } from './recorded-error.ts';
+import { recordError } from './record-error.ts';
 import type { History, UndoneJob } from './replay.ts';
 import { reportOf, type SyncReport } from './report.ts';
 import type { StockJob } from './stock-job.ts';

@@ -1,10 +1,11 @@
-import { InvalidArgumentError } from '../errors.ts';
+import type { PetId } from '../contract/models.ts';
+import { BadRequestError, InvalidArgumentError, NotFoundError, UnexpectedStatusError } from '../errors.ts';
 import { fingerprint } from './fingerprint.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JOURNAL_VERSION, type Journal, JournalError, named } from './journal.ts';
-import { isBeginning, type JournalRecord, newerVersion, parseRecord } from './journal-record.ts';
-import { restoreError } from './recorded-error.ts';
-import type { StockJob } from './stock-job.ts';
+import { isBeginning, type JournalRecord, newerVersion, parseRecord, type RecordedError } from './journal-record.ts';
+import type { FailedUpdate, StockJob } from './stock-job.ts';
+import { SyncItemError } from './sync-item-error.ts';
 
 type JobRecord = Extract<JournalRecord, { type: 'job' }>;
 
@@ -104,6 +105,23 @@ function takeOver(record: Exclude<JournalRecord, { type: 'job' | 'run' | 'undo' 
       break;
     case 'failed':
       job.fail(row, restoreError(record.error, job.stock.petIdOf(row)), record.quantity);
+  }
+}
+
+/** Restores a recorded failure. Journals only record final failures, so only a few kinds occur. */
+function restoreError({ kind, message, code, status, reason }: RecordedError, petId: PetId): FailedUpdate['error'] {
+  const refused = { operation: 'updateInventory', petId, code, status, outcome: 'rejected' } as const;
+  switch (kind) {
+    case 'bad-request':
+      return new BadRequestError(message, refused);
+    case 'not-found':
+      return new NotFoundError(message, refused);
+    case 'unexpected-status':
+      return new UnexpectedStatusError(message, refused);
+    case 'invalid-argument':
+      return new InvalidArgumentError(message, { ...refused, outcome: 'not-sent', argument: 'quantity' });
+    default:
+      return new SyncItemError(message, { code, status, reason });
   }
 }
 

@@ -4,7 +4,7 @@ import type { UpdateOutcome } from '../errors.ts';
 import { asFailure, isBadOption, isFinal, outcomeOf, type Stop, stopBy } from './failure.ts';
 import type { JobLog } from './job-log.ts';
 import type { ProgressReporter } from './progress.ts';
-import { recordError } from './recorded-error.ts';
+import { recordError } from './record-error.ts';
 import type { Change, StockJob } from './stock-job.ts';
 import { SyncItemError } from './sync-item-error.ts';
 import type { CheckedOptions } from './sync-options.ts';

@@ -1,0 +1,9 @@
+import type { RecordedError } from './journal-record.ts';
+import type { FailedUpdate } from './stock-job.ts';
+
+const KEPT_MESSAGE = 4096;
+
+export function recordError(error: FailedUpdate['error']): RecordedError {
+  const { name, kind, message, code, status } = error;
+  return { name, kind, message: message.slice(0, KEPT_MESSAGE), code, status, ...('reason' in error && { reason: error.reason }) };
+}
