@@ -2,7 +2,7 @@ import type { Int64, InventoryItem, InventoryUpdate, PetId } from './contract/mo
 import { isPetId } from './contract/pet-id.ts';
 import { InvalidArgumentError, InvalidResponseError, type InvalidResponseReason, type Problem } from './errors.ts';
 import type { CallEvent, ClientEvents } from './events.ts';
-import type { ListSink } from './operations/stream-inventory.ts';
+import type { ListSink } from './operations/item-batches.ts';
 import type { RequestOptions } from './options/call-options.ts';
 import { hasMethods, showValue } from './options/rules.ts';
 import type { Quota } from './quota/ledger/quota.ts';

@@ -20,7 +20,7 @@ export { PLANS, type PlanLimits, type PlanName } from './contract/plans.ts';
 export * from './errors.ts';
 export type { CallEvent, ClientEvents, Logger, WaitReason } from './events.ts';
 export type { InventoryStream } from './inventory-stream.ts';
-export type { ListSink } from './operations/stream-inventory.ts';
+export type { ListSink } from './operations/item-batches.ts';
 export type { BaseUrl, Environment } from './options/base-url.ts';
 export type { RequestOptions } from './options/call-options.ts';
 export type { ApiKeySource, PetStoreClientOptions } from './options/client-options.ts';

@@ -1,7 +1,7 @@
 import type { Int64, InventoryItem } from './contract/models.ts';
 import { InvalidArgumentError } from './errors.ts';
-import type { ItemBatches } from './operations/item-batches.ts';
-import { checkSink, type ListSink } from './operations/stream-inventory.ts';
+import type { ItemBatches, ListSink } from './operations/item-batches.ts';
+import { checkSink } from './operations/stream-inventory.ts';
 
 /** Sends the request and gives the beginning of its answer, unless the reader leaves first. */
 type Opening<Ids extends Int64> = (left: AbortSignal) => Promise<ItemBatches<Ids>>;

@@ -14,6 +14,32 @@ export interface Reading {
   onEnd?: OnEnd;
 }
 
+/**
+ * Takes a whole list in parts. A promise that a method gives is awaited before the client reads on.
+ *
+ * @typeParam Ids the type of ids in answers
+ * @example
+ * let total = 0;
+ * const sink: ListSink = {
+ *   begin: () => { total = 0; },
+ *   add: (items) => { for (const { quantity } of items) total += quantity; },
+ * };
+ * await petstore.streamInventory().collect(sink);
+ * console.log(total > 0); // → true
+ */
+export interface ListSink<Ids extends Int64 = 'number'> {
+  /**
+   * Called before the first items of each answer: what came before does not count.
+   * @throws what ends the call, which rejects with it
+   */
+  begin(): unknown;
+  /**
+   * Takes the next items of the list, at least one.
+   * @throws what ends the call, which rejects with it
+   */
+  add(items: InventoryItem<Ids>[]): unknown;
+}
+
 /** The items of one answer in batches, each read when it is asked for. */
 export class ItemBatches<Ids extends Int64> {
   readonly #answer: OpenAnswer;
@@ -34,7 +60,7 @@ export class ItemBatches<Ids extends Int64> {
 
   /** Reads the first batch, so that a failure before the first item can be retried. */
   async begin(): Promise<void> {
-    this.#first = await this.read();
+    this.#first = await this.#read();
     // The permit is released: the request is already counted, and its consumer may itself wait for a permit before it reads on.
     this.#answer.release();
     this.#call.signal.throwIfAborted();
@@ -49,7 +75,7 @@ export class ItemBatches<Ids extends Int64> {
     this.#call.untaken = untaken;
     try {
       this.#call.signal.throwIfAborted();
-      const items = this.#first ?? (await this.read());
+      const items = this.#first ?? (await this.#read());
       this.#first = undefined;
       if (items.length === 0) this.#end();
       this.#call.delivered += items.length;
@@ -57,6 +83,26 @@ export class ItemBatches<Ids extends Int64> {
     } catch (error) {
       this.#end({ error });
       throw error;
+    }
+  }
+
+  /** Reads all items into a sink. */
+  async collect(sink: ListSink<Ids>): Promise<void> {
+    await this.#ask(() => sink.begin());
+    for (let items = await this.#read(); items.length > 0; items = await this.#read()) {
+      // As for a stream: the request is already counted, and a long list would hold up other calls.
+      this.#answer.release();
+      await this.#ask(() => sink.add(items));
+    }
+  }
+
+  /** Calls a method of a sink. What it throws ends the call: it is no failure of the service, and no other attempt would help. */
+  async #ask(ask: () => unknown): Promise<void> {
+    try {
+      await ask();
+    } catch (thrown) {
+      this.#call.abort(thrown);
+      throw thrown;
     }
   }
 
@@ -71,7 +117,7 @@ export class ItemBatches<Ids extends Int64> {
   }
 
   /** Reads until there are items; none at the end of the list. Rejects with a PetStoreError. */
-  async read(): Promise<InventoryItem<Ids>[]> {
+  async #read(): Promise<InventoryItem<Ids>[]> {
     for (;;) {
       if (this.#failure) throw await invalidResponse(this.#call, this.#answer, this.#failure);
       const chunk = await this.#answer.body.nextWhenAsked();
