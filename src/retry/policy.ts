@@ -3,11 +3,6 @@ import { isServiceFailure } from '../contract/http.ts';
 import { isPetStoreError, type PetStoreError } from '../errors.ts';
 import { isFinalProxyCode } from '../proxy-codes.ts';
 
-const FIRST_BACKOFF_MS = 500;
-const LONGEST_BACKOFF_MS = 30_000;
-/** The largest random part added to a backoff, so that calls that failed together are not retried together. */
-const JITTER = 0.25;
-
 /** TLS alerts by which the service refuses the client's certificate, or asks for one. */
 const CERTIFICATE_ALERT = /_CERTIFICATE/;
 
@@ -55,12 +50,6 @@ export function isRetryable(error: unknown): boolean {
 /** A wrong certificate will still be wrong in a second, and an attacker may be in between. */
 function isAboutCertificates(code: string): boolean {
   return isCertificateCode(code) || CERTIFICATE_ALERT.test(code);
-}
-
-/** How long to back off before retry number `retry` (from 1), in milliseconds: 500 doubling to 30,000, plus up to a quarter at random. */
-export function backoffMs(retry: number, random: number): number {
-  const base = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (retry - 1));
-  return Math.round(base * (1 + JITTER * random));
 }
 
 /** Whether the gate does the waiting: a wait that the service asked for closes it for every call, and a backoff would only add to it. */

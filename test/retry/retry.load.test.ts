@@ -1,19 +1,20 @@
 import { AuthenticationError, NotFoundError, ServerError } from 'petstore-inventory';
 import { expect, test, vi } from 'vitest';
 import { retry } from '../../src/retry/retry.ts';
-import { failure } from '../support/answers.ts';
+import { failure, item } from '../support/answers.ts';
 import { makeCall } from '../support/call.ts';
-import { scriptedClient } from '../support/client.ts';
+import { KEY, scriptedClient } from '../support/client.ts';
 import { rejectionOf } from '../support/outcome.ts';
 import { nextTurn } from '../support/unhandled.ts';
 
 const loaded = vi.hoisted(() => vi.fn());
-vi.mock('p-retry', (original) => {
+vi.mock('../../src/retry/backoff.ts', (original) => {
   loaded();
   return original();
 });
 
 const steps = { gate: { retries: { pay: () => undefined }, outagePaceOf: () => undefined } };
+let keys = 0;
 const down = new ServerError('down', { status: 502 });
 
 test.each([
@@ -38,4 +39,13 @@ test('retry loads p-retry for a call that it repeats', async () => {
   const attempt = vi.fn(() => Promise.resolve('done')).mockRejectedValueOnce(new ServerError('down', { status: 503, retryAfterMs: 0 }));
   expect(await retry(makeCall(), { ...steps, attempt })).toBe('done');
   expect(loaded).toHaveBeenCalledOnce();
+});
+
+test.each([
+  { because: 'of a 503 with Retry-After', refusal: failure(503, { 'retry-after': '0' }), apiKey: KEY },
+  { because: 'a 401 may mean that the key was replaced', refusal: failure(401), apiKey: () => `key-${++keys}` },
+])('a client whose test runner has reset its modules still retries because $because', async ({ refusal, apiKey }) => {
+  const { client } = scriptedClient([() => refusal, () => item(1)], { apiKey });
+  vi.resetModules();
+  expect(await client.updateInventory(1, { quantity: 1 })).toMatchObject({ petId: 1 });
 });

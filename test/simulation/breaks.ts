@@ -18,7 +18,7 @@ export const BREAKS: Readonly<Record<string, Break>> = {
     after: 'this.#untilMs = instantMs;',
   },
   'retry: an abort does not end a backoff': {
-    path: 'retry/retry.ts',
+    path: 'retry/backoff.ts',
     before: 'await wait(ownMs, call.signal);',
     after: 'await wait(ownMs, new AbortController().signal);',
   },

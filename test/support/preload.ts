@@ -1,6 +1,6 @@
 // What a call loads when it first needs it, before a test takes over the clock: loading takes turns of the real one.
 await Promise.all([
-  import('p-retry'),
+  import('../../src/retry/backoff.ts'),
   import('bottleneck/light.js'),
   import('../../src/json/is-beginning.ts'),
   import('../../src/json/item-reader.ts'),

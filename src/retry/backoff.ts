@@ -1,0 +1,62 @@
+import pRetry from 'p-retry';
+import type { Call } from '../call.ts';
+import { wait } from '../clock/wait.ts';
+import type { PetStoreError, PetStoreFailure } from '../errors.ts';
+
+// Loaded together: no call needs one without the other.
+export { pRetry };
+
+export interface OutagePace {
+  /** The least time for which the gate holds the next attempt. */
+  delayMs: number;
+  /** How much longer the call may wait for the end of the outage. */
+  waitLeftMs: number;
+}
+
+const FIRST_BACKOFF_MS = 500;
+const LONGEST_BACKOFF_MS = 30_000;
+/** The largest random part added to a backoff, so that calls that failed together are not retried together. */
+const JITTER = 0.25;
+
+/** The longest backoff in an outage: as long as the longest time between two probes of the gate. */
+const LONGEST_IN_OUTAGE_MS = 8_000;
+
+interface Backoff {
+  /** From 1. */
+  retryNumber: number;
+  isLeftToGate: boolean;
+  pace: OutagePace | undefined;
+}
+
+/**
+ * Waits before the next attempt. After a failure that closes the gate, the gate does the waiting; in an outage it may hold the call longer.
+ * A wait that the service asked for is never shortened: if it is longer than the call allows, the call ends.
+ */
+export async function backOff(call: Call, failure: PetStoreFailure, { retryNumber, isLeftToGate, pace }: Backoff): Promise<void> {
+  const askedMs = askedToWaitMs(failure);
+  if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
+  const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
+  const ownMs = isLeftToGate ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
+  const delayMs = Math.ceil(Math.max(askedMs, ownMs, pace?.delayMs ?? 0));
+  // Whether the call gives up before the next probe of the outage.
+  const isHopeless = pace !== undefined && delayMs > pace.waitLeftMs;
+  if (!isHopeless) call.emit('retry', (event) => ({ ...event, delayMs, error: failure }));
+  if (ownMs === 0) return;
+  call.emit('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
+  const until = new Date(Date.now() + ownMs);
+  call.holdup = () => ({ why: 'it waited to try again', until });
+  await wait(ownMs, call.signal);
+  call.holdup = undefined;
+  call.waitedMs += ownMs;
+}
+
+/** How long the next attempt has to wait because of Retry-After or a closed gate. */
+function askedToWaitMs({ retryAfterMs = 0, retryAt }: PetStoreError): number {
+  return Math.max(retryAfterMs, retryAt === undefined ? 0 : retryAt.getTime() - Date.now());
+}
+
+/** How long to back off before retry number `retry` (from 1), in milliseconds: 500 doubling to 30,000, plus up to a quarter at random. */
+export function backoffMs(retry: number, random: number): number {
+  const base = Math.min(LONGEST_BACKOFF_MS, FIRST_BACKOFF_MS * 2 ** (retry - 1));
+  return Math.round(base * (1 + JITTER * random));
+}
