@@ -6,8 +6,8 @@ import { type BadRows, MAX_PROBLEMS } from './failure.ts';
 import { isSafeInteger } from './pet-id.ts';
 import { typeName } from './type-name.ts';
 
-const quantity = z.number({ error: expected('an integer') }).check(z.refine(Number.isSafeInteger, 'must be an integer within ±(2^53−1)'));
-const status = z.string({ error: expected('a string') });
+const quantity = z.custom<number>(isSafeInteger, { error: describeQuantity });
+const status = z.custom<string>((value) => typeof value === 'string', { error: expected('a string') });
 const error = expected('an object');
 
 /** The schema of an item. It only checks values that `readItem` does not accept. */
@@ -33,6 +33,10 @@ function problemsOfItem(value: unknown, int64: Int64, path: string): Problem[] {
 
 function expected(what: string): (issue: { input?: unknown }) => string {
   return ({ input }) => (input === undefined ? 'is missing' : `must be ${what}, not ${typeName(input)}`);
+}
+
+function describeQuantity({ input }: { input?: unknown }): string {
+  return Number.isFinite(input) ? 'must be an integer within ±(2^53−1)' : expected('an integer')({ input });
 }
 
 function describeId({ input }: { input?: unknown }): string {
