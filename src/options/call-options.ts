@@ -81,6 +81,11 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
   // The value is not shown, since it may be the key.
   if (typeof given !== 'object' || given === null || isSignal(given)) throw badOption('options', 'an object such as { signal }');
   refuseUnknown(given, Object.keys(CALL_DEFAULTS));
+  return checkCallOptions(given, defaults);
+}
+
+/** The same for an object that also has other options. */
+export function checkCallOptions(given: RequestOptions, defaults: CallOptions): CallOptions {
   return {
     signal: signalOption(given.signal),
     attemptTimeoutMs: numberOption('attemptTimeoutMs', given.attemptTimeoutMs, defaults.attemptTimeoutMs, { min: 0, above: true }),

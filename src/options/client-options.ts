@@ -5,7 +5,7 @@ import type { Logger } from '../events.ts';
 import type { QuotaStore } from '../quota-store.ts';
 import type { Redactor } from '../redactor.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
-import { CALL_DEFAULTS, type CallOptions, resolveCallOptions } from './call-options.ts';
+import { CALL_DEFAULTS, type CallOptions, checkCallOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
 import { keyFileSource } from './key-file.ts';
 import { badOption, booleanOption, functionOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
@@ -178,9 +178,8 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
 
 /** The defaults for every call; clients that change none share one object. */
 function resolveDefaults(options: PetStoreClientOptions<Int64>): CallOptions {
-  const { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, latestOnly, headers } = options;
-  const given = { attemptTimeoutMs, totalTimeoutMs, maxRetries, maxWaitMs, latestOnly, headers };
-  return Object.values(given).every((value) => value === undefined) ? CALL_DEFAULTS : resolveCallOptions(given, CALL_DEFAULTS);
+  const changesNone = Object.keys(CALL_DEFAULTS).every((name) => Reflect.get(options, name) === undefined);
+  return changesNone ? CALL_DEFAULTS : checkCallOptions(options, CALL_DEFAULTS);
 }
 
 function publicKey(): ConfigurationError {
@@ -251,9 +250,8 @@ function resolvePlan(plan: unknown): PlanLimits | 'unlimited' | undefined {
 
 function resolveLimits(limits: object): PlanLimits {
   refuseUnknown(limits, ['requestsPerMinute', 'requestsPerDay'], 'plan');
-  const rule = { min: 1, integer: true };
-  const requestsPerMinute = numberOption('plan.requestsPerMinute', Reflect.get(limits, 'requestsPerMinute'), undefined, rule);
-  const requestsPerDay = numberOption('plan.requestsPerDay', Reflect.get(limits, 'requestsPerDay'), undefined, rule);
+  const read = (name: string) => numberOption(`plan.${name}`, Reflect.get(limits, name), undefined, { min: 1, integer: true });
+  const [requestsPerMinute, requestsPerDay] = [read('requestsPerMinute'), read('requestsPerDay')];
   if (requestsPerMinute === undefined) throw badOption('plan.requestsPerMinute', 'an integer of at least 1', { shown: undefined });
   return requestsPerDay === undefined ? { requestsPerMinute } : { requestsPerMinute, requestsPerDay };
 }

@@ -1,5 +1,14 @@
 import { InvalidArgumentError } from '../errors.ts';
-import { badOption, booleanOption, hasMethods, numberOption, refuseUnknown, signalOption, wordOption } from '../options/rules.ts';
+import {
+  badOption,
+  booleanOption,
+  functionOption,
+  hasMethods,
+  numberOption,
+  refuseUnknown,
+  signalOption,
+  wordOption,
+} from '../options/rules.ts';
 import type { Journal } from './journal.ts';
 import type { SyncProgress } from './progress.ts';
 
@@ -172,9 +181,6 @@ export function refuseTooMany(maxChanges: SyncOptions['maxChanges'], { changes, 
 export function checkOptions(options: object, known: readonly string[]): void {
   if (typeof options !== 'object' || options === null) throw badOption('options', 'an object', { shown: options });
   refuseUnknown(options, known);
-  for (const name of ['onProgress', 'review', 'now']) {
-    const value: unknown = Reflect.get(options, name);
-    if (value !== undefined && typeof value !== 'function') throw badOption(name, 'a function', { shown: value });
-  }
+  for (const name of ['onProgress', 'review', 'now']) functionOption(name, Reflect.get(options, name));
   signalOption(Reflect.get(options, 'signal'));
 }
