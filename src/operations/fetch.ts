@@ -100,19 +100,11 @@ class FetchOperation implements StreamOperation<Response> {
     this.request = { ...this.request, body };
   }
 
-  /**
-   * Turns the answer into a Response. The body of an answer of 400 or more is read first, so that a retry holds no connection while it
-   * waits. If the body is too long for that, the answer is final.
-   */
   async read(answer: OpenAnswer, call: Call, onEnd: OnEnd): Promise<Response> {
-    const { readResponseOf, responseOf } = await loadPart('the reader of fetched answers', call, import('./fetched-response.ts'));
-    // The body listens only for a later abort.
-    call.signal.throwIfAborted();
-    if (answer.status < 400) return responseOf({ answer, call, onEnd });
-    const { failure, begun } = await answer.readFailure(call);
-    if (begun.end === 'cut')
-      return responseOf({ answer, call, begun: begun.bytes, onEnd: (_, unread) => onEnd({ error: failure }, unread) });
-    this.#refused = { failure, response: readResponseOf(answer, begun) };
+    const { readFetched } = await loadPart('the reader of fetched answers', call, import('./fetched-response.ts'));
+    const { response, failure } = await readFetched({ answer, call, onEnd });
+    if (!failure) return response;
+    this.#refused = { failure, response };
     throw failure;
   }
 

@@ -1,4 +1,5 @@
 import type { Call } from '../call.ts';
+import type { PetStoreError } from '../errors.ts';
 import type { Beginning } from '../transport/body.ts';
 import type { OpenAnswer } from '../transport/open-answer.ts';
 import { FetchedBody } from './fetched-body.ts';
@@ -11,8 +12,27 @@ interface Reading {
   onEnd: OnEnd;
 }
 
+/** A Response, and the failure that it stands for if the request may be sent again. */
+interface Fetched {
+  response: Response;
+  failure?: PetStoreError;
+}
+
+/**
+ * Turns an answer into a Response. The body of an answer of 400 or more is read first, so that a retry holds no connection while it
+ * waits. If the body is too long for that, the answer is final.
+ */
+export async function readFetched({ answer, call, onEnd }: Omit<Reading, 'begun'>): Promise<Fetched> {
+  // The body listens only for a later abort.
+  call.signal.throwIfAborted();
+  if (answer.status < 400) return { response: responseOf({ answer, call, onEnd }) };
+  const { failure, begun } = await answer.readFailure(call);
+  if (begun.end !== 'cut') return { response: readResponseOf(answer, begun), failure };
+  return { response: responseOf({ answer, call, begun: begun.bytes, onEnd: (_, unread) => onEnd({ error: failure }, unread) }) };
+}
+
 /** The answer as a Response. Its body is only read when the caller asks for it, never ahead. */
-export function responseOf(reading: Reading): Response {
+function responseOf(reading: Reading): Response {
   const { response } = reading.answer;
   if (response.body === null || BODILESS.has(response.status)) {
     reading.answer.close();
@@ -24,7 +44,7 @@ export function responseOf(reading: Reading): Response {
 }
 
 /** The answer as a Response whose body has already been read. */
-export function readResponseOf({ response }: OpenAnswer, { bytes, end }: Beginning): Response {
+function readResponseOf({ response }: OpenAnswer, { bytes, end }: Beginning): Response {
   if (response.body === null) return response;
   if (typeof end !== 'object') return copyOf(response, new Uint8Array(bytes));
   let isGiven = bytes.byteLength === 0;
