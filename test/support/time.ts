@@ -10,7 +10,8 @@ export function holdTime(): void {
     vi.spyOn(Math, 'random').mockReturnValue(0);
   });
   afterEach(() => {
-    vi.useRealTimers();
+    // In this order: a test may have put a spy in place of a timer that does not run.
     vi.restoreAllMocks();
+    vi.useRealTimers();
   });
 }
