@@ -16,6 +16,9 @@ interface OnWire {
 }
 
 beforeAll(() => {
+  // Only the first import in a thread begins to intercept.
+  nock.restore();
+  nock.activate();
   nock.disableNetConnect();
   nock.enableNetConnect('127.0.0.1');
 });
