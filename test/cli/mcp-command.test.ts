@@ -14,6 +14,7 @@ import { PetStoreClient } from '../../src/client.ts';
 import { fileJournal } from '../../src/node/file-journal.ts';
 import { type ServedSandbox, serveSandbox } from '../../src/node/serve.ts';
 import { undoSync } from '../../src/sync/index.ts';
+import { AgentHost } from './support/agent-host.ts';
 import { buildCli } from './support/build-cli.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
@@ -38,15 +39,24 @@ const PETS = [
 
 const Result = z.object({ content: z.array(z.object({ text: z.string() })), isError: z.optional(z.boolean()) });
 
-/** An agent: the official client, of a server in a process of its own. */
+/** The official client of a server in this process. */
 async function startAgent(options: string[] = [], env: Record<string, string> = {}) {
+  const settings = { ...settingsOf(), ...env };
+  for (const [name, value] of Object.entries(settings)) vi.stubEnv(name, value);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  return connect(new AgentHost(['--no-state', ...options], settings));
+}
+
+/** The official client, of a server in a process of its own. */
+function startProcess(options: string[] = [], env: Record<string, string> = {}) {
+  const args = [cli.file, 'mcp', '--no-state', ...options];
+  return connect(new StdioClientTransport({ command: process.execPath, args, env: { ...settingsOf(), ...env }, stderr: 'pipe' }));
+}
+
+const settingsOf = () => ({ PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder });
+
+async function connect(transport: AgentHost | StdioClientTransport) {
   const agent = new Client({ name: 'test', version: '1.0.0' });
-  const transport = new StdioClientTransport({
-    command: process.execPath,
-    args: [cli.file, 'mcp', '--no-state', ...options],
-    env: { PETSTORE_BASE_URL: served.url, PETSTORE_API_KEY: served.keys.pro, HOME: cli.folder, ...env },
-    stderr: 'pipe',
-  });
   await agent.connect(transport);
   onTestFinished(() => agent.close());
   const call = async (name: string, args: Record<string, unknown> = {}) => {
@@ -62,7 +72,7 @@ const withJournals = () => ['--allow-updates', '--journals', join(cli.folder, 'm
 
 describe('petstore mcp', () => {
   test('offers only tools that read, unless updates are allowed', async () => {
-    const [reading, updating] = [await startAgent(), await startAgent(withJournals())];
+    const [reading, updating] = [await startProcess(), await startProcess(withJournals())];
     const namesOf = async ({ agent }: typeof reading) =>
       (await agent.listTools()).tools.map(({ name, annotations }) => [name, annotations?.readOnlyHint]);
     const readOnly = [
@@ -144,7 +154,7 @@ describe('petstore mcp', () => {
   });
 
   test('plans, applies a shown plan once, and keeps a journal that can be undone', async () => {
-    const { call } = await startAgent(withJournals());
+    const { call } = await startProcess(withJournals());
     const updates = [
       { petId: 1, quantity: 40 },
       { petId: String(LONG_ID), adjust: -2 },
@@ -180,7 +190,7 @@ describe('petstore mcp', () => {
     const home = await mkdtemp(join(tmpdir(), 'petstore-home-'));
     onTestFinished(() => rm(home, { recursive: true }));
     const env = { HOME: home, LOCALAPPDATA: home, TMPDIR: home, TEMP: home, NODE_DISABLE_COMPILE_CACHE: '1' };
-    const { agent, call } = await startAgent(['--sandbox', '--allow-updates'], env);
+    const { agent, call } = await startProcess(['--sandbox', '--allow-updates'], env);
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 40 }] });
     const applied = await call('apply_plan', { planId });
     expect([applied.updated, applied.journal, applied.undo]).toEqual([1, undefined, undefined]);
@@ -298,7 +308,7 @@ describe('petstore mcp', () => {
   });
 
   test('reports progress, and ends when its stdin ends', async () => {
-    const { agent, call } = await startAgent(withJournals());
+    const { agent, call } = await startProcess(withJournals());
     const { planId } = await call('plan_updates', { updates: [{ petId: 1, quantity: 3 }] });
     const told: { progress: number; total?: number | undefined }[] = [];
     const onprogress = (progress: (typeof told)[number]) => told.push(progress);
