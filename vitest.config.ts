@@ -11,6 +11,7 @@ const LONG = [
   'test/cli/{crash,processes}.test.ts',
   'test/node/{file-quota-store.processes,serve-cors.chromium,serve-page}.test.ts',
   'test/quota/gate/two-processes.test.ts',
+  'test/quota/lease/lease-client.weighted-counter.test.ts',
 ];
 
 const source = (path: string) => new URL(`./src/${path}`, import.meta.url).pathname;
