@@ -101,7 +101,7 @@ export class Gate {
 
   /**
    * From now on a request also needs a slot of the quota that processes share, or none if `shared` is undefined.
-   * @throws whatever the store throws
+   * @throws ConfigurationError if the store cannot be used
    */
   share(shared: Pick<LeaseClientStart, 'store' | 'address' | 'apiKey'> | undefined): void {
     this.#permits.leaseClient =

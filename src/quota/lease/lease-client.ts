@@ -73,7 +73,7 @@ export class LeaseClient {
   // Whether the store is to be left once no slots are held.
   #isLeaving = false;
 
-  /** @throws whatever the store throws when it is joined at once */
+  /** @throws ConfigurationError if the store is joined at once and cannot be used */
   constructor(start: LeaseClientStart) {
     this.#start = start;
     const onClosed = (closedForMs: number) => {

@@ -1,4 +1,5 @@
 import type { Call } from '../../call.ts';
+import { ConfigurationError, isPetStoreError } from '../../errors.ts';
 import type { ApiKeySource } from '../../options/client-options.ts';
 import { hasMethods, showValue } from '../../options/rules.ts';
 import type { LeaseRequest, LeaseResponse, QuotaStore, SharedQuota } from '../../quota-store.ts';
@@ -74,12 +75,18 @@ export class StoreConnection {
   #loss: string | undefined;
   #reportedLoss: string | undefined;
 
-  /** @throws whatever the store throws when it is joined at once, because the key is a string */
+  /** @throws ConfigurationError if the store cannot be joined at once, because the key is a string */
   constructor(start: StoreConnectionStart) {
     this.#start = start;
     if (typeof start.apiKey !== 'string') return;
     this.#key = start.apiKey;
-    this.#joined();
+    try {
+      this.#joined();
+    } catch (failure) {
+      if (isPetStoreError(failure)) throw failure;
+      const message = `Cannot use this \`quotaStore\`: ${this.#redactor.clean(messageOf(failure))}`;
+      throw new ConfigurationError(message, { option: 'quotaStore' });
+    }
   }
 
   /** Whether the key must still be given before the store can be joined. */

@@ -2,7 +2,7 @@ import { PetStoreClient } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
 import { describe, expect, test, vi } from 'vitest';
 import type { LeaseResponse, QuotaStore, SharedQuota } from '../../../src/quota-store.ts';
-import { rejectionOf } from '../../support/outcome.ts';
+import { rejectionOf, thrownBy } from '../../support/outcome.ts';
 import { holdTime } from '../../support/time.ts';
 import { watchUnhandled } from '../../support/unhandled.ts';
 
@@ -49,6 +49,17 @@ async function oneCall(quotaStore: QuotaStore) {
   await vi.advanceTimersByTimeAsync(1_500);
   return { items: await items, ...seen };
 }
+
+test('a client whose store cannot be joined throws a ConfigurationError without the key', () => {
+  const join: QuotaStore['join'] = ({ apiKey }) => {
+    throw new RangeError(`no room for ${apiKey}`);
+  };
+  expect(thrownBy(() => clientOf({ processes: 2, isCheap: true, join }))).toMatchObject({
+    name: 'ConfigurationError',
+    option: 'quotaStore',
+    message: 'Cannot use this `quotaStore`: no room for ***',
+  });
+});
 
 const BAD: [string, unknown, RegExp][] = [
   ['undefined', undefined, /it answered undefined$/],
