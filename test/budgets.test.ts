@@ -13,7 +13,7 @@ import { bundleDoor, readDoors, readInstalled } from './budgets/door.ts';
 const BUDGETS = {
   '.': { platform: 'browser', kib: 89.25, without: /^src\/(?:sandbox|node|redis|otel|cli)\// },
   './sandbox': { platform: 'browser', kib: 28, without: /^src\/(?!sandbox\/|contract\/)/ },
-  './node': { platform: 'node', kib: 84, without: /^src\/(?:redis|otel|cli)\// },
+  './node': { platform: 'node', kib: 84.25, without: /^src\/(?:redis|otel|cli)\// },
   './redis': { platform: 'node', kib: 6, without: /^src\/(?:sandbox|node|otel|cli|sync)\// },
   './undici': { platform: 'node', kib: 6.75, without: /^src\/(?:sandbox|node|redis|otel|cli|sync|view|quota)\// },
   './otel': {
@@ -47,10 +47,10 @@ test.for(limits.filter(([door]) => open.includes(door)))('The door %s keeps to i
   expect(files.filter((file) => limit.without.test(file))).toEqual([]);
 });
 
-test('PetStoreClient of the built package costs a page at most 43.25 KiB at once and 68.5 in all', async () => {
+test('PetStoreClient of the built package costs a page at most 43.25 KiB at once and 68.75 in all', async () => {
   const { firstGzipBytes, gzipBytes } = await bundleDoor('.', 'browser', { taken: '{ PetStoreClient }', from: 'dist' });
   expect(firstGzipBytes / 1024).toBeLessThanOrEqual(43.25);
-  expect(gzipBytes / 1024).toBeLessThanOrEqual(68.5);
+  expect(gzipBytes / 1024).toBeLessThanOrEqual(68.75);
 });
 
 test('Of what PetStoreClient costs a page in all, its four dependencies are at most 23 KiB', async () => {
