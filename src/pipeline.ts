@@ -13,7 +13,7 @@ import type { Gate } from './quota/gate/gate.ts';
 import type { Permit } from './quota/gate/permit.ts';
 import type { Answered, Reply } from './reply.ts';
 import { retry } from './retry/retry.ts';
-import { setStack, withCallers } from './thrown.ts';
+import { addCallers } from './thrown.ts';
 import type { OpenAnswer } from './transport/open-answer.ts';
 import { publicRateLimit } from './transport/public-rate-limit.ts';
 import type { Admission, Transport } from './transport/transport.ts';
@@ -191,7 +191,7 @@ export class Pipeline<Item extends object> {
     const error: unknown = call.signal.aborted ? call.signal.reason : failure;
     // V8 finds the callers from here, two frames up. The reason of an abort is the caller's.
     const isOwn = error instanceof PetStoreError && error !== call.options.signal?.reason && call.supersededBy === undefined;
-    if (isOwn) setStack(error, withCallers(error.stack, { later: new Error('called').stack, own: 2 }));
+    if (isOwn) addCallers(error, new Error());
     this.#settle(call, { error });
     return error;
   }

@@ -30,17 +30,18 @@ export function setStack(error: Error, stack: string): void {
 }
 
 /**
- * A stack with the callers that it lacks: V8 keeps ten frames, and loses the callers of what a timer calls.
- * @param later a stack with these callers, which begins with `own` frames of other functions
+ * Adds to the stack of an error the callers that it lacks: V8 keeps ten frames, and loses the callers of what a timer calls. A stack that a
+ * program's own `Error.prepareStackTrace` made something other than text is left as it is.
+ * @param later an error that was made two frames below these callers
  */
-export function withCallers(stack: string | undefined = '', { later = '', own }: { later: string | undefined; own: number }): string {
-  const frames = stack.trimEnd().split('\n');
+export function addCallers(error: Error, later: Error): void {
+  const stack = textOf(error, 'stack')?.trimEnd();
   // V8 writes `    at name (file:1:2)` below the message, other engines `name@file:1:2`.
-  const callers = later
-    .split('\n')
+  const callers = textOf(later, 'stack')
+    ?.split('\n')
     .filter((line) => /^ +at |@/.test(line))
-    .slice(own);
-  return [...frames, ...callers.slice(callers.indexOf(frames.at(-1) ?? '') + 1)].join('\n');
+    .slice(2);
+  if (stack && callers) setStack(error, [stack, ...callers.slice(callers.indexOf(stack.split('\n').at(-1) ?? '') + 1)].join('\n'));
 }
 
 /** Calls a function of the caller, such as a listener or a logger, and ignores what it throws or rejects with. */

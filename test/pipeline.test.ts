@@ -1,7 +1,7 @@
 import { getEventListeners } from 'node:events';
-import { ConnectionError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
+import { ConnectionError, NotFoundError, PetStoreClient, type PetStoreClientOptions } from 'petstore-inventory';
 import { createSandbox } from 'petstore-inventory/sandbox';
-import { describe, expect, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { textOf } from '../src/thrown.ts';
 import { chunked, failure, item, json, networkError } from './support/answers.ts';
 import { freshAddress, KEY, logOf, scriptedClient } from './support/client.ts';
@@ -829,6 +829,20 @@ describe('the stack of an error names the line of the call once', () => {
     const [first, ...others] = await Promise.all(restocking);
     expect(others).toEqual([first, first]);
     expect(textOf(first, 'stack')?.match(RESTOCKING)).toHaveLength(1);
+  });
+
+  test.each<[string, typeof Error.prepareStackTrace]>([
+    ['a list of call sites', (_error, sites) => sites],
+    ['nothing', () => undefined],
+  ])('unless the program makes %s of its stacks: the call rejects and settles as always', async (_what, prepareStackTrace) => {
+    const { client, log } = scriptedClient([() => failure(404)]);
+    const { prepareStackTrace: before } = Error;
+    onTestFinished(() => void Object.assign(Error, { prepareStackTrace: before }));
+    Object.assign(Error, { prepareStackTrace });
+    const rejection = await rejectionOf(client.updateInventory(42, { quantity: 1 }));
+    Object.assign(Error, { prepareStackTrace: before });
+    expect(rejection).toBeInstanceOf(NotFoundError);
+    expect(log.at(-1)).toBe('settled rejected 0');
   });
 
   test("unless it is the reason of the caller's own abort", async () => {
