@@ -1,4 +1,5 @@
 import { badOption, hasMethods } from '../options/rules.ts';
+import { fieldOf } from '../thrown.ts';
 
 /**
  * The part of a client of ioredis, or its Cluster, that the store needs.
@@ -54,7 +55,7 @@ export type RedisClient = IoredisClient | NodeRedisClient;
 
 /** The scripts of a client of either library. */
 export interface RedisScripts {
-  /** Why no command can be sent now; undefined if one can. */
+  /** Why the client can send no command now, such as `was closed: make a new one`; undefined if it can. */
   readonly whyNot: string | undefined;
   runBySha(sha1: string, key: string, argument: string): Promise<unknown>;
   run(script: string, key: string, argument: string): Promise<unknown>;
@@ -63,8 +64,9 @@ export interface RedisScripts {
 /** The scripts of a client, whose library is recognised by its methods. @throws ConfigurationError */
 export function scriptsOf(client: RedisClient): RedisScripts {
   const scripts = isIoredis(client) ? ofIoredis(client) : isNodeRedis(client) ? ofNodeRedis(client) : undefined;
-  if (!scripts) throw badOption('client', 'a client of ioredis or of node-redis (package `redis`)', { shown: client });
-  if (scripts.whyNot !== undefined) throw badOption('client', `a client with an open connection, and ${scripts.whyNot}`, { shown: client });
+  if (!scripts) throw badOption('client', 'a client of ioredis or node-redis (package `redis`)', { shown: client });
+  if (scripts.whyNot !== undefined)
+    throw badOption('client', `a client with an open connection, and this one ${scripts.whyNot}`, { shown: client });
   outliveErrors(client);
   return scripts;
 }
@@ -77,14 +79,19 @@ function isNodeRedis(client: unknown): client is NodeRedisClient {
   return hasMethods(client, ['evalSha', 'eval']);
 }
 
-/** Clients that already have the listener. */
-const outliving = new WeakSet<object>();
+/** Why each client that has the listeners could not connect, such as `: connect ECONNREFUSED 127.0.0.1:6379`; empty once it is ready. */
+const failures = new WeakMap<object, string>();
 
-/** Adds a listener for a client's errors. Without one, a node-redis client ends the process if Redis fails, which the store reports. */
+/**
+ * Adds a listener for a client's errors, which alone say why it cannot connect. Without one, a node-redis client ends the process if Redis
+ * fails, which the store reports.
+ */
 export function outliveErrors(client: object): void {
-  if (outliving.has(client)) return;
-  outliving.add(client);
-  listenTo(client, 'error', ignore);
+  if (failures.has(client)) return;
+  failures.set(client, '');
+  // An AggregateError of several addresses has a code, but no message.
+  listenTo(client, 'error', (error) => failures.set(client, `: ${fieldOf(error, 'message') || fieldOf(error, 'code')}`));
+  listenTo(client, 'ready', () => failures.set(client, ''));
 }
 
 /** Adds a listener to a client that has events. Without its events, a store still leases. */
@@ -100,8 +107,8 @@ export function listenTo(client: object, event: string, listener: (...values: ne
 function ofIoredis(client: IoredisClient): RedisScripts {
   return {
     get whyNot() {
-      if (client.status === 'end') return 'this one was closed: make a new one';
-      return client.status === 'reconnecting' || client.status === 'close' ? 'this one has lost it and is connecting again' : undefined;
+      if (client.status === 'end') return 'was closed: make a new one';
+      return client.status === 'reconnecting' || client.status === 'close' ? `is connecting again${failures.get(client) ?? ''}` : undefined;
     },
     runBySha: (sha1, key, argument) => answerOf(key, client.evalsha(sha1, 1, key, argument)),
     run: (script, key, argument) => answerOf(key, client.eval(script, 1, key, argument)),
@@ -112,9 +119,9 @@ function ofNodeRedis(client: NodeRedisClient): RedisScripts {
   let wasReady = false;
   return {
     get whyNot() {
-      if (!client.isOpen) return 'this one is not connected: await client.connect() before';
+      if (!client.isOpen) return 'is not connected: await client.connect()';
       wasReady ||= client.isReady === true;
-      return wasReady && client.isReady === false ? 'this one has lost it and is connecting again' : undefined;
+      return wasReady && !client.isReady ? `is connecting again${failures.get(client) ?? ''}` : undefined;
     },
     runBySha: (sha1, key, argument) => answerOf(key, client.evalSha(sha1, { keys: [key], arguments: [argument] })),
     run: (script, key, argument) => answerOf(key, client.eval(script, { keys: [key], arguments: [argument] })),
@@ -133,5 +140,3 @@ async function answerOf(key: string, answer: Promise<unknown>): Promise<unknown>
     throw new Error(`Redis: the key ${key} holds something that this package did not write: delete it`);
   }
 }
-
-function ignore(): void {}

@@ -54,7 +54,7 @@ export function redisQuotaStore(client: RedisClient, options: RedisQuotaStoreOpt
   refuseUnknown(options, ['prefix', 'processes', 'subscriber']);
   const { prefix = PREFIX, processes, subscriber } = options;
   if (typeof prefix !== 'string' || prefix === '' || /[{}]/.test(prefix))
-    throw badOption('prefix', 'a text without braces, since Redis Cluster uses them to choose a node', { shown: prefix });
+    throw badOption('prefix', 'a text without braces, which choose the node of a cluster', { shown: prefix });
   checkSubscriber(subscriber);
   const scripts = scriptsOf(client);
   return {
@@ -81,8 +81,7 @@ async function digest(algorithm: string, text: string): Promise<string> {
 
 function readMs(onClosed: (closedForMs: number) => void): (message: string) => void {
   return (message) => {
-    const closedForMs = Number(message);
-    if (closedForMs > 0) onClosed(closedForMs);
+    if (Number(message) > 0) onClosed(Number(message));
   };
 }
 
@@ -109,7 +108,7 @@ class RedisQuota implements SharedQuota {
 
   async exchange(request: LeaseRequest): Promise<LeaseResponse> {
     const { whyNot } = this.#scripts;
-    if (whyNot !== undefined) throw new Error(`Redis: ${whyNot}`);
+    if (whyNot !== undefined) throw new Error(`Redis: the client ${whyNot}`);
     const answer = await withinTimeout(this.#run(request));
     return parseLeaseResponse(JSON.parse(String(answer)));
   }
@@ -130,7 +129,6 @@ class RedisQuota implements SharedQuota {
 function withinTimeout<T>(answer: Promise<T>): Promise<T> {
   return new Promise((resolve, reject) => {
     const timer = setTimeout(() => reject(new Error(`Redis did not answer within ${TIMEOUT_MS} ms`)), TIMEOUT_MS);
-    const stop = () => clearTimeout(timer);
-    answer.then(resolve, reject).then(stop, stop);
+    answer.then(resolve, reject).then(() => clearTimeout(timer));
   });
 }

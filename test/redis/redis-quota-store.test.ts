@@ -278,7 +278,7 @@ describe.skipIf(!HAS_REDIS && !process.env.CI)('redisQuotaStore', { timeout: 30_
     const shared = joinAs();
     await take(shared);
     await server.kill();
-    await vi.waitFor(() => expect(take(shared)).rejects.toThrow('connecting again'));
+    await vi.waitFor(() => expect(take(shared)).rejects.toThrow(/connecting again: connect ECONNREFUSED 127\.0\.0\.1:\d+$/));
     await server.restart();
     await vi.waitFor(() => expect(take(shared)).resolves.toMatchObject({ granted: 1, reason: 'probe' }), { timeout: 5000 });
   });
@@ -353,7 +353,22 @@ test('redisQuotaStore takes a node-redis client that is still connecting, and fa
   client.isReady = true;
   expect(await whyNot()).toContain('`granted` is undefined');
   client.isReady = false;
-  expect(await whyNot()).toBe('Error: Redis: this one has lost it and is connecting again');
+  expect(await whyNot()).toBe('Error: Redis: the client is connecting again');
+});
+
+test.each([
+  ['its message', new Error('NOAUTH Authentication required.'), ': NOAUTH Authentication required.'],
+  ['its code if it has no message', Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' }), ': ECONNREFUSED'],
+])('redisQuotaStore says why a client cannot connect, until it can: %s', async (_, failure, said) => {
+  const client = Object.assign(new EventEmitter(), { status: 'ready', eval: async () => '{}', evalsha: async () => '{}' });
+  const shared = redisQuotaStore(client).join(KEY, () => {});
+  const reason = async () => messageOf(await rejectionOf(Promise.resolve(take(shared))));
+  client.emit('error', failure);
+  client.status = 'reconnecting';
+  expect(await reason()).toBe(`Redis: the client is connecting again${said}`);
+  client.emit('ready');
+  client.status = 'close';
+  expect(await reason()).toBe('Redis: the client is connecting again');
 });
 
 test('redisQuotaStore adds one listener for the errors of a client, however many stores it makes of it', () => {
@@ -496,7 +511,7 @@ describe('redisQuotaStore with bad input', () => {
   const open = { ...closed, status: 'ready' };
 
   test.each([
-    ['a client of neither library', () => Reflect.apply(redisQuotaStore, undefined, [{}]), /ioredis or of node-redis/],
+    ['a client of neither library', () => Reflect.apply(redisQuotaStore, undefined, [{}]), /ioredis or node-redis/],
     ['a closed ioredis client', () => redisQuotaStore(closed), /was closed: make a new one/],
     ['an ioredis client that has lost its connection', () => redisQuotaStore({ ...open, status: 'close' }), /is connecting again/],
     ['an ioredis client that is connecting again', () => redisQuotaStore({ ...open, status: 'reconnecting' }), /is connecting again/],
