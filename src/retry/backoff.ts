@@ -37,10 +37,10 @@ export async function backOff(call: Call, failure: PetStoreFailure, { retryNumbe
   if (askedMs > call.options.maxWaitMs || (pace && pace.waitLeftMs <= 0)) throw failure;
   const longestMs = pace ? Math.min(LONGEST_IN_OUTAGE_MS, pace.waitLeftMs) : Number.POSITIVE_INFINITY;
   const ownMs = isLeftToGate ? 0 : Math.max(askedMs, Math.min(longestMs, backoffMs(retryNumber, Math.random())));
-  const delayMs = Math.ceil(Math.max(askedMs, ownMs, pace?.delayMs ?? 0));
+  const delayMs = Math.max(askedMs, ownMs, pace?.delayMs ?? 0);
   // Whether the call gives up before the next probe of the outage.
   const isHopeless = pace !== undefined && delayMs > pace.waitLeftMs;
-  if (!isHopeless) call.emit('retry', (event) => ({ ...event, delayMs, error: failure }));
+  if (!isHopeless) call.emit('retry', (event) => ({ ...event, delayMs: Math.ceil(delayMs), error: failure }));
   if (ownMs === 0) return;
   call.emit('wait', (event) => ({ ...event, reason: 'backoff', ms: Math.ceil(ownMs) }));
   const until = new Date(Date.now() + ownMs);

@@ -197,6 +197,14 @@ describe('retry', () => {
     expect(told).toEqual(['wait backoff 500']);
   });
 
+  test('reports the retry that follows once the call may wait no longer in the outage', async () => {
+    const { emitter, told } = listening();
+    const result = retry(makeCall({ emitter }), attempts(down()).attempt, { delayMs: 400, waitLeftMs: 499.5 });
+    await vi.advanceTimersByTimeAsync(500);
+    await result;
+    expect(told).toEqual(['retry in 500', 'wait backoff 500']);
+  });
+
   test('reports every backoff as a wait, after the retry', async () => {
     const { emitter, told } = listening();
     const slow = new ServerError('x', { status: 500, retryAfterMs: 7_000 });
