@@ -14,7 +14,7 @@ export function withoutControls(text: string, replacement = ' '): string {
   return text.replace(CONTROLS, replacement);
 }
 
-/** Cleans foreign text so that it can be shown: without control characters, without a key in any encoding, and cut to a length. */
+/** Cleans foreign text so that it can be shown: without control characters, without a key as `hide` finds it, and cut to a length. */
 export class Redactor {
   // In lower case, since a URL writes the host of an address so.
   #keys: readonly string[] = NO_KEYS;
