@@ -109,7 +109,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
     const read = () => this.#read();
     this.#reads++;
-    const next = this.#latest?.then(read, read) ?? read();
+    const next = this.#latest?.then(read, read) ?? this.#read();
     if (this.#reads > 0) this.#latest = next;
     return next;
   }

@@ -823,6 +823,15 @@ describe('the stack of an error names the line of the call once', () => {
     expect(stack).not.toMatch(/#fail|called/);
   });
 
+  test('that a bad option of a stream causes, though much of the client is between', async () => {
+    const { client } = scriptedClient([]);
+    async function readAll(): Promise<unknown> {
+      return await client.streamInventory({ maxRetries: -1 })[Symbol.asyncIterator]().next();
+    }
+    const error = await rejectionOf(readAll());
+    expect(error).toMatchObject({ name: 'ConfigurationError', stack: expect.stringContaining(' at readAll (') });
+  });
+
   test('even if updates that it supersedes reject with it too', async () => {
     const { client } = scriptedClient([() => failure(404)], { latestOnly: true });
     const restocking = [1, 2, 3].map((quantity) => rejectionOf(restock(() => client.updateInventory(42, { quantity }))));
