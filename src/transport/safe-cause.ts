@@ -47,8 +47,8 @@ function copyOf(error: unknown, { cause, redactor }: { cause: Error | undefined;
 
 /** `    at send (app.js:1:2)` in V8. */
 const PLACE = /^\s+at \P{Cc}+$/u;
-/** `send@app.js:1:2` in Firefox and Safari, whose stacks do not repeat the message. */
-const PLACE_WITHOUT_AT = /^[^@:\p{Cc}]*@(?:\[native code\]|\P{Cc}+:\d+:\d+)$/u;
+/** `send@app.js:1:2` in Firefox and Safari, whose stacks do not repeat the message. Safari writes only the address of a nameless function. */
+const PLACE_WITHOUT_AT = /^(?:[^@:\p{Cc}]*@|(?=\w+:\/\/))(?:\[native code\]|\P{Cc}+:\d+:\d+)$/u;
 
 /** The lines of a stack that name places in the code. The lines before them repeat the message, neither cut nor redacted. */
 function framesOf(stack: string): string[] {

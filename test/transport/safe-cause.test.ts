@@ -49,8 +49,13 @@ describe('safeCause', () => {
   });
 
   test('keeps the places in the code that Firefox and Safari write, and no line of a message', () => {
-    const firefox = ['send@https://shop.example/app.js:10:5', 'async*@https://shop.example/app.js:20:7', 'go@eval.js line 3 > eval:1:1'];
-    const safari = ['fetch@[native code]', 'module code@https://shop.example/app.js:30:1', '@https://shop.example/app.js:2:3'];
+    const firefox = [
+      'send@https://shop.example/app.js:10:5',
+      'async*@https://shop.example/app.js:20:7',
+      '@https://shop.example/app.js:2:3',
+      'go@eval.js line 3 > eval:1:1',
+    ];
+    const safari = ['fetch@[native code]', 'https://shop.example/app.js:7:9', 'module code@https://shop.example/app.js:30:1'];
     const thrown = new TypeError('failed');
     thrown.stack = ['TypeError: failed', 'for me@shop.example', ...firefox, ...safari, ''].join('\n');
     expect(safeCause(thrown, knowing())?.stack).toBe(['TypeError: failed', ...firefox, ...safari].join('\n'));
