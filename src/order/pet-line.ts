@@ -179,6 +179,8 @@ export class PetLine<Permit, Reply> {
 
   #drop(turn: Turn<Permit, Reply>): void {
     if (turn.call.attempts > 0) this.#settleFollowers(turn, { error: turn.call.goneReason });
+    // Its wait never ends.
+    turn.unwatch();
     this.#leave(turn);
   }
 }

@@ -279,6 +279,15 @@ describe('PetLine with latestOnly', () => {
     ]);
   });
 
+  test('no longer watches an update whose incoming request has ended', async () => {
+    const counter = new Counter();
+    const gone = makeCall({ id: ++lastId }, { maxWaitMs: 4 });
+    void counter.run('a', makeCall({ id: ++lastId }, { maxWaitMs: 5 }));
+    void counter.run('b', gone);
+    await counter.drop(gone);
+    expect(counter.log).toEqual(['queue a', 'watch b', 'leave b']);
+  });
+
   test('watches no update that allows as long a wait as those ahead of it', async () => {
     const counter = new Counter();
     const all = [4, 4, 5].map((maxWaitMs, index) => counter.run(String(index), makeCall({ id: ++lastId }, { maxWaitMs })));
