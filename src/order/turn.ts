@@ -14,7 +14,7 @@ export type News<Permit, Reply> = { passed: Permit | undefined } | { supersededB
 export interface Sending<Permit, Reply> {
   /** The update, whose priority was low, has a normal one behind it, and must not hold it up. */
   raise(): void;
-  /** Calls `onRefusal` whenever a permit would take longer than the update may wait. Returns a function that stops this. */
+  /** Calls `onRefusal` once a permit would take longer than the update may wait. Returns a function that stops this. */
   watch(onRefusal: (refusal: unknown) => void): () => void;
   /** Gives the permit for the first request; `passed` is the permit of an update that this one supersedes. */
   admit(passed: Permit | undefined): Permit | Promise<Permit>;

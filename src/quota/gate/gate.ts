@@ -10,18 +10,12 @@ import type { Quota } from '../ledger/quota.ts';
 import type { QuotaSettings } from '../ledger/settings.ts';
 import { ClientLimits } from './client-limits.ts';
 import { type Permit, Permits } from './permit.ts';
-import { deadlineMs, Queue, QueuedCall, type WaitingCall } from './queue.ts';
+import { deadlineMs, Queue, type Queued, QueuedCall, type WaitingCall } from './queue.ts';
 import { holdupBy, refusalInOutage, refusalToWait } from './refusal.ts';
 import { Releaser } from './releaser.ts';
 import type { RetryBudget } from './retry-budget.ts';
 
 const SWEEP_EVERY_MS = 1000;
-
-/** A call that waits elsewhere, behind one that may wait longer for the gate. */
-interface Onlooker extends WaitingCall {
-  limits: ClientLimits;
-  onRefusal: (refusal: PetStoreError) => void;
-}
 
 /**
  * Gives every attempt on one address and key its permit: at once if quota is free, else from a queue when the ledger allows it.
@@ -32,8 +26,8 @@ export class Gate {
   readonly #ledger: Ledger;
   readonly #queue = new Queue();
   readonly #permits: Permits;
-  // Created with the first onlooker: most keys have none.
-  #onlookers: Set<Onlooker> | undefined;
+  // Calls that wait elsewhere, behind one that may wait longer for the gate. Created with the first one: most keys have none.
+  #onlookers: Queue<Queued> | undefined;
   #sweptAtMs = 0;
   // The outlook of the key when the calls in the queue last had to wait.
   #outlook = FULL;
@@ -141,26 +135,33 @@ export class Gate {
   }
 
   /**
-   * Calls `onRefusal` whenever the gate would refuse a call that waits elsewhere and does not need a permit yet. Returns a function that ends
+   * Calls `onRefusal` once the gate would refuse a call that waits elsewhere and does not need a permit yet. Returns a function that ends
    * this.
    */
-  watch(call: Call, limits: ClientLimits, onRefusal: Onlooker['onRefusal']): () => void {
+  watch(call: Call, limits: ClientLimits, onRefusal: (refusal: unknown) => void): () => void {
     const nowMs = this.#clock.now();
-    const onlooker = { call, limits, onRefusal, startedAtMs: this.#clock.begin(call.startedAtMs, nowMs) };
-    this.#onlookers ??= new Set();
+    const waiting = { call, startedAtMs: this.#clock.begin(call.startedAtMs, nowMs) };
+    const refusal = this.#refusalOf(waiting, [this.#lookAtKey(nowMs), limits.look(call.priority, nowMs)], nowMs);
+    if (refusal) {
+      onRefusal(refusal);
+      return () => {};
+    }
+    const onlooker = { ...waiting, limits, number: 0, isReturned: false, isAwake: () => false, refuse: onRefusal };
+    this.#onlookers ??= new Queue();
     this.#onlookers.add(onlooker);
-    // In an outage, the timer may have to end earlier.
-    if (this.#refuseOnlookers([onlooker], this.#lookAtKey(nowMs), nowMs) < Number.POSITIVE_INFINITY) this.#pump();
+    // The timer may have to end earlier.
+    if (this.#ledger.outageSinceMs !== undefined) this.#pump();
     return () => {
-      this.#onlookers?.delete(onlooker);
+      this.#onlookers?.remove(onlooker);
       // A timer for its deadline must not keep the process alive.
       if (this.#onlookers?.size === 0) this.#pump();
     };
   }
 
-  /** Raises a queued call to normal priority. */
+  /** Raises a waiting call to normal priority. */
   raise(call: Call): void {
     this.#queue.raise(call);
+    this.#onlookers?.raise(call);
     // If only a share for low priority held it up, it may leave now.
     this.#pump();
   }
@@ -218,11 +219,9 @@ export class Gate {
     const nowMs = this.#clock.now();
     const ready = this.#queue.ready(nowMs);
     const ofKey = this.#lookAtKey(nowMs, ready);
-    this.#refuseQueued(ofKey, nowMs);
-    const firstDeadlineMs = Math.min(
-      this.#refuseOnlookers(this.#onlookers ?? [], ofKey, nowMs),
-      this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs),
-    );
+    const queues = this.#onlookers ? [this.#queue, this.#onlookers] : [this.#queue];
+    for (const queue of queues) this.#refuseIn(queue, ofKey, nowMs);
+    const firstDeadlineMs = Math.min(...queues.map((queue) => queue.firstDeadlineMs(this.#ledger.outageSinceMs)));
     if (this.#queue.size === 0) return firstDeadlineMs < Number.POSITIVE_INFINITY ? this.#wakeAt(firstDeadlineMs, nowMs) : undefined;
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
     this.#outlook = ofKey;
@@ -291,26 +290,13 @@ export class Gate {
   }
 
   /** Refuses the calls that would wait longer than they allow. */
-  #refuseQueued(ofKey: Outlook, nowMs: number): void {
-    const isOutageTooLong = this.#queue.firstDeadlineMs(this.#ledger.outageSinceMs) <= nowMs;
-    for (const lane of this.#queue.lanes()) {
+  #refuseIn(queue: Queue<Queued>, ofKey: Outlook, nowMs: number): void {
+    const isOutageTooLong = queue.firstDeadlineMs(this.#ledger.outageSinceMs) <= nowMs;
+    for (const lane of queue.lanes()) {
       const outlooks = [ofKey, lane.look(nowMs)] as const;
       if (isOutageTooLong || outlooks.some((outlook) => this.#isTooLong(outlook, lane.leastMaxWaitMs, nowMs)))
-        this.#queue.refuse((queued) => this.#refusalOf(queued, outlooks, nowMs), nowMs, [lane]);
+        queue.refuse((queued) => this.#refusalOf(queued, outlooks, nowMs), nowMs, [lane]);
     }
-  }
-
-  /** Refuses those that would wait longer than they allow. Returns until when the first of them may wait during an outage. */
-  #refuseOnlookers(onlookers: Iterable<Onlooker>, ofKey: Outlook, nowMs: number): number {
-    const since = this.#ledger.outageSinceMs ?? Number.POSITIVE_INFINITY;
-    let firstMs = Number.POSITIVE_INFINITY;
-    for (const onlooker of onlookers) {
-      const { call, limits } = onlooker;
-      const refusal = this.#refusalOf(onlooker, [ofKey, limits.look(call.priority, nowMs)], nowMs);
-      if (refusal) onlooker.onRefusal(refusal);
-      else firstMs = Math.min(firstMs, deadlineMs(onlooker, since));
-    }
-    return firstMs;
   }
 
   /** Whether a wait is longer than a call allows, and no answer that is still to come can shorten it. */

@@ -14,6 +14,18 @@ export interface WaitingCall {
   startedAtMs: number;
 }
 
+/** A call in a queue, which ends its wait if it would wait longer than it allows. */
+export interface Queued extends WaitingCall {
+  limits: ClientLimits;
+  /** Its place in the order in which calls joined the queue; 0 for one that keeps the place of its first attempt. */
+  number: number;
+  /** Whether the call keeps its place: its first attempt failed. After another failure it goes behind the calls that wait for their first. */
+  isReturned: boolean;
+  /** Whether it can still use a permit. */
+  isAwake(): boolean;
+  refuse(reason: unknown, nowMs: number): void;
+}
+
 interface QueuedCallStart {
   limits: ClientLimits;
   nowMs: number;
@@ -24,13 +36,12 @@ interface QueuedCallStart {
 }
 
 /** One call that waits for its permit, until it is admitted or refused. */
-export class QueuedCall {
+export class QueuedCall implements Queued {
   readonly call: Call;
   readonly startedAtMs: number;
   readonly limits: ClientLimits;
   /** Rejects when the call is refused or aborted. */
   readonly permit: Deferred<Permit>;
-  /** Its place in the order in which calls joined the queue; 0 for one that keeps the place of its first attempt. */
   number = 0;
   readonly #sinceMs: number;
   readonly #onAbort: () => void;
@@ -46,9 +57,12 @@ export class QueuedCall {
     call.signal.addEventListener('abort', onAbort);
   }
 
-  /** Whether the call keeps its place: its first attempt failed. After another failure it goes behind the calls that wait for their first. */
   get isReturned(): boolean {
     return this.call.attempts === 1;
+  }
+
+  isAwake(): boolean {
+    return this.permit.isAwake();
   }
 
   admit(permit: Permit, nowMs: number): void {
@@ -74,15 +88,15 @@ export function deadlineMs({ call, startedAtMs }: WaitingCall, outageSinceMs: nu
 }
 
 /** The queued calls of one client and priority, in their order. */
-class Lane {
+class Lane<Member extends Queued> {
   readonly limits: ClientLimits;
   readonly priority: Call['priority'];
   /** Lower bound of `maxWaitMs`; may be stale, since it stays when a call leaves. */
   leastMaxWaitMs = Number.POSITIVE_INFINITY;
   // Maps keep the order of insertion and delete in constant time.
-  readonly #new = new Map<Call, QueuedCall>();
+  readonly #new = new Map<Call, Member>();
   // Calls whose first attempt failed: each was sent before all calls that still wait for theirs.
-  readonly #returned = new Map<Call, QueuedCall>();
+  readonly #returned = new Map<Call, Member>();
 
   constructor(limits: ClientLimits, priority: Call['priority']) {
     this.limits = limits;
@@ -103,12 +117,12 @@ class Lane {
     return this.#returned.size + this.#new.size;
   }
 
-  add(queued: QueuedCall): void {
+  add(queued: Member): void {
     (queued.isReturned ? this.#returned : this.#new).set(queued.call, queued);
     this.leastMaxWaitMs = Math.min(this.leastMaxWaitMs, queued.call.options.maxWaitMs);
   }
 
-  get(call: Call): QueuedCall | undefined {
+  get(call: Call): Member | undefined {
     return this.#new.get(call) ?? this.#returned.get(call);
   }
 
@@ -117,14 +131,14 @@ class Lane {
   }
 
   /** In their order; calls may be removed meanwhile. */
-  *calls(): Iterable<QueuedCall> {
+  *calls(): Iterable<Member> {
     yield* this.#returned.values();
     yield* this.#new.values();
   }
 
   /** The first call that can still use a permit. */
-  get first(): QueuedCall | undefined {
-    for (const queued of this.calls()) if (queued.permit.isAwake()) return queued;
+  get first(): Member | undefined {
+    for (const queued of this.calls()) if (queued.isAwake()) return queued;
     return undefined;
   }
 
@@ -140,9 +154,9 @@ class Lane {
  * attempt fails. Calls of a client that has used its concurrency or its share do not hold up other clients. A call is removed from the
  * middle in constant time.
  */
-export class Queue {
+export class Queue<Member extends Queued = QueuedCall> {
   // The lanes of clients with queued calls; created when a call first waits.
-  #lanes: Map<ClientLimits, Record<Call['priority'], Lane>> | undefined;
+  #lanes: Map<ClientLimits, Record<Call['priority'], Lane<Member>>> | undefined;
   #size = 0;
   #added = 0;
   // Lower bound of the deadlines for the outage that began at `#outageSinceMs`; may be stale.
@@ -167,7 +181,7 @@ export class Queue {
     return this.#firstDeadlineMs;
   }
 
-  add(queued: QueuedCall): void {
+  add(queued: Member): void {
     const lane = this.#laneOf(queued.limits, queued.call.priority);
     queued.number = queued.isReturned ? 0 : ++this.#added;
     lane.add(queued);
@@ -175,13 +189,13 @@ export class Queue {
     this.#measure(queued);
   }
 
-  #measure(queued: QueuedCall): void {
+  #measure(queued: Member): void {
     if (this.#outageSinceMs !== undefined) this.#firstDeadlineMs = Math.min(this.#firstDeadlineMs, deadlineMs(queued, this.#outageSinceMs));
   }
 
-  #laneOf(limits: ClientLimits, priority: Call['priority']): Lane {
+  #laneOf(limits: ClientLimits, priority: Call['priority']): Lane<Member> {
     this.#lanes ??= new Map();
-    const lanes = this.#lanes.get(limits) ?? { normal: new Lane(limits, 'normal'), low: new Lane(limits, 'low') };
+    const lanes = this.#lanes.get(limits) ?? { normal: new Lane<Member>(limits, 'normal'), low: new Lane<Member>(limits, 'low') };
     this.#lanes.set(limits, lanes);
     return lanes[priority];
   }
@@ -197,11 +211,12 @@ export class Queue {
     }
   }
 
-  remove({ call, limits }: QueuedCall): void {
+  remove({ call, limits }: Pick<Queued, 'call' | 'limits'>): void {
     const lanes = this.#lanes?.get(limits);
     if (!lanes?.normal.remove(call) && !lanes?.low.remove(call)) return;
     this.#size--;
     if (lanes.normal.size + lanes.low.size === 0) this.#lanes?.delete(limits);
+    if (this.#size === 0) this.#outageSinceMs = undefined;
   }
 
   /** How many calls the limits of their clients let take a permit. */
@@ -221,7 +236,7 @@ export class Queue {
   }
 
   /** Takes the next call whose client may send. */
-  shift(nowMs: number): QueuedCall | undefined {
+  shift(nowMs: number): Member | undefined {
     const next = this.#firstIn((lane) => lane.ready(nowMs) > 0);
     if (next) this.remove(next);
     return next;
@@ -238,7 +253,7 @@ export class Queue {
   }
 
   /** Refuses the calls of these lanes for which there is a refusal. */
-  refuse(refusalOf: (queued: QueuedCall) => unknown, nowMs: number, lanes = this.lanes()): void {
+  refuse(refusalOf: (queued: Member) => unknown, nowMs: number, lanes = this.lanes()): void {
     for (const lane of lanes) {
       for (const queued of lane.calls()) {
         const refusal = refusalOf(queued);
@@ -257,8 +272,8 @@ export class Queue {
     return this.#firstIn(() => true)?.call;
   }
 
-  #firstIn(isWanted: (lane: Lane) => boolean): QueuedCall | undefined {
-    let first: QueuedCall | undefined;
+  #firstIn(isWanted: (lane: Lane<Member>) => boolean): Member | undefined {
+    let first: Member | undefined;
     for (const lane of this.lanes()) {
       if (first && lane.priority === 'low' && first.call.priority === 'normal') break;
       const next = isWanted(lane) ? lane.first : undefined;
@@ -268,7 +283,7 @@ export class Queue {
   }
 
   /** Those of normal priority come first. */
-  *lanes(): Iterable<Lane> {
+  *lanes(): Iterable<Lane<Member>> {
     for (const priority of ['normal', 'low'] as const) for (const lanes of this.#lanes?.values() ?? []) yield lanes[priority];
   }
 }
