@@ -81,18 +81,21 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
   // The value is not shown, since it may be the key.
   if (typeof given !== 'object' || given === null || isSignal(given)) throw badOption('options', 'an object such as { signal }');
   refuseUnknown(given, Object.keys(CALL_DEFAULTS));
-  return checkCallOptions(given, defaults);
+  return {
+    ...checkSharedOptions(given, defaults),
+    signal: signalOption(given.signal),
+    priority: wordOption('priority', given.priority, defaults.priority, ['normal', 'low']),
+  };
 }
 
-/** The same for an object that also has other options. */
-export function checkCallOptions(given: RequestOptions, defaults: CallOptions): CallOptions {
+/** Does the same with the options that a client also has. The object may have others. */
+export function checkSharedOptions(given: Omit<RequestOptions, 'signal' | 'priority'>, defaults: CallOptions): CallOptions {
   return {
-    signal: signalOption(given.signal),
+    ...defaults,
     attemptTimeoutMs: numberOption('attemptTimeoutMs', given.attemptTimeoutMs, defaults.attemptTimeoutMs, { min: 0, above: true }),
     totalTimeoutMs: numberOption('totalTimeoutMs', given.totalTimeoutMs, defaults.totalTimeoutMs, { min: 0, above: true }),
     maxRetries: numberOption('maxRetries', given.maxRetries, defaults.maxRetries, { min: 0, integer: true }),
     maxWaitMs: numberOption('maxWaitMs', given.maxWaitMs, defaults.maxWaitMs, { min: 0 }),
-    priority: wordOption('priority', given.priority, defaults.priority, ['normal', 'low']),
     latestOnly: booleanOption('latestOnly', given.latestOnly, defaults.latestOnly),
     headers: given.headers === undefined ? defaults.headers : { ...defaults.headers, ...headersOption(given.headers) },
   };

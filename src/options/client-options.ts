@@ -5,7 +5,7 @@ import type { Logger } from '../events.ts';
 import type { QuotaStore } from '../quota-store.ts';
 import type { Redactor } from '../redactor.ts';
 import { type BaseUrl, type Environment, resolveBaseUrl } from './base-url.ts';
-import { CALL_DEFAULTS, type CallOptions, checkCallOptions } from './call-options.ts';
+import { CALL_DEFAULTS, type CallOptions, checkSharedOptions } from './call-options.ts';
 import { isBrowser, readVariable } from './environment.ts';
 import { keyFileSource } from './key-file.ts';
 import { badOption, booleanOption, functionOption, hasMethods, numberOption, refuseUnknown, wordOption } from './rules.ts';
@@ -179,7 +179,7 @@ export function resolveOptions<Ids extends Int64>(options: PetStoreClientOptions
 /** The defaults for every call; clients that change none share one object. */
 function resolveDefaults(options: PetStoreClientOptions<Int64>): CallOptions {
   const changesNone = Object.keys(CALL_DEFAULTS).every((name) => Reflect.get(options, name) === undefined);
-  return changesNone ? CALL_DEFAULTS : checkCallOptions(options, CALL_DEFAULTS);
+  return changesNone ? CALL_DEFAULTS : checkSharedOptions(options, CALL_DEFAULTS);
 }
 
 function publicKey(): ConfigurationError {

@@ -67,6 +67,23 @@ describe('resolveOptions', () => {
     });
   });
 
+  test('reads options that an object inherits, but none that only a call has', () => {
+    class Settings {
+      apiKey = apiKey;
+      baseUrl = baseUrl;
+      get maxRetries() {
+        return 2;
+      }
+      get signal() {
+        return AbortSignal.abort();
+      }
+      get priority() {
+        return 'low';
+      }
+    }
+    expect(resolveOptions(new Settings()).call).toMatchObject({ maxRetries: 2, signal: undefined, priority: 'normal' });
+  });
+
   test('accepts every option as it is given', () => {
     const fetch = async () => new Response();
     const options: PetStoreClientOptions<'bigint'> = {
