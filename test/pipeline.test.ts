@@ -236,7 +236,7 @@ describe('an order of updates', () => {
     expect(seen).toHaveLength(2);
   });
 
-  describe('refuses an update that may not wait for the gate as long as the one before it', () => {
+  describe('refuses an update, while it waits for an earlier one, that may not wait until the gate opens', () => {
     /** An update that waits patiently, one behind it that allows a second, and one that waits patiently again. */
     async function threeUpdates(answers: Answering[], ms: number) {
       const { client, seen } = scriptedClient(answers);
@@ -267,6 +267,19 @@ describe('an order of updates', () => {
       expect(refusal).toMatchObject({ ...EXPECTED, retryAt: new Date(NOW_MS + 23_000) });
       expect([settled[0], timers]).toEqual([[2, 3_000], 0]);
       expect(sent).toEqual(['{"quantity":1}', '{"quantity":1}', '{"quantity":3}']);
+    });
+
+    test('although the earlier one, which is being sent, allows a shorter wait', async () => {
+      const slow = () => new Promise<Response>((resolve) => setTimeout(() => resolve(item(42)), 3_000));
+      const { client, seen } = scriptedClient([() => item(42), slow, closing]);
+      await client.updateInventory(42, { quantity: 0 });
+      const first = client.updateInventory(42, { quantity: 1 }, { maxWaitMs: 10 });
+      const refused = rejectionOf(client.updateInventory(42, { quantity: 2 }, { maxWaitMs: 1_000 }));
+      await vi.advanceTimersByTimeAsync(500);
+      await rejectionOf(client.listInventory({ maxRetries: 0 }));
+      expect(await refused).toMatchObject({ ...EXPECTED, retryAt: new Date(Date.now() + 20_000) });
+      await vi.advanceTimersByTimeAsync(3_000);
+      expect([await first, seen.length]).toEqual([expect.objectContaining({ petId: 42 }), 3]);
     });
 
     test('when it has waited so long behind an outage', async () => {

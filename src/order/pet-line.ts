@@ -15,8 +15,6 @@ export class PetLine<Permit, Reply> {
   #last: Turn<Permit, Reply> | undefined;
   /** The update that waits for its permit or is being sent; undefined only if the line is empty. */
   #current: Turn<Permit, Reply> | undefined;
-  /** Upper bound of `maxWaitMs` in the line; may be stale. */
-  #longestWaitMs = 0;
 
   /** @param onEmpty called each time the last update has left */
   constructor(onEmpty: () => void) {
@@ -58,7 +56,6 @@ export class PetLine<Permit, Reply> {
     this.#first ??= turn;
     this.#last = turn;
     this.#current ??= turn;
-    this.#longestWaitMs = Math.max(this.#longestWaitMs, call.options.maxWaitMs);
     if (call.priority === 'normal') this.#raiseFrom(last);
     return turn;
   }
@@ -68,9 +65,9 @@ export class PetLine<Permit, Reply> {
     for (let earlier = last; earlier?.call.raise(); earlier = earlier.before) earlier.sending.raise();
   }
 
-  /** Lets the gate refuse an update that allows a shorter wait than another, which may be ahead of it. */
+  /** Lets the gate refuse an update that waits: the one ahead of it may allow a longer wait, or be under way. */
   #watch(turn: Turn<Permit, Reply>): void {
-    if (turn.call.options.maxWaitMs < this.#longestWaitMs) turn.unwatch = turn.sending.watch((refusal) => turn.refuse(refusal));
+    turn.unwatch = turn.sending.watch((refusal) => turn.refuse(refusal));
   }
 
   /** The update that is to be sent in place of another; the other itself if it is not superseded. */

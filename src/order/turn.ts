@@ -30,7 +30,7 @@ export class Turn<Permit, Reply> {
   before: Turn<Permit, Reply> | undefined;
   after: Turn<Permit, Reply> | undefined;
   isInLine = true;
-  /** Ends the watch over an update that allows a shorter wait, if there is one. */
+  /** Ends the watch over the update, if there is one. */
   unwatch = () => {};
   /** Whether it settles like the next turn behind it that is not superseded itself. */
   isSuperseded = false;
