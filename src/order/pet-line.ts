@@ -51,11 +51,12 @@ export class PetLine<Permit, Reply> {
       last.after = turn;
       turn.before = last;
       last.isSuperseded = last.call.options.latestOnly && !last.isSending;
-      if (last.isSuperseded) last.unwatch();
     }
     this.#first ??= turn;
     this.#last = turn;
     this.#current ??= turn;
+    // Only now: the gate may report something, and a listener may make an update of this pet.
+    if (last?.isSuperseded) last.unwatch();
     if (call.priority === 'normal') this.#raiseFrom(last);
     return turn;
   }
@@ -68,6 +69,8 @@ export class PetLine<Permit, Reply> {
   /** Lets the gate refuse an update that waits: the one ahead of it may allow a longer wait, or be under way. */
   #watch(turn: Turn<Permit, Reply>): void {
     turn.unwatch = turn.sending.watch((refusal) => turn.refuse(refusal));
+    // A listener may have made the update that supersedes it.
+    if (turn.isSuperseded) turn.unwatch();
   }
 
   /** The update that is to be sent in place of another; the other itself if it is not superseded. */

@@ -14,6 +14,8 @@ class Counter {
   readonly log: string[] = [];
   /** The updates whose waits the gate may end, as they come and leave. */
   readonly watches: string[] = [];
+  /** What a listener does when a watch begins or ends. */
+  onWatch: ((change: string) => void) | undefined;
   /** Refuses the update that was watched last. */
   refuseWatched: (refusal: unknown) => Promise<void> = async () => {};
   readonly raised: Call[] = [];
@@ -42,12 +44,17 @@ class Counter {
   }
 
   #watch(name: string, onRefusal: (refusal: unknown) => void): () => void {
-    this.watches.push(`watch ${name}`);
+    this.#report(`watch ${name}`);
     this.refuseWatched = async (refusal) => {
       onRefusal(refusal);
       await settle();
     };
-    return () => this.watches.push(`leave ${name}`);
+    return () => this.#report(`leave ${name}`);
+  }
+
+  #report(change: string): void {
+    this.watches.push(change);
+    this.onWatch?.(change);
   }
 
   #admit(name: string, call: Call, passed: string | undefined): string | Promise<string> {
@@ -274,6 +281,27 @@ describe('PetLine with latestOnly', () => {
     expect(counter.watches).toEqual(['watch b', 'leave b', 'watch c']);
     await counter.drop(gone);
     expect(counter.watches.slice(3)).toEqual(['leave c', 'watch b']);
+  });
+
+  test.each(['watch b', 'leave b'])('keeps every update that a listener makes at "%s"', async (when) => {
+    const counter = new Counter();
+    const all = [counter.run('a', plain())];
+    counter.onWatch = (change) => {
+      if (change !== when) return;
+      counter.onWatch = undefined;
+      all.push(counter.run("the listener's", plain()));
+    };
+    all.push(counter.run('b', willing()), counter.run('c', plain()));
+    for (const name of ['a', "the listener's", 'c', "the listener's"]) {
+      await counter.admit(name);
+      await counter.answer(name);
+    }
+    const settled = vi.fn();
+    for (const each of all) void each.then(settled);
+    await vi.advanceTimersByTimeAsync(0);
+    expect(settled).toHaveBeenCalledTimes(4);
+    const watched = ['watch b', 'leave b'].map((change) => counter.watches.lastIndexOf(change));
+    expect(watched).toEqual(watched.toSorted((one, other) => one - other));
   });
 
   test('raises the low updates that a normal one supersedes, so that it takes a normal place', () => {
