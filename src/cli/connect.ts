@@ -66,7 +66,7 @@ export interface Connection {
 }
 
 /** A connection whose command ends at an interrupt. */
-interface Session extends Connection, Pick<Interrupts, 'signal' | 'end'> {}
+interface Session extends Connection, Pick<Interrupts, 'signal' | 'end' | 'stopTimer'> {}
 
 /**
  * Makes a command's client, for the service or a new sandbox, reports its waits and retries, and listens for interrupts.
@@ -87,11 +87,12 @@ export async function connect(options: CommonOptions, terminal: Terminal, needs:
   tellRetries(client, asked, terminal);
   tellWaits(client, terminal);
   tellStore(client, terminal);
-  const { signal, end, stopListening } = interruptSignal(terminal, needs);
+  const { signal, end, stopTimer, stopListening } = interruptSignal(terminal, needs);
   return {
     ...connection,
     signal,
     end,
+    stopTimer,
     close: () => {
       stopListening();
       close();

@@ -21,6 +21,8 @@ export interface Interrupts {
   signal: AbortSignal;
   /** Aborts the signal. */
   end: (interruption: Interruption) => void;
+  /** Lets the time of `until` pass without an effect, once nothing more is sent. */
+  stopTimer: () => void;
   stopListening: () => void;
 }
 
@@ -40,10 +42,10 @@ export function interruptSignal(terminal: Terminal, { notice, until }: Interrupt
     controller.abort(new Interruption(message, exitCode));
   });
   const timeIsUp = (): void => controller.abort(new Interruption(`the time is up (--until ${until?.option})`, EXIT.quota));
-  const stopTimer = until && startSteadyTimer(until.atMs - terminal.now(), timeIsUp);
+  const stopTimer = until ? startSteadyTimer(until.atMs - terminal.now(), timeIsUp) : () => {};
   const stopListening = (): void => {
     ignore();
-    stopTimer?.();
+    stopTimer();
   };
-  return { signal: controller.signal, end: (interruption) => controller.abort(interruption), stopListening };
+  return { signal: controller.signal, end: (interruption) => controller.abort(interruption), stopTimer, stopListening };
 }

@@ -60,6 +60,7 @@ interface Run {
   client: Client;
   record: RunRecord;
   signal: AbortSignal;
+  stopTimer: () => void;
   settings: Pick<SyncOptions, 'concurrency' | 'priority' | 'signal' | 'now'>;
   options: JobOptions;
   terminal: Terminal;
@@ -83,14 +84,14 @@ export async function runJob(job: Job, options: JobOptions, terminal: Terminal):
   const limits = limitsOf(options);
   refuseUseless(job, options);
   let isUpdating = false;
-  const { client, state, signal, end, close } = await connect(withWait(options), terminal, {
+  const { client, state, signal, end, stopTimer, close } = await connect(withWait(options), terminal, {
     needsState: options.lock === undefined ? undefined : '--lock',
     files: { ...job.files, '--report': options.report },
     notice: () => (isUpdating ? NOTICE : undefined),
     until: options.until === undefined ? undefined : { atMs: untilOption(options.until, terminal.now()), option: options.until },
   });
   const settings = { ...limits, signal, now: terminal.now };
-  const run = { job, client, record: new RunRecord(client, terminal.now), signal, settings, options, terminal };
+  const run = { job, client, record: new RunRecord(client, terminal.now), signal, stopTimer, settings, options, terminal };
   const work = async (): Promise<End> => {
     const lock = await lockOf(options, { state, onLost: end, signal, terminal });
     if (options.dryRun) return dryRun(run);
@@ -187,7 +188,7 @@ async function realRun(run: Run, { beginUpdates, endUpdates }: Updates): Promise
 }
 
 async function dryRun(run: Run): Promise<End> {
-  const { job, client, record, signal, settings, options, terminal } = run;
+  const { job, client, record, signal, stopTimer, settings, options, terminal } = run;
   let planned: Planned | undefined;
   const report = await job.start(client, {
     ...settings,
@@ -197,6 +198,8 @@ async function dryRun(run: Run): Promise<End> {
       if (options.report !== undefined) record.plan(changes);
     },
   });
+  // A reader may take longer over the plan than until the time of --until.
+  stopTimer();
   const ending = tellEnd(run, report);
   if (report.stopped !== undefined) return { report, ending, exitCode: exitCode(run, report) };
   const isNothingSent = record.requests.sent === 0;

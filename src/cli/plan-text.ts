@@ -5,7 +5,7 @@ import { type Paint, paintFor } from './colour.ts';
 import { counted, duration } from './duration.ts';
 import { jsonText } from './json-text.ts';
 import { failedJson } from './report-text.ts';
-import { type Terminal, writeResult, writeResults } from './terminal.ts';
+import { type Terminal, writeResults } from './terminal.ts';
 
 /** The contents of a plan. */
 interface PlanParts {
@@ -25,7 +25,11 @@ interface PlanParts {
 /** Lines that are written at once. */
 const BATCH = 1000;
 
-/** Writes a plan in the form of a diff, or as one JSON object, for as long as it is read. */
+/**
+ * Writes a plan in the form of a diff, or as one JSON object, for as long as the pipe is open.
+ *
+ * @throws like `writeResults`
+ */
 export async function writePlan(
   changes: Iterable<ReviewedChange>,
   { report, quota, name, options, terminal, signal, rejected = 0, isNothingSent = false }: PlanParts,
@@ -39,16 +43,11 @@ export async function writePlan(
   const { unchanged, missing } = report;
   const failed = failedJson(report);
   const skipped = rejected > 0 && { rejected };
-  if (options.json)
-    return writeResult(terminal.stdout, `${jsonText({ changes: [...changes], unchanged, missing, failed, ...skipped, ...cost })}\n`, {
-      signal,
-    });
   const paint = paintFor(terminal.stdout, terminal);
-  await writeResults(
-    terminal.stdout,
-    planTexts(planLines(changes, report, paint), { name, end: `${summary(report, { ...cost, rejected })}\n`, paint }),
-    { signal },
-  );
+  const texts = options.json
+    ? [`${jsonText({ changes: [...changes], unchanged, missing, failed, ...skipped, ...cost })}\n`]
+    : planTexts(planLines(changes, report, paint), { name, end: `${summary(report, { ...cost, rejected })}\n`, paint });
+  await writeResults(terminal.stdout, texts, { signal });
 }
 
 /** The lines with a head and an end, in batches. */

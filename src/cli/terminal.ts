@@ -63,17 +63,24 @@ export async function writeText(stream: TextStream, text: string, { signal }: En
  *
  * @throws an Error for a full disk and the like
  */
-export function writeResult(stream: TextStream, text: string, ending?: Ending): Promise<void> {
-  return writeResults(stream, [text], ending);
+export async function writeResult(stream: TextStream, text: string, { signal }: Ending = {}): Promise<void> {
+  try {
+    await writeResults(stream, [text], { signal });
+  } catch (error) {
+    if (!signal?.aborted || error !== signal.reason) throw error;
+  }
 }
 
-/** Writes a result in parts, like `writeResult`, for as long as it is read. @throws an Error for a full disk and the like */
-export async function writeResults(stream: TextStream, texts: Iterable<string>, { signal }: Ending = {}): Promise<void> {
+/**
+ * Writes a result in parts, for as long as the pipe is open.
+ *
+ * @throws an Error for a full disk and the like, or the reason of an abort if nobody reads the rest after it
+ */
+export async function writeResults(stream: TextStream, texts: Iterable<string>, ending?: Ending): Promise<void> {
   try {
-    for (const text of texts) await writeText(stream, text, { signal });
+    for (const text of texts) await writeText(stream, text, ending);
   } catch (error) {
-    const isUnread = signal?.aborted && error === signal.reason;
-    if (!isUnread && !(error instanceof ReaderGoneError)) throw error;
+    if (!(error instanceof ReaderGoneError)) throw error;
   }
 }
 

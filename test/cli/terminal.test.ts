@@ -1,6 +1,6 @@
 import { PassThrough } from 'node:stream';
 import { beforeEach, expect, test, vi } from 'vitest';
-import { ReaderGoneError, writeResult, writeText } from '../../src/cli/terminal.ts';
+import { ReaderGoneError, writeResult, writeResults, writeText } from '../../src/cli/terminal.ts';
 import { FakeTerminal } from './support/fake-terminal.ts';
 
 /** A stream whose reader has paused: it takes one text, and no other. */
@@ -55,6 +55,13 @@ test('writeResult takes a reader who pauses when the command is told to end for 
   const writing = writeResult(paused(), 'text', { signal: AbortSignal.abort(ended) });
   await vi.advanceTimersByTimeAsync(5_000);
   await expect(writing).resolves.toBeUndefined();
+});
+
+test('writeResults fails if the reader pauses when the command is told to end, since the rest is not written', async () => {
+  const writing = writeResults(paused(), ['text', 'rest'], { signal: AbortSignal.abort(ended) });
+  const settled = expect(writing).rejects.toBe(ended);
+  await vi.advanceTimersByTimeAsync(5_000);
+  await settled;
 });
 
 test('writeText takes a terminal that was closed for a reader that is gone, and a broken disk for a failure', async () => {

@@ -54,6 +54,20 @@ describe('--until', () => {
     expect(err).toContain('petstore: the time is up (--until 12:00:40): 2 pets updated, 1 pet left; run it again for the rest');
   });
 
+  test('does not cut the plan of a dry run whose reader pauses beyond its time', async () => {
+    serve(0);
+    const terminal = new FakeTerminal({ stdin: 'petId,adjust\n1,1\n2,1\n3,1\n' });
+    const write = terminal.stdout.write.bind(terminal.stdout);
+    terminal.stdout.write = (text, done) => {
+      setTimeout(() => write(text, typeof done === 'function' ? done : undefined), 20_000);
+      return false;
+    };
+    const running = runCli(['sync', '-', '--no-state', '--dry-run', '--until', '30s'], terminal);
+    for (let step = 0; step < 40; step++) await vi.advanceTimersByTimeAsync(5_000);
+    expect({ code: await running, lines: terminal.out.split('\n').length }).toEqual({ code: 0, lines: 10 });
+    expect(terminal.out).toContain('3 changes, 0 unchanged, 0 missing: 4 requests');
+  });
+
   test('ends a wait', async () => {
     serve(0, new Response(null, { status: 429, headers: { 'retry-after': '100' } }));
     const { code, endedMs, err } = await syncUntil('30s');
