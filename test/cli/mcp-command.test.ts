@@ -463,6 +463,19 @@ describe('petstore mcp', () => {
       expect(log).toEqual(['answer 1 is written', 'answer 2 is written', 'mcp ends']);
     });
 
+    test('at a signal for as long as the host reads, or five seconds', async () => {
+      vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout'] });
+      onTestFinished(() => void vi.useRealTimers());
+      const terminal = new FakeTerminal({ stdin: lineOf(initialize) });
+      const write = vi.fn();
+      const stdout = new Writable({ write });
+      const running = runCli(['mcp', '--sandbox'], Object.defineProperty(terminal, 'stdout', { value: stdout }));
+      await vi.waitFor(() => expect(write).toHaveBeenCalled());
+      terminal.interrupt('SIGTERM');
+      await vi.advanceTimersByTimeAsync(5_000);
+      expect(await running).toBe(143);
+    });
+
     test('for a minute at most', async () => {
       vi.stubEnv('PETSTORE_BASE_URL', served.url);
       vi.stubEnv('PETSTORE_API_KEY', served.keys.pro);

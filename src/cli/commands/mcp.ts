@@ -14,7 +14,7 @@ import { createMcpServer } from '../mcp/server.ts';
 import { Unanswered } from '../mcp/unanswered.ts';
 import { maxChangesOf } from '../option-values.ts';
 import { stateFolder } from '../state.ts';
-import type { Terminal } from '../terminal.ts';
+import { type Terminal, writeText } from '../terminal.ts';
 import { UsageError } from '../usage-error.ts';
 
 export interface McpOptions extends CommonOptions {
@@ -62,7 +62,7 @@ interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
 /** Resolves when stdin has ended, or the signal is aborted, and every answer is written, or when no answer can be written any more. */
 async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<void> {
   const input = Readable.from(terminal.stdin);
-  const output = outputOf(terminal);
+  const output = outputOf(terminal, signal);
   const transport = new StdioServerTransport(input, output);
   const unanswered = new Unanswered(transport);
   const { promise: ended, resolve, reject } = Promise.withResolvers<void>();
@@ -122,8 +122,10 @@ function journalsFolder({ sandbox }: McpOptions, env: Terminal['env']): string |
   return state && join(state, 'journals');
 }
 
-function outputOf({ stdout }: Terminal): Writable {
-  const write = (text: string, _encoding: unknown, done: (error?: Error | null) => void) => void stdout.write(text, (error) => done(error));
+/** Fails like `writeText`, so that a host which reads nothing does not keep a server alive that is told to end. */
+function outputOf({ stdout }: Terminal, signal: AbortSignal): Writable {
+  const write = (text: string, _encoding: unknown, done: (error?: Error) => void) =>
+    void writeText(stdout, text, { signal }).then(() => done(), done);
   // Without a buffer of its own, so that the transport waits until each answer is written.
   const output = new Writable({ decodeStrings: false, highWaterMark: 0, write });
   // Each answer that waits for a slow reader is a listener; from the eleventh on Node would warn of a leak.
