@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { expect, test, vi } from 'vitest';
+import { expect, onTestFinished, test, vi } from 'vitest';
 import { shellWord } from '../../src/cli/shell-word.ts';
 
 test('shellWord leaves a plain path as it is', () => {
@@ -11,6 +11,7 @@ test.each(['my journals/j', "it's", '$HOME', 'a;b', '"', '`id`', 'Bücher', ''])
 });
 
 test('shellWord uses the quotes of Windows there', () => {
-  vi.spyOn(process, 'platform', 'get').mockReturnValue('win32');
+  const platform = vi.spyOn(process, 'platform', 'get').mockReturnValue('win32');
+  onTestFinished(() => platform.mockRestore());
   expect(shellWord('C:\\my journals\\j')).toBe('"C:\\my journals\\j"');
 });
