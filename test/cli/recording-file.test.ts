@@ -1,7 +1,7 @@
 import { execFileSync } from 'node:child_process';
-import { closeSync, constants, openSync, writeSync } from 'node:fs';
+import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
 import { readFile, symlink, writeFile } from 'node:fs/promises';
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, onTestFinished, test, vi } from 'vitest';
 import { jobFolder } from './support/job-folder.ts';
 
 describe('--record', () => {
@@ -94,6 +94,23 @@ describe('--record', () => {
       });
     },
   );
+
+  test.skipIf(process.platform === 'win32')('waits for a reader of a pipe that pauses for less than a second', async () => {
+    const { file, run } = await jobFolder();
+    execFileSync('mkfifo', [file('pipe')]);
+    const reader = openSync(file('pipe'), constants.O_RDWR | constants.O_NONBLOCK);
+    onTestFinished(() => closeSync(reader));
+    const filler = writeSync(reader, Buffer.alloc(65_500, ' '));
+    const bytes = Buffer.alloc(65_536);
+    const waiting = vi.spyOn(Atomics, 'wait').mockImplementationOnce(() => {
+      readSync(reader, bytes, 0, filler, null);
+      return 'timed-out';
+    });
+    onTestFinished(() => waiting.mockRestore());
+    expect(await run(['list', '--record', file('pipe')])).toMatchObject({ code: 0, err: '' });
+    const lines = bytes.toString('utf8', 0, readSync(reader, bytes)).trim().split('\n');
+    expect(lines.map((line) => JSON.parse(line).event)).toEqual([undefined, 'started', 'request', 'response', 'settled']);
+  });
 
   test.runIf(process.platform === 'linux')('ends where the disk is full, says so once, and the command goes on', async () => {
     const { run } = await jobFolder();
