@@ -26,7 +26,7 @@ export class Gate {
   readonly #ledger: Ledger;
   readonly #queue = new Queue();
   readonly #permits: Permits;
-  // Calls that wait elsewhere, behind one that may wait longer for the gate. Created with the first one: most keys have none.
+  // Updates that wait for an earlier one of their pet, and not here. Created with the first one: most keys have none.
   #onlookers: Queue<Queued> | undefined;
   #sweptAtMs = 0;
   // The outlook of the key when the calls in the queue last had to wait.
@@ -135,8 +135,8 @@ export class Gate {
   }
 
   /**
-   * Calls `onRefusal` once the gate would refuse a call that waits elsewhere and does not need a permit yet. Returns a function that ends
-   * this.
+   * Calls `onRefusal` once the gate would refuse an update that waits for an earlier one of its pet, and needs no permit yet. Returns a
+   * function that ends this.
    */
   watch(call: Call, limits: ClientLimits, onRefusal: (refusal: unknown) => void): () => void {
     const nowMs = this.#clock.now();
