@@ -111,7 +111,10 @@ describe('A view that is refreshed', () => {
   const listing = async (way: 'stream' | 'view', items: number) =>
     Lists.parse(await measure('lists.ts', { args: [way, service.baseUrl, `${items}`], flags: [] }));
 
-  test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet as fast as a Map', async () => {
+  // A peak depends on when the garbage collector runs, which other work on the machine delays: then it is measured again.
+  const MEASURED = { timeout: 300_000, retry: 2 };
+
+  test('needs at most 40 MB more at its peak than a stream of a million pets, and gives a pet as fast as a Map', MEASURED, async () => {
     const listThrice = async (way: 'stream' | 'view') => [
       await listing(way, 1_000_000),
       await listing(way, 1_000_000),
@@ -119,11 +122,10 @@ describe('A view that is refreshed', () => {
     ];
     const [streams, views] = [await listThrice('stream'), await listThrice('view')];
     expect([...streams, ...views].map(({ size }) => size)).toEqual(Array(6).fill(1_000_000));
-    // A peak depends on when the garbage collector runs, which other work on the machine delays.
     const [, usual = Number.NaN] = streams.map(({ peakMib }) => peakMib).sort((one, other) => one - other);
     expect(Math.min(...views.map(({ peakMib }) => peakMib)) - usual).toBeLessThanOrEqual(40);
     expect(Math.min(...views.map(({ inMaps }) => inMaps))).toBeLessThanOrEqual(1);
-  }, 300_000);
+  });
 
   test('holds five million pets within 400 MiB for the process', async () => {
     const { size, peakMib } = await listing('view', 5_000_000);
