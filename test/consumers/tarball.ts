@@ -5,7 +5,7 @@ import { run } from './check.ts';
 import { type Projects, ROOT } from './projects.ts';
 
 /** What the download and the unpacked package may cost, in bytes of 1024. */
-const MOST_KIB = { packed: 725, unpacked: 2_340 } as const;
+const MOST_KIB = { packed: 735, unpacked: 2_365 } as const;
 const EXPECTED_FILES =
   /^(?:dist\/(?:(?:cli|parts)\/)?[\w.-]+\.(?:js|d\.ts)|docs\/[\w.-]+\.(?:md|svg|png)|examples\/[\w.-]+\.(?:md|ts)|package\.json|README\.md|AGENTS\.md|CHANGELOG\.md|LICENSE)$/;
 const EXPECTED_PACKAGES = ['bottleneck', 'is-network-error', 'ky', 'p-retry', 'petstore-inventory', 'zod'];
