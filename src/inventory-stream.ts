@@ -109,6 +109,7 @@ class Batches<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<
   next(): Promise<IteratorResult<InventoryItem<Ids>[], undefined>> {
     const read = () => this.#read();
     this.#reads++;
+    // The first one directly: in the stack of an error, each frame of ours takes the place of one of the caller's.
     const next = this.#latest?.then(read, read) ?? this.#read();
     if (this.#reads > 0) this.#latest = next;
     return next;

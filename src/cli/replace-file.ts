@@ -20,7 +20,7 @@ export async function found(path: string): Promise<Stats | undefined> {
 /** Checks that `replaceFile` can write a file, and leaves it as it is. @throws the system's error, or an Error for a pipe */
 export async function checkReplaceable(path: string): Promise<void> {
   const earlier = await found(path);
-  // Its reader would take the end of this check for the end of the file; the write at the end would wait for another one, for ever.
+  // Its reader would take the end of this check for the end of the file; the write at the end of the job would wait for another reader, for ever.
   if (earlier?.isFIFO()) throw new Error('it is a pipe; name a file');
   if (earlier) return (await open(path, 'r+')).close();
   const temporary = beside(await linkedFrom(path));

@@ -88,7 +88,7 @@ export function resolveCallOptions(given: RequestOptions | undefined, defaults: 
   };
 }
 
-/** Does the same with the options that a client also has. The object may have others. */
+/** Checks the options of a call that a client has too, and fills in the rest from `defaults`. The object may have others. */
 export function checkSharedOptions(given: Omit<RequestOptions, 'signal' | 'priority'>, defaults: CallOptions): CallOptions {
   return {
     ...defaults,

@@ -73,7 +73,7 @@ export function isFinal(error: unknown): boolean {
   if (kind === 'invalid-argument') return true;
   const status = fieldOf(error, 'status');
   if (TEMPORARY.has(status)) return false;
-  // Without an Error body a firewall, or a page of another site to which a domain leads for a while, may have answered.
+  // Without an Error body, a firewall or another site may have answered in place of the service.
   if (kind === 'unexpected-status' && fieldOf(error, 'code') === `http_${status}`) return false;
   return outcomeOf(error) === 'rejected' && (kind === 'bad-request' || kind === 'not-found' || kind === 'unexpected-status');
 }

@@ -59,7 +59,7 @@ interface Serving extends Pick<Interrupts, 'signal' | 'end'> {
   terminal: Terminal;
 }
 
-/** Resolves when stdin has ended, or the signal is aborted, and every answer is written, or when no answer can be written any more. */
+/** Resolves once stdin has ended or the signal is aborted, and every answer is written; or as soon as no answer can be written any more. */
 async function serve(server: McpServer, { terminal, signal, end }: Serving): Promise<void> {
   const input = Readable.from(terminal.stdin);
   const output = outputOf(terminal, signal);

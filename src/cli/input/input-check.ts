@@ -145,7 +145,7 @@ class RejectsFile {
   /** Opens the file, and empties it: first make sure that the input can be read. @throws UsageError */
   static async open(path: string): Promise<RejectsFile> {
     try {
-      // Fails for a named pipe without a reader: to wait for one could neither be ended nor outlived by the process.
+      // A named pipe without a reader fails here. The next open would wait for a reader, and no signal could end that.
       await using _readable = await open(path, O_WRONLY | O_APPEND | O_CREAT | O_TRUNC | O_NONBLOCK);
       return new RejectsFile(path, await open(path, O_WRONLY | O_APPEND));
     } catch (error) {

@@ -27,7 +27,7 @@ export class Gate {
   readonly #queue = new Queue();
   readonly #permits: Permits;
   // Updates that wait for an earlier one of their pet, and not here. Created with the first one: most keys have none.
-  #onlookers: Queue<Queued> | undefined;
+  #watched: Queue<Queued> | undefined;
   #sweptAtMs = 0;
   // The outlook of the key when the calls in the queue last had to wait.
   #outlook = FULL;
@@ -146,22 +146,22 @@ export class Gate {
       onRefusal(refusal);
       return () => {};
     }
-    const onlooker = { ...waiting, limits, number: 0, isReturned: false, isAwake: () => false, refuse: onRefusal };
-    this.#onlookers ??= new Queue();
-    this.#onlookers.add(onlooker);
+    const watched = { ...waiting, limits, number: 0, isReturned: false, isAwake: () => false, refuse: onRefusal };
+    this.#watched ??= new Queue();
+    this.#watched.add(watched);
     // The timer may have to end earlier.
     if (this.#ledger.outageSinceMs !== undefined) this.#pump();
     return () => {
-      this.#onlookers?.remove(onlooker);
+      this.#watched?.remove(watched);
       // A timer for its deadline must not keep the process alive.
-      if (this.#onlookers?.size === 0) this.#pump();
+      if (this.#watched?.size === 0) this.#pump();
     };
   }
 
   /** Raises a waiting call to normal priority. */
   raise(call: Call): void {
     this.#queue.raise(call);
-    this.#onlookers?.raise(call);
+    this.#watched?.raise(call);
     // If only a share for low priority held it up, it may leave now.
     this.#pump();
   }
@@ -215,14 +215,17 @@ export class Gate {
   #pump(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
-    if (this.#queue.size === 0 && !this.#onlookers?.size) return;
+    if (this.#queue.size === 0 && !this.#watched?.size) return;
     const nowMs = this.#clock.now();
     const ready = this.#queue.ready(nowMs);
     const ofKey = this.#lookAtKey(nowMs, ready);
-    const queues = this.#onlookers ? [this.#queue, this.#onlookers] : [this.#queue];
+    const queues = this.#watched ? [this.#queue, this.#watched] : [this.#queue];
     for (const queue of queues) this.#refuseIn(queue, ofKey, nowMs);
     const firstDeadlineMs = Math.min(...queues.map((queue) => queue.firstDeadlineMs(this.#ledger.outageSinceMs)));
-    if (this.#queue.size === 0) return firstDeadlineMs < Number.POSITIVE_INFINITY ? this.#wakeAt(firstDeadlineMs, nowMs) : undefined;
+    if (this.#queue.size === 0) {
+      if (firstDeadlineMs < Number.POSITIVE_INFINITY) this.#wakeAt(firstDeadlineMs, nowMs);
+      return;
+    }
     if (ofKey.free > 0 && ready > 0) return this.#schedule(Math.min(ofKey.free, ready), nowMs);
     this.#outlook = ofKey;
     const outlook = ofKey.free > 0 ? this.#queue.look(nowMs) : ofKey;

@@ -14,7 +14,7 @@ export interface WaitingCall {
   startedAtMs: number;
 }
 
-/** A call in a queue, which ends its wait if it would wait longer than it allows. */
+/** A call in a queue, which is refused if its wait is longer than it allows. */
 export interface Queued extends WaitingCall {
   limits: ClientLimits;
   /** Its place in the order in which calls joined the queue; 0 for one that keeps the place of its first attempt. */
