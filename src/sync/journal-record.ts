@@ -76,6 +76,11 @@ export function newerVersion(line: string): number | undefined {
   return data !== undefined && data.version > JOURNAL_VERSION ? data.version : undefined;
 }
 
+/** Whether a line may be the beginning of a record, cut by a crash. The beginning of an object is never valid JSON. */
+export function mayBeTorn(line: string): boolean {
+  return parseJson(line) === undefined;
+}
+
 /** Parses a line; `undefined` if it is not a record, because it is torn or something else. */
 export function parseRecord(line: string): JournalRecord | undefined {
   return JournalRecord.safeParse(parseJson(line)).data;

@@ -3,7 +3,7 @@ import { BadRequestError, InvalidArgumentError, NotFoundError, UnexpectedStatusE
 import { fingerprint } from './fingerprint.ts';
 import { itemsUntilAborted } from './items-until-aborted.ts';
 import { JOURNAL_VERSION, type Journal, JournalError, named } from './journal.ts';
-import { isBeginning, type JournalRecord, newerVersion, parseRecord, type RecordedError } from './journal-record.ts';
+import { isBeginning, type JournalRecord, mayBeTorn, newerVersion, parseRecord, type RecordedError } from './journal-record.ts';
 import type { FailedUpdate, StockJob } from './stock-job.ts';
 import { SyncItemError } from './sync-item-error.ts';
 
@@ -74,7 +74,8 @@ export async function* recordsOf(journal: Journal, signal: AbortSignal | undefin
     // A run that is killed while it writes leaves a torn line. The next run begins a new line, which may be torn too.
     if (tornAt !== undefined && !isBeginning(line)) throw unreadable(journal, tornAt);
     hasBegun ||= record?.type === 'job';
-    if (!hasBegun && (record !== undefined || !isBeginning(line))) throw unreadable(journal, lineNumber);
+    const isPlausible = record ? hasBegun : mayBeTorn(line) && (hasBegun || isBeginning(line));
+    if (!isPlausible) throw unreadable(journal, lineNumber);
     if (record) yield record;
     tornAt = record ? undefined : (tornAt ?? lineNumber);
   }

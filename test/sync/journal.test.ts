@@ -320,6 +320,17 @@ describe('a torn or foreign line', () => {
     expect(store.requests).toEqual([]);
   });
 
+  test.each([
+    ['an intent whose quantity is no integer', '{"type":"intent","petId":2,"from":5,"to":7.5}'],
+    ['a record of a type that does not exist', '{"type":"note","petId":2}'],
+    ['no object', '7'],
+  ])('at the end that is %s was not torn by a crash, and makes the journal unreadable', async (_name, line) => {
+    const { store, journal } = await runOnce({ 2: 'lose' });
+    journal.lines.push(line);
+    await expect(syncInventory(store, TWO, { journal })).rejects.toThrow(`line ${journal.lines.length} is not a record`);
+    expect(store.requests).toEqual([]);
+  });
+
   test('that is the only one in its file is not overwritten', async () => {
     const journal = new MemoryJournal();
     journal.lines.push('my only copy');
