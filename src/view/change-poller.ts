@@ -16,6 +16,8 @@ interface PollerParts<Ids extends Int64> {
   form: FormItem<Ids>;
   /** Milliseconds until the held stock is too old; 0 or less if it is. */
   dueInMs: (maxAgeMs: MaxAgeMs) => number;
+  /** Whether the last list failed. */
+  isStale: () => boolean;
   /** Reads a list of low priority, or joins one. */
   look: (maxAgeMs: MaxAgeMs, signal: AbortSignal) => Promise<void>;
 }
@@ -55,6 +57,8 @@ export class ChangePoller<Ids extends Int64> {
   arm(): void {
     this.#stopTimer?.();
     this.#stopTimer = undefined;
+    // Also after a list that a reader asked for.
+    if (!this.#parts.isStale()) [this.#pauseMs, this.#pausedUntilMs] = [0, 0];
     const [first, ...others] = [...this.#iterators].filter(({ hasBegun }) => hasBegun);
     if (!first || this.#looking) return;
     const { dueInMs } = this.#parts;
@@ -82,16 +86,10 @@ export class ChangePoller<Ids extends Int64> {
       if (this.#looking === looking) this.#looking = undefined;
       this.arm();
     };
-    this.#parts.look(maxAgeMs, looking.signal).then(
-      () => {
-        this.#pauseMs = 0;
-        end();
-      },
-      (error: unknown) => {
-        if (!looking.signal.aborted) this.#takeFailure(error);
-        end();
-      },
-    );
+    this.#parts.look(maxAgeMs, looking.signal).then(end, (error: unknown) => {
+      if (!looking.signal.aborted) this.#takeFailure(error);
+      end();
+    });
   }
 
   #takeFailure(error: unknown): void {

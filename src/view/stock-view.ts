@@ -340,6 +340,7 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
     const poller = new ChangePoller<Ids>({
       form: (item) => this.#form(item),
       dueInMs: (maxAgeMs = this.#options.maxAgeMs) => this.#dueInMs(maxAgeMs),
+      isStale: () => this.#held.isStale,
       look: (maxAgeMs = this.#options.maxAgeMs, signal) => this.#renew({ maxAgeMs, petId: undefined, signal }, true),
     });
     this.#poller = poller;

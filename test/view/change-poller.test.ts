@@ -10,13 +10,15 @@ type MaxAgeMs = number | 'quota' | undefined;
 /** A poller whose looks are noted with their time, and end as the test says. The stock was read now, and may become half a second old. */
 function openPoller(look: (times: number) => Promise<void> = async () => {}) {
   const looks: { atMs: number; maxAgeMs: MaxAgeMs; signal: AbortSignal }[] = [];
-  const held = { atMs: Date.now() };
+  const held = { atMs: Date.now(), isStale: false };
   const poller = new ChangePoller<'number'>({
     form: (item) => ({ ...item, petId: Number(item.petId) }),
     dueInMs: (maxAgeMs = 500) => held.atMs + Number(maxAgeMs) - Date.now(),
+    isStale: () => held.isStale,
     look: async (maxAgeMs, signal) => {
+      held.isStale = true;
       await look(looks.push({ atMs: Date.now() - NOW_MS, maxAgeMs, signal }));
-      held.atMs = Date.now();
+      Object.assign(held, { atMs: Date.now(), isStale: false });
     },
   });
   const atMs = () => looks.map((each) => each.atMs);

@@ -129,6 +129,21 @@ describe('changes()', () => {
     expect(told).toEqual(['1: 5 -> 6']);
   });
 
+  test('is as fresh as before an outage once a reader has had a list read', async () => {
+    const { view, sandbox, log } = await openLoaded({ view: { maxAgeMs: 1_000 } });
+    const { told } = watch(view);
+    const mend = sandbox.faults.add({ status: 503 });
+    await vi.advanceTimersByTimeAsync(600_000);
+    mend();
+    const refreshed = view.refresh();
+    await vi.advanceTimersByTimeAsync(200);
+    await refreshed;
+    sandbox.inventory.set(1, { quantity: 6 });
+    const asked = log().length;
+    await vi.advanceTimersByTimeAsync(1_000);
+    expect([told, log().length - asked]).toEqual([['1: 5 -> 6'], 1]);
+  });
+
   test('ends with the reason of its signal, when the view is closed, and when the key is refused', async () => {
     const { view, sandbox } = await openLoaded({ view: { maxAgeMs: 1_000 } });
     const controller = new AbortController();
