@@ -1,4 +1,5 @@
 import type { PetStoreApi } from '../api.ts';
+import { monotonicMs } from '../clock/monotonic.ts';
 import type { Quota } from '../quota/ledger/quota.ts';
 import { unharmed } from '../thrown.ts';
 import { estimateMs, limitsOf, quotaFor } from './estimate.ts';
@@ -52,7 +53,7 @@ export class ProgressReporter {
   readonly #parts: ProgressParts;
   #phase: SyncProgress['phase'] = 'listing';
   #requests = 0;
-  /** When updates began, and how many pets were settled then. */
+  /** When updates began, on the monotonic clock, and how many pets were settled then. */
   #start = { atMs: 0, settled: 0 };
 
   constructor(parts: ProgressParts) {
@@ -61,7 +62,7 @@ export class ProgressReporter {
 
   begin(phase: SyncProgress['phase']): void {
     // Also at an end without updates: what the list settled says nothing about their pace.
-    if (this.#phase === 'listing') this.#start = { atMs: this.#parts.options.now(), settled: this.#settled };
+    if (this.#phase === 'listing') this.#start = { atMs: monotonicMs(), settled: this.#settled };
     this.#phase = phase;
     this.tell();
   }
@@ -97,14 +98,14 @@ export class ProgressReporter {
       failed: job.failed.size,
       requests: this.#requests,
       ...(waitingUntil && { waitingUntil }),
-      ...(job.isListed && { etaMs: Math.max(estimateMs(job.count('change'), quota, nowMs), this.#paceMs(nowMs)) }),
+      ...(job.isListed && { etaMs: Math.max(estimateMs(job.count('change'), quota, nowMs), this.#paceMs()) }),
     };
   }
 
   /** The time that the remaining updates would take at the pace so far. */
-  #paceMs(nowMs: number): number {
+  #paceMs(): number {
     const sent = this.#settled - this.#start.settled;
-    return sent === 0 ? 0 : Math.round(((nowMs - this.#start.atMs) / sent) * this.#parts.job.count('change'));
+    return sent === 0 ? 0 : Math.round(((monotonicMs() - this.#start.atMs) / sent) * this.#parts.job.count('change'));
   }
 
   get #settled(): number {

@@ -12,6 +12,7 @@ import {
 import { planSync, type SyncOptions, type SyncProgress, syncInventory, undoSync } from '../../src/sync/index.ts';
 import { asItem, BAD_ITEMS, BAD_UPDATED } from '../support/bad-items.ts';
 import { rejectionOf, thrower } from '../support/outcome.ts';
+import { holdTime } from '../support/time.ts';
 import { nextTurn, watchUnhandled } from '../support/unhandled.ts';
 import { FakeStore, pets } from './support/fake-store.ts';
 import { MemoryJournal } from './support/memory-journal.ts';
@@ -804,6 +805,45 @@ describe('planSync', () => {
   });
 });
 
+describe('the pace of a run', () => {
+  holdTime();
+
+  const step = async () => {
+    vi.advanceTimersByTime(500);
+    // The date is set while the job runs.
+    vi.setSystemTime(Date.now() + 3_600_000);
+  };
+
+  test('gives the ETA of a resumed job, without the pace of earlier runs', async () => {
+    const seen: SyncProgress[] = [];
+    const store = new FakeStore(pets(4, 5), { step, treat: (petId) => (Number(petId) > 2 ? 'lose' : 'apply') });
+    const journal = new MemoryJournal();
+    const wanted = pets(4, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    await syncInventory(store, wanted, { journal, concurrency: 1 });
+    store.settings = { step };
+    await syncInventory(store, wanted, { journal, concurrency: 1, onProgress: (progress) => seen.push(progress) });
+    expect(seen.filter(({ phase }) => phase === 'updating').map(({ updated, etaMs }) => [updated, etaMs])).toEqual([
+      [2, 0],
+      [3, 1_000],
+      [4, 0],
+    ]);
+  });
+
+  test('counts failed updates', async () => {
+    const etas: [number, number | undefined][] = [];
+    const store = new FakeStore(pets(4, 5), { step, treat: (petId) => (Number(petId) === 1 ? 'lose' : 'apply') });
+    const wanted = pets(4, 6).map(([petId, quantity]) => ({ petId, quantity }));
+    const onProgress = ({ failed, updated, etaMs }: SyncProgress) => etas.push([failed + updated, etaMs]);
+    await syncInventory(store, wanted, { concurrency: 1, onProgress });
+    expect(etas.slice(-4)).toEqual([
+      [2, 1_500],
+      [3, 833],
+      [4, 0],
+      [4, 0],
+    ]);
+  });
+});
+
 describe('onProgress', () => {
   test('reports counts, requests, the wait and an ETA from the quota', async () => {
     const seen: SyncProgress[] = [];
@@ -844,43 +884,6 @@ describe('onProgress', () => {
     const options = { onProgress: (progress: SyncProgress) => seen.push(progress), priority, now: () => 1_000 };
     await syncInventory(store, [{ petId: 1, quantity: 6 }], options);
     expect([seen[1]?.phase, seen[1]?.waitingUntil, seen[1]?.etaMs]).toEqual(['updating', until, etaMs]);
-  });
-
-  test('of a resumed job computes an ETA from the pace of this run', async () => {
-    const seen: SyncProgress[] = [];
-    let nowMs = 0;
-    const step = async () => {
-      nowMs += 500;
-    };
-    const store = new FakeStore(pets(4, 5), { step, treat: (petId) => (Number(petId) > 2 ? 'lose' : 'apply') });
-    const journal = new MemoryJournal();
-    const wanted = pets(4, 6).map(([petId, quantity]) => ({ petId, quantity }));
-    await syncInventory(store, wanted, { journal, concurrency: 1 });
-    store.settings = { step };
-    await syncInventory(store, wanted, { journal, concurrency: 1, now: () => nowMs, onProgress: (progress) => seen.push(progress) });
-    expect(seen.filter(({ phase }) => phase === 'updating').map(({ updated, etaMs }) => [updated, etaMs])).toEqual([
-      [2, 0],
-      [3, 1_000],
-      [4, 0],
-    ]);
-  });
-
-  test('counts failed updates in the pace of a run', async () => {
-    const etas: [number, number | undefined][] = [];
-    let nowMs = 0;
-    const step = async () => {
-      nowMs += 500;
-    };
-    const store = new FakeStore(pets(4, 5), { step, treat: (petId) => (Number(petId) === 1 ? 'lose' : 'apply') });
-    const wanted = pets(4, 6).map(([petId, quantity]) => ({ petId, quantity }));
-    const onProgress = ({ failed, updated, etaMs }: SyncProgress) => etas.push([failed + updated, etaMs]);
-    await syncInventory(store, wanted, { concurrency: 1, now: () => nowMs, onProgress });
-    expect(etas.slice(-4)).toEqual([
-      [2, 1_500],
-      [3, 833],
-      [4, 0],
-      [4, 0],
-    ]);
   });
 
   test.each<[string, SyncOptions, Partial<SyncProgress>]>([
