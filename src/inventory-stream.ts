@@ -148,6 +148,8 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
   readonly #batches: Batches<Ids>;
   #batch: InventoryItem<Ids>[] = [];
   #index = 0;
+  // The read of the next batch, while it has not ended.
+  #reading: Promise<unknown> | undefined;
 
   constructor(batches: Batches<Ids>) {
     this.#batches = batches;
@@ -166,14 +168,21 @@ class Items<Ids extends Int64> implements AsyncIterableIterator<InventoryItem<Id
     return Promise.resolve({ done: false, value });
   }
 
+  /** A caller that does not await its reads gets the items of one batch before the next one is read, and before a failure. */
   async #nextBatch(): Promise<IteratorResult<InventoryItem<Ids>, undefined>> {
-    const { done, value } = await this.#batches.next();
-    // A caller that does not await its reads may have left items of the last batch.
-    const left = this.#batch.length - this.#index;
-    if (done && left === 0) return { done, value };
-    if (!done) {
-      this.#batch = left === 0 ? value : [...this.#batch.slice(this.#index), ...value];
+    if (this.#reading) {
+      await Promise.allSettled([this.#reading]);
+      return this.next();
+    }
+    const reading = this.#batches.next();
+    this.#reading = reading;
+    try {
+      const { done, value } = await reading;
+      if (done) return { done, value };
+      this.#batch = value;
       this.#index = 0;
+    } finally {
+      this.#reading = undefined;
     }
     return this.next();
   }

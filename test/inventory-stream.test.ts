@@ -69,6 +69,15 @@ describe('InventoryStream', () => {
     expect(seen).toHaveLength(1);
   });
 
+  test('gives reads that are not awaited all good items before a failure, as reads that are', async () => {
+    const { client } = scriptedClient([() => json(200, [pet(1), pet(2), pet(3), { petId: 'x' }])]);
+    const items = client.streamInventory()[Symbol.asyncIterator]();
+    const ends = await Promise.allSettled([1, 2, 3, 4, 5].map(() => items.next()));
+    const given = [1, 2, 3].map((petId) => ({ status: 'fulfilled', value: { done: false, value: pet(petId) } }));
+    const failed = { status: 'rejected', reason: { message: expect.stringContaining('further than its first 3 items') } };
+    expect(ends).toMatchObject([...given, failed, { value: { done: true } }]);
+  });
+
   test('closes the connection when the loop is left early, and the call counts as succeeded', async () => {
     const { answer, onCancel } = endless();
     const { client, log } = scriptedClient([answer]);
