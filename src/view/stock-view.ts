@@ -10,7 +10,6 @@ import type { StockChange } from './change-iterator.ts';
 import { ChangePoller } from './change-poller.ts';
 import { eitherSignal } from './either-signal.ts';
 import { HeldStock, keyOf } from './held-stock.ts';
-import type { ListNeed } from './list-run.ts';
 import { QuotaPace } from './quota-pace.ts';
 import { SharedLists } from './shared-lists.ts';
 import type { AnyItem } from './stock-columns.ts';
@@ -317,13 +316,9 @@ export class StockView<Ids extends Int64 = 'number'> implements Disposable {
   }
 
   #renew({ maxAgeMs, petId, signal }: Read, isLow: boolean): Promise<void> {
-    return this.#lists.wait(this.#needOf(maxAgeMs, petId), { signal, isLow });
-  }
-
-  #needOf(maxAgeMs: number | 'quota', petId: PetId | undefined): ListNeed {
     const afterStamp = maxAgeMs === 0 ? this.#held.mark() : this.#held.doubtedAt(petId);
     const sinceMs = maxAgeMs === 'quota' ? ALWAYS : monotonicMs() - maxAgeMs;
-    return { sinceMs, afterStamp };
+    return this.#lists.wait({ sinceMs, afterStamp }, { signal, isLow });
   }
 
   #takeEnd(failed: { error: unknown } | undefined): void {
