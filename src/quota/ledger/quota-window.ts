@@ -383,7 +383,7 @@ export class QuotaWindow {
   }
 
   #observeReset(reset: Reset, reading: Reading): void {
-    const { unanswered, serverMs, sentAtMs, nowMs } = reading;
+    const { unanswered, serverMs, nowMs } = reading;
     // Something turns: windows and counters are possible from now on, and start with what was sent so far.
     this.#counterFrom(nowMs);
     this.#window ??= this.#include(new FixedWindow(this.#planned, this.lengthMs, this.#log.sent(nowMs)));
@@ -392,7 +392,7 @@ export class QuotaWindow {
       this.#reset.widenMargin(reset, reading);
       this.#window.resume();
     } else if (kind !== 'same') {
-      const seen = { ...this.#reset.compare(reset, serverMs), oldestAtMs: this.#log.oldestAtMs(nowMs), latencyMs: nowMs - sentAtMs };
+      const seen = this.#reset.compare(reset, reading);
       this.#weigh(this.#candidates.map((candidate) => candidate.misfitOfReset(seen)));
     }
     if (kind === 'next') for (const candidate of this.#candidates) candidate.turn(nowMs, unanswered + 1);

@@ -26,9 +26,10 @@ type ResetKind = 'first' | 'same' | 'lasting' | 'moved' | 'next';
 /** When one window resets, as its answers say. Pure: the time is a parameter. */
 export class WindowReset {
   readonly #lengthMs: number;
-  // The Reset of the current window; undefined until one is observed, and again after it has passed.
-  #current: Reset | undefined;
-  #passed: Reset | undefined;
+  // The latest Reset; undefined until one is observed.
+  #known: Reset | undefined;
+  // Whether it has passed, so that the Reset of the current window is unknown.
+  #hasPassed = false;
   #endsAtMs = Number.POSITIVE_INFINITY;
   // Added to the end of a window; larger after a window that had seemed to end turned out to last.
   #marginMs = LEAST_MARGIN_MS;
@@ -39,7 +40,7 @@ export class WindowReset {
 
   /** The Reset of the current window, if an answer has reported it. */
   get current(): Reset | undefined {
-    return this.#current;
+    return this.#hasPassed ? undefined : this.#known;
   }
 
   /** When the current window ends, on our clock. If its Reset is unknown, it is presumed to have begun when the last one ended. */
@@ -47,47 +48,44 @@ export class WindowReset {
     return this.#endsAtMs;
   }
 
-  get #known(): Reset | undefined {
-    return this.#current ?? this.#passed;
-  }
-
   /** The current window has ended. */
   pass(nowMs: number): void {
-    this.#passed = this.#known;
-    this.#current = undefined;
+    this.#hasPassed = true;
     this.#endsAtMs = nowMs + this.#lengthMs;
   }
 
   /** Discards what was observed. */
   forget(nowMs: number): void {
     this.pass(nowMs);
-    this.#passed = undefined;
+    this.#known = undefined;
   }
 
   /** Whether a Reset is older than the known one, or that of a window that has ended since the request was sent. */
   isOvertaken({ atMs, slackMs }: Reset, sentAtMs: number): boolean {
-    const newest = this.#known;
-    if (newest === undefined) return false;
-    const laterMs = atMs - newest.atMs;
-    const precisionMs = PRECISION_MS + slackMs + newest.slackMs;
-    return laterMs < -precisionMs || (this.#current === undefined && laterMs <= precisionMs && sentAtMs < newest.endsAtMs);
+    const known = this.#known;
+    if (!known) return false;
+    const laterMs = atMs - known.atMs;
+    const precisionMs = PRECISION_MS + slackMs + known.slackMs;
+    return laterMs < -precisionMs || (this.#hasPassed && laterMs <= precisionMs && sentAtMs < known.endsAtMs);
   }
 
   kindOf(reset: Reset): ResetKind {
     if (!this.#known) return 'first';
     const laterMs = reset.atMs - this.#known.atMs;
-    if (Math.abs(laterMs) <= PRECISION_MS + reset.slackMs) return this.#current ? 'same' : 'lasting';
-    return this.#current && laterMs > WHOLE_TURN * this.#lengthMs ? 'next' : 'moved';
+    if (Math.abs(laterMs) <= PRECISION_MS + reset.slackMs) return this.#hasPassed ? 'lasting' : 'same';
+    return !this.#hasPassed && laterMs > WHOLE_TURN * this.#lengthMs ? 'next' : 'moved';
   }
 
   /** What a Reset that is not the known one says about how the service counts. `serverMs` is the server's time. */
-  compare({ atMs, endsAtMs, slackMs }: Reset, serverMs: number): Omit<SeenReset, 'oldestAtMs' | 'latencyMs'> {
-    const precisionMs = PRECISION_MS + slackMs;
+  compare(reset: Reset, { serverMs, sentAtMs, nowMs }: Pick<Outcome, 'sentAtMs' | 'nowMs'> & { serverMs: number }): SeenReset {
+    const { atMs, endsAtMs } = reset;
+    const precisionMs = PRECISION_MS + reset.slackMs;
     const offClockMs = ((atMs + this.#lengthMs / 2) % this.#lengthMs) - this.#lengthMs / 2;
-    const known = this.#known ?? { atMs, slackMs };
+    const known = this.#known ?? reset;
     const hasPassed = serverMs + DATE_LAG_MS > known.atMs - known.slackMs;
     const hasTurned = hasPassed && atMs - known.atMs >= WHOLE_TURN * this.#lengthMs;
-    return { isByClock: Math.abs(offClockMs) <= precisionMs, hasMoved: atMs > known.atMs && !hasTurned, hasPassed, endsAtMs, precisionMs };
+    const hasMoved = atMs > known.atMs && !hasTurned;
+    return { isByClock: Math.abs(offClockMs) <= precisionMs, hasMoved, hasPassed, endsAtMs, precisionMs, sentAtMs, nowMs };
   }
 
   /** Takes the Reset of the latest answer. */
@@ -95,7 +93,8 @@ export class WindowReset {
     const endsAtMs = reset.endsAtMs + this.#marginMs;
     this.#endsAtMs = kind === 'same' ? Math.min(this.#endsAtMs, endsAtMs) : endsAtMs;
     const { atMs } = kind === 'same' || kind === 'lasting' ? (this.#known ?? reset) : reset;
-    this.#current = { ...reset, atMs, endsAtMs: this.#endsAtMs };
+    this.#known = { ...reset, atMs, endsAtMs: this.#endsAtMs };
+    this.#hasPassed = false;
   }
 
   /** A window that had seemed to end lasts. The Retry-After of a refusal says by how much `Date` is ahead, unless it is another wait. */

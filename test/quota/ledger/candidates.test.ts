@@ -299,7 +299,7 @@ describe('How badly an answer fits a candidate:', () => {
     const seen = { ...SEEN, remaining, sentAtMs: 100, nowMs: 100, ...other };
     return candidate.misfitOf(candidate.fitOf(seen), seen);
   };
-  const RESET = { isByClock: false, hasMoved: false, hasPassed: false, precisionMs: 1_500, latencyMs: 100 } as const;
+  const RESET = { isByClock: false, hasMoved: false, hasPassed: false, precisionMs: 1_500, sentAtMs: 0, nowMs: 100 } as const;
 
   test('a Remaining fits a window if it falls by what was sent, and does not if it falls or rises by itself', () => {
     const window = new FixedWindow(60, MINUTE_MS);
@@ -359,7 +359,7 @@ describe('How badly an answer fits a candidate:', () => {
 
   test('a Reset fits a weighted counter only at a turn of the clock, and fits a log there only by chance', () => {
     const [log, counter] = [new SlidingLog(60, MINUTE_MS), new SlidingCounter(60, MINUTE_MS)];
-    const reset = { ...RESET, endsAtMs: MINUTE_MS, oldestAtMs: undefined };
+    const reset = { ...RESET, endsAtMs: MINUTE_MS };
     expect([log.misfitOfReset(reset), counter.misfitOfReset(reset)]).toEqual([0, 2]);
     const byClock = { ...reset, isByClock: true };
     expect([log.misfitOfReset(byClock), counter.misfitOfReset(byClock)]).toEqual([0.02, 0]);
@@ -367,7 +367,8 @@ describe('How badly an answer fits a candidate:', () => {
 
   test('the Reset of a log is when its oldest request leaves, or sooner if others sent one before', () => {
     const log = new SlidingLog(60, MINUTE_MS);
-    const misfitAt = (endsAtMs: number) => log.misfitOfReset({ ...RESET, endsAtMs, oldestAtMs: 0 });
+    log.add(0);
+    const misfitAt = (endsAtMs: number) => log.misfitOfReset({ ...RESET, endsAtMs });
     expect([misfitAt(60_000), misfitAt(63_101), misfitAt(30_000)]).toEqual([0, 1.5, 0]);
     observe(log, 60, 0);
     expect(misfitAt(30_000)).toBe(1);
@@ -376,7 +377,7 @@ describe('How badly an answer fits a candidate:', () => {
   });
 
   test('a Reset that moves before it has passed is that of no window, counter or log', () => {
-    const reset = { ...RESET, isByClock: true, hasMoved: true, endsAtMs: MINUTE_MS, oldestAtMs: undefined };
+    const reset = { ...RESET, isByClock: true, hasMoved: true, endsAtMs: MINUTE_MS };
     const candidates = [FixedWindow, SlidingLog, SlidingCounter, TokenBucket].map((Model) => new Model(60, MINUTE_MS));
     expect(candidates.map((candidate) => candidate.misfitOfReset(reset))).toEqual([1, 1.02, 1, 0]);
     expect(candidates.map((candidate) => candidate.misfitOfReset({ ...reset, hasPassed: true }))).toEqual([1, 0.02, 1, 0]);

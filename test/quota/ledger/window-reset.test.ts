@@ -2,6 +2,8 @@ import { describe, expect, test } from 'vitest';
 import { type Reset, WindowReset } from '../../../src/quota/ledger/window-reset.ts';
 
 const MINUTE_MS = 60_000;
+/** When a request was sent and answered, where it does not matter. */
+const ANSWERED = { sentAtMs: 0, nowMs: 100 };
 
 /** A Reset, with both clocks alike. */
 function at(atMs: number, slackMs = 0): Reset {
@@ -60,15 +62,15 @@ describe('WindowReset', () => {
   });
 
   test('has moved if it is later before the known one has passed, or by less than a window', () => {
-    const compare = (atMs: number, serverMs: number) => reported().compare(at(atMs), serverMs);
+    const compare = (atMs: number, serverMs: number) => reported().compare(at(atMs), { ...ANSWERED, serverMs });
     expect(compare(120_000, 60_500)).toMatchObject({ hasMoved: false, hasPassed: true });
     expect(compare(120_000, 30_000)).toMatchObject({ hasMoved: true, hasPassed: false });
     expect(compare(90_000, 60_500)).toMatchObject({ hasMoved: true, hasPassed: true });
-    expect(new WindowReset(MINUTE_MS).compare(at(90_000), 60_500)).toMatchObject({ hasMoved: false });
+    expect(new WindowReset(MINUTE_MS).compare(at(90_000), { ...ANSWERED, serverMs: 60_500 })).toMatchObject({ hasMoved: false });
   });
 
   test('is by the clock at the turn of a minute, as far as its precision shows', () => {
-    const isByClock = (atMs: number, slackMs = 0) => reported().compare(at(atMs, slackMs), 0).isByClock;
+    const isByClock = (atMs: number, slackMs = 0) => reported().compare(at(atMs, slackMs), { ...ANSWERED, serverMs: 0 }).isByClock;
     expect([118_500, 121_500, 118_499, 121_501].map((atMs) => isByClock(atMs))).toEqual([true, true, false, false]);
     expect(isByClock(122_000, 500)).toBe(true);
   });

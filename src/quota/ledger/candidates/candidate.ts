@@ -46,7 +46,7 @@ export interface Fit {
 }
 
 /** A Reset that is not the known one. */
-export interface SeenReset {
+export interface SeenReset extends Pick<Outcome, 'sentAtMs' | 'nowMs'> {
   /** It is a whole minute, or day, by the clock. */
   isByClock: boolean;
   /** It is later than the known one, other than by a turn. */
@@ -56,10 +56,6 @@ export interface SeenReset {
   /** When it comes, on our clock. */
   endsAtMs: number;
   precisionMs: number;
-  /** When the oldest request was sent that still counts, if there is one. */
-  oldestAtMs: number | undefined;
-  /** How long the answer took. */
-  latencyMs: number;
 }
 
 /** The Retry-After of a refusal, which may report Remaining. */

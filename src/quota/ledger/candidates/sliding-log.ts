@@ -74,10 +74,12 @@ export class SlidingLog extends Candidate {
   }
 
   /** The Reset of a log is when its oldest request leaves; sooner if others sent that one. */
-  #misfitOfOldest({ oldestAtMs, endsAtMs, precisionMs, latencyMs }: SeenReset): number {
-    if (oldestAtMs === undefined) return 0;
-    const leavesAtMs = oldestAtMs + this.lengthMs;
-    const isLater = endsAtMs > leavesAtMs + this.lengthMs / SLOTS + latencyMs + SECOND_MS + precisionMs;
+  #misfitOfOldest({ endsAtMs, precisionMs, sentAtMs, nowMs }: SeenReset): number {
+    // The oldest one that the service surely still counts.
+    const oldest = this.#slots.find(({ firstMs }) => firstMs + this.lengthMs > nowMs);
+    if (!oldest) return 0;
+    const leavesAtMs = oldest.firstMs + this.lengthMs;
+    const isLater = endsAtMs > leavesAtMs + this.lengthMs / SLOTS + nowMs - sentAtMs + SECOND_MS + precisionMs;
     const isSooner = endsAtMs < leavesAtMs - precisionMs && this.offset !== undefined && this.offset <= 0;
     // Some logs send the Reset of a window, so that a Remaining which only a log explains counts more.
     return isLater ? 1.5 : isSooner ? 1 : 0;
@@ -121,11 +123,6 @@ export class SlidingLog extends Candidate {
       if (sent <= most) return this.#leavesAtMs(slot);
     }
     return nowMs;
-  }
-
-  /** When the oldest request was sent that the service surely still counts. */
-  oldestAtMs(nowMs: number): number | undefined {
-    return this.#slots.find(({ firstMs }) => firstMs + this.lengthMs > nowMs)?.firstMs;
   }
 
   /** The answer to a request sent at `sentAtMs` came: the request arrived in between. */
