@@ -25,8 +25,6 @@ const BUSY_PER_MS = 5e-5;
 /** Without a Reset, a Remaining expires after this time, since others may have stopped; the time doubles with each Remaining of 0. */
 const LEAST_EXPIRY_MS = 250;
 const MOST_EXPIRY_MS = 4_000;
-/** A candidate with this much doubt is ruled out. */
-const RULED_OUT = 2;
 /** By how much a level may fall short of a whole request and still count as one: levels are sums of fractions. */
 const ROUNDING = 1e-6;
 
@@ -159,11 +157,7 @@ export class QuotaWindow {
   }
 
   get #possible(): readonly Candidate[] {
-    return this.#candidates.filter(({ doubt }) => doubt < RULED_OUT);
-  }
-
-  get #possibleCounter(): SlidingCounter | undefined {
-    return this.#counter && this.#counter.doubt < RULED_OUT ? this.#counter : undefined;
+    return this.#candidates.filter(({ isPossible }) => isPossible);
   }
 
   /** Sets the limit of another plan. */
@@ -296,8 +290,8 @@ export class QuotaWindow {
     const needsAnswer = lead === this.#window || (this.#isLogOfOthers && lead.free(nowMs) < 1);
     for (const candidate of this.#candidates) candidate.turn(this.#reset.endsAtMs, unanswered);
     if (needsAnswer) this.#log.forget();
-    const counter = this.#possibleCounter;
-    if (lead === this.#window && counter) this.#opensAtMs = Math.min(counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
+    if (lead === this.#window && this.#counter?.isPossible)
+      this.#opensAtMs = Math.min(this.#counter.freeAt(1, nowMs), nowMs + MOST_DELAY_MS);
     this.#reset.pass(nowMs);
     return needsAnswer && wasKnown;
   }
@@ -443,13 +437,13 @@ export class QuotaWindow {
       uncounted: this.#uncounted,
       leastOfBatch: this.#leastOfBatch,
       isShared: this.isShared,
-      mayCarry: this.#hasTurned && this.#possibleCounter !== undefined,
+      mayCarry: this.#hasTurned && this.#counter?.isPossible === true,
     };
   }
 
   /** Whether no possible candidate explains so large a Remaining. It counts only when the next answer has one like it. */
   #isSenseless(fits: readonly Fit[]): boolean {
-    const isSenseless = fits.every(({ candidate, excess }) => excess > 0 || candidate.doubt >= RULED_OUT);
+    const isSenseless = fits.every(({ candidate, excess }) => excess > 0 || !candidate.isPossible);
     this.#isClaiming = isSenseless && !this.#isClaiming;
     return this.#isClaiming;
   }

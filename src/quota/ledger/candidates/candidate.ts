@@ -6,6 +6,8 @@ export const HALF_A_REQUEST = 0.5;
 const LATE_MS = 2_500;
 /** By how much it may open earlier, in addition to the time that the answer took. */
 const EARLY_MS = 3_500;
+/** A candidate with this much doubt is ruled out. */
+const RULED_OUT = 2;
 
 /** What one answer says about a window without its Reset: it may have no header that describes the window. */
 export interface Outcome {
@@ -88,8 +90,14 @@ export abstract class Candidate {
     this.lengthMs = lengthMs;
   }
 
+  /** Whether it may be the service's way of counting. */
+  get isPossible(): boolean {
+    return this.doubt < RULED_OUT;
+  }
+
   /** How unlikely the model is before anything was observed. */
   abstract get prior(): number;
+
   /** What this client's own requests leave of the limit; negative if more were sent. */
   abstract room(nowMs: number): number;
   /** When the room reaches `count`; infinite if only the end of the window frees any. */
@@ -125,7 +133,7 @@ export abstract class Candidate {
 
   /** Sets what the service allows, and what the plan allows. */
   resize(limit: number, planned: number): void {
-    this.limit = Number.isFinite(limit) ? limit : planned;
+    this.limit = limit;
     this.withheld = limit > planned ? limit - planned : undefined;
   }
 
@@ -217,8 +225,8 @@ export abstract class Candidate {
 
   /** Updates the offset: a Remaining shows that others sent between `lowest` and `highest` requests. */
   observe({ lowest, highest }: Fit, { unanswered, uncounted }: Seen): void {
-    const isTaken = this.offset === undefined || lowest > this.offset;
-    const offset = isTaken ? lowest + unanswered : Math.min(this.offset ?? 0, highest);
+    const { offset: known = Number.NEGATIVE_INFINITY } = this;
+    const offset = lowest > known ? lowest + unanswered : Math.min(known, highest);
     this.offset = Math.max(offset, -uncounted);
   }
 

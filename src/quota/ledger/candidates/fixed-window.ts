@@ -47,7 +47,7 @@ export class FixedWindow extends Candidate {
   }
 
   override othersIn({ lowest }: Fit): number {
-    return this.offset === undefined ? 0 : Math.max(0, lowest - Math.max(0, Math.min(this.offset, this.#shown)));
+    return this.offset === undefined ? 0 : Math.max(0, lowest - Math.max(0, this.#shown));
   }
 
   /**

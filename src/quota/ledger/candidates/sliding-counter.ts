@@ -28,7 +28,6 @@ export class SlidingCounter extends Candidate {
 
   roomAt(count: number, nowMs: number): number {
     if (this.room(nowMs) >= count) return nowMs;
-    if (!Number.isFinite(this.#endsAtMs)) return Number.POSITIVE_INFINITY;
     const left = this.limit - count;
     if (this.#before > 0 && this.#sent <= left) return this.#endsAtMs - ((left - this.#sent) / this.#before) * this.lengthMs;
     return this.#endsAtMs + Math.max(0, 1 - left / Math.max(1, this.#sent)) * this.lengthMs;
@@ -87,7 +86,7 @@ export class SlidingCounter extends Candidate {
   }
 
   override align(endsAtMs: number, sent: number): void {
-    if (Number.isFinite(this.#endsAtMs) && endsAtMs - this.#endsAtMs > this.lengthMs / 2) this.#shift(sent);
+    if (endsAtMs - this.#endsAtMs > this.lengthMs / 2) this.#shift(sent);
     this.#endsAtMs = endsAtMs;
   }
 
@@ -110,6 +109,6 @@ export class SlidingCounter extends Candidate {
   }
 
   #weight(nowMs: number): number {
-    return Number.isFinite(this.#endsAtMs) ? Math.min(1, Math.max(0, this.#endsAtMs - nowMs) / this.lengthMs) : 0;
+    return Math.min(1, Math.max(0, this.#endsAtMs - nowMs) / this.lengthMs);
   }
 }
