@@ -120,13 +120,7 @@ export class Ledger {
 
   /** The windows as they are now. */
   windowsAt(nowMs: number): Windows {
-    const { unanswered } = this.#outstanding;
-    const isDayOver = this.windows.day.isOver(nowMs);
-    const wasDayShared = isDayOver && this.windows.day.hasOthers;
-    if (isDayOver) this.windows.forgetLimitOfDay();
-    const minuteAsks = this.windows.minute.turn(nowMs, unanswered);
-    const dayAsks = this.windows.day.turn(nowMs, unanswered);
-    if (minuteAsks || dayAsks || wasDayShared || nowMs >= this.#caution.staleAtMs) this.#unknownSinceMs ??= nowMs;
+    if (this.windows.turn(nowMs, this.unanswered) || nowMs >= this.#caution.staleAtMs) this.#unknownSinceMs ??= nowMs;
     return this.windows;
   }
 
@@ -164,7 +158,7 @@ export class Ledger {
     const { minute, day } = this.windows;
     const minuteAtMs = minute.freeAt(1 + this.#kept(nowMs), nowMs, this.#isReopening);
     const unkeptAtMs = Math.max(minute.freeAt(1, nowMs, this.#isReopening), this.#caution.keptUntilMs(nowMs));
-    return Math.max(nowMs, Math.min(minuteAtMs, unkeptAtMs), day.freeAt(1, nowMs, this.#isReopening));
+    return Math.max(Math.min(minuteAtMs, unkeptAtMs), day.freeAt(1, nowMs, this.#isReopening));
   }
 
   /** Requests that are left to others; none for a probe. */
@@ -199,9 +193,7 @@ export class Ledger {
   send(nowMs: number): Sending {
     this.windows.minute.add(nowMs);
     this.windows.day.add(nowMs);
-    const { lastSentAtMs: previousAtMs, settled: settledBefore } = this.#outstanding;
-    const sending = { atMs: nowMs, wasPlanned: this.#unknownSinceMs === undefined, previousAtMs, settledBefore };
-    this.#outstanding.send(nowMs);
+    const sending = this.#outstanding.send(nowMs, this.#unknownSinceMs === undefined);
     if (this.#unknownSinceMs !== undefined || this.#outage.sinceMs !== undefined) this.#probe = sending;
     return sending;
   }
@@ -218,9 +210,8 @@ export class Ledger {
   lose(sending: Sending, { isFailure, isUnsent }: Loss, nowMs: number): void {
     this.#outstanding.lose();
     // The request may have arrived as late as now.
-    this.windows.minute.answer(sending.atMs, nowMs);
-    this.windows.day.answer(sending.atMs, nowMs);
-    this.#countUncounted();
+    this.windows.minute.answer(sending.atMs, nowMs, { hasFailed: true });
+    this.windows.day.answer(sending.atMs, nowMs, { hasFailed: true });
     this.#settleProbe(sending);
     if (isFailure && (isUnsent || this.#isProbeOfOutage(sending))) this.#uncount(sending, nowMs);
     if (isFailure) this.fail(sending, nowMs);
@@ -246,11 +237,6 @@ export class Ledger {
     this.windows.day.remove(nowMs);
   }
 
-  #countUncounted(): void {
-    this.windows.minute.countUncounted();
-    this.windows.day.countUncounted();
-  }
-
   /** The body of an answer came. Returns whether the next probe may now go at another time. */
   prove({ answeredAtMs }: Sending): boolean {
     const { probeAtMs } = this.#outage;
@@ -269,11 +255,10 @@ export class Ledger {
     const { status, remaining, retryAfterMs } = answer;
     const concurrent = this.#outstanding.concurrentWith(sending);
     this.#outstanding.observe(sentAtMs, nowMs);
-    this.windows.minute.answer(sentAtMs, nowMs);
-    this.windows.day.answer(sentAtMs, nowMs);
+    this.windows.minute.answer(sentAtMs, nowMs, { hasFailed: status >= 400 });
+    this.windows.day.answer(sentAtMs, nowMs, { hasFailed: status >= 400 });
     this.#settleProbe(sending);
     this.#observeHealth(sending, answer, nowMs);
-    if (status >= 400) this.#countUncounted();
     const { unanswered } = this.#outstanding;
     const outcome = { status, remaining, retryAfterMs, unanswered, concurrent, sentAtMs, nowMs };
     const subject = this.#observeWindow(answer, outcome);

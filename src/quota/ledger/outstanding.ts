@@ -30,7 +30,7 @@ export class Outstanding {
   // How long answers usually take.
   #usualMs = 0;
   // At how many instants something was sent since the latest answer.
-  #unheard = 0;
+  #unansweredInstants = 0;
 
   get usualMs(): number {
     return this.#usualMs;
@@ -38,7 +38,7 @@ export class Outstanding {
 
   /** How long to wait for a probe's answer before the next probe is sent. */
   get patienceMs(): number {
-    const doublings = Math.min(MOST_DOUBLINGS, Math.max(0, this.#unheard - 1));
+    const doublings = Math.min(MOST_DOUBLINGS, Math.max(0, this.#unansweredInstants - 1));
     return Math.max(LEAST_PATIENCE_MS, PATIENCE * this.#usualMs) * 2 ** doublings;
   }
 
@@ -66,10 +66,12 @@ export class Outstanding {
     return this.#sent - settledBefore - 1;
   }
 
-  send(nowMs: number): void {
+  send(nowMs: number, wasPlanned: boolean): Sending {
+    const sending = { atMs: nowMs, wasPlanned, previousAtMs: this.#lastSentAtMs, settledBefore: this.#settled };
     this.#sent++;
-    if (nowMs !== this.#lastSentAtMs) this.#unheard++;
+    if (nowMs !== this.#lastSentAtMs) this.#unansweredInstants++;
     this.#lastSentAtMs = nowMs;
+    return sending;
   }
 
   /** A request was not sent after all. */
@@ -77,12 +79,12 @@ export class Outstanding {
     this.#sent--;
     if (this.#lastSentAtMs !== atMs || previousAtMs === atMs) return;
     this.#lastSentAtMs = previousAtMs;
-    this.#unheard = Math.max(0, this.#unheard - 1);
+    this.#unansweredInstants = Math.max(0, this.#unansweredInstants - 1);
   }
 
   observe(sentAtMs: number, nowMs: number): void {
     this.#settled++;
-    this.#unheard = 0;
+    this.#unansweredInstants = 0;
     const weight = this.#usualMs === 0 ? 1 : WEIGHT;
     this.#usualMs += weight * (nowMs - sentAtMs - this.#usualMs);
   }

@@ -237,16 +237,12 @@ export class QuotaWindow {
     for (const candidate of this.#candidates) candidate.remove(nowMs);
   }
 
-  /** The answer to a request came. */
-  answer(sentAtMs: number, nowMs: number): void {
+  /** The answer to a request came, or the request is lost. The service may not count one that failed. */
+  answer(sentAtMs: number, nowMs: number, { hasFailed = false } = {}): void {
     if (this.#ask && sentAtMs >= this.#ask.atMs) this.#ask = undefined;
     this.#log.answer(sentAtMs, nowMs);
     this.#bucket.answer(sentAtMs, nowMs);
-  }
-
-  /** Counts a failed attempt, which the service may not have counted. */
-  countUncounted(): void {
-    this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
+    if (hasFailed) this.#uncounted = Math.min(this.#uncounted + 1, Math.max(1, Math.floor(this.limit / 2)));
   }
 
   /** Whether the window under way has ended, so that the next turn begins another one. */

@@ -1,18 +1,12 @@
 import { type Answer, LONGEST_WINDOW_MS } from '../../contract/limits.ts';
 import { DAY_MS, MINUTE_MS, PLANS, type PlanLimits } from '../../contract/plans.ts';
-import type { ObservedWindow } from '../../quota-store.ts';
+import type { LeaseRequest, ObservedWindow } from '../../quota-store.ts';
 import { QuotaWindow } from './quota-window.ts';
 import { aheadOf } from './server-clock.ts';
 import { areOtherPlans, commonShare, limitsOf, type QuotaSettings, shareOf, stricterPlan, UNLIMITED } from './settings.ts';
 
 /** What is known of a key's quota, in the form in which it is reported to other processes. */
-interface Observed {
-  plan: Partial<PlanLimits>;
-  /** The limit of a day before it is cut to the share; left out without a share. */
-  limitPerDay?: number;
-  minute: ObservedWindow | undefined;
-  day: ObservedWindow | undefined;
-}
+type Observed = Pick<LeaseRequest, 'plan' | 'limitPerDay' | 'minute' | 'day'>;
 
 /** A plan that is larger than the service's limit. */
 interface Overstatement {
@@ -65,8 +59,9 @@ export class Windows {
   get #limits(): Partial<PlanLimits> {
     if (this.#isPlanGiven) return limitsOf(this.#settings.plan);
     const ofDay = this.#dayMade?.observedLimit;
-    const requestsPerMinute = this.#minuteMade?.observedLimit ?? minuteOfPlanWith(ofDay) ?? PLANS.free.requestsPerMinute;
-    return { requestsPerMinute, requestsPerDay: ofDay ?? dayOfPlanWith(requestsPerMinute) };
+    const requestsPerMinute =
+      this.#minuteMade?.observedLimit ?? planWith('requestsPerDay', ofDay)?.requestsPerMinute ?? PLANS.free.requestsPerMinute;
+    return { requestsPerMinute, requestsPerDay: ofDay ?? planWith('requestsPerMinute', requestsPerMinute)?.requestsPerDay };
   }
 
   /** How many requests may be in flight. */
@@ -203,21 +198,23 @@ export class Windows {
     subject.resize(shareOf(subject.isBucket ? planned : Math.min(planned, limit), this.#share));
   }
 
-  /** Forgets the day's Limit until an answer of the next day reports it: it may have been that of another endpoint, or of an older plan. */
-  forgetLimitOfDay(): void {
-    this.day.forgetLimit();
-    this.#resize();
+  /** Drops what has expired. Returns whether one request now has to find out what is left. */
+  turn(nowMs: number, unanswered: number): boolean {
+    const isDayOver = this.day.isOver(nowMs);
+    const wasDayShared = isDayOver && this.day.hasOthers;
+    if (isDayOver) {
+      // Until an answer of the next day reports its Limit: it may have been that of another endpoint, or of an older plan.
+      this.day.forgetLimit();
+      this.#resize();
+    }
+    const minuteAsks = this.minute.turn(nowMs, unanswered);
+    return this.day.turn(nowMs, unanswered) || minuteAsks || wasDayShared;
   }
 }
 
-/** The minute's limit of the plan with this limit of the day. */
-function minuteOfPlanWith(requestsPerDay: number | undefined): number | undefined {
-  return Object.values(PLANS).find((plan) => plan.requestsPerDay === requestsPerDay)?.requestsPerMinute;
-}
-
-/** The day's limit of the plan with this limit of the minute. */
-function dayOfPlanWith(requestsPerMinute: number | undefined): number | undefined {
-  return Object.values(PLANS).find((plan) => plan.requestsPerMinute === requestsPerMinute)?.requestsPerDay;
+/** The named plan with this limit of a window. */
+function planWith(window: keyof PlanLimits, limit: number | undefined): PlanLimits | undefined {
+  return Object.values(PLANS).find((plan) => plan[window] === limit);
 }
 
 /**
@@ -225,7 +222,7 @@ function dayOfPlanWith(requestsPerMinute: number | undefined): number | undefine
  * is included only if the client uses a share of it.
  */
 function learnedPlan(minute: ObservedWindow | undefined, share: number): Partial<PlanLimits> {
-  const requestsPerDay = dayOfPlanWith(minute?.limit);
+  const requestsPerDay = planWith('requestsPerMinute', minute?.limit)?.requestsPerDay;
   return {
     ...(minute && share < 1 && { requestsPerMinute: minute.limit }),
     ...(minute && minute.endsInMs > 0 && requestsPerDay !== undefined && { requestsPerDay }),

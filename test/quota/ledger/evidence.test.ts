@@ -262,7 +262,7 @@ describe('Ledger, of a weighted counter,', () => {
     }
     window.turn(NOON_MS + 100, 0);
     window.add(NOON_MS + 100);
-    window.countUncounted();
+    window.answer(NOON_MS + 100, NOON_MS + 100, { hasFailed: true });
     window.observe({ ...refusal, reset: resetAt(NOON_MS + 60_000), retryAfterMs: 30_000, sentAtMs: NOON_MS + 100, nowMs: NOON_MS + 100 });
     for (const candidate of window.candidates) candidate.doubt = candidate instanceof SlidingCounter ? 0 : 4;
     expect([window.ceiling(NOON_MS + 29_000), window.ceiling(NOON_MS + 31_000)]).toEqual([0, 1]);

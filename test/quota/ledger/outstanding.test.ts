@@ -1,13 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { Outstanding } from '../../../src/quota/ledger/outstanding.ts';
 
-/** Sends a request, and gives what the ledger keeps of it. */
-function send(outstanding: Outstanding, atMs: number) {
-  const sending = { atMs, wasPlanned: true, previousAtMs: outstanding.lastSentAtMs, settledBefore: outstanding.settled };
-  outstanding.send(atMs);
-  return sending;
-}
-
 describe('Outstanding', () => {
   test('waits a second for the answer to a probe, or twice as long as answers usually take', () => {
     const outstanding = new Outstanding();
@@ -21,7 +14,7 @@ describe('Outstanding', () => {
   test('waits twice as long after each probe that has no answer, up to eight times as long', () => {
     const outstanding = new Outstanding();
     const waits = Array.from({ length: 6 }, (_, n) => {
-      send(outstanding, 1_000 * n);
+      outstanding.send(1_000 * n, true);
       return outstanding.patienceMs;
     });
     expect(waits).toEqual([1_000, 2_000, 4_000, 8_000, 8_000, 8_000]);
@@ -31,25 +24,25 @@ describe('Outstanding', () => {
 
   test('does not count a request towards the wait that was not sent after all', () => {
     const outstanding = new Outstanding();
-    send(outstanding, 0);
-    outstanding.unsend(send(outstanding, 1_000));
+    outstanding.send(0, true);
+    outstanding.unsend(outstanding.send(1_000, true));
     expect(outstanding.patienceMs).toBe(1_000);
   });
 
   test('counts the requests that an answer may or may not include: all others that were not settled when its request was sent', () => {
     const outstanding = new Outstanding();
-    const first = send(outstanding, 0);
-    const second = send(outstanding, 10);
+    const first = outstanding.send(0, true);
+    const second = outstanding.send(10, true);
     expect([outstanding.concurrentWith(first), outstanding.concurrentWith(second), outstanding.unanswered]).toEqual([1, 1, 2]);
     outstanding.observe(first.atMs, 20);
     outstanding.lose();
-    const third = send(outstanding, 30);
+    const third = outstanding.send(30, true);
     expect([outstanding.concurrentWith(first), outstanding.concurrentWith(third), outstanding.unanswered]).toEqual([2, 0, 1]);
   });
 
   test('says whether a request since an instant has no answer yet', () => {
     const outstanding = new Outstanding();
-    send(outstanding, 10);
+    outstanding.send(10, true);
     expect([outstanding.isSince(10), outstanding.isSince(11)]).toEqual([true, false]);
     outstanding.lose();
     expect(outstanding.isSince(10)).toBe(false);
@@ -57,8 +50,8 @@ describe('Outstanding', () => {
 
   test('forgets a request that was not sent after all, with its instant', () => {
     const outstanding = new Outstanding();
-    send(outstanding, 10);
-    const second = send(outstanding, 20);
+    outstanding.send(10, true);
+    const second = outstanding.send(20, true);
     outstanding.unsend(second);
     expect([outstanding.unanswered, outstanding.lastSentAtMs]).toEqual([1, 10]);
   });
