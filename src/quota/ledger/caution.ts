@@ -45,7 +45,7 @@ export interface Load {
 
 /**
  * How much of what may be sent is better not sent at once: some requests are left to other users of the key, and few are in flight where
- * each may meet a 429 that no header foretold. An unforeseen 429 makes it more cautious, good answers less. Pure: the time is a parameter.
+ * each may meet a 429 that no header foretold. An unforeseen 429 makes it more cautious, good answers less.
  */
 export class Caution {
   readonly #windows: Windows;

@@ -4,7 +4,7 @@ const SPAN_MS = 500;
 const FIRST_PROBE_MS = 500;
 const LONGEST_PROBE_MS = 8000;
 
-/** Decides whether the service is down, and when to probe it again. Pure: the time is a parameter. */
+/** Decides whether the service is down, and when to probe it again. */
 export class CircuitBreaker {
   #failures = 0;
   #firstFailureAtMs = 0;

@@ -15,7 +15,7 @@ const LONGEST_BACKOFF_OF_ALL_MS = 3_600_000;
 const MOST_JITTER_MS = 250;
 const JITTER = 0.05;
 
-/** Until when the service closed a key, and how often in a row. Pure: the time is a parameter. */
+/** Until when the service closed a key, and how often in a row. */
 export class Cooldown {
   readonly #random: () => number;
   // Only moves forward: two 429s may arrive in either order, and the later reopening counts.
@@ -47,12 +47,11 @@ export class Cooldown {
   }
 
   /**
-   * Closes the key until Retry-After, or else the Reset of an empty window, has passed; at least for a backoff that grows by strikes. If
-   * the day refuses (`isOfDay`), the backoff from the second strike on is the longer one without a Retry-After.
+   * Closes the key for the time that the service states, at least for a backoff that grows by strikes. If the day refuses (`isOfDay`), the
+   * backoff from the second strike on is the longer one of a service that states no time.
    */
-  close(retryAfterMs: number | undefined, resetAtMs: number | undefined, nowMs: number, isOfDay = false): void {
-    const statedMs = retryAfterMs ?? (resetAtMs === undefined ? undefined : resetAtMs - nowMs);
-    const refusedAgain = Math.max(1, this.#strikes) - 1;
+  close(statedMs: number | undefined, nowMs: number, isOfDay = false): void {
+    const refusedAgain = Math.max(0, this.#strikes - 1);
     const longestMs = Math.max(LONGEST_BACKOFF_MS, (nowMs - this.#refusedSinceMs) * BACKOFF_OF_REFUSED_TIME);
     const backoffMs =
       statedMs === undefined || (isOfDay && refusedAgain > 0)

@@ -13,10 +13,7 @@ const FAST_GROWTH = Math.log(0.9 / SHRINK);
 /** It still doubles within half an hour: otherwise some refusals for another cause would hold a client up for a day. */
 const SLOW_PER_MS = Math.LN2 / 1_800_000;
 
-/**
- * A limit learned from refusals where no header reports Remaining: lower after each, and higher with the time without one. Pure: the time
- * is a parameter.
- */
+/** A limit learned from refusals where no header reports Remaining: lower after each, and higher with the time without one. */
 export class LearnedLimit {
   // When the first request after a refusal succeeded: a new window may have begun then. Undefined while none has.
   #reopenedAtMs: number | undefined;

@@ -51,7 +51,7 @@ const ANSWERS_WITHOUT_REMAINING = 5;
 
 /**
  * Keeps what is known about one key's quota: the plan, what was sent, and what the answers said. From this it computes how many requests
- * may be sent at an instant so that the service refuses none. Pure arithmetic: no timers, the time is a parameter.
+ * may be sent at an instant so that the service refuses none. All of this folder is pure arithmetic: no timers, the time is a parameter.
  */
 export class Ledger {
   /** The minute and the day, as large as the plan allows. */
@@ -324,7 +324,7 @@ export class Ledger {
   #close(answer: Answer, nowMs: number, isOfDay = false): void {
     const endsInMs = aheadOf(answer, answer.dateMs ?? this.#serverClock.atLeast(nowMs));
     const isBelievable = answer.remaining === 0 && endsInMs !== undefined && endsInMs <= LONGEST_WINDOW_MS;
-    this.#cooldown.close(answer.retryAfterMs, isBelievable ? nowMs + endsInMs : undefined, nowMs, isOfDay);
+    this.#cooldown.close(answer.retryAfterMs ?? (isBelievable ? endsInMs : undefined), nowMs, isOfDay);
     this.#reopen();
   }
 

@@ -22,7 +22,7 @@ const MOST_DOUBLINGS = 3;
 /** The weight of a new answer in the average. */
 const WEIGHT = 1 / 8;
 
-/** Counts the requests in flight, and averages how long answers take. Pure: the time is a parameter. */
+/** Counts the requests in flight, and averages how long answers take. */
 export class Outstanding {
   #sent = 0;
   #settled = 0;

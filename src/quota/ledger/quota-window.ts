@@ -44,7 +44,7 @@ interface Reported extends Pick<Reset, 'atMs' | 'endsAtMs'> {
 
 /**
  * Keeps what is known about one window, the minute or the day: how the service may count it (the candidates), how badly the answers
- * contradict each candidate, and what may be sent by the one that fits best. Pure: the time is a parameter.
+ * contradict each candidate, and what may be sent by the one that fits best.
  */
 export class QuotaWindow {
   readonly lengthMs: number;
@@ -211,14 +211,12 @@ export class QuotaWindow {
   freeAt(count: number, nowMs: number, isAsking = false): number {
     const { lead } = this;
     const most = this.most(nowMs, isAsking);
-    const ownMs = lead.freeAt(count, nowMs);
     const endsAtMs = lead === this.#window || this.#isLogOfOthers ? this.#reset.endsAtMs : Number.POSITIVE_INFINITY;
-    const askAtMs = this.#ask && nowMs < this.#ask.atMs ? this.#ask.atMs : Number.POSITIVE_INFINITY;
     return Math.max(
       nowMs,
       this.#opensAtMs,
       most < count && this.#learned ? this.#learned.reachesAt(count) : this.#log.sentAt(Math.max(0, most - count), nowMs),
-      Math.min(ownMs, endsAtMs, askAtMs, this.#expiresAtMs),
+      Math.min(lead.freeAt(count, nowMs), endsAtMs, this.#expiresAtMs),
     );
   }
 
@@ -403,6 +401,7 @@ export class QuotaWindow {
 
   #include<Kind extends Candidate>(candidate: Kind): Kind {
     // If two fit equally well, the first one leads.
+    // A spread would keep room for more.
     this.#candidates = Array.of<Candidate>(candidate).concat(this.#candidates);
     this.#setLimits();
     return candidate;

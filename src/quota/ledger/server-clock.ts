@@ -13,17 +13,16 @@ type Exchange = Pick<Outcome, 'sentAtMs' | 'nowMs'>;
 
 /**
  * The server's clock as its answers show it: an interval for how far it is ahead of ours. Every answer narrows the interval, time widens
- * it, and an answer that contradicts it starts a new one. Pure: the time is a parameter.
+ * it, and an answer that contradicts it starts a new one.
  */
 export class ServerClock {
   #leastAheadMs = Number.NEGATIVE_INFINITY;
   #mostAheadMs = Number.POSITIVE_INFINITY;
   #seenAtMs = 0;
-  // How far the machine's clock is ahead of the monotonic one; undefined if the server's clock may not show the same.
+  // How far the machine's clock is ahead of the monotonic one; undefined until a Reset comes without `Date`.
   #presumedAheadMs: number | undefined;
-  // Whether the machine's clock may stand in for the server's. A 429 with a Reset and no `Date` sets it to false for good.
+  // Whether the machine's clock may stand in for the server's. A `Date`, or a 429 with a Reset and no `Date`, sets it to false for good.
   #mayPresume = true;
-  #hasDate = false;
 
   /** The server's time is at least this. */
   atLeast(nowMs: number): number {
@@ -61,14 +60,14 @@ export class ServerClock {
   /** The server's time, only good enough for deciding when to ask: the machine's time as long as no answer contradicts it. */
   #presumed(nowMs: number): number {
     const aheadMs = this.#presumedAheadMs;
-    if (this.#hasDate || aheadMs === undefined || aheadMs > this.#mostAheadMs) return this.atLeast(nowMs);
+    if (!this.#mayPresume || aheadMs === undefined || aheadMs > this.#mostAheadMs) return this.atLeast(nowMs);
     return Math.max(this.atLeast(nowMs), nowMs + aheadMs);
   }
 
   /** An answer was made at the server's time of its `Date`, cut to a second. Returns whether the clock was set back. */
   observeDate({ dateMs }: Answer, exchange: Exchange): boolean {
     if (dateMs === undefined) return false;
-    this.#hasDate = true;
+    this.#mayPresume = false;
     return this.#narrow({ earliestMs: dateMs, latestMs: dateMs + SECOND_MS }, exchange);
   }
 
@@ -76,7 +75,7 @@ export class ServerClock {
   observeReset({ status, dateMs, resetAtMs, receivedAtMs }: Answer, lengthMs: number, exchange: Exchange): boolean {
     if (dateMs !== undefined || resetAtMs === undefined) return false;
     this.#mayPresume &&= status !== 429;
-    this.#presumedAheadMs = this.#mayPresume ? receivedAtMs - exchange.nowMs : undefined;
+    this.#presumedAheadMs = receivedAtMs - exchange.nowMs;
     return this.#narrow({ earliestMs: resetAtMs - lengthMs - SECOND_MS, latestMs: resetAtMs + SECOND_MS }, exchange);
   }
 

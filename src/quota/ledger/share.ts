@@ -13,7 +13,7 @@ export interface SharedWindows {
   day: SharedWindow;
 }
 
-/** The requests of one client that count towards its share of minute and day. Pure: the time is a parameter. */
+/** The requests of one client that count towards its share of minute and day. */
 export class Share {
   readonly #part: number;
   readonly #minute = new SlidingLog(Number.POSITIVE_INFINITY, MINUTE_MS);

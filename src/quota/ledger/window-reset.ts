@@ -23,7 +23,7 @@ export interface Reset {
  */
 type ResetKind = 'first' | 'same' | 'lasting' | 'moved' | 'next';
 
-/** When one window resets, as its answers say. Pure: the time is a parameter. */
+/** When one window resets, as its answers say. */
 export class WindowReset {
   readonly #lengthMs: number;
   // The latest Reset; undefined until one is observed.

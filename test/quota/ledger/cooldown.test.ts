@@ -7,7 +7,7 @@ function waitsAfter(refusals: number, retryAfterMs: number | undefined, isOfDay 
   let nowMs = 0;
   return Array.from({ length: refusals }, () => {
     cooldown.strike(nowMs);
-    cooldown.close(retryAfterMs, undefined, nowMs, isOfDay);
+    cooldown.close(retryAfterMs, nowMs, isOfDay);
     const waitMs = cooldown.untilMs - nowMs;
     nowMs = cooldown.untilMs;
     return waitMs / 1000;
@@ -49,7 +49,7 @@ test('A key is never closed for less than the service asks', () => {
 test('A refusal of a request that was sent before the key closed does not count as another one', () => {
   const cooldown = new Cooldown(() => 0);
   cooldown.strike(0);
-  cooldown.close(10_000, undefined, 100);
+  cooldown.close(10_000, 100);
   cooldown.strike(50);
   expect(cooldown.isFirst).toBe(true);
   cooldown.strike(10_100);
@@ -60,7 +60,7 @@ test('A good answer to a request that was sent after the key opened forgives the
   const cooldown = new Cooldown(() => 0);
   const refuse = (nowMs: number) => {
     cooldown.strike(nowMs);
-    cooldown.close(1_000, undefined, nowMs);
+    cooldown.close(1_000, nowMs);
   };
   refuse(0);
   refuse(1_000);
@@ -74,18 +74,10 @@ test('A good answer to a request that was sent after the key opened forgives the
   expect(cooldown.isFirst).toBe(false);
 });
 
-test('Without a Retry-After a key stays closed until the Reset, if there is one', () => {
-  const cooldown = new Cooldown(() => 0);
-  cooldown.close(undefined, 40_000, 10_000);
-  expect(cooldown.untilMs).toBe(40_000);
-  cooldown.close(undefined, undefined, 39_500);
-  expect(cooldown.untilMs).toBe(40_500);
-});
-
 test('The random addition to a wait is at most a twentieth of it, and at most 250 ms', () => {
   const untilMs = (retryAfterMs: number) => {
     const cooldown = new Cooldown(() => 1);
-    cooldown.close(retryAfterMs, undefined, 0);
+    cooldown.close(retryAfterMs, 0);
     return cooldown.untilMs;
   };
   expect([untilMs(2_000), untilMs(60_000)]).toEqual([2_100, 60_250]);

@@ -145,6 +145,17 @@ describe('Ledger, while its probe after a 429 is unanswered,', () => {
   });
 });
 
+describe('Ledger, after a refusal without a Retry-After,', () => {
+  test.for([
+    ['until the Reset, if nothing is left', { remaining: 0, resetAtMs: NOON_MS + 30_000 }, 30_000],
+    ['for a second, if something is left', { remaining: 1, resetAtMs: NOON_MS + 30_000 }, 1_100],
+    ['for a second, if the Reset is later than any window ends', { remaining: 0, resetAtMs: NOON_MS + 90_000_001 + 100 }, 1_100],
+  ] as const)('keeps the key closed %s', ([, headers, openedAfterMs]) => {
+    const { ledger, nowMs } = new Story().answer({ status: 429, limit: 60, ...headers });
+    expect(ledger.closedUntilMs(nowMs)).toBe(NOON_MS + openedAfterMs);
+  });
+});
+
 describe('Ledger, after a closure of minutes that no header explains,', () => {
   test('takes the refusals of its probes for no limit', () => {
     const ledger = new Ledger({ plan: { requestsPerMinute: 60 }, concurrency: 64, share: 1 }, () => 0);

@@ -71,7 +71,7 @@ export interface SeenRetryAfter extends Pick<Outcome, 'remaining' | 'sentAtMs' |
 /**
  * A model of how the service may count the requests of a window. It counts what was sent, predicts what would pass now and when more
  * would, and says how badly an answer fits. `offset` is what answers show about other users' requests, `doubt` how badly answers have
- * contradicted the model. Pure: the time is a parameter.
+ * contradicted the model.
  */
 export abstract class Candidate {
   /** Requests that the service counts and this client did not send; undefined until a Remaining was observed. */
