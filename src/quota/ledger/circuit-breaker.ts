@@ -27,13 +27,18 @@ export class CircuitBreaker {
     return this.#failures >= FAILURES;
   }
 
+  /** Whether a request was sent during the outage. */
+  isProbe(sentAtMs: number): boolean {
+    return this.#sinceMs !== undefined && sentAtMs >= this.#sinceMs;
+  }
+
   /** Each failure delays the next probe, also before they count as an outage. Those of requests that were sent before it do not count again. */
   fail(sentAtMs: number, nowMs: number): void {
-    const { sinceMs = Number.NEGATIVE_INFINITY } = this;
-    if (sentAtMs < sinceMs) return;
+    const isDown = this.#sinceMs !== undefined;
+    if (isDown && !this.isProbe(sentAtMs)) return;
     if (this.#failures++ === 0) this.#firstFailureAtMs = nowMs;
     const isOutage = this.isSuspected && nowMs - this.#firstFailureAtMs >= SPAN_MS;
-    if (Number.isFinite(sinceMs)) this.#delayMs = Math.min(LONGEST_PROBE_MS, this.#delayMs * 2);
+    if (isDown) this.#delayMs = Math.min(LONGEST_PROBE_MS, this.#delayMs * 2);
     else this.#delayMs = isOutage ? FIRST_PROBE_MS : Math.min(FIRST_PROBE_MS, 50 * 2 ** this.#failures);
     if (isOutage) this.#sinceMs ??= nowMs;
     this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
@@ -41,7 +46,7 @@ export class CircuitBreaker {
 
   /** A probe got the headers of a good answer, but not yet the body. The next one is sent only if the body takes longer than the delay. */
   hope(sentAtMs: number, nowMs: number): void {
-    if (this.#sinceMs !== undefined && sentAtMs >= this.#sinceMs) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
+    if (this.isProbe(sentAtMs)) this.#probeAtMs = Math.max(this.#probeAtMs, nowMs + this.#delayMs);
   }
 
   /** The service answered a request without failing, with headers at `answeredAtMs`. An answer from before the outage does not end it. */

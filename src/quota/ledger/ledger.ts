@@ -129,7 +129,7 @@ export class Ledger {
     if (this.#cooldown.untilMs > nowMs) return { free: 0, at: this.#cooldown.untilMs, reason: 'rate-limit' };
     this.windowsAt(nowMs);
     const isFull = inFlight >= this.windows.concurrency;
-    if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs, this.#outage.sinceMs);
+    if (this.#outage.sinceMs !== undefined) return isFull ? FULL : this.#lookInOutage(nowMs);
     const free = this.#free(nowMs);
     if (free <= 0) return { free: 0, at: this.#freeAt(nowMs), reason: 'quota', isOfShare: this.#isOnlyShareUsedUp(nowMs) };
     if (isFull) return FULL;
@@ -167,8 +167,8 @@ export class Ledger {
   }
 
   /** One probe is sent at a time, and counts like any request; the next one only after its answer. */
-  #lookInOutage(nowMs: number, sinceMs: number): Outlook {
-    const isProbed = this.#probe !== undefined && this.#probe.atMs >= sinceMs;
+  #lookInOutage(nowMs: number): Outlook {
+    const isProbed = this.#probe !== undefined && this.#outage.isProbe(this.#probe.atMs);
     const at = isProbed
       ? Number.POSITIVE_INFINITY
       : Math.max(this.#outage.probeAtMs, this.windows.minute.freeAt(1, nowMs), this.windows.day.freeAt(1, nowMs));
@@ -213,7 +213,7 @@ export class Ledger {
     this.windows.minute.answer(sending.atMs, nowMs, { hasFailed: true });
     this.windows.day.answer(sending.atMs, nowMs, { hasFailed: true });
     this.#settleProbe(sending);
-    if (isFailure && (isUnsent || this.#isProbeOfOutage(sending))) this.#uncount(sending, nowMs);
+    if (isFailure && (isUnsent || this.#outage.isProbe(sending.atMs))) this.#uncount(sending, nowMs);
     if (isFailure) this.fail(sending, nowMs);
   }
 
@@ -221,11 +221,6 @@ export class Ledger {
   fail({ atMs }: Sending, nowMs: number): void {
     if (this.#outage === NO_OUTAGE) this.#outage = new CircuitBreaker();
     this.#outage.fail(atMs, nowMs);
-  }
-
-  #isProbeOfOutage({ atMs }: Sending): boolean {
-    const { sinceMs } = this.#outage;
-    return sinceMs !== undefined && atMs >= sinceMs;
   }
 
   /**
@@ -304,7 +299,7 @@ export class Ledger {
   /** A 2xx alone does not prove that the service is up: its body is reported later. */
   #observeHealth(sending: Sending, answer: Answer, nowMs: number): void {
     if (isServiceFailure(answer.status)) {
-      if (answer.remaining === undefined && this.#isProbeOfOutage(sending)) this.#uncount(sending, nowMs);
+      if (answer.remaining === undefined && this.#outage.isProbe(sending.atMs)) this.#uncount(sending, nowMs);
       this.fail(sending, nowMs);
     } else if (isSuccess(answer.status)) this.#outage.hope(sending.atMs, nowMs);
     else this.#outage.succeed(nowMs);

@@ -1,5 +1,5 @@
 import type { ObservedWindow } from '../../quota-store.ts';
-import { type Candidate, type Fit, type Outcome, PRECISION_MS, type Seen } from './candidates/candidate.ts';
+import { type Candidate, type Outcome, PRECISION_MS, type Seen } from './candidates/candidate.ts';
 import { FixedWindow } from './candidates/fixed-window.ts';
 import { SlidingCounter } from './candidates/sliding-counter.ts';
 import { SlidingLog } from './candidates/sliding-log.ts';
@@ -58,9 +58,9 @@ export class QuotaWindow {
   #candidates: readonly Candidate[];
   #planned: number;
   // The Limit of the headers; undefined until observed.
-  #allowed: number | undefined;
+  #observedLimit: number | undefined;
   // A larger Limit that only the latest answer reported.
-  #claimed: number | undefined;
+  #claimedLimit: number | undefined;
   readonly #reset: WindowReset;
   #observedAtMs: number | undefined;
   // How long a Remaining counts if no Reset is known; the first one of 0 doubles it.
@@ -70,8 +70,8 @@ export class QuotaWindow {
   #hasTurned = false;
   #uncounted = 0;
   #leastOfBatch: number | undefined;
-  // The latest Remaining was larger than any candidate explains.
-  #isClaiming = false;
+  // The latest Remaining was larger than any possible candidate explains, and the one before was not.
+  #isUnexplained = false;
   #othersPerMs = 0;
   #latelyPerMs = 0;
   // When a Retry-After passes, and whether one request may then ask, whatever the candidates say. Undefined once that request is answered.
@@ -90,12 +90,12 @@ export class QuotaWindow {
 
   /** How many requests may be sent in a window: the limit of the plan or of the service, whichever is smaller. */
   get limit(): number {
-    return Math.min(this.#planned, this.#allowed ?? this.#planned);
+    return Math.min(this.#planned, this.#observedLimit ?? this.#planned);
   }
 
   /** The Limit of the headers; undefined until observed. */
   get observedLimit(): number | undefined {
-    return this.#allowed;
+    return this.#observedLimit;
   }
 
   /** Whether a Remaining was observed that still counts. */
@@ -167,7 +167,7 @@ export class QuotaWindow {
   }
 
   #setLimits(): void {
-    for (const candidate of this.#candidates) candidate.resize(this.#allowed ?? this.#planned, this.#planned);
+    for (const candidate of this.#candidates) candidate.resize(this.#observedLimit ?? this.#planned, this.#planned);
   }
 
   /** Whether the one request that a Retry-After invites may be sent now. */
@@ -251,7 +251,7 @@ export class QuotaWindow {
   /** What headers reported no longer counts, and neither does their Limit. */
   forgetLimit(): void {
     this.forget();
-    this.#allowed = undefined;
+    this.#observedLimit = undefined;
     this.#setLimits();
   }
 
@@ -309,12 +309,12 @@ export class QuotaWindow {
    * that is not below the known Limit. Returns whether the Limit counts.
    */
   observeLimit(limit: number, remaining = limit): boolean {
-    const known = this.#allowed ?? limit;
-    const isClaim = limit > known && (limit !== this.#claimed || remaining < known);
-    this.#claimed = isClaim ? limit : undefined;
+    const known = this.#observedLimit ?? limit;
+    const isClaim = limit > known && (limit !== this.#claimedLimit || remaining < known);
+    this.#claimedLimit = isClaim ? limit : undefined;
     if (isClaim) return false;
-    if (limit !== this.#allowed) {
-      this.#allowed = limit;
+    if (limit !== this.#observedLimit) {
+      this.#observedLimit = limit;
       this.#setLimits();
     }
     return true;
@@ -337,11 +337,11 @@ export class QuotaWindow {
     if (reset) this.#weighFilling(reported, reset.endsAtMs - nowMs);
     const unseen = status === 429 ? this.#unseenBefore(reading) : 0;
     if (status === 429) this.#observeRefusal(reading);
-    const remaining = Math.min(reported, this.#allowed ?? this.#planned);
+    const remaining = Math.min(reported, this.#observedLimit ?? this.#planned);
     this.#noteOthers(Math.max(unseen, this.#observeRemaining(remaining, reading)), nowMs);
     // Even if the Remaining does not count yet: other processes learn the Reset from it.
     if (reset) this.#noteReported(reset, remaining, nowMs);
-    if (this.#isClaiming) return;
+    if (this.#isUnexplained) return;
     this.#leastOfBatch = reading.unanswered === 0 ? undefined : Math.min(this.#leastOfBatch ?? remaining, remaining);
     this.#observedAtMs = nowMs;
     this.#expiryMs = remaining > 0 ? Math.max(LEAST_EXPIRY_MS, this.#expiryMs / 2) : Math.min(MOST_EXPIRY_MS, 2 * this.#expiryMs);
@@ -358,7 +358,7 @@ export class QuotaWindow {
   /** Answers may overtake each other, so under the same Reset the smallest Remaining counts. */
   #noteReported({ atMs, endsAtMs }: Reset, remaining: number, nowMs: number): void {
     const known = this.#reported?.atMs === atMs ? this.#reported.remaining : remaining;
-    const limit = Math.min(UNLIMITED, this.#allowed ?? this.#planned);
+    const limit = Math.min(UNLIMITED, this.#observedLimit ?? this.#planned);
     this.#reported = { atMs, endsAtMs, limit, remaining: Math.min(known, remaining), reportedAtMs: nowMs };
   }
 
@@ -416,7 +416,10 @@ export class QuotaWindow {
     const { lead } = this;
     const seen = this.#seenIn(reading, remaining);
     const fits = this.#candidates.map((candidate) => candidate.fitOf(seen));
-    if (this.#isSenseless(fits)) return 0;
+    const isUnexplained = fits.every(({ candidate, excess }) => excess > 0 || !candidate.isPossible);
+    // It counts only when the next answer has one like it.
+    this.#isUnexplained = isUnexplained && !this.#isUnexplained;
+    if (this.#isUnexplained) return 0;
     const leading = fits.find(({ candidate }) => candidate === lead);
     const others = leading ? lead.othersIn(leading) : 0;
     if (reading.status !== 429) this.#weigh(fits.map((fit) => fit.candidate.misfitOf(fit, seen)));
@@ -434,13 +437,6 @@ export class QuotaWindow {
       isShared: this.isShared,
       mayCarry: this.#hasTurned && this.#counter?.isPossible === true,
     };
-  }
-
-  /** Whether no possible candidate explains so large a Remaining. It counts only when the next answer has one like it. */
-  #isSenseless(fits: readonly Fit[]): boolean {
-    const isSenseless = fits.every(({ candidate, excess }) => excess > 0 || !candidate.isPossible);
-    this.#isClaiming = isSenseless && !this.#isClaiming;
-    return this.#isClaiming;
   }
 
   /** Requests of others in a millisecond, in the last half second or so. */
